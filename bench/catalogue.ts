@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { loadCatalogue, type Request } from '../src/catalogue/catalogue.ts';
 import { parseTarget } from '../src/core/target.ts';
-import { isInOtherCharset, readBody } from '../src/decision/facts/body-structure.ts';
+import { isInOtherCharset, parseCallBody } from '../src/decision/facts/body-structure.ts';
 
 /*
  * What it costs to understand a call, in microseconds. Run: node bench/catalogue.ts
@@ -14,7 +14,7 @@ const headers = [
   ...['Authorization', 'Bearer none', 'Connection', 'keep-alive', 'X-Request-Id', '0123456789'],
 ];
 
-const structureOf = (contentType: string, body: string) => readBody(contentType, Buffer.from(body));
+const structureOf = (contentType: string, body: string) => parseCallBody(contentType, Buffer.from(body));
 
 function request(method: string, url: string, body: string, contentType = 'application/json'): Request {
   const bytes = Buffer.from(body);

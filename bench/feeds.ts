@@ -8,7 +8,7 @@ import type { FeedFormat } from '../src/risk/feeds/formats/index.ts';
 import type { IndicatorSet } from '../src/risk/feeds/index/indicator-set.ts';
 import { newHashKey } from '../src/risk/feeds/index/keyed-hash.ts';
 import { createThreatIndex, type NamedSet } from '../src/risk/feeds/index/threat-index.ts';
-import { readInThread } from '../src/risk/feeds/read-in-thread.ts';
+import { readFeedInThread } from '../src/risk/feeds/read-in-thread.ts';
 
 const rounds = 7;
 const perRound = 200_000;
@@ -52,7 +52,10 @@ try {
     global.gc?.();
     const blocked = watchLoop();
     const began = performance.now();
-    const set = await readInThread({ file, skipBytes: 0, format, key, maxBytes: 1e9 }, { timeoutMs: 60_000 });
+    const set = await readFeedInThread(
+      { file, skipBytes: 0, format, key, maxBytes: 1e9 },
+      { timeoutMs: 60_000 },
+    );
     const tookMs = performance.now() - began;
     console.log(
       `${name}: ${set.indicators} in ${tookMs.toFixed(0)} ms, loop held for ${blocked().toFixed(1)} ms at most`,

@@ -3,7 +3,7 @@ import { Call, noHead } from '../src/core/call.ts';
 import { noHabits, type SensitiveRead } from '../src/core/history.ts';
 import { newTraceId } from '../src/core/ids.ts';
 import { targetWithin } from '../src/core/target.ts';
-import { weigh } from '../src/decision/stages/weigh.ts';
+import { assessRiskStage } from '../src/decision/stages/weigh.ts';
 import { signalEngines } from '../src/risk/signals/index.ts';
 import { defaultWeights } from '../src/risk/signals/score.ts';
 import { createSightingLog } from '../src/state/rules/sightings.ts';
@@ -22,7 +22,7 @@ const config = validateConfig(
   { file: undefined, env: {} },
 );
 const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
-const stage = weigh({
+const stage = assessRiskStage({
   engines: signalEngines,
   weights: defaultWeights,
   bounds: config.risk.bands,

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { bands, dataClasses } from '../src/core/call.ts';
 import { problems } from '../src/core/errors.ts';
 import {
-  type Condition,
   conditionAliases,
   fileSchema,
-  type Match,
   type Rule,
+  type RuleCondition,
+  type RuleMatch,
   ruleActions,
   ruleSchema,
 } from '../src/policy/schema.ts';
@@ -23,7 +23,7 @@ import {
 type Entry = readonly [example: string, meaning: string];
 type Entries<T> = { readonly [K in keyof T]-?: Entry };
 
-export const matchKeys: Entries<Match> = {
+export const matchKeys: Entries<RuleMatch> = {
   tool_name: ['github', 'The tool; `custom_proxy` is a host that no tool has.'],
   tool_names: ['[github, slack]', 'One of these tools.'],
   verbs: ['[WRITE, ADMIN]', 'What the operation does: reading, changing, or changing access and settings.'],
@@ -53,7 +53,7 @@ export const matchKeys: Entries<Match> = {
   ],
 };
 
-export const conditionKeys: Entries<Condition> = {
+export const conditionKeys: Entries<RuleCondition> = {
   has_data_class: [
     '[SECRETS, PII]',
     'A detector found one of these classes anywhere in the call, with medium confidence or more.',

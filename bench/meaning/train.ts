@@ -1,5 +1,5 @@
 import type { Features } from '../../src/inspect/intent/features.ts';
-import { type Category, categories, type Weights } from '../../src/inspect/intent/model.ts';
+import { type Category, categories, type IntentWeights } from '../../src/inspect/intent/model.ts';
 import { readSentences, type Sentence } from '../../src/inspect/intent/sentences.ts';
 import type { Sample } from './samples.ts';
 
@@ -31,7 +31,7 @@ interface Row {
 }
 
 /** The weights of all categories, in hundredths. */
-export function train(samples: readonly Sample[], features: Features): Weights {
+export function train(samples: readonly Sample[], features: Features): IntentWeights {
   const rows = samples.flatMap((sample) => rowsOf(sample, features));
   const entries = categories.map((category) => {
     const weights = fit(rows, category, features);
@@ -40,7 +40,7 @@ export function train(samples: readonly Sample[], features: Features): Weights {
       { bias: inHundredths(weights[features.size] as number), weights: named(weights, features) },
     ];
   });
-  return Object.fromEntries(entries) as Weights;
+  return Object.fromEntries(entries) as IntentWeights;
 }
 
 /** Every sentence of an everyday text is one; of the others the sentence that says most. */

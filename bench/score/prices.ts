@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bodyFormat } from '../../src/inspect/decode/body-format.ts';
-import { Budget } from '../../src/inspect/decode/budget.ts';
+import { DecodeBudget } from '../../src/inspect/decode/budget.ts';
 import { blockDecoders, escapeDecoders } from '../../src/inspect/decode/decoders.ts';
 import { findEncodedRuns } from '../../src/inspect/decode/runs.ts';
 import { separator } from '../../src/inspect/decode/separator.ts';
@@ -96,7 +96,7 @@ function familiesIn(dir: string): ReadonlyMap<string, ReadonlySet<string>> {
 
 /** Each decoder by itself, over all texts. */
 function decoderRuns(texts: readonly Buffer[]): ReadonlyMap<string, () => void> {
-  const budget = (): Budget => new Budget(bounds);
+  const budget = (): DecodeBudget => new DecodeBudget(bounds);
   const encoded = texts.map((bytes) => {
     const outline = outlineOf(bytes);
     const runs = findEncodedRuns(bytes, outline, budget());

@@ -4,7 +4,7 @@ import type { Gate } from '../decision/gate.ts';
 import type { Caller, Route } from './route.ts';
 
 /** Bytes that the body of a call may have: as the tenant of the caller says, else the daemon. */
-export function bodyBytesMaxOf({ config, tenants }: Gate, caller: Caller): number {
+export function apiBodyBytesMaxOf({ config, tenants }: Gate, caller: Caller): number {
   const tenant = caller.kind === 'key' ? tenants.find(caller.identity.tenantId) : undefined;
   return tenant?.maxBodyBytes ?? config.limits.maxBodyBytes;
 }
@@ -23,7 +23,7 @@ export function describedBytesMaxOf(
   url?: string,
 ): number {
   if (bodyBytesMax !== undefined) return bodyBytesMax;
-  const own = bodyBytesMaxOf(gate, caller);
+  const own = apiBodyBytesMaxOf(gate, caller);
   if (caller.kind !== 'key') return own + envelopeBytesMax;
   const { tenantId } = caller.identity;
   const toolMax = access === 'call' ? gate.toolSettings.largestMaxBodyBytes(tenantId) : 0;

@@ -13,7 +13,7 @@ export interface Deciding extends Pick<ApprovalDecision, 'decision' | 'note' | '
  * Decides once, wakes who waits, and holds a denial against the agent. Whether this one may decide is for the caller to know. Undefined
  * where the approval is gone.
  */
-export async function decide(
+export async function settleApproval(
   gate: Gate,
   { tenantId, approvalId, traceId, agentId }: ApprovalRecord,
   { operator, details, ...decision }: Deciding,

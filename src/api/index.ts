@@ -62,8 +62,8 @@ import { scanResponse } from './routes/scan-response.ts';
 import { slackInteractions } from './routes/slack-interactions.ts';
 import { stats } from './routes/stats.ts';
 import { listTools, showTool } from './routes/tools.ts';
-import { listTraces, showTrace } from './routes/traces/traces.ts';
-import { exportTraces } from './routes/traces/traces-export.ts';
+import { listTracesRoute, showTrace } from './routes/traces/traces.ts';
+import { exportTracesRoute } from './routes/traces/traces-export.ts';
 import { streamTraces } from './routes/traces/traces-stream.ts';
 import { usage } from './routes/usage.ts';
 
@@ -127,8 +127,8 @@ export const apiRoutes: readonly Route[] = [
   showTool,
   listMcpServers,
   acceptTools,
-  listTraces,
-  exportTraces,
+  listTracesRoute,
+  exportTracesRoute,
   streamTraces,
   showTrace,
   stats,

@@ -13,7 +13,11 @@ const noBody = Buffer.alloc(0);
 
 export const formType = 'application/x-www-form-urlencoded';
 
-export function readBody(exchange: Exchange, bytesMax: number, room: BodyRoom | undefined): Promise<Buffer> {
+export function readRequestBody(
+  exchange: Exchange,
+  bytesMax: number,
+  room: BodyRoom | undefined,
+): Promise<Buffer> {
   if (!exchange.hasBody) return Promise.resolve(noBody);
   return new Promise((resolve, reject) => {
     let isAwaited = true;

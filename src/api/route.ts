@@ -62,7 +62,7 @@ export class RawAnswer {
  * An answer that is written piece by piece, no faster than the client reads it: of what is written at most a piece waits. Where `pieces` throws
  * before the first one, that is answered as a problem; later the connection is broken off, so that what is cut does not look whole.
  */
-export class StreamAnswer {
+export class StreamedAnswer {
   readonly contentType: string;
   readonly pieces: AsyncIterable<string>;
   /** Flat, beside those that all answers have. */
@@ -118,7 +118,7 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly bodyBytesMax?: number;
   handle(
     request: ApiRequest<Body, Query>,
-  ): Answer | RawAnswer | StreamAnswer | Promise<Answer | RawAnswer | StreamAnswer>;
+  ): Answer | RawAnswer | StreamedAnswer | Promise<Answer | RawAnswer | StreamedAnswer>;
 }
 
 /** Keeps a route's own types inside the route, so that all routes stand in one list. */

@@ -17,10 +17,10 @@ import { authenticate } from './authenticate.ts';
 import { describedBytesMaxOf, urlAtBeginning } from './body-limit.ts';
 import { invalid } from './fields/invalid.ts';
 import { lacking } from './fields/permissions.ts';
-import { type Asked, requestAsCall } from './fields/request-as-call.ts';
+import { type RequestDescription, requestAsCall } from './fields/request-as-call.ts';
 import { createApiLimits } from './limits.ts';
-import { parseBody, parseQuery, readBody } from './request-body.ts';
-import { type Caller, presentedBy, RawAnswer, type Route, StreamAnswer } from './route.ts';
+import { parseBody, parseQuery, readRequestBody } from './request-body.ts';
+import { type Caller, presentedBy, RawAnswer, type Route, StreamedAnswer } from './route.ts';
 import { sendStream, sendWhole } from './send-stream.ts';
 import { tenantOf } from './tenant-of.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
@@ -136,7 +136,7 @@ export function createRouter(
           namedTenant: named,
           signal,
         });
-        if (!(answered instanceof StreamAnswer)) {
+        if (!(answered instanceof StreamedAnswer)) {
           const whole =
             answered instanceof RawAnswer ? answered : RawAnswer.of(route.status ?? 200, answered);
           unread.hold(
@@ -176,7 +176,7 @@ async function receive(
   if (!route.body) return { raw: noBody, body: undefined };
   const bytesMax = (url?: string): number => describedBytesMaxOf(gate, route, caller, url);
   const inBase64 = (bytes: number): number => (route.takesBase64 ? Math.ceil((bytes * 4) / 3) : bytes);
-  const raw = await readBody(exchange, inBase64(bytesMax()), room);
+  const raw = await readRequestBody(exchange, inBase64(bytesMax()), room);
   const begun = route.describesCall ? bytesMax(urlAtBeginning(raw)) : bytesMax();
   if (raw.length > inBase64(begun)) throw tooLarge(raw.length, begun);
   const body = parseBody(route, raw, headers['content-type'] ?? '');
@@ -204,7 +204,7 @@ async function toRefusal(
   gate: Gate,
   route: Route,
   caller: Caller,
-  asked: Asked,
+  asked: RequestDescription,
   error: GatewayError,
 ): Promise<GatewayError> {
   const key = route.access === 'call' ? presentedBy(caller) : undefined;

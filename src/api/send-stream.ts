@@ -1,6 +1,6 @@
 import { GatewayError } from '../core/errors.ts';
 import type { Answer } from '../wire/http1/answer.ts';
-import type { RawAnswer, StreamAnswer } from './route.ts';
+import type { RawAnswer, StreamedAnswer } from './route.ts';
 
 /** A client that takes nothing for so long has gone, as far as anybody can tell. */
 const stallMsMax = 60_000;
@@ -12,7 +12,7 @@ const pieceBytes = 65_536;
  */
 export async function sendStream(
   answer: Answer,
-  { contentType, pieces, fields }: StreamAnswer,
+  { contentType, pieces, fields }: StreamedAnswer,
   signal: AbortSignal,
   stallMs = stallMsMax,
 ): Promise<void> {

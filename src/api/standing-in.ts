@@ -1,4 +1,4 @@
-import { createBudgets } from '../decision/budgets.ts';
+import { createCharges } from '../decision/budgets.ts';
 import { trustTermsOf } from '../decision/facts/trust-loss.ts';
 import type { Gate } from '../decision/gate.ts';
 import type { Ground } from '../decision/simulation/simulate.ts';
@@ -6,7 +6,7 @@ import { trustPartsAt, trustPartsMax, wholeTrust } from '../state/rules/trust.ts
 
 /** Answers what the state says of a simulated call now, without taking anything. */
 export function standingIn({ store, tenants, config }: Gate): Ground['standingOf'] {
-  const chargesOf = createBudgets(tenants);
+  const chargesOf = createCharges(tenants);
   const terms = trustTermsOf(config.risk.trust);
   return async (call) => {
     if (!call.identity) throw new Error('a simulated call has an identity');

@@ -1,7 +1,7 @@
 /** What the rest of the gateway needs of the tool catalogue. */
 export type { BodyLimits } from './body-limits.ts';
 export { destinationOf } from './destination.ts';
-export { CatalogueError, loadCatalogue, readTables, type ToolTables } from './load/load.ts';
+export { CatalogueError, loadCatalogue, readToolTables, type ToolTables } from './load/load.ts';
 export { type OperationSummary, type ToolSummary, toldFields } from './load/summary.ts';
 export type { Request } from './reading.ts';
 export type { Catalogue } from './understand.ts';

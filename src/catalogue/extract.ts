@@ -1,20 +1,20 @@
 import type { Resource, UnknownField } from '../core/call.ts';
 import { addressesOf } from './addresses.ts';
 import { type Extract, type ResourceField, resourceFields } from './load/schema.ts';
-import type { Source, TagSource } from './load/sources.ts';
+import type { RequestSource, TagSource } from './load/sources.ts';
 import type { Capture } from './paths.ts';
-import type { Reading } from './reading.ts';
+import type { RequestReading } from './reading.ts';
 import { describedRecipients } from './recipients.ts';
 
 /** Where resource and principals of an operation are told: the operation's places first, then the surface's, then the tool's. */
 export interface Extraction {
-  readonly fields: readonly { readonly field: ResourceField; readonly sources: readonly Source[] }[];
+  readonly fields: readonly { readonly field: ResourceField; readonly sources: readonly RequestSource[] }[];
   readonly tags: readonly TagSource[];
-  readonly principals: readonly Source[];
+  readonly principals: readonly RequestSource[];
   /** Undefined: the organisation of the resource. */
   readonly owner: Extract['owner'];
   /** Where the mail itself stands, if it is one; whom it goes to may be described beside it. */
-  readonly mail: Source | undefined;
+  readonly mail: RequestSource | undefined;
   /** Acted on even where no place tells which. */
   readonly unknown: readonly UnknownField[];
   /** Names in the path may have encoded slashes. */
@@ -54,7 +54,7 @@ const none: readonly never[] = [];
 export function readResource(
   extraction: Extraction,
   captures: readonly Capture[],
-  reading: Reading,
+  reading: RequestReading,
 ): Resource {
   const resource: Draft = {};
   for (const { name } of captures) {
@@ -88,7 +88,11 @@ function cutFields(resource: Draft): readonly UnknownField[] {
 const withSlashes = (name: string): string => name.replace(/%2f/gi, '/');
 
 /** What the file says so of, what an unclear body may tell, and a repository by its number, which may be anybody's. */
-function unknownFields(extraction: Extraction, resource: Draft, reading: Reading): readonly UnknownField[] {
+function unknownFields(
+  extraction: Extraction,
+  resource: Draft,
+  reading: RequestReading,
+): readonly UnknownField[] {
   const isByNumber = resource.repo !== undefined && resource.org === undefined;
   if (!isByNumber && !reading.isUnclear && extraction.unknown.length === 0) return none;
   const fields: UnknownField[] = extraction.unknown.filter((field) => resource[field] === undefined);
@@ -111,7 +115,7 @@ const bounded = (value: string): string =>
  * What stands at the places. Where there are several different values, we cannot know which the vendor takes: joined by commas they
  * equal no name of a policy, so that a rule that allows one name allows no pair of names.
  */
-function valueAt(sources: readonly Source[], reading: Reading): string | undefined {
+function valueAt(sources: readonly RequestSource[], reading: RequestReading): string | undefined {
   const values = new Set<string>();
   for (const read of sources) for (const value of read(reading)) values.add(value);
   return values.size > 0 ? [...values].join(',') : undefined;
@@ -152,7 +156,7 @@ function qualifyRepo(resource: Draft): boolean {
 export function readOwners(
   { owner }: Extraction,
   resource: Resource,
-  reading: Reading,
+  reading: RequestReading,
 ): readonly string[] | undefined {
   if (owner === undefined) return undefined;
   if (owner === 'nobody') return none;
@@ -163,11 +167,11 @@ export function readOwners(
 /** Whom the call addresses, each once, at most 1000 and then `*` for the rest. */
 export function readPrincipals(
   { principals: sources, mail, addressesUnknown }: Extraction,
-  reading: Reading,
+  reading: RequestReading,
 ): readonly string[] {
   if (sources.length === 0) return addressesUnknown ? [furtherPrincipals] : none;
   const principals = new Set<string>();
-  const add = (read: Source): boolean => {
+  const add = (read: RequestSource): boolean => {
     for (const value of read(reading)) {
       for (const principal of addressesOf(value)) {
         principals.add(bounded(principal));

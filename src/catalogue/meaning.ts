@@ -2,10 +2,10 @@ import { type Verb, verbs } from '../core/call.ts';
 import type { Extraction } from './extract.ts';
 import type { Rpc } from './load/schema.ts';
 import type { RootField } from './protocols/graphql.ts';
-import type { Reading, Request } from './reading.ts';
+import type { Request, RequestReading } from './reading.ts';
 
 /** What a request was found to be, before its resource is read. */
-export interface Meaning {
+export interface RequestMeaning {
   readonly name: string;
   /** As the request has it, where the name is made of it. */
   readonly said?: string;
@@ -19,13 +19,13 @@ export interface Meaning {
   /** Of GraphQL: the root field that it is, whose arguments are its own. */
   readonly rootField?: RootField;
   /** Where the request does several things: all of them, this one included. */
-  readonly parts?: readonly Meaning[];
+  readonly parts?: readonly RequestMeaning[];
   /** Of a batch: what it consists of; undefined where nobody can tell. */
   readonly batch?: { readonly requests: readonly Request[] | undefined };
 }
 
 /** Operations of a surface by the vendor's own name for them. */
-export type Named = ReadonlyMap<string, Meaning>;
+export type Named = ReadonlyMap<string, RequestMeaning>;
 
 /** Comparable: READ, WRITE, ADMIN. */
 export const strictness = (verb: Verb): number => verbs.indexOf(verb);
@@ -43,7 +43,7 @@ const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 export const verbOf = (method: string): Verb => (readMethods.has(method) ? 'READ' : 'WRITE');
 
 /** The strictest, and beside it the others. */
-function several(meanings: readonly Meaning[]): Meaning | undefined {
+function several(meanings: readonly RequestMeaning[]): RequestMeaning | undefined {
   const first = strictest(meanings);
   if (!first || meanings.length === 1) return first;
   const parts = [...new Set(meanings)];
@@ -71,8 +71,8 @@ export function rpcMeaning(
   rpc: Rpc,
   named: Named,
   extraction: Extraction,
-  reading: Reading,
-): Meaning | undefined {
+  reading: RequestReading,
+): RequestMeaning | undefined {
   const actions = new Set<string>();
   let isTold = false;
   for (const read of rpc.action) {
@@ -83,7 +83,7 @@ export function rpcMeaning(
   const unclear = { category: rpc.category, verb: 'ADMIN', extraction, isUnclear: true } as const;
   if (actions.size > actionsMax) return { name: 'many_actions', ...unclear };
   if (!isTold && reading.isUnclear) return { name: 'unclear', ...unclear };
-  const meanings: Meaning[] = [];
+  const meanings: RequestMeaning[] = [];
   for (const action of actions) {
     // X-Amz-Target qualifies the action: DynamoDB_20120810.PutItem.
     const name = action.slice(action.lastIndexOf('.') + 1);
@@ -110,8 +110,12 @@ function actionVerb(rpc: Rpc, action: string): Verb {
 }
 
 /** The strictest of the root fields of a GraphQL request, or of all requests of a batch; ADMIN where they cannot be told. */
-export function graphqlMeaning(named: Named, extraction: Extraction, reading: Reading): Meaning {
-  const unreadable: Meaning = {
+export function graphqlMeaning(
+  named: Named,
+  extraction: Extraction,
+  reading: RequestReading,
+): RequestMeaning {
+  const unreadable: RequestMeaning = {
     name: 'graphql',
     category: 'graphql',
     verb: 'ADMIN',
@@ -131,7 +135,7 @@ export function graphqlMeaning(named: Named, extraction: Extraction, reading: Re
 /** Of one request: each is judged by itself. */
 const rootFieldsMax = 100;
 
-function fieldMeaning(rootField: RootField, named: Named, extraction: Extraction): Meaning {
+function fieldMeaning(rootField: RootField, named: Named, extraction: Extraction): RequestMeaning {
   const { kind, name } = rootField;
   const verb = kind === 'mutation' ? 'WRITE' : 'READ';
   const known = named.get(name);

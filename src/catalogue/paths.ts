@@ -1,25 +1,25 @@
 import { kept } from '../util/kept.ts';
-import { fits, type Part, parsePart } from './load/template.ts';
+import { fits, parsePart, type TemplatePart } from './load/template.ts';
 
 /** Methods and path template of an operation, `GET|POST /repos/{org}/{repo}`. */
-export interface Route {
+export interface PathRoute {
   /** Upper case; `*` is any. */
   readonly methods: readonly string[];
-  readonly parts: readonly Part[];
+  readonly parts: readonly TemplatePart[];
 }
 
 const routeText = /^([A-Z]+(?:\|[A-Z]+)*|\*) (\/\S*)$/;
 
 /** Parses `METHOD[|METHOD] /path`; undefined where it is malformed or has more than one `{rest+}`. */
-export function parseRoute(text: string): Route | undefined {
+export function parseRoute(text: string): PathRoute | undefined {
   const [, methods, path] = routeText.exec(text) ?? [];
-  const parts = path === undefined ? undefined : parsePath(path);
+  const parts = path === undefined ? undefined : parsePathTemplate(path);
   return methods && parts ? { methods: methods.split('|'), parts } : undefined;
 }
 
 /** Parses a path template; `/` and '' have no parts. */
-export function parsePath(text: string): readonly Part[] | undefined {
-  const parts: Part[] = [];
+export function parsePathTemplate(text: string): readonly TemplatePart[] | undefined {
+  const parts: TemplatePart[] = [];
   for (const segment of text.split('/')) {
     const part = segment === '' ? null : parsePart(segment);
     if (part === undefined) return undefined;
@@ -92,7 +92,7 @@ export class PathTree<T> {
     this.#ignoresCase = ignoresCase;
   }
 
-  add({ methods, parts }: Route, value: T): void {
+  add({ methods, parts }: PathRoute, value: T): void {
     let node = this.#root;
     for (const part of parts) node = childOf(node, this.#ignoresCase ? folded(part) : part);
     node.byMethod ??= new Map();
@@ -119,13 +119,13 @@ export class PathTree<T> {
 }
 
 /** Names of placeholders mean what they mean in any case. */
-function folded(part: Part): Part {
+function folded(part: TemplatePart): TemplatePart {
   if (part.kind === 'rest') return part;
   if (part.kind === 'literal') return { ...part, text: part.text.toLowerCase() };
   return { ...part, prefix: part.prefix.toLowerCase(), suffix: part.suffix.toLowerCase() };
 }
 
-function childOf<T>(node: Node<T>, part: Part): Node<T> {
+function childOf<T>(node: Node<T>, part: TemplatePart): Node<T> {
   if (part.kind === 'rest') {
     node.rest ??= new Node<T>();
     return node.rest;
@@ -176,7 +176,7 @@ function walk<T>(
 /** Where in the segments a placeholder of a template stands. */
 export interface Capture {
   readonly name: string;
-  readonly part: Part;
+  readonly part: TemplatePart;
   readonly index: number;
   /** Parts of the template that follow. */
   readonly after: number;
@@ -184,7 +184,7 @@ export interface Capture {
 }
 
 /** The placeholders of a template. */
-export function capturesOf(parts: readonly Part[]): readonly Capture[] {
+export function capturesOf(parts: readonly TemplatePart[]): readonly Capture[] {
   const rest = parts.findIndex(({ kind }) => kind === 'rest');
   return parts.flatMap((part, index) => {
     if (part.kind === 'literal') return [];
@@ -212,7 +212,7 @@ const templateLengthMax = 128;
  * A path with its ids as `{id}`, at most 128 characters: the name of what the catalogue does not know. The first segments
  * are those of `known`, a template.
  */
-export function templateOf(segments: readonly string[], known: readonly Part[] = []): string {
+export function templateOf(segments: readonly string[], known: readonly TemplatePart[] = []): string {
   let template = known.map((part) => (part.kind === 'rest' ? `/{${part.name}}` : partText(part))).join('');
   for (const segment of segments.slice(known.length)) {
     template += `/${segment.length > wordLengthMax || idLike.test(segment) ? '{id}' : segment}`;
@@ -222,7 +222,7 @@ export function templateOf(segments: readonly string[], known: readonly Part[] =
 }
 
 /** A part of a template as it is written, with the slash before it. */
-export function partText(part: Part): string {
+export function partText(part: TemplatePart): string {
   if (part.kind === 'literal') return `/${part.text}`;
   return part.kind === 'one' ? `/${part.prefix}{${part.name}}${part.suffix}` : `/{${part.name}+}`;
 }

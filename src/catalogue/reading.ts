@@ -2,7 +2,7 @@ import type { BodyValue } from '../core/call.ts';
 import type { Target } from '../core/target.ts';
 import { isObject } from './body-path.ts';
 import { type Capture, captured } from './paths.ts';
-import { allFields, type Field, formStart, multipartFields, valuesNamed } from './protocols/form.ts';
+import { allFields, type FormField, formStart, multipartFields, valuesNamed } from './protocols/form.ts';
 import { type RootField, rootFieldsOf } from './protocols/graphql.ts';
 
 /** A request as the catalogue wants it: the body is asked for only where an operation depends on it. */
@@ -39,15 +39,15 @@ export function headerValues(headers: readonly string[], name: string): readonly
 const documentsMax = 100;
 
 /** A request being read: what is parsed of it is parsed when first asked for, and once. */
-export class Reading {
+export class RequestReading {
   readonly request: Request;
   readonly #hostCaptures: ReadonlyMap<string, string>;
   readonly #contentType: string;
   #captures: readonly Capture[] = [];
   #segments: readonly string[] = [];
   #ignoresCase = false;
-  #query: readonly Field[] | undefined;
-  #form: readonly Field[] | undefined;
+  #query: readonly FormField[] | undefined;
+  #form: readonly FormField[] | undefined;
   #json: { readonly value: unknown } | undefined;
   #graphql: readonly (readonly RootField[] | undefined)[] | undefined;
   #rootField: RootField | undefined;
@@ -95,7 +95,7 @@ export class Reading {
     return headerValues(this.request.headers, name);
   }
 
-  query(): readonly Field[] {
+  query(): readonly FormField[] {
     const { path } = this.request.target;
     const question = path.indexOf('?');
     this.#query ??= question < 0 ? [] : allFields(path.slice(question + 1));
@@ -103,12 +103,12 @@ export class Reading {
   }
 
   /** Fields of a body that is, or may be taken by the vendor for, a form. */
-  form(): readonly Field[] {
+  form(): readonly FormField[] {
     this.#form ??= this.#readForm();
     return this.#form;
   }
 
-  #readForm(): readonly Field[] {
+  #readForm(): readonly FormField[] {
     const text = this.request.bodyText() ?? '';
     if (this.#contentType.includes('json') && !formStart.test(text)) return [];
     const isMultipart = this.#contentType.startsWith('multipart/');
@@ -181,7 +181,7 @@ export class Reading {
       .map((it) => (isObject(it) ? this.#documentIn(it['query'], it['variables']) : undefined));
   }
 
-  #documentsIn(fields: readonly Field[]): readonly (readonly RootField[] | undefined)[] {
+  #documentsIn(fields: readonly FormField[]): readonly (readonly RootField[] | undefined)[] {
     const [variables] = valuesNamed(fields, 'variables');
     return valuesNamed(fields, 'query').map((it) => this.#documentIn(it, variables));
   }

@@ -1,5 +1,5 @@
 import { isObject } from './body-path.ts';
-import type { Reading } from './reading.ts';
+import type { RequestReading } from './reading.ts';
 
 /* Whom a mail goes to, where an agent describes it in a few words instead of writing it as the vendor wants it. */
 
@@ -11,7 +11,7 @@ const valuesMax = 2000;
 const depthMax = 4;
 
 /** The recipients that the body of a mail names by itself, or its `message`: texts, lists, or objects with an address. */
-export function describedRecipients(reading: Reading): readonly string[] {
+export function describedRecipients(reading: RequestReading): readonly string[] {
   const body = reading.json();
   return [body, ...fieldsOf(body, (name) => name === 'message')]
     .flatMap((it) => fieldsOf(it, (name) => lists.has(name)))

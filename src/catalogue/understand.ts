@@ -8,13 +8,13 @@ import { readOwners, readPrincipals, readResource } from './extract.ts';
 import { type Candidate, type Mounted, type Mounts, unknownCategory } from './load/compile.ts';
 import type { HostMatch } from './load/hosts.ts';
 import type { ToolSummary } from './load/summary.ts';
-import { type Meaning, shortMethod, strictest, verbOf } from './meaning.ts';
+import { type RequestMeaning, shortMethod, strictest, verbOf } from './meaning.ts';
 import { overridingMethods } from './overriding-method.ts';
 import { overridingTargets } from './overriding-target.ts';
 import { together } from './parts.ts';
 import { type Capture, splitPath, templateOf, withoutOdata } from './paths.ts';
 import { mayHideMessages, messagesOf, ofProtocols, protocols } from './protocols/messages.ts';
-import { Reading, type Request } from './reading.ts';
+import { type Request, RequestReading } from './reading.ts';
 import { anyBatch, anyTunnel, asUnclear } from './unclear.ts';
 
 /** What is known of the tools that agents call. Immutable; a reload makes a new one. */
@@ -164,7 +164,7 @@ function understandAt(
   inBatch: ((request: Request) => Operation) | undefined,
 ): Understood | undefined {
   const segments = splitPath(path);
-  const reading = new Reading(request, hostCaptures);
+  const reading = new RequestReading(request, hostCaptures);
   let owner: Mounted | undefined;
   /** What the path is where no surface has an operation for it, below a base that says what it acts on. */
   let unknown: Understood | undefined;
@@ -207,9 +207,9 @@ function orAnyOf({ operation, ...rest }: Understood, missed: readonly Candidate[
 
 function toOperation(
   toolName: string,
-  { name, said, category, verb, extraction, isUnclear, isPublic, parts }: Meaning,
+  { name, said, category, verb, extraction, isUnclear, isPublic, parts }: RequestMeaning,
   captures: readonly Capture[],
-  reading: Reading,
+  reading: RequestReading,
 ): Operation {
   const resource = readResource(extraction, captures, reading);
   const owners = readOwners(extraction, resource, reading);

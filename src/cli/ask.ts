@@ -1,12 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Client, type CommonOptions, openClient, type Page } from './client.ts';
+import { type Client, type CommonOptions, type ListPage, openClient } from './client.ts';
 import { note, print, printable, toFacts, toJson, toTable } from './output.ts';
 
 /* What the commands that ask the control plane have in common: options, and how an answer is shown. */
 
 type Answer = Readonly<Record<string, unknown>>;
 
-export interface Asking<Options> {
+export interface CliCommand<Options> {
   readonly client: Client;
   /** The operands, in order. */
   readonly operands: readonly string[];
@@ -16,7 +16,7 @@ export interface Asking<Options> {
   /** Shows one thing: all of it as JSON, or its fields a line each. */
   show(answer: Answer, fields?: readonly string[]): Promise<void>;
   /** Shows one page: as it is as JSON, or as a table; says how to get the next one. */
-  showPage(page: Page<Answer>, columns: readonly string[]): Promise<void>;
+  showPage(page: ListPage<Answer>, columns: readonly string[]): Promise<void>;
   /** Says what was done; as JSON, what was answered. */
   tell(answer: Answer, sentence: string): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface Asking<Options> {
 /** The action of a command that asks the control plane. */
 export const asks =
   <Options extends CommonOptions>(
-    work: (asking: Asking<Options>) => Promise<void>,
+    work: (asking: CliCommand<Options>) => Promise<void>,
     as: 'operator' | 'agent' = 'operator',
   ) =>
   async (...given: unknown[]): Promise<void> => {
@@ -64,10 +64,10 @@ export interface PageOptions extends CommonOptions {
 /** A command of a group that lists. */
 export const listCommand = (group: Command, description: string, usage = 'list'): Command =>
   command(group, usage, description)
-    .option('--limit <n>', 'how many, 1 to 1000 (default: 100)', integer)
+    .option('--limit <n>', 'how many, 1 to 1000 (default: 100)', integerArgument)
     .option('--cursor <text>', 'go on where an earlier list ended');
 
-export const pageOf = ({
+export const askPage = ({
   limit,
   cursor,
 }: PageOptions): { limit: string | undefined; cursor: string | undefined } => ({
@@ -76,7 +76,7 @@ export const pageOf = ({
 });
 
 /** A path of the API; each `?` is one segment, whatever is in it. Throws for what could lead to another place. */
-export const path = (template: string, ...segments: (string | undefined)[]): string => {
+export const apiPath = (template: string, ...segments: (string | undefined)[]): string => {
   let at = 0;
   return template.replace(/\?/g, () => {
     const segment = segments[at++] ?? '';
@@ -85,7 +85,7 @@ export const path = (template: string, ...segments: (string | undefined)[]): str
   });
 };
 
-export function integer(text: string): number {
+export function integerArgument(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }

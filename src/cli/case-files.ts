@@ -5,7 +5,7 @@ import { MistakesError, type Problem } from './problems.ts';
 import { readYamlFile } from './yaml-file.ts';
 
 /** The cases of all files, and what is wrong with files that could not be run. */
-export interface Outcome {
+export interface CaseFilesResult {
   readonly cases: readonly FiledCase[];
   readonly errors: readonly Problem[];
 }
@@ -16,9 +16,9 @@ export interface FiledCase extends CaseResult {
 }
 
 /** Judges the cases of files, one file after the other. */
-export async function runCaseFiles(files: readonly string[]): Promise<Outcome> {
+export async function runCaseFiles(files: readonly string[]): Promise<CaseFilesResult> {
   const cases = await openCases();
-  const outcomes: Outcome[] = [];
+  const outcomes: CaseFilesResult[] = [];
   for (const file of files) outcomes.push(await runCaseFile(cases, file));
   return {
     cases: outcomes.flatMap((it) => it.cases),
@@ -26,7 +26,7 @@ export async function runCaseFiles(files: readonly string[]): Promise<Outcome> {
   };
 }
 
-async function runCaseFile(cases: Cases, file: string): Promise<Outcome> {
+async function runCaseFile(cases: Cases, file: string): Promise<CaseFilesResult> {
   let lineOf: ((path: string) => number) | undefined;
   try {
     const read = await readYamlFile(file);

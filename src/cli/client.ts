@@ -2,7 +2,7 @@ import { urlOf } from './addresses.ts';
 import { readConfig } from './configuration.ts';
 import { printable } from './output.ts';
 import { isUnknown, noKey, noSecret, unknownSecret } from './remedies.ts';
-import { type Outgoing, readText, send } from './transport.ts';
+import { type CliRequest, readAnswerText, send } from './transport.ts';
 
 /** What every command understands. */
 export interface CommonOptions {
@@ -13,7 +13,7 @@ export interface CommonOptions {
   readonly tenant?: string;
 }
 
-type Method = Outgoing['method'];
+type Method = CliRequest['method'];
 type Query = Readonly<Record<string, string | undefined>>;
 
 /** The control plane of a daemon. What it refuses is thrown as a sentence for people; no secret ever stands in one. */
@@ -63,7 +63,7 @@ export async function openClient(
   async function* pages<T>(path: string, query: Query = {}) {
     let cursor: string | undefined;
     do {
-      const page = (await ask('GET', path, { limit: '1000', ...query, cursor })) as Page<T>;
+      const page = (await ask('GET', path, { limit: '1000', ...query, cursor })) as ListPage<T>;
       yield page.items;
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);
@@ -95,7 +95,7 @@ export async function isRefused(url: string, key: string): Promise<boolean> {
   return isUnknown(status, answer);
 }
 
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
 }
@@ -131,14 +131,14 @@ interface Exchanged {
   readonly answer: unknown;
 }
 
-async function exchange(url: URL, outgoing: Omit<Outgoing, 'signal'>): Promise<Exchanged> {
+async function exchange(url: URL, outgoing: Omit<CliRequest, 'signal'>): Promise<Exchanged> {
   const signal = AbortSignal.timeout(requestTimeoutMs);
   let status: number;
   let text: string;
   try {
     const incoming = await send(url, { ...outgoing, signal });
     status = incoming.status;
-    text = await readText(incoming, answerBytesMax);
+    text = await readAnswerText(incoming, answerBytesMax);
   } catch (error) {
     throw new Error(`${url.origin} cannot be asked: ${reasonOf(error, signal)}. Does the daemon run there?`, {
       cause: error,
@@ -160,7 +160,7 @@ async function* readAsItComes(
   try {
     const incoming = await send(url, { method: 'GET', headers, signal: ending.signal });
     if (!isDone(incoming.status))
-      throw new Refused(await readText(incoming, answerBytesMax), incoming.status);
+      throw new Refused(await readAnswerText(incoming, answerBytesMax), incoming.status);
     for await (const chunk of incoming) {
       timer.refresh();
       yield chunk;

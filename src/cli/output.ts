@@ -55,7 +55,7 @@ export function toTable(rows: readonly Row[], columns: readonly string[]): strin
 }
 
 /** A row by itself, where those that follow are not known. */
-export const toLine = (row: Row, columns: readonly string[]): string =>
+export const toTableLine = (row: Row, columns: readonly string[]): string =>
   `${columns.map((name) => toShortCell(row[name])).join(separator)}\n`;
 
 /** One line a field; lists of records and of sentences a line each. */

@@ -1,4 +1,4 @@
-import { type ComparedPolicy, diffPolicies, type KeyChange, type PolicyChange } from '../policy/diff.ts';
+import { type ComparedPolicy, diffPolicies, type PolicyChange, type RuleKeyChange } from '../policy/diff.ts';
 import type { Client } from './client.ts';
 import { printable, toJson } from './output.ts';
 import { type FiledPolicy, labelOf } from './policy-files.ts';
@@ -16,7 +16,7 @@ export type Policy = Readonly<Record<string, unknown>> & {
 };
 
 /** What is in effect. */
-export interface Standing {
+interface Standing {
   readonly policies: readonly Policy[];
   /** Names that policy files of the configuration have; none of them can be applied. */
   readonly namesOfFiles: ReadonlySet<string>;
@@ -57,7 +57,7 @@ export const toChangeAnswer = ({ kind, name, envName, keys, rules }: PolicyChang
 });
 
 /** JSON has no undefined, and null is a value of the language. */
-const toKeyAnswer = ({ key, before, after }: KeyChange): object => ({
+const toKeyAnswer = ({ key, before, after }: RuleKeyChange): object => ({
   key,
   ...(before === undefined ? {} : { before }),
   ...(after === undefined ? {} : { after }),
@@ -79,7 +79,7 @@ export const toChangeLines = (changes: readonly PolicyChange[]): string =>
     .map((it) => `${printable(it)}\n`)
     .join('');
 
-const toKeyLine = ({ key, before, after }: KeyChange): string =>
+const toKeyLine = ({ key, before, after }: RuleKeyChange): string =>
   `${key}: ${toValue(before)} -> ${toValue(after)}`;
 
 const toValue = (value: unknown): string => (value === undefined ? 'none' : toJson(value));

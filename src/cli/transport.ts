@@ -2,14 +2,14 @@ import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { text as readAll } from 'node:stream/consumers';
 
-export interface Outgoing {
+export interface CliRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-export interface Incoming extends AsyncIterable<Uint8Array> {
+interface Incoming extends AsyncIterable<Uint8Array> {
   readonly status: number;
 }
 
@@ -17,7 +17,7 @@ export interface Incoming extends AsyncIterable<Uint8Array> {
  * Sends one request straight to where the URL says; resolves with the head of the answer. It follows no redirect, and it never takes the proxy
  * that a shell exports for its agents, as `fetch` does under NODE_USE_ENV_PROXY: an operator's secret is not for the gate to read.
  */
-export async function send(url: URL, { method, headers = {}, body, signal }: Outgoing): Promise<Incoming> {
+export async function send(url: URL, { method, headers = {}, body, signal }: CliRequest): Promise<Incoming> {
   const request = url.protocol === 'https:' ? tlsRequest : plainRequest;
   const { promise, resolve, reject } = Promise.withResolvers<Incoming>();
   // An agent of its own: the one that all share has the proxy of the environment.
@@ -30,7 +30,7 @@ export async function send(url: URL, { method, headers = {}, body, signal }: Out
 }
 
 /** Rejects where the answer has more than `bytesMax`. */
-export async function readText(incoming: Incoming, bytesMax: number): Promise<string> {
+export async function readAnswerText(incoming: Incoming, bytesMax: number): Promise<string> {
   async function* bounded() {
     let bytes = 0;
     for await (const chunk of incoming) {

@@ -1,4 +1,4 @@
-import { type Mistake, sentenceOf } from '../config/checks/mistakes.ts';
+import { type Mistake, mistakeSentence } from '../config/checks/mistakes.ts';
 import type { Config } from '../config/schema.ts';
 import type { Store } from '../state/store.ts';
 import { openStateOf } from './stored-state.ts';
@@ -40,7 +40,7 @@ export interface UnknownAgents {
 export async function findUnknownAgents(config: Config): Promise<UnknownAgents> {
   const named = agentsElsewhere(config);
   const warn = (agents: readonly NamedAgent[], message: string): readonly string[] =>
-    agents.map(({ path }) => sentenceOf({ path, line: undefined, message }));
+    agents.map(({ path }) => mistakeSentence({ path, line: undefined, message }));
   if (named.length === 0) return { mistakes: [], warnings: [] };
   let unknown: readonly NamedAgent[];
   try {

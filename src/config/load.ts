@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { checkConfig } from './checks/checks.ts';
-import { type Finding, toFindings } from './checks/issues.ts';
+import { toFindings, type UnplacedMistake } from './checks/issues.ts';
 import { ConfigError, dotted, type Mistake } from './checks/mistakes.ts';
 import type { Environment } from './checks/references.ts';
 import { References, reasonOf } from './checks/references.ts';
@@ -10,9 +10,9 @@ import { resolveConfig } from './resolve.ts';
 import { parseSize } from './scalars.ts';
 import { type Config, configSchema, type Written } from './schema.ts';
 import { isMapping, type Mapping, mapping } from './written.ts';
-import { readYaml, type Source } from './yaml.ts';
+import { readConfigYaml, type Source } from './yaml.ts';
 
-export { ConfigError, type Mistake, sentenceOf } from './checks/mistakes.ts';
+export { ConfigError, type Mistake, mistakeSentence } from './checks/mistakes.ts';
 export { disk, type Files, findConfigFile } from './files.ts';
 
 /** A file of this size takes seconds to read. */
@@ -56,7 +56,7 @@ export function parseConfig(text: string, context: ConfigContext): Config {
   const read = context.readFile ?? ((path: string) => readText(disk, path, referencedBytesMax));
   const references = new References({ env: context.env, readFile: (path) => read(resolve(base, path)) });
   return makeConfig(
-    readYaml(text, (it, complain) => references.resolve(it, complain)),
+    readConfigYaml(text, (it, complain) => references.resolve(it, complain)),
     context,
   );
 }
@@ -78,7 +78,7 @@ function makeConfig(source: Source, context: ConfigContext): Config {
   const issues = parsed.error?.issues.flatMap((issue) => toFindings(issue, value)) ?? [];
   // Where there is no mapping at all, nothing more can be said of what is in it.
   const checks = isMapping(value) ? checkConfig(value, context.env) : [];
-  const toMistake = ({ path, message }: Finding): Mistake => ({
+  const toMistake = ({ path, message }: UnplacedMistake): Mistake => ({
     path: dotted(path),
     line: source.lineOf(path),
     message,
@@ -110,9 +110,12 @@ function oncePerPath(mistakes: readonly Mistake[]): readonly Mistake[] {
 }
 
 /** Lays the settings of the environment over the file. Empty counts as not set. */
-function withSettings(root: unknown, env: Environment): { value: unknown; findings: readonly Finding[] } {
+function withSettings(
+  root: unknown,
+  env: Environment,
+): { value: unknown; findings: readonly UnplacedMistake[] } {
   if (!isMapping(root)) return { value: root, findings: [] };
-  const findings: Finding[] = [];
+  const findings: UnplacedMistake[] = [];
   const over: Record<string, Record<string, unknown>> = {};
   const set = (section: string, key: string, variable: string, read: (text: string) => unknown): void => {
     const text = env[variable];

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { parseUuid } from '../core/ids.ts';
 import { normaliseHost } from '../core/target.ts';
 import { gigabyte, kilobyte, megabyte, parseSize } from '../util/byte-size.ts';
-import { type Milliseconds, time } from './section.ts';
+import { durationField, type Milliseconds } from './section.ts';
 
 /*
  * What a single value of the configuration may look like. No message here quotes the value: which of them is a secret is known
@@ -60,7 +60,7 @@ const durationText = (ms: number): string => {
 /** A duration as text. The upper bound of a day keeps timers far from the 2^31 ms at which Node's fire at once. */
 export function duration(minMs = 1, maxMs = day) {
   const bounds = `a duration of ${durationText(minMs)} to ${durationText(maxMs)}, as 250ms, 30s, 10m, 1h or 7d`;
-  return time(
+  return durationField(
     z.string({ error: `must be ${bounds}` }).transform((text, context): Milliseconds => {
       const ms = parseDuration(text);
       if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms as Milliseconds;
@@ -71,13 +71,13 @@ export function duration(minMs = 1, maxMs = day) {
 }
 
 /** A moment in ISO 8601 with its zone, as milliseconds since 1970. */
-export const instant = time(
+export const configInstant = durationField(
   z.string().transform((text, context): Milliseconds => {
     const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/.test(text)
       ? Date.parse(text)
       : Number.NaN;
     if (!Number.isNaN(ms)) return ms as Milliseconds;
-    context.addIssue({ code: 'custom', message: 'must be a time such as 2030-01-31T12:00:00Z' });
+    context.addIssue({ code: 'custom', message: 'must be a durationField such as 2030-01-31T12:00:00Z' });
     return z.NEVER;
   }),
 );
@@ -104,7 +104,10 @@ export const dottedName = matching(
   /^[A-Za-z0-9._-]{1,64}$/,
   'must be 1 to 64 letters, digits, ".", "_" or "-"',
 );
-export const title = matching(/^\P{Cc}{1,128}$/u, 'must be 1 to 128 characters without control characters');
+export const configTitle = matching(
+  /^\P{Cc}{1,128}$/u,
+  'must be 1 to 128 characters without control characters',
+);
 export const line = matching(/^\P{Cc}{1,4096}$/u, 'must be 1 to 4096 characters without control characters');
 export const path = matching(/^[^\0]{1,4096}$/, 'must be a path');
 export const headerName = matching(
@@ -129,7 +132,7 @@ export const optionalSecret = z.union([z.literal(''), secret], {
   error: 'must be one line of Latin-1, or empty',
 });
 
-export const uuid = parsed(parseUuid, 'must be a UUID', 64);
+export const configUuid = parsed(parseUuid, 'must be a UUID', 64);
 
 /** `10.0.0.0/8`, `2001:db8::/32`, or one address, which stands for itself alone. */
 export function parseCidr(text: string): string | undefined {
@@ -156,7 +159,7 @@ export function parseUrlPrefix(text: string): string | undefined {
   return url?.host && !url.username && !url.password && !url.hash ? url.href : undefined;
 }
 
-export const cidr = parsed(parseCidr, 'must be an address range such as 10.0.0.0/8');
+export const addressRange = parsed(parseCidr, 'must be an address range such as 10.0.0.0/8');
 export const address = parsed(
   (text) => (isIP(text) ? text.toLowerCase() : undefined),
   'must be an IP address without brackets or port',
@@ -194,4 +197,4 @@ export const timeZone = parsed((text) => {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}, 'must be a time zone such as UTC or Europe/Berlin');
+}, 'must be a durationField zone such as UTC or Europe/Berlin');

@@ -8,17 +8,17 @@ import { agent, key } from './sections/agents.ts';
 import { credential } from './sections/credentials.ts';
 import * as daemon from './sections/daemon.ts';
 import { inbound } from './sections/inbound.ts';
-import { type FeedFormat, feed, notification } from './sections/notifications.ts';
+import { type ConfigFeedFormat, feed, notification } from './sections/notifications.ts';
 import { type Plan, plan } from './sections/plans.ts';
-import { approvals, type Posture, posture, risk } from './sections/risk.ts';
+import { approvals, type PostureConfig, posture, risk } from './sections/risk.ts';
 import { type TenantConfig, tenant } from './sections/tenants.ts';
 import { tool } from './sections/tools.ts';
 import { intercept, upstream } from './sections/upstream.ts';
 
 export type { ListenAddress } from './sections/addresses.ts';
 export type { Plan } from './sections/plans.ts';
-export type { Posture } from './sections/risk.ts';
-export type { Budget, ResponseScan, TenantConfig, TenantDetectors } from './sections/tenants.ts';
+export type { PostureConfig } from './sections/risk.ts';
+export type { BudgetConfig, ResponseScanConfig, TenantConfig, TenantDetectors } from './sections/tenants.ts';
 
 /** The whole file, in the order of its keys. */
 export const configSchema = section({
@@ -99,7 +99,7 @@ export type ToolConfig = Pick<
   /** A tool in the form of the catalogue's files, to be added to it; undefined where only settings stand. */
   readonly addition: Readonly<Record<string, unknown>> | undefined;
 };
-export type FeedConfig = Omit<Item<Written['feeds']>, 'format'> & { readonly format: FeedFormat };
+export type FeedConfig = Omit<Item<Written['feeds']>, 'format'> & { readonly format: ConfigFeedFormat };
 export type NotificationConfig = Omit<Item<Written['notifications']>, 'tenant' | 'digestMs'> & {
   readonly tenantId: string | null;
   readonly digestMs: number;
@@ -155,7 +155,7 @@ export interface Config extends Omit<Written, Resolved> {
   readonly tenants: ReadonlyMap<string, TenantConfig>;
   /** A tenant that the file does not have, as minting for it registers one. */
   readonly defaultTenant: (id: string) => TenantConfig;
-  readonly posture: Posture;
+  readonly posture: PostureConfig;
   readonly agents: readonly AgentConfig[];
   readonly keys: readonly KeyConfig[];
   readonly credentials: readonly CredentialConfig[];

@@ -13,7 +13,7 @@ export type Milliseconds = number & { readonly [unit]: 'ms' };
 const times = z.registry<{ unit: 'ms' }>();
 
 /** Marks a schema whose value is a time, so that `section` puts `Ms` after its name. */
-export function time<T extends z.ZodType<Milliseconds>>(schema: T): T {
+export function durationField<T extends z.ZodType<Milliseconds>>(schema: T): T {
   times.add(schema, { unit: 'ms' });
   return schema;
 }

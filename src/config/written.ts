@@ -4,7 +4,7 @@ import type { Path } from './checks/mistakes.ts';
 
 export type Mapping = Readonly<Record<string, unknown>>;
 /** One mapping of a list, and where it stands. */
-export interface Entry {
+export interface WrittenEntry {
   readonly path: Path;
   readonly item: Mapping;
 }
@@ -12,11 +12,12 @@ export interface Entry {
 export const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 export const mapping = (value: unknown): Mapping => (isMapping(value) ? value : {});
-export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
-export const textsOf = (value: unknown): readonly string[] =>
+export const writtenTextOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+export const writtenTextsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((it): it is string => typeof it === 'string') : [];
 
-export function entriesOf(parent: Mapping, key: string, at: Path = []): readonly Entry[] {
+export function entriesOf(parent: Mapping, key: string, at: Path = []): readonly WrittenEntry[] {
   const items: unknown = parent[key];
   if (!Array.isArray(items)) return [];
   return items.flatMap((item: unknown, index) =>

@@ -34,7 +34,7 @@ type Resolve = (text: string, complain: (message: string) => void) => string;
  * Reads one YAML 1.2 document (core schema). `resolve` puts variables and files into its texts. A key whose value is null says
  * nothing, so it becomes undefined. Nesting and the number of values are bounded, aliases included.
  */
-export function readYaml(text: string, resolve: Resolve): Source {
+export function readConfigYaml(text: string, resolve: Resolve): Source {
   const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax: 1, aliasesMax: nodesMax });
   const tree = documents[0]?.tree;
   // Most texts have no anchor, and so no alias.

@@ -58,7 +58,7 @@ export type AgentStatus = 'active' | 'suspended' | 'tenant-suspended';
  * What the state made of a call: `call` was admitted and counted, `blocked` came from an address outside the allowlist of its key,
  * `limited` was over a rate; all others are `refused`.
  */
-export type Outcome = 'call' | 'blocked' | 'limited' | 'refused';
+type Outcome = 'call' | 'blocked' | 'limited' | 'refused';
 
 /** What a call has spent of a budget. Amounts are whole numbers, in whatever parts the budget is counted in, so that sums are exact. */
 export interface Charge {

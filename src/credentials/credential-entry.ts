@@ -8,7 +8,7 @@ import { toSecret } from './credential-secret.ts';
 import type { Secret } from './injection.ts';
 
 /** A credential of one tenant, as the configuration names it. */
-export interface Entry {
+export interface CredentialEntry {
   readonly name: string;
   /** Undefined where only a route names it: then the vault knows. */
   readonly config: CredentialConfig | undefined;
@@ -26,7 +26,7 @@ export interface Entry {
   isOfNamed(agent: Pick<OwnAgent, 'agentId' | 'name'>): boolean;
 }
 
-export function toEntry(config: CredentialConfig): Entry {
+export function toEntry(config: CredentialConfig): CredentialEntry {
   const hosts = config.hosts.map(toHostMatcher);
   const paths = config.paths?.map(compilePathGlob);
   const names = config.agents.map((it) => compileGlob(it));
@@ -47,7 +47,7 @@ export function toEntry(config: CredentialConfig): Entry {
 }
 
 /** One that only a route names: what it is, and whether it is there, the vault knows. */
-export const ofVaultAlone = (name: string): Entry => ({
+export const ofVaultAlone = (name: string): CredentialEntry => ({
   name,
   config: undefined,
   secret: undefined,

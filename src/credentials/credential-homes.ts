@@ -9,8 +9,8 @@ import {
   inBody,
   type PlacedCredential,
   partsOf,
-  piecesOf,
   placedCredentials,
+  tokenPiecesOf,
 } from './credential-places.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 import { registrableDomain } from './registrable-domain.ts';
@@ -128,7 +128,7 @@ export function createCredentialHomes(
         const found = foundTexts(call, credential);
         const written = textOf(call, credential);
         const parts = partsOf(credential, written);
-        const pieces = parts && piecesOf(parts);
+        const pieces = parts && tokenPiecesOf(parts);
         const hashed = (texts: Iterable<string>) => [
           ...new Set([...texts].map((it) => hashOf(key, Buffer.from(it)))),
         ];

@@ -292,7 +292,7 @@ export function partsOf({ texts }: PlacedCredential, written: string): ReadonlyS
 }
 
 /** What stands between the dots and tildes of such parts: a token may have been put beside others. Undefined where there is too much of it. */
-export function piecesOf(parts: ReadonlySet<string>): ReadonlySet<string> | undefined {
+export function tokenPiecesOf(parts: ReadonlySet<string>): ReadonlySet<string> | undefined {
   const pieces = new Set<string>();
   for (const part of parts)
     for (const piece of part.split(betweenPieces))

@@ -9,7 +9,7 @@ import { loadOrMakeSecrets } from '../state/rules/secrets.ts';
 import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
 import { createScrub, type Scrub } from '../wire/client/scrub/scrub.ts';
-import type { Entry } from './credential-entry.ts';
+import type { CredentialEntry } from './credential-entry.ts';
 import { parseSecret } from './credential-secret.ts';
 import { type HeldCredential, heldAsIs, heldByToken } from './held-credential.ts';
 import {
@@ -78,9 +78,9 @@ export function createCredentials(
 ): Credentials {
   const owned = createOwnedCredentials(config, routes);
   /** Opening and making the needles costs more than a small call: done once for each secret. */
-  const opened = new WeakMap<Entry, Opened>();
+  const opened = new WeakMap<CredentialEntry, Opened>();
 
-  function make(tenantId: string, entry: Entry, secret: Secret): HeldCredential {
+  function make(tenantId: string, entry: CredentialEntry, secret: Secret): HeldCredential {
     if (secret.type !== 'oauth2_client_credentials') return heldAsIs(toReadyCredential(secret, now));
     const client = { ...secret.client, tenantId };
     const where = { tenantId, credential: entry.name };
@@ -92,7 +92,7 @@ export function createCredentials(
     });
   }
 
-  function open(tenantId: string, entry: Entry, record: SealedCredential | undefined): Found {
+  function open(tenantId: string, entry: CredentialEntry, record: SealedCredential | undefined): Found {
     const { name, config } = entry;
     const known = opened.get(entry);
     if (record && known?.sealed === record.sealed) return known.held;
@@ -112,7 +112,7 @@ export function createCredentials(
     return held;
   }
 
-  function ofFile(tenantId: string, entry: Entry, secret: Secret): HeldCredential {
+  function ofFile(tenantId: string, entry: CredentialEntry, secret: Secret): HeldCredential {
     const known = opened.get(entry);
     if (known) return known.held;
     const held = make(tenantId, entry, secret);
@@ -120,19 +120,19 @@ export function createCredentials(
     return held;
   }
 
-  function find(tenantId: string, entry: Entry): MaybePromise<Found> {
+  function find(tenantId: string, entry: CredentialEntry): MaybePromise<Found> {
     if (entry.secret) return ofFile(tenantId, entry, entry.secret);
     return after(store.credentialOf(tenantId, entry.name), (it) => open(tenantId, entry, it));
   }
 
   /** Who brings no key gets what names its agent, and not what is for all agents: nobody has said that it may be a stranger. */
-  const mayUse = (entry: Entry, agent: OwnAgent): boolean =>
+  const mayUse = (entry: CredentialEntry, agent: OwnAgent): boolean =>
     agent.agentId === keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
 
   function inject(
     { tenantId, host }: { readonly tenantId: string; readonly host: string },
     near: Near,
-    chosen: Entry | undefined,
+    chosen: CredentialEntry | undefined,
   ): MaybePromise<Injection | undefined> {
     const all = near.entries.map((it) => find(tenantId, it));
     const toInjection = (found: readonly Found[]): MaybePromise<Injection | undefined> => {
@@ -143,7 +143,7 @@ export function createCredentials(
       if (!(ready instanceof Promise)) return injectionOf(host, near, others, ready);
       // While it was fetched, the credential may have been revoked, or replaced.
       return ready
-        .then(() => find(tenantId, chosen as Entry))
+        .then(() => find(tenantId, chosen as CredentialEntry))
         .then((again) => {
           if (again instanceof GatewayError) throw again;
           return again.take();
@@ -154,7 +154,7 @@ export function createCredentials(
   }
 
   /** Those of which the path chooses. */
-  const candidatesFor = ({ target }: Call, { entries }: Near, agent: OwnAgent): readonly Entry[] =>
+  const candidatesFor = ({ target }: Call, { entries }: Near, agent: OwnAgent): readonly CredentialEntry[] =>
     entries.filter((it) => it.isFor(target.host) && mayUse(it, agent));
 
   return {
@@ -241,7 +241,7 @@ function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefin
 }
 
 /** A path that servers read in several ways, or that a header names beside it, must lead to one credential in all of them. */
-function choose(candidates: readonly Entry[], call: Call): Entry | undefined {
+function choose(candidates: readonly CredentialEntry[], call: Call): CredentialEntry | undefined {
   const [chosen, ...more] = chosenBy(candidates, call);
   if (more.length > 0)
     throw unavailable('The path can be read in several ways, which lead to different credentials.');
@@ -249,12 +249,16 @@ function choose(candidates: readonly Entry[], call: Call): Entry | undefined {
 }
 
 /** By each reading of the path. */
-const chosenBy = (candidates: readonly Entry[], call: Call): readonly (Entry | undefined)[] => {
+const chosenBy = (
+  candidates: readonly CredentialEntry[],
+  call: Call,
+): readonly (CredentialEntry | undefined)[] => {
   const hrefs = [call.target, ...overridingTargets(call)].map(({ href }) => href);
   return [...new Set(hrefs.flatMap(pathsOf).map((path) => candidates.find((it) => it.isAt(path))))];
 };
 
-const isAlwaysAt = (entry: Entry, href: string): boolean => pathsOf(href).every((path) => entry.isAt(path));
+const isAlwaysAt = (entry: CredentialEntry, href: string): boolean =>
+  pathsOf(href).every((path) => entry.isAt(path));
 
 /** Without the query, in all their readings. */
 const pathsOf = (href: string): readonly string[] =>

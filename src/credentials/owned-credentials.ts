@@ -4,13 +4,13 @@ import { type Cache, createCache } from '../state/cache.ts';
 import type { MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
-import { type Entry, ofVaultAlone, toEntry } from './credential-entry.ts';
+import { type CredentialEntry, ofVaultAlone, toEntry } from './credential-entry.ts';
 import type { ReadyCredential } from './injection.ts';
 import type { RouteBook, RouteReach } from './route-book.ts';
 
 /** The credentials that a host may have got. */
 export interface Near {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly CredentialEntry[];
   /** Those of them that could be sent when a call was there last, and what looks for them. */
   ready: readonly ReadyCredential[];
   scrub: Scrub | undefined;
@@ -18,7 +18,7 @@ export interface Near {
 
 /** The credentials of a tenant: those of the file in their order, then those that only routes name. */
 export interface Owned {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly CredentialEntry[];
   near(host: string): Near;
 }
 
@@ -60,7 +60,8 @@ export function createOwnedCredentials(
     const others = [...reached.keys()].filter((name) => !names.has(name));
     if (own.length + others.length === 0) return undefined;
     // The same entry, for what was fetched with it stays with it.
-    const again = (name: string): Entry | undefined => before?.entries.find((it) => it.name === name);
+    const again = (name: string): CredentialEntry | undefined =>
+      before?.entries.find((it) => it.name === name);
     const all = [...own, ...others.map((name) => again(name) ?? ofVaultAlone(name))];
     return new OwnedByTenant(all, reached);
   }
@@ -90,12 +91,12 @@ function hostsReached(routes: readonly RouteReach[]): ReadonlyMap<string, Readon
 }
 
 class OwnedByTenant implements Owned {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly CredentialEntry[];
   readonly #reached: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #byHost: Cache<Near> = createCache(hostsMax);
   readonly #byNames: Cache<Near> = createCache(nearMax);
 
-  constructor(entries: readonly Entry[], reached: ReadonlyMap<string, ReadonlySet<string>>) {
+  constructor(entries: readonly CredentialEntry[], reached: ReadonlyMap<string, ReadonlySet<string>>) {
     this.entries = entries;
     this.#reached = reached;
   }

@@ -18,7 +18,7 @@ export interface TokenClient {
   readonly audience: string | undefined;
 }
 
-export interface Token {
+export interface AccessToken {
   readonly text: string;
   /** How long it is used, from when it was asked for. */
   readonly validMs: number;
@@ -27,7 +27,7 @@ export interface Token {
 }
 
 /** Rejects with CREDENTIAL_UNAVAILABLE and why. */
-export type FetchToken = (client: TokenClient) => Promise<Token>;
+export type FetchToken = (client: TokenClient) => Promise<AccessToken>;
 
 const bounds = { bytesMax: 65_536, timeoutMs: 20_000 };
 
@@ -85,7 +85,7 @@ const validSecondsMax = 86_400;
 /** Where it does not say, it may well be taken for longer than it is used. */
 const toldSecondsDefault = 3_600;
 
-export function parseToken(status: number, body: Buffer): Token {
+export function parseToken(status: number, body: Buffer): AccessToken {
   const fields = parseObject(body);
   if (status !== 200) {
     const error = errorCodes.has(fields?.['error']) ? ` (${fields?.['error']})` : '';

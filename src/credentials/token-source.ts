@@ -1,7 +1,7 @@
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { MaybePromise } from '../state/store.ts';
 import type { IssuedTokens } from './issued-tokens.ts';
-import type { Token } from './token-endpoint.ts';
+import type { AccessToken } from './token-endpoint.ts';
 
 /*
  * The access token of one credential. However many calls want it, it is asked for once at a time; a failure is not repeated before its
@@ -22,7 +22,7 @@ export interface TokenSource {
 }
 
 export interface TokenSourceOptions {
-  fetch(): Promise<Token>;
+  fetch(): Promise<AccessToken>;
   /** Of the credential, whoever has fetched them. */
   readonly issued: IssuedTokens;
   /** Milliseconds since anything, never set back. */
@@ -109,7 +109,7 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
   };
 }
 
-function toHeld({ text, validMs }: Token, fetchedAtMs: number): Held {
+function toHeld({ text, validMs }: AccessToken, fetchedAtMs: number): Held {
   const endsAtMs = fetchedAtMs + validMs - Math.min(marginMsMax, validMs * marginShare);
   return {
     text,

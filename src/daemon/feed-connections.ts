@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { parseDescribed } from '../core/target.ts';
 import type { Connect } from '../risk/feeds/download.ts';
 import { createDialer, type Dialer } from '../wire/client/connect.ts';
-import { createGuard, type Guard, type GuardOptions } from '../wire/client/reach/guard.ts';
+import { type AddressGuardOptions, createGuard, type Guard } from '../wire/client/reach/guard.ts';
 import { createResolver } from '../wire/client/reach/resolve.ts';
 import { loadRoots } from '../wire/client/reach/roots.ts';
 import { toParent, toResolveEntry } from './reload/generation.ts';
@@ -22,7 +22,7 @@ export interface FeedConnections {
 export function openFeedConnections(
   config: Config,
   files: Files,
-  ownListeners: GuardOptions['ownListeners'],
+  ownListeners: AddressGuardOptions['ownListeners'],
 ): FeedConnections {
   let dialers = dialersOf(config, files, ownListeners);
   return {
@@ -46,7 +46,7 @@ interface Dialers {
   readonly found: Dialer;
 }
 
-function dialersOf(config: Config, files: Files, ownListeners: GuardOptions['ownListeners']): Dialers {
+function dialersOf(config: Config, files: Files, ownListeners: AddressGuardOptions['ownListeners']): Dialers {
   const { allowPrivate, deny, allowedPorts } = config.upstream;
   const guard = createGuard({ allowPrivate, deny, allowedPorts, ownListeners });
   const { checkChosen } = guard;

@@ -11,7 +11,7 @@ import { announce, removePid, tellRefusal, urlsOf, warn } from './start/announce
 import { type FirstStart, firstStartConfig, openFirstStart } from './start/first-start.ts';
 import { type Loaded, loadedHere } from './start/loaded.ts';
 import { nextSteps } from './start/next-steps.ts';
-import type { Found } from './start/seed.ts';
+import type { SeedResult } from './start/seed.ts';
 import { alone } from './worker-slot.ts';
 
 export interface Gateway {
@@ -59,7 +59,7 @@ async function openGateway(planned: Config, env: Environment, held: HeldAddresse
   let config = firstStart ? read() : planned;
   const log = openLog(config.log);
   const standing = { generation: 1, loadedAtMs: Date.now(), lastError: null };
-  const open = async (): Promise<{ serving: Serving; found: Found }> => {
+  const open = async (): Promise<{ serving: Serving; found: SeedResult }> => {
     const opened = await openServing(loadedHere(config, disk), { place: alone, log, standing, firstStart });
     try {
       return { serving: opened, found: await opened.seed() };

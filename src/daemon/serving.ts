@@ -13,7 +13,7 @@ import { openFoundations } from './start/foundations.ts';
 import { readListenersTls } from './start/listener-tls.ts';
 import { listen } from './start/listeners.ts';
 import type { Loaded } from './start/loaded.ts';
-import { applyTerms, type Found, seed } from './start/seed.ts';
+import { applyTerms, type SeedResult, seed } from './start/seed.ts';
 import { openServers } from './start/servers.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
@@ -30,7 +30,7 @@ export interface Serving {
   /** In force. */
   config(): Config;
   /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
-  seed(): Promise<Found>;
+  seed(): Promise<SeedResult>;
   /** Begins to serve; at `addresses`, where they are not those of the configuration. */
   listen(addresses?: Addresses): Promise<Bound>;
   /** Puts a whole next generation together. Throws, with nothing changed, where that cannot be. */
@@ -43,7 +43,7 @@ export interface Serving {
 
 /** A generation that is not in force yet. */
 export interface Prepared {
-  seed(): Promise<Found>;
+  seed(): Promise<SeedResult>;
   /** From the next call on this one judges. */
   take(standing: ConfigStatus): Promise<void>;
   drop(): void;

@@ -1,5 +1,5 @@
 import { overridingMethods } from '../catalogue/overriding-method.ts';
-import type { Budget, TenantConfig } from '../config/schema.ts';
+import type { BudgetConfig, TenantConfig } from '../config/schema.ts';
 import type { BodyValue, Call, Identity, OperationPart } from '../core/call.ts';
 import { compileMatch, type MatchFacts, PlaceTree, parsePath } from '../policy/index.ts';
 import type { BudgetCharge } from '../state/store.ts';
@@ -23,7 +23,7 @@ interface CompiledBudget {
 }
 
 /** Undefined where no tenant has a budget: then no call pays for asking. Those that are registered later have none either. */
-export function createBudgets(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf | undefined {
+export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf | undefined {
   if (tenants.ids().every((id) => tenants.find(id)?.budgets.length === 0)) return undefined;
   const compiled = new WeakMap<TenantConfig, readonly CompiledBudget[]>();
   return (call, identity) => {
@@ -62,12 +62,12 @@ function compileBudgets(tenant: TenantConfig): readonly CompiledBudget[] {
   }));
 }
 
-function dailyParts({ unit, daily }: Budget): number {
+function dailyParts({ unit, daily }: BudgetConfig): number {
   const parts = unit === 'amount' ? Math.round(daily * partsPerUnit) : Math.ceil(daily);
   return Math.min(Math.max(1, parts), Number.MAX_SAFE_INTEGER);
 }
 
-function amountReader({ unit, amountPath }: Budget, tenant: TenantConfig): (call: Call) => number {
+function amountReader({ unit, amountPath }: BudgetConfig, tenant: TenantConfig): (call: Call) => number {
   if (unit === 'calls') return () => 1;
   if (unit === 'bytes') return ({ body }) => body.length;
   const steps = parsePath(amountPath ?? '');

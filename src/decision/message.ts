@@ -17,7 +17,7 @@ import { doneBy } from './stages/admit.ts';
 import { type DecideMessageOptions, decideMessage } from './stages/decide-message.ts';
 import { type ReadOptions, read } from './stages/read.ts';
 import { understandCall } from './stages/understand.ts';
-import { type WeighOptions, weigh } from './stages/weigh.ts';
+import { assessRiskStage, type WeighOptions } from './stages/weigh.ts';
 
 /*
  * The judging of what follows on a call that was let out and stays open: the frames of a WebSocket, the messages that a client streams.
@@ -148,7 +148,7 @@ export function createMessageInspector(
       run: (message) => after(options.open?.(message), () => understandMessage(message)),
     },
     read(options),
-    weigh(options),
+    assessRiskStage(options),
     decideMessage(options),
   ];
 

@@ -15,7 +15,7 @@ import type { PolicyDecision, RuleAction } from '../policy/index.ts';
 import { isCertain } from '../risk/signals/read-then-write.ts';
 import type { PostureOpinion } from './posture.ts';
 import { excuseOf } from './simulation/excuse.ts';
-import { sentenceOf } from './trace/told-agent.ts';
+import { signalSentence } from './trace/told-agent.ts';
 
 /* What is thought of a call, from a policy, a posture or neither, and how that becomes its verdict. Pure. */
 
@@ -265,7 +265,7 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
       ),
     );
   // Why it is risky, which a rule or a band does not say.
-  for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(sentenceOf(signal));
+  for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(signalSentence(signal));
   if (call.signals.length > 0) places.push(riskSentence(call));
   return {
     decision: opinion.decision,

@@ -1,11 +1,11 @@
 import type { Request } from '../catalogue/catalogue.ts';
 import type { BodyValue, Call } from '../core/call.ts';
 import { kept } from '../util/kept.ts';
-import { bodyValue, hidesNames, plainBody } from './facts/body.ts';
-import { readBody, structuredBytesMax } from './facts/body-structure.ts';
+import { bodyValue, mayHideNames, plainBody } from './facts/body.ts';
+import { parseCallBody, structuredBytesMax } from './facts/body-structure.ts';
 
 const structureOf = (contentType: string, body: string): BodyValue =>
-  readBody(contentType, Buffer.from(body));
+  parseCallBody(contentType, Buffer.from(body));
 
 /** The call as the catalogue wants it. `maxDecodedBytes` bounds what is decoded of its body when that is asked for. */
 export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
@@ -15,7 +15,7 @@ export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
   contentType: call.contentType,
   bodyText: () => plainBody(call, maxDecodedBytes).toString('utf8', 0, structuredBytesMax),
   mentions: (text) => mentions(call, text, maxDecodedBytes),
-  isInOtherCharset: () => hidesNames(call, maxDecodedBytes),
+  isInOtherCharset: () => mayHideNames(call, maxDecodedBytes),
   bodyValue: () => bodyValue(call, maxDecodedBytes),
   structureOf,
 });

@@ -12,7 +12,7 @@ import { type HeadFields, headLocator } from './parts/head-text.ts';
 import { toCut } from './parts/sanitize.ts';
 import { unreadIn } from './parts/unread-coding.ts';
 import { urlsIn } from './parts/urls-in-texts.ts';
-import { bodyPart, type Part, type ReadBounds, type Reading, readPart } from './read-part.ts';
+import { bodyPart, type CallPart, type PartResult, type ReadBounds, readPart } from './read-part.ts';
 import { type CutFormat, redactBody } from './redact/redact.ts';
 import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
 import type { BeginningMemory } from './segments/known-beginning.ts';
@@ -70,11 +70,11 @@ export interface BodyReading {
   readonly findings: readonly Finding[];
   /** The body without its coding, and its decoded forms; empty where there is none, undefined where they are not wanted. */
   readonly texts: readonly Buffer[] | undefined;
-  /** In their place those that cannot be told from the body at little cost. See `textsOf`. */
+  /** In their place those that cannot be told from the body at little cost. See `bodyTextsOf`. */
   readonly decoded: readonly Buffer[];
   readonly plain: Buffer | undefined;
   readonly opaque: readonly string[];
-  readonly uncounted: Reading['uncounted'];
+  readonly uncounted: PartResult['uncounted'];
   readonly unreadable: string | undefined;
   readonly isOutOfTime: boolean;
   /** 0 to 1. */
@@ -98,9 +98,9 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   let decoded: readonly Buffer[] = [];
   let asking: readonly Buffer[] = [];
   let opaque: readonly string[] = [];
-  let uncounted: Reading['uncounted'] = [];
+  let uncounted: PartResult['uncounted'] = [];
   let wordsFound: WordsFound | undefined;
-  let problem: Pick<Reading, 'unreadable' | 'isOutOfTime'> = whole;
+  let problem: Pick<PartResult, 'unreadable' | 'isOutOfTime'> = whole;
   /** The first reason stands. */
   const fail = (unreadable: string | undefined, isOutOfTime = false): void => {
     if (problem.unreadable === undefined && unreadable !== undefined) problem = { unreadable, isOutOfTime };
@@ -159,7 +159,11 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
 }
 
 /** The texts of a body that was read without them. */
-export function textsOf(plain: Buffer, contentType: string, decoded: readonly Buffer[]): readonly Buffer[] {
+export function bodyTextsOf(
+  plain: Buffer,
+  contentType: string,
+  decoded: readonly Buffer[],
+): readonly Buffer[] {
   const isJson = bodyFormat(contentType, plain) === 'json';
   const spelt = isJson ? withoutEscapes(plain, () => undefined) : undefined;
   return spelt ? [plain, spelt.bytes, ...decoded] : [plain, ...decoded];
@@ -208,7 +212,7 @@ function readCoding(
     fail(`the content coding of the body carries more than ${fieldBytesMax} bytes beside the content`);
     return;
   }
-  const locator: Part['locator'] = () => () => 'body';
+  const locator: CallPart['locator'] = () => () => 'body';
   const part = {
     host,
     name: 'body',
@@ -229,8 +233,8 @@ export const partOf = (
     memory,
     words,
     space,
-  }: Pick<Part, 'words' | 'space'> & { readonly memory?: BeginningMemory | undefined } = {},
-): Part => ({
+  }: Pick<CallPart, 'words' | 'space'> & { readonly memory?: BeginningMemory | undefined } = {},
+): CallPart => ({
   ...bodyPart(bytes, contentType, host),
   knownBy: memory && { memory, tenantId },
   words,
@@ -256,8 +260,8 @@ export function readHead(
   { bytes, ...head }: HeadJob,
   { engine }: Pick<ReadingTools, 'engine'>,
   bounds: ReadBounds,
-): Pick<Reading, 'findings' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'> {
-  const locator: Part['locator'] = (hidden) => headLocator(head, hidden);
+): Pick<PartResult, 'findings' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'> {
+  const locator: CallPart['locator'] = (hidden) => headLocator(head, hidden);
   const part = { name: 'head', bytes, format: 'head', host: head.target.host, locator } as const;
   const { findings, opaque, uncounted, unreadable, isOutOfTime } = readPart(part, engine, bounds);
   return { findings, opaque, uncounted, unreadable, isOutOfTime };

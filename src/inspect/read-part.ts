@@ -6,7 +6,7 @@ import type { Span } from './decode/span-map.ts';
 import { type PlainSpace, plainJson } from './decode/unescape-json.ts';
 import { decodeViews, type View } from './decode/views.ts';
 import { outlineOf } from './kernel/outline.ts';
-import { type CutToken, type DetectorEngine, type Match, Verdicts } from './match/engine.ts';
+import { type DetectorEngine, type Match, type PartialSecret, Verdicts } from './match/engine.ts';
 import { weighHints } from './match/evidence.ts';
 import type { Placed } from './match/placed.ts';
 import { findWords, hiddenNameEnd, type Words, type WordsFound, wordsOfList } from './match/rule-words.ts';
@@ -18,10 +18,10 @@ import { createLocator } from './redact/locate.ts';
 import {
   type Beginning,
   beginningOf,
-  type Known,
+  type KnownBeginning,
   type KnownBy,
   nothingKnown,
-  remember,
+  rememberBeginning,
   standsInKnown,
   type WordEnd,
 } from './segments/known-beginning.ts';
@@ -49,7 +49,7 @@ export interface ReadBounds {
 }
 
 /** One part of a call: the head, or the body. */
-export interface Part {
+export interface CallPart {
   readonly name: Finding['part'];
   readonly bytes: Buffer;
   readonly format: FieldFormat;
@@ -72,7 +72,7 @@ export interface Part {
 }
 
 /** A body as a part to be read, in the format that its type or its first bytes tell. */
-export function bodyPart(bytes: Buffer, contentType: string, host: string): Part {
+export function bodyPart(bytes: Buffer, contentType: string, host: string): CallPart {
   const format = bodyFormat(contentType, bytes);
   return {
     name: 'body',
@@ -87,7 +87,7 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Part
   };
 }
 
-export interface Reading {
+export interface PartResult {
   readonly findings: readonly Finding[];
   /** The part and its decoded forms, the part itself first. */
   readonly texts: readonly Buffer[];
@@ -110,7 +110,7 @@ export interface Reading {
 }
 
 /** Looks for findings in a part of a call, as it is and decoded. What cannot be read within the bounds is `unreadable`. */
-export function readPart(part: Part, engine: DetectorEngine, bounds: ReadBounds): Reading {
+export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBounds): PartResult {
   const { format, decoded, knownBy } = part;
   const mayBeKnown = format === 'json' && !decoded;
   const beginning = knownBy && mayBeKnown ? beginningOf(part, engine, knownBy) : undefined;
@@ -121,12 +121,12 @@ export function readPart(part: Part, engine: DetectorEngine, bounds: ReadBounds)
 
 /** Reads what is not known. `isKnownNew` where that makes something of what is known, so that all must be read. */
 function readFrom(
-  part: Part,
+  part: CallPart,
   engine: DetectorEngine,
   { maxDecodedBytes, isOver }: ReadBounds,
-  known: Known,
+  known: KnownBeginning,
   beginning: Beginning | undefined,
-): { readonly reading: Reading; readonly isKnownNew: boolean } {
+): { readonly reading: PartResult; readonly isKnownNew: boolean } {
   const { bytes, format, decoded, space } = part;
   const { from, settledTo, newFrom } = known;
   const decodedViews = decodeViews(bytes, {
@@ -149,7 +149,7 @@ function readFrom(
   const found: Seen[] = [...known.found];
   const uncounted = new Set<DataClass>();
   const hints: Seen[] = [...known.hints];
-  const cutTokens: Placed<CutToken>[] = [...known.cutTokens];
+  const cutTokens: Placed<PartialSecret>[] = [...known.cutTokens];
   const verdicts = views.length > 1 ? new Verdicts() : undefined;
   for (const view of views) {
     if (view.isSuperseded) continue;
@@ -165,7 +165,7 @@ function readFrom(
     } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     for (const name of more) uncounted.add(name);
-    const placed = <T extends Match | CutToken>(all: readonly T[], of = view) =>
+    const placed = <T extends Match | PartialSecret>(all: readonly T[], of = view) =>
       all.length === 0 ? none : withoutChance(of, placedIn(of, all)).filter(isNew);
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
     found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
@@ -200,7 +200,7 @@ function readFrom(
     if (found.length > 0 && isOver()) problem ??= tooLong;
     if (beginning && !isKnownNew && problem === undefined && uncounted.size === 0) {
       const searched = views.filter((it) => !it.isSuperseded);
-      remember(bytes, beginning, known, engine, {
+      rememberBeginning(bytes, beginning, known, engine, {
         ...{ found: shown, repeats, hints, cutTokens, opaque, across: [...noise, ...reaches] },
         wordEnds: wordEnds ?? none,
         ...{ views: searched, decoded: searched.slice(1) },
@@ -223,18 +223,18 @@ function readFrom(
 }
 
 /** What was read; the texts are put together for who asks for them. */
-class PartReading implements Reading {
-  readonly views: Reading['views'];
-  readonly findings: Reading['findings'];
-  readonly ends: Reading['ends'];
-  readonly wordsFound: Reading['wordsFound'];
-  readonly opaque: Reading['opaque'];
-  readonly uncounted: Reading['uncounted'];
-  readonly unreadable: Reading['unreadable'];
+class PartReading implements PartResult {
+  readonly views: PartResult['views'];
+  readonly findings: PartResult['findings'];
+  readonly ends: PartResult['ends'];
+  readonly wordsFound: PartResult['wordsFound'];
+  readonly opaque: PartResult['opaque'];
+  readonly uncounted: PartResult['uncounted'];
+  readonly unreadable: PartResult['unreadable'];
   readonly isOutOfTime: boolean;
   readonly #whole: Whole;
 
-  constructor(whole: Whole, told: Omit<Reading, 'texts' | 'decoded'>) {
+  constructor(whole: Whole, told: Omit<PartResult, 'texts' | 'decoded'>) {
     this.#whole = whole;
     this.views = told.views;
     this.findings = told.findings;
@@ -259,7 +259,11 @@ class PartReading implements Reading {
 const hiddenNames = -1;
 
 /** Where the words end for the first time, and hidden names; undefined where only all texts together tell. */
-function wordEndsIn(words: Words, views: readonly View[], known: Known): readonly WordEnd[] | undefined {
+function wordEndsIn(
+  words: Words,
+  views: readonly View[],
+  known: KnownBeginning,
+): readonly WordEnd[] | undefined {
   if (!words.havePlaces) return undefined;
   const ends = new Map(known.wordEnds.map(({ word, end }) => [word, end]));
   const isRead = (view: View): boolean => known.from === undefined || view !== views[0];
@@ -304,11 +308,11 @@ class Whole {
   readonly #searchedAt: number;
   readonly #bytes: Buffer;
   readonly #views: readonly View[];
-  readonly #known: Known;
+  readonly #known: KnownBeginning;
   #plain: Buffer | undefined;
   #texts: readonly Buffer[] | undefined;
 
-  constructor(bytes: Buffer, views: readonly View[], known: Known) {
+  constructor(bytes: Buffer, views: readonly View[], known: KnownBeginning) {
     this.#bytes = bytes;
     this.#views = views;
     this.#known = known;
@@ -409,7 +413,7 @@ function newTexts(
   return [{ bytes: bytes.subarray(from), toSource }, ...forms];
 }
 
-const placedIn = <T extends Match | CutToken>(view: View, all: readonly T[]) =>
+const placedIn = <T extends Match | PartialSecret>(view: View, all: readonly T[]) =>
   all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
 
 /** One for each detector and place: what is found in a text is often found in its decoded form again. */
@@ -441,7 +445,7 @@ function unseen(found: readonly Seen[], known: readonly Seen[]): Seen[] {
 
 const keyOf = ({ match, start, end }: Seen): string => `${match.detector.id}:${start}:${end}`;
 
-function toFindings(part: Part, found: readonly Seen[]): Finding[] {
+function toFindings(part: CallPart, found: readonly Seen[]): Finding[] {
   const locate = part.locator(found);
   return found.map(({ match: { detector, confidence }, start, end }) => {
     const location = locate(start);
@@ -451,7 +455,7 @@ function toFindings(part: Part, found: readonly Seen[]): Finding[] {
   });
 }
 
-function toPlaces(part: Part, found: readonly Seen[], opaque: readonly OpaqueContent[]): string[] {
+function toPlaces(part: CallPart, found: readonly Seen[], opaque: readonly OpaqueContent[]): string[] {
   const locate = part.locator(found);
   return [...new Set(opaque.map(({ kind, start }) => `${kind} at ${locate(start)}`))];
 }

@@ -3,7 +3,7 @@ import { type Field, fieldsOf } from './decode/fields.ts';
 import { protobufTexts } from './decode/packed/protobuf.ts';
 import type { DetectorEngine } from './match/engine.ts';
 import { counts } from './parts/sanitize.ts';
-import { bodyPart, type ReadBounds, type Reading, readPart } from './read-part.ts';
+import { bodyPart, type PartResult, type ReadBounds, readPart } from './read-part.ts';
 
 /*
  * What lies across the seam of two messages of one open call, and is seen in neither alone: somebody who types sends a secret letter by
@@ -17,7 +17,7 @@ const nowhere = 'seam.invalid';
 const noBytes = Buffer.alloc(0);
 const none: readonly Finding[] = Object.freeze([]);
 
-type Across = Pick<Reading, 'findings' | 'unreadable' | 'isOutOfTime'>;
+type Across = Pick<PartResult, 'findings' | 'unreadable' | 'isOutOfTime'>;
 const nothingAcross: Across = Object.freeze({ findings: none, unreadable: undefined, isOutOfTime: false });
 
 /** Findings that begin `before` the message and end in it, with the bytes that they have of the message. */

@@ -4,11 +4,11 @@ import { derivedId } from '../core/ids.ts';
 import { ownName } from '../core/safe-name.ts';
 import type { AgentRecord, ApprovalRecord, AuditEntry, IncidentRecord, Store } from '../state/store.ts';
 import type { Notice } from './notice.ts';
-import { cut, oneLine, storedName, textOf } from './texts.ts';
+import { cut, factTextOf, oneLine, storedName } from './texts.ts';
 
 /* Notices of what stands in the audit log, which is written in one step with what it tells of. */
 
-export type Facts = Pick<Store, 'agentById' | 'approvalById' | 'incidentById'>;
+export type AuditNoticeSources = Pick<Store, 'agentById' | 'approvalById' | 'incidentById'>;
 
 /** What is known of whom and what an entry is about. */
 interface About {
@@ -19,12 +19,15 @@ interface About {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-type Teller = (entry: AuditEntry, facts: Facts) => Promise<About>;
+type Teller = (entry: AuditEntry, facts: AuditNoticeSources) => Promise<About>;
 
 const toIso = (ms: number): string => new Date(ms).toISOString();
 
-const agentIn = async ({ tenantId, details }: AuditEntry, facts: Facts): Promise<AgentRecord | undefined> => {
-  const agentId = textOf(details['agent_id']);
+const agentIn = async (
+  { tenantId, details }: AuditEntry,
+  facts: AuditNoticeSources,
+): Promise<AgentRecord | undefined> => {
+  const agentId = factTextOf(details['agent_id']);
   const agent = agentId === null ? undefined : await facts.agentById(agentId);
   return agent?.tenantId === tenantId ? agent : undefined;
 };
@@ -34,10 +37,10 @@ const keyTold =
   async (entry, facts) => {
     const agent = await agentIn(entry, facts);
     const { prefix, name } = entry.details;
-    const called = textOf(name);
+    const called = factTextOf(name);
     return {
       severity: 'LOW',
-      summary: `The key ${textOf(prefix) ?? entry.subject}${called ? ` (${called})` : ''} was ${what} by ${entry.operator}`,
+      summary: `The key ${factTextOf(prefix) ?? entry.subject}${called ? ` (${called})` : ''} was ${what} by ${entry.operator}`,
       agent,
       data: { key_id: entry.subject },
     };
@@ -50,7 +53,7 @@ const incidentTold =
     const agentId = incident?.agentId;
     const agent = agentId === undefined ? await agentIn(entry, facts) : await facts.agentById(agentId);
     const severity = bandIn(incident?.severity ?? entry.details['severity']);
-    const title = incident?.title ?? textOf(entry.details['trigger']) ?? entry.subject;
+    const title = incident?.title ?? factTextOf(entry.details['trigger']) ?? entry.subject;
     return {
       severity,
       summary: `Incident ${what}: ${title}${agent ? ` (${agent.name})` : ''}`,
@@ -77,7 +80,7 @@ const tellers: Readonly<Record<string, Teller>> = {
   'incident.changed': incidentTold('changed'),
   async 'approval.decided'(entry, facts) {
     const approval = await facts.approvalById(entry.tenantId, entry.subject, entry.atMs);
-    const decision = textOf(entry.details['decision']) ?? 'decided';
+    const decision = factTextOf(entry.details['decision']) ?? 'decided';
     const about = approval && aboutApproval(approval);
     return {
       severity: 'LOW',
@@ -112,7 +115,10 @@ export const auditKinds: readonly EventKind[] = [
 ] as EventKind[];
 
 /** Undefined for an entry that nobody is told of. What it is about is looked up as it is now. */
-export async function noticeOfEntry(entry: AuditEntry, facts: Facts): Promise<Notice | undefined> {
+export async function noticeOfEntry(
+  entry: AuditEntry,
+  facts: AuditNoticeSources,
+): Promise<Notice | undefined> {
   const kind = auditKinds.find((it) => it === entry.kind);
   const tell = tellers[entry.kind];
   if (!kind || !tell) return undefined;

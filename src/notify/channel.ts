@@ -4,7 +4,7 @@ import type { ChannelType } from '../config/sections/notifications.ts';
 import type { Message } from './notice.ts';
 
 /** What became of one attempt. */
-export type Outcome =
+export type DeliveryOutcome =
   | {
       readonly kind: 'delivered';
       /** What an operator should know of it all the same: some of the recipients were refused. For the log. */
@@ -36,7 +36,7 @@ export interface Transport {
 export interface Channel {
   readonly type: ChannelType;
   /** Never rejects, and never says the channel's URL, secret or password in a reason: those hold tokens. */
-  send(message: Message, channel: NotificationConfig, context: SendContext): Promise<Outcome>;
+  send(message: Message, channel: NotificationConfig, context: SendContext): Promise<DeliveryOutcome>;
 }
 
 export interface SendContext {

@@ -4,7 +4,7 @@ import { ownName } from '../core/safe-name.ts';
 import { parseLine } from '../state/journal/line.ts';
 import type { RecordedCall } from '../state/store.ts';
 import type { Notice } from './notice.ts';
-import { cut, listOf, oneLine, storedName, textOf } from './texts.ts';
+import { cut, factTextOf, listOf, oneLine, storedName } from './texts.ts';
 
 /*
  * Notices of calls, from the lines of the journal. Nearly all calls are of no interest to anybody, so lines are looked for by their bytes,
@@ -105,7 +105,7 @@ function toNotice(call: RecordedCall, trace: Readonly<Record<string, unknown>>):
   const agentName = storedName(trace['agent_name']);
   const registeredName = storedName(trace['registered_name']);
   const toolName = storedName(trace['tool_name']);
-  const what = [toolName, textOf(trace['operation'])].filter((it) => it !== null).join(' ');
+  const what = [toolName, factTextOf(trace['operation'])].filter((it) => it !== null).join(' ');
   const reasons = listOf(trace['reason_codes']).slice(0, 5).join(', ');
   const summary = `${sentences[decision]}: ${agentName ?? agentId}${what === '' ? '' : `, ${what}`}${reasons === '' ? '' : ` (${reasons})`}`;
   return {
@@ -114,7 +114,7 @@ function toNotice(call: RecordedCall, trace: Readonly<Record<string, unknown>>):
     atMs,
     severity: bandOf(trace['risk_band']),
     tenantId,
-    envName: textOf(trace['env_name']),
+    envName: factTextOf(trace['env_name']),
     agentId,
     agentName,
     ...(registeredName === null ? {} : { registeredName }),

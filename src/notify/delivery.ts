@@ -3,7 +3,7 @@ import type { ChannelType } from '../config/sections/notifications.ts';
 import type { Log } from '../core/log.ts';
 import { ownName } from '../core/safe-name.ts';
 import type { ChannelClaim, ClaimedMessage, Settlement, Store } from '../state/store.ts';
-import type { Channel, Outcome, Transport } from './channel.ts';
+import type { Channel, DeliveryOutcome, Transport } from './channel.ts';
 import type { Message, Notice } from './notice.ts';
 
 /*
@@ -54,8 +54,7 @@ interface Rate {
 const forPeople: Rate = { intervalMs: 1_000, burst: 10 };
 const forPrograms: Rate = { intervalMs: 10, burst: 100 };
 
-export const rateOf = (type: ChannelType): Rate =>
-  type === 'webhook' || type === 'siem' ? forPrograms : forPeople;
+const rateOf = (type: ChannelType): Rate => (type === 'webhook' || type === 'siem' ? forPrograms : forPeople);
 
 /** Failures in a row after which a channel is left alone. */
 export const pauseFrom = 5;
@@ -83,7 +82,7 @@ export interface Delivery {
   /** There is something in the queue. */
   nudge(): void;
   /** Sends one message, past the queue. */
-  send(message: Message, config: NotificationConfig): Promise<Outcome>;
+  send(message: Message, config: NotificationConfig): Promise<DeliveryOutcome>;
   /** Claims nothing more; what is being sent may end for at most `graceMs`, and the rest is left to others. */
   drain(graceMs: number): Promise<void>;
 }
@@ -156,7 +155,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return send(toMessage(message), config);
   }
 
-  async function send(message: Message, config: NotificationConfig): Promise<Outcome | typeof released> {
+  async function send(
+    message: Message,
+    config: NotificationConfig,
+  ): Promise<DeliveryOutcome | typeof released> {
     const channel = channels.get(config.type);
     if (!channel || !transport) return { kind: 'refused', reason: 'there is no such kind of channel' };
     const late = AbortSignal.timeout(sendTimeoutMs);
@@ -183,7 +185,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   function toSettlement(
     { id, channel, attempts, queuedAtMs }: ClaimedMessage,
     claimedAtMs: number,
-    outcome: Outcome | typeof released,
+    outcome: DeliveryOutcome | typeof released,
   ): Settlement {
     const nowMs = now();
     const base = { id, channel, attempts, claimedAtMs, nowMs };
@@ -197,7 +199,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   function retry(
     attempts: number,
-    { reason, afterMs }: Extract<Outcome, { kind: 'retry' }>,
+    { reason, afterMs }: Extract<DeliveryOutcome, { kind: 'retry' }>,
     nowMs: number,
   ): Settlement['outcome'] {
     const { retryMinMs, retryMaxMs, pauseMinMs, pauseMaxMs, retryAfterMaxMs } = options.timings;

@@ -7,7 +7,7 @@ import type { Log } from '../core/log.ts';
 import { ownName, safely } from '../core/safe-name.ts';
 import { alertPercents, periodOf } from '../state/rules/limits.ts';
 import type { CallBatch, ChannelQueue, NewNotice, Store } from '../state/store.ts';
-import type { Channel, Outcome, Transport } from './channel.ts';
+import type { Channel, DeliveryOutcome, Transport } from './channel.ts';
 import { kindOfDecision, type WantedDecisions } from './decision-notices.ts';
 import { createDelivery, type Delivery, pauseFrom, type Timings, timings } from './delivery.ts';
 import { createFilter, type Filter } from './filters.ts';
@@ -65,7 +65,7 @@ export interface NotificationDesk {
   /** The channels of the configuration, and how they do. */
   channels(): Promise<readonly ChannelHealth[]>;
   /** Sends a test past the queue; undefined where there is no such channel. */
-  test(name: string): Promise<Outcome | undefined>;
+  test(name: string): Promise<DeliveryOutcome | undefined>;
   find(name: string): NotificationConfig | undefined;
   /** There is something in the queue. */
   wake(): void;
@@ -81,7 +81,7 @@ export interface ChannelHealth {
 const minute = 60_000;
 export const sweepTimings: SweepTimings = { sweepMs: 15_000, goneAfterMs: 5 * minute };
 /** Messages that wait, of all channels together; each has its share, and at least some. */
-export const waitingMax = 100_000;
+const waitingMax = 100_000;
 export const waitingOfOneMin = 1_000;
 export const waitingOfOneMax = 20_000;
 /** Notices in memory while the state is away. */

@@ -1,6 +1,6 @@
 import type { NotificationConfig } from '../config/schema.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Outcome, SendContext } from './channel.ts';
+import type { DeliveryOutcome, SendContext } from './channel.ts';
 
 /*
  * What an answer, or a failure to get one, means for a message. Reasons end up in logs and in the list of dead letters: they are made of
@@ -25,7 +25,7 @@ export async function postTo(
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   },
-): Promise<Outcome> {
+): Promise<DeliveryOutcome> {
   try {
     const { status, headers } = await transport.post({ url: channel.url, ...make() }, channel, signal);
     return outcomeOfAnswer(status, headers['retry-after'], nowMs);
@@ -34,7 +34,11 @@ export async function postTo(
   }
 }
 
-export function outcomeOfAnswer(status: number, retryAfter: string | undefined, nowMs: number): Outcome {
+export function outcomeOfAnswer(
+  status: number,
+  retryAfter: string | undefined,
+  nowMs: number,
+): DeliveryOutcome {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   const reason = `The destination answered ${status}.`;
   if (status >= 500 || transient.has(status)) {
@@ -62,7 +66,7 @@ const dateOf = (text: string): number => (/ GMT$/.test(text) ? Date.parse(text) 
 /** Another host has answered: to wait does not help, and to go on asking tells it when notices are sent. */
 const othersCertificate: ReadonlySet<string> = new Set(['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH']);
 
-export function outcomeOfFailure(error: unknown): Outcome {
+export function outcomeOfFailure(error: unknown): DeliveryOutcome {
   if (!(error instanceof GatewayError)) return { kind: 'retry', reason: unexpected(error) };
   if (error.code === 'INTERNAL') return { kind: 'retry', reason: unexpected(error.cause) };
   if (error.code === 'EGRESS_BLOCKED') return { kind: 'refused', reason: blockedReason };

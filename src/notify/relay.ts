@@ -1,7 +1,7 @@
 import type { EventKind } from '../config/sections/notifications.ts';
 import type { Log } from '../core/log.ts';
 import type { AuditEntry, Store } from '../state/store.ts';
-import { auditKinds, type Facts, noticeOfEntry } from './audit-notices.ts';
+import { type AuditNoticeSources, auditKinds, noticeOfEntry } from './audit-notices.ts';
 import type { Notice } from './notice.ts';
 
 /*
@@ -16,9 +16,9 @@ const entriesAtOnce = 200;
 /** Whose places are those of all tenants. */
 const everybody = '';
 
-type RelayStore = Facts & Pick<Store, 'auditAfter' | 'toldUpTo' | 'noteTold' | 'listAudit'>;
+type RelayStore = AuditNoticeSources & Pick<Store, 'auditAfter' | 'toldUpTo' | 'noteTold' | 'listAudit'>;
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly store: RelayStore;
   /** Whether any channel may want notices of the kind and the tenant. */
   readonly wants: (kind: EventKind, tenantId: string) => boolean;
@@ -28,7 +28,7 @@ export interface RelayOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-export interface Relay {
+interface Relay {
   /** Something has been written to the log of the tenant. */
   nudge(tenantId: string): void;
   /** Reads on for all these; resolves when that is done, and never rejects: what fails is tried by the next one. */

@@ -21,12 +21,12 @@ export function oneLine(text: SafeName): SafeName {
   );
 }
 
-export const textOf = (value: unknown): string | null =>
+export const factTextOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, textLengthMax).toWellFormed() : null;
 
 /** The same of a name that was stored, which was made safe before. */
 export const storedName = (value: unknown): SafeName | null => {
-  const text = textOf(value);
+  const text = factTextOf(value);
   return text === null ? null : ownName(text);
 };
 

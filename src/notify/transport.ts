@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts';
 import { parseDescribed } from '../core/target.ts';
 import { createDialer, type Dialer, type DialerOptions } from '../wire/client/connect.ts';
 import { timedOut, toExchangeFailure } from '../wire/client/failures.ts';
-import { createGuard, type GuardOptions } from '../wire/client/reach/guard.ts';
+import { type AddressGuardOptions, createGuard } from '../wire/client/reach/guard.ts';
 import type { Transport } from './channel.ts';
 
 /*
@@ -17,7 +17,7 @@ import type { Transport } from './channel.ts';
 export interface TransportOptions extends Omit<DialerOptions, 'guard'> {
   /** As `upstream.deny`: nobody is told there either. */
   readonly deny: readonly string[];
-  readonly ownListeners: GuardOptions['ownListeners'];
+  readonly ownListeners: AddressGuardOptions['ownListeners'];
   /** From the beginning to the head of the answer. */
   readonly timeoutMs?: number;
 }

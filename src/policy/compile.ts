@@ -4,12 +4,12 @@ import { kept } from '../util/kept.ts';
 import { Pace } from '../util/pace.ts';
 import type { CompiledInput, CompiledRule } from './compiled-rule.ts';
 import { combine, noDecision, type PolicyDecision } from './decide.ts';
-import { type BodyPath, type Check, Evaluation } from './evaluation.ts';
+import { type CompiledBodyPath, Evaluation, type RuleCheck } from './evaluation.ts';
 import type { Facts } from './facts.ts';
 import { PlaceTree } from './match/body-places.ts';
 import { conditions, type SetParts } from './match/conditions.ts';
 import { parsePath, requiredWord } from './match/json-path.ts';
-import { callKeys, compileUrlPatterns, holdsOnRoute, type Route, type UrlCheck } from './match/match.ts';
+import { callKeys, compileUrlPatterns, holdsOnRoute, type RuleRoute, type UrlCheck } from './match/match.ts';
 import { ZoneClock } from './match/time-window.ts';
 import type { Rule } from './schema.ts';
 import { usedKeys } from './warnings/used-keys.ts';
@@ -104,13 +104,13 @@ const toCandidates = (all: readonly CompiledRule[]): Candidates => ({
   wordless: all.filter(({ needsWord }) => !needsWord),
 });
 
-function holds(checks: readonly Check[], call: Evaluation): boolean {
+function holds(checks: readonly RuleCheck[], call: Evaluation): boolean {
   for (const check of checks) if (!check(call)) return false;
   return true;
 }
 
 function setParts(words: WordList, places: PlaceTree): SetParts {
-  const paths = new Map<string, BodyPath>();
+  const paths = new Map<string, CompiledBodyPath>();
   const clocks = new Map<string, ZoneClock>();
   return {
     word: (text) => words.add(text),
@@ -119,7 +119,7 @@ function setParts(words: WordList, places: PlaceTree): SetParts {
   };
 }
 
-function compilePath(text: string, places: PlaceTree, words: WordList): BodyPath {
+function compilePath(text: string, places: PlaceTree, words: WordList): CompiledBodyPath {
   const steps = parsePath(text);
   if (steps === undefined) throw new TypeError('A rule has a body path that was not validated.');
   const word = requiredWord(steps);
@@ -188,18 +188,18 @@ function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidat
 }
 
 /** One unknown overriding method is not none: the empty name is told apart from the empty list. */
-function keyOf({ envName, toolName, verb, method, overridingMethods, unclear }: Route): string {
+function keyOf({ envName, toolName, verb, method, overridingMethods, unclear }: RuleRoute): string {
   let key = `${envName}\n${toolName}\n${verb}\n${method}`;
   for (const it of overridingMethods) key += `\n${it}`;
   return unclear ? [key, `?${unclear.anyMethod}`, ...unclear.toolNames].join('\n') : key;
 }
 
-const holdsOn = ({ rule, policy }: CompiledRule, route: Route): boolean =>
+const holdsOn = ({ rule, policy }: CompiledRule, route: RuleRoute): boolean =>
   (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
   holdsOnRoute(rule.match, route, rule.action === 'ALLOW');
 
 /** Tells the route of a call; what no rule mentions is ''. */
-function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => Route {
+function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => RuleRoute {
   const matches = rules.map(({ rule }) => rule.match);
   const toolNames = new Set(
     matches.flatMap(({ tool_name = [], tool_names = [] }) => [tool_name, tool_names].flat()),

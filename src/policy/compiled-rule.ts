@@ -1,5 +1,5 @@
 import type { MatchedRule } from '../core/call.ts';
-import type { Check } from './evaluation.ts';
+import type { RuleCheck } from './evaluation.ts';
 import type { UrlCheck } from './match/match.ts';
 import type { Rule } from './schema.ts';
 
@@ -9,7 +9,7 @@ export interface CompiledRule {
   readonly isEnforced: boolean;
   /** Whose rule it is: equal for rules of one policy. */
   readonly policy: CompiledInput;
-  readonly checks: readonly Check[];
+  readonly checks: readonly RuleCheck[];
   readonly urlCheck: UrlCheck | undefined;
   /** It can only hold where one of the set's words stands in the body. */
   readonly needsWord: boolean;

@@ -16,7 +16,7 @@ export interface ComparedPolicy {
 }
 
 /** `before` is undefined where the key was not there, `after` where it is there no longer. */
-export interface KeyChange {
+export interface RuleKeyChange {
   /** `action`, `match.verbs`, `condition.risk_score_gt` */
   readonly key: string;
   readonly before: unknown;
@@ -29,7 +29,7 @@ export interface RuleChange {
   readonly kind: Kind;
   readonly ruleId: string;
   /** Empty unless it is changed. */
-  readonly keys: readonly KeyChange[];
+  readonly keys: readonly RuleKeyChange[];
 }
 
 export interface PolicyChange {
@@ -37,7 +37,7 @@ export interface PolicyChange {
   readonly name: string;
   readonly envName: string | null;
   /** `description`, `mode`, and `order`: the ids of rules of one priority that have changed places. */
-  readonly keys: readonly KeyChange[];
+  readonly keys: readonly RuleKeyChange[];
   readonly rules: readonly RuleChange[];
 }
 
@@ -104,7 +104,7 @@ const flatten = ({ match, condition, ...rule }: Rule): Flat => ({
   ...prefixed('condition', condition),
 });
 
-const diffKeys = (before: Flat, after: Flat): KeyChange[] =>
+const diffKeys = (before: Flat, after: Flat): RuleKeyChange[] =>
   [...new Set([...Object.keys(before), ...Object.keys(after)])]
     .map((key) => ({ key, before: before[key], after: after[key] }))
     .filter((it) => !isDeepStrictEqual(asSet(it.before), asSet(it.after)));

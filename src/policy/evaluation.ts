@@ -1,15 +1,15 @@
 import type { BodyValue } from '../core/call.ts';
 import { hidesNames, type Words, type WordsFound } from '../inspect/match/rule-words.ts';
 import type { Facts } from './facts.ts';
-import type { Found, Place, PlaceTree } from './match/body-places.ts';
+import type { BodyPlace, BodyPlaceValue, PlaceTree } from './match/body-places.ts';
 import type { BodyValues } from './match/body-values.ts';
 
 /** Whether one key of a rule holds. */
-export type Check = (call: Evaluation) => boolean;
+export type RuleCheck = (call: Evaluation) => boolean;
 
 /** A body path as compiled; `word` must stand in the body. */
-export interface BodyPath {
-  readonly place: Place;
+export interface CompiledBodyPath {
+  readonly place: BodyPlace;
   readonly word: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export class Evaluation {
   #hidesNames: boolean | undefined;
   readonly #places: PlaceTree;
   /** By the index of the place. */
-  #foundAt: readonly (Found | undefined)[] | undefined;
+  #foundAt: readonly (BodyPlaceValue | undefined)[] | undefined;
   #body: BodyValue | undefined;
   /** A condition held only because nobody can tell from the body; reset by whoever asks rule by rule. */
   heldUnclear = false;
@@ -62,7 +62,7 @@ export class Evaluation {
    * name that is spelt otherwise.
    */
   meetsAt(
-    { place, word }: BodyPath,
+    { place, word }: CompiledBodyPath,
     allows: boolean,
     isMet: (values: BodyValues) => boolean | undefined,
   ): boolean {

@@ -16,7 +16,7 @@ export function nearest(
 }
 
 /** `; did you mean github?`, or nothing where no candidate is near. */
-export function suggestion(word: string, candidates: readonly string[], mistakesMax?: number): string {
+export function nearestSuggestion(word: string, candidates: readonly string[], mistakesMax?: number): string {
   const near = nearest(word, candidates, mistakesMax);
   return near === undefined ? '' : `; did you mean ${near}?`;
 }

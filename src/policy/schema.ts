@@ -12,7 +12,7 @@ import { urlPatternProblem } from './match/url-pattern.ts';
  * form. What is parsed parses again to itself. Unknown keys are refused: a misspelt condition must not widen a rule.
  */
 
-export const rulesMax = 1000;
+const rulesMax = 1000;
 const valuesMax = 500;
 const tagsMax = 50;
 const identifierLengthMax = 128;
@@ -112,7 +112,7 @@ export const matchSchema = z.strictObject({
   ).optional(),
   url_patterns: listOf(z.string().min(1, 'must not be empty')).optional(),
 });
-export type Match = z.output<typeof matchSchema>;
+export type RuleMatch = z.output<typeof matchSchema>;
 
 const path = z
   .string()
@@ -184,7 +184,7 @@ export const conditionSchema = conditionShape
     }
     return condition;
   });
-export type Condition = z.output<typeof conditionShape>;
+export type RuleCondition = z.output<typeof conditionShape>;
 export const conditionKeys = conditionShape.keyof().options;
 
 export const ruleSchema = z

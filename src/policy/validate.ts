@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type DocumentKeys, errorsMax, type PolicyError, toErrors, unknownWord } from './issues.ts';
-import { suggestion } from './nearest.ts';
+import { nearestSuggestion } from './nearest.ts';
 import {
   applySchema,
   conditionAliases,
@@ -22,7 +22,7 @@ export type Validation =
 /** Checks the body of an apply. Answers all mistakes at once (up to 50), each with its path, value and the nearest valid word. */
 export function validatePolicy(value: unknown, known: KnownNames): Validation {
   const warnings = unknownFields(value).map((field) => {
-    const near = suggestion(field, Object.keys(applySchema.shape));
+    const near = nearestSuggestion(field, Object.keys(applySchema.shape));
     return `${shorten(field)} is not a field of a policy and was ignored${near}`;
   });
   return toValidation(applySchema.safeParse(value, { reportInput: true }), known, warnings);

@@ -19,7 +19,7 @@ import { decisionHeaders, refusalHeaders } from '../wire/server/decision-headers
 import type { Exchange } from '../wire/server/exchange.ts';
 import { answerProblem } from '../wire/server/problem.ts';
 import { newKey, upgradeFields } from '../wire/websocket/handshake.ts';
-import type { Standing } from './standing.ts';
+import type { AccessMonitor } from './standing.ts';
 
 /** By the protocol that the request came in (RFC 9110, 7.6.3). */
 const viaFor = ({ stream }: Exchange): string => `${stream ? '2' : '1.1'} postern`;
@@ -31,7 +31,7 @@ export interface Way {
   /** The inbound route that it came by. */
   readonly route?: InboundRoute;
   /** Whether its answer may go on. */
-  readonly standing: Standing;
+  readonly standing: AccessMonitor;
   /** Where there is more of the body than was judged. */
   readonly further?: FurtherBody | undefined;
   /** Where it asks to go on in WebSocket: takes both connections, once the upstream has agreed. Never throws. */
@@ -98,7 +98,7 @@ interface Sending {
   readonly injection: Injection | undefined;
   readonly ours: readonly string[];
   readonly route: InboundRoute | undefined;
-  readonly standing: Standing;
+  readonly standing: AccessMonitor;
   readonly further: FurtherBody | undefined;
   refuse(error: GatewayError): void;
 }

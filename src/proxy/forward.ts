@@ -34,7 +34,7 @@ import {
 import { enforce, type Switched, type Way } from './enforce.ts';
 import { receiveGrpc } from './grpc-call.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
-import type { Standing } from './standing.ts';
+import type { AccessMonitor } from './standing.ts';
 import { type WebSockets, whyNoHandshake, withoutHandshake } from './websocket.ts';
 
 /** A CONNECT that was answered 200: what all requests inside it share. */
@@ -60,7 +60,7 @@ export interface Held {
   readonly connections: Connections;
   readonly bodies: BodyLedger;
   readonly webSockets: WebSockets;
-  readonly standing: Standing;
+  readonly standing: AccessMonitor;
 }
 
 /** Who sends a request, and where to. */

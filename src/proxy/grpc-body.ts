@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
-import { frameOf, type Message, MessageReader, malformed } from '../response/grpc-messages.ts';
+import { frameOf, type GrpcMessage, MessageReader, malformedGrpc } from '../response/grpc-messages.ts';
 import type { BodySink, StreamedBody } from '../wire/client/carrier.ts';
 import type { Exchange, Flow, Receiver } from '../wire/server/exchange.ts';
 import { cutShort } from '../wire/server/request-problems.ts';
@@ -37,7 +37,7 @@ export interface GrpcBodyOptions {
 /** What becomes of the messages behind the first. */
 export interface Passage {
   /** Judges a message that is not empty. Rejects with why it does not go, else with what goes in its place. */
-  inspect(message: Message, contentEncoding: string): Promise<Buffer>;
+  inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer>;
   /** Nothing more will be sent: the call is to be ended. Called once at most, never from within `release`. */
   broken(error: GatewayError): void;
 }
@@ -63,7 +63,7 @@ export class GrpcBody implements Receiver, StreamedBody {
   #phase: 'opening' | 'judging' | 'open' | 'over' = 'opening';
   #flow: Flow | undefined;
   #patience: NodeJS.Timeout | undefined;
-  #first: Message | undefined;
+  #first: GrpcMessage | undefined;
   #hasArrived = false;
   #firstFrame: Buffer = noBytes;
   #passage: Passage | undefined;
@@ -161,24 +161,24 @@ export class GrpcBody implements Receiver, StreamedBody {
     }
   }
 
-  #judge(message: Message | undefined, contentEncoding: string): void {
+  #judge(message: GrpcMessage | undefined, contentEncoding: string): void {
     this.#phase = 'judging';
     this.#first = message;
     this.#events.opened({ body: message?.payload ?? noBytes, contentEncoding });
   }
 
-  #next(): Message | undefined {
+  #next(): GrpcMessage | undefined {
     const message = this.#reader.next();
     if (message) this.messages++;
     return message;
   }
 
   /** Throws where a message says that it is compressed, and the call does not say how. */
-  #codingOf({ isCompressed, payload }: Message): string {
+  #codingOf({ isCompressed, payload }: GrpcMessage): string {
     if (!isCompressed || payload.length === 0) return identity;
     const { encoding } = this.#options;
     if (codingsOf(encoding).length !== 1)
-      throw malformed('A message is compressed in a way that is not said.');
+      throw malformedGrpc('A message is compressed in a way that is not said.');
     return encoding;
   }
 

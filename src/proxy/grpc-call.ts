@@ -3,7 +3,7 @@ import type { GatewayError } from '../core/errors.ts';
 import type { Gate } from '../decision/gate.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
 import { failureFields, GrpcAnswer } from '../response/grpc-answer.ts';
-import { frameOf, type Message } from '../response/grpc-messages.ts';
+import { frameOf, type GrpcMessage } from '../response/grpc-messages.ts';
 import { wasLetOut } from '../state/rules/destinations.ts';
 import type { Forwarding, RelayOptions } from '../wire/client/relay.ts';
 import type { UpstreamRequest } from '../wire/client/upstream.ts';
@@ -115,7 +115,7 @@ class GrpcCall implements FurtherBody {
     );
   }
 
-  async #inspect(message: Message, contentEncoding: string): Promise<Buffer> {
+  async #inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer> {
     await this.#way?.checkWay();
     const gate = this.#gate();
     const { payload } = message;

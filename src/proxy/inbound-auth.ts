@@ -10,7 +10,7 @@ import { foldedName } from '../wire/http1/folded-name.ts';
 import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 
 /** What a request to a route shows, beside where it wants to go. */
-export interface Shown {
+interface Shown {
   /** Flat. */
   readonly headers: readonly string[];
   /** With its `?`; '' where there is none. */
@@ -19,7 +19,7 @@ export interface Shown {
 }
 
 /** Who calls, and the request without what said so: that is for the gateway, and never goes on. */
-export interface Known extends Pick<Shown, 'headers' | 'query'> {
+interface Known extends Pick<Shown, 'headers' | 'query'> {
   readonly key: PresentedKey;
   /** For whom its connection counts: callers without a key for the route, all together. */
   readonly owner: ConnectionOwner;

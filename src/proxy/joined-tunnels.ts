@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts';
 import { ownName } from '../core/safe-name.ts';
 import type { Gate } from '../decision/gate.ts';
 import { JoinedTunnel } from './joined-tunnel.ts';
-import type { Owner, Standing } from './standing.ts';
+import type { AccessMonitor, Owner } from './standing.ts';
 
 /** Whose tunnel it is, and where it leads. */
 export interface TunnelOwner extends Owner {
@@ -30,7 +30,7 @@ interface Opened {
 const tickMsMin = 10;
 const tickMsMax = 1000;
 
-export function createJoinedTunnels(gate: () => Gate, standing: Standing, log: Log): JoinedTunnels {
+export function createJoinedTunnels(gate: () => Gate, standing: AccessMonitor, log: Log): JoinedTunnels {
   const open = new Map<JoinedTunnel, Opened>();
   const { idleTimeoutMs, handshakeTimeoutMs } = gate().config.limits;
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, Math.min(idleTimeoutMs, handshakeTimeoutMs) / 4));

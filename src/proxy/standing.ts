@@ -12,7 +12,7 @@ export type Owner = Pick<Call, 'key' | 'identity' | 'clientAddress'>;
  * A call is judged once, and what stays open for hours would outlive its key: whoever keeps such things asks at each tick of a clock
  * whether they may go on.
  */
-export interface Standing {
+export interface AccessMonitor {
   /**
    * Why the owner may not go on with what was opened at `sinceMs` (of `performance.now()`); undefined where that is not known. At once:
    * the state is asked in the background, once in a while for all that one owner has open. While it is away, nobody is cut off for that.
@@ -30,7 +30,7 @@ interface Asked {
   why: GatewayError | undefined;
 }
 
-export function createStanding(gate: () => Gate, log: Log): Standing {
+export function createStanding(gate: () => Gate, log: Log): AccessMonitor {
   const asked = createCache<Asked>(ownersMax);
 
   async function answer(question: Asked, owner: Owner): Promise<void> {

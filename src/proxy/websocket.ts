@@ -1,4 +1,4 @@
-import type { InboundRoute, ResponseScan } from '../config/schema.ts';
+import type { InboundRoute, ResponseScanConfig } from '../config/schema.ts';
 import type { Call } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
@@ -87,7 +87,7 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
 function admitHandshake(
   gate: Gate,
   fields: string[],
-  { mode, ...of }: FieldsOf & { readonly mode: ResponseScan['mode'] },
+  { mode, ...of }: FieldsOf & { readonly mode: ResponseScanConfig['mode'] },
 ): readonly string[] {
   if (mode === 'observe') setImmediate(observeFields, gate, of, fields);
   if (mode !== 'enforce') return fields;

@@ -1,11 +1,11 @@
-import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.ts';
+import type { InboundRoute, ResponseScanConfig, TenantConfig } from '../config/schema.ts';
 import type { Call, DataClass, Finding } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
 import type { Gate } from '../decision/gate.ts';
 import { headText } from '../inspect/parts/head-text.ts';
 import { isCutFor } from '../inspect/parts/sanitize.ts';
-import { placeOf } from '../tenants/external.ts';
+import { contentPlaceOf } from '../tenants/external.ts';
 import { fieldOf, withoutField } from '../wire/http1/headers.ts';
 
 /* What holds for all that comes in: answers as a whole, the events of a stream, messages. */
@@ -13,7 +13,7 @@ import { fieldOf, withoutField } from '../wire/http1/headers.ts';
 export const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
 
 /** Whether what comes in is read at all: what must be known again has to be read once. */
-export const isRead = (gate: Gate, call: Call, { id }: TenantConfig, { mode }: ResponseScan): boolean =>
+export const isRead = (gate: Gate, call: Call, { id }: TenantConfig, { mode }: ResponseScanConfig): boolean =>
   mode !== 'off' || gate.answerMemory.isSensitive(id, toolNameOf(call));
 
 /** What the route says, else the tool, else the tenant; key by key. */
@@ -22,7 +22,7 @@ export function scanOf(
   { operation }: Call,
   { id, responseScan }: TenantConfig,
   route: InboundRoute | undefined,
-): ResponseScan {
+): ResponseScanConfig {
   const named = config.tools.find(
     (it) =>
       it.name === operation?.toolName && (it.tenantId === null || it.tenantId === id) && it.responseScan,
@@ -37,7 +37,7 @@ export function scanOf(
 }
 
 /** Whether what comes in is held until it was read, and refused where it must not come in. */
-export const isEnforced = ({ config }: Gate, { mode }: ResponseScan, tenant: TenantConfig): boolean =>
+export const isEnforced = ({ config }: Gate, { mode }: ResponseScanConfig, tenant: TenantConfig): boolean =>
   mode === 'enforce' && tenant.mode === 'enforce' && config.mode === 'enforce';
 
 /** Of what does not come in nothing can go out. */
@@ -46,7 +46,7 @@ export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): 
   if (!identity) return;
   const { tenantId, agentId } = identity;
   const toolName = toolNameOf(call);
-  const account = placeOf(call)?.account;
+  const account = contentPlaceOf(call)?.account;
   const sent = (): Buffer[] => [Buffer.from(headText(call), 'latin1'), ...call.bodyTexts];
   const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, sent, atMs: Date.now() };
   gate.answerMemory.saw(seen, reading);

@@ -1,4 +1,4 @@
-import type { InboundRoute, ResponseScan, TenantConfig } from '../config/schema.ts';
+import type { InboundRoute, ResponseScanConfig, TenantConfig } from '../config/schema.ts';
 import type { Call, DataClass, Identity } from '../core/call.ts';
 import { toGatewayError } from '../core/errors.ts';
 import type { AnswerContent, AnswerReading } from '../decision/answers/read-answer.ts';
@@ -36,9 +36,9 @@ import {
   type Handling,
   type Judgement,
   type Refused,
-  type SeenAnswer,
   type Tap,
   TappedAnswer,
+  type TappedBytes,
   type TrailersJudgement,
 } from './tapped-answer.ts';
 import { ToolListScan } from './tool-list-scan.ts';
@@ -97,7 +97,7 @@ export function answerFor(
 /** By which an answer is read. */
 interface Rules {
   readonly tenant: TenantConfig;
-  readonly scan: ResponseScan;
+  readonly scan: ResponseScanConfig;
   readonly route: InboundRoute | undefined;
 }
 
@@ -266,7 +266,7 @@ class AnswerScan implements Tap {
     };
   }
 
-  async seen(answer: SeenAnswer): Promise<Judgement> {
+  async seen(answer: TappedBytes): Promise<Judgement> {
     try {
       return await this.#judge(answer);
     } catch (error) {
@@ -275,7 +275,7 @@ class AnswerScan implements Tap {
     }
   }
 
-  async #judge({ status, bytes, extent }: SeenAnswer): Promise<Judgement> {
+  async #judge({ status, bytes, extent }: TappedBytes): Promise<Judgement> {
     const { identity, traceId } = this.#call;
     const isCrowded = extent === 'crowded';
     const isRefusedUnread = this.bytesMax === 0 && this.#isHeld && extent === 'cut';
@@ -311,7 +311,7 @@ class AnswerScan implements Tap {
   async #verdictOn(
     identity: Identity,
     reading: AnswerReading,
-    extent: SeenAnswer['extent'],
+    extent: TappedBytes['extent'],
   ): Promise<AnswerVerdict> {
     const isUnread = extent === 'crowded' || (extent === 'cut' && this.endsBeyond);
     const reasons = whyNotLetIn(this.#tenant, reading, isUnread);

@@ -6,7 +6,7 @@ import { tooLarge } from '../wire/server/collect.ts';
 const noBytes = Buffer.alloc(0);
 
 /** A message as it stands in a body. */
-export interface Message {
+export interface GrpcMessage {
   /** Behind its prefix. Empty ones that stand next to each other are one frame: there is nothing in them to be read. */
   readonly frame: Buffer;
   /** Without it. */
@@ -40,7 +40,7 @@ export class MessageReader {
   }
 
   /** Undefined where more must come first. Throws PAYLOAD_TOO_LARGE, and VALIDATION_FAILED for what is no message. */
-  next(): Message | undefined {
+  next(): GrpcMessage | undefined {
     const empty = this.isMidway ? 0 : emptyMessageBytes(this.#unread);
     if (empty > 0) return { frame: this.#take(empty), payload: noBytes, isCompressed: false };
     while (this.#unread.length > 0) {
@@ -60,13 +60,13 @@ export class MessageReader {
 
   #payloadBytes(): number {
     const prefix = this.#frame.peek();
-    if (!isFlag(prefix[0] as number)) throw malformed('A message begins with an unknown flag.');
+    if (!isFlag(prefix[0] as number)) throw malformedGrpc('A message begins with an unknown flag.');
     const length = lengthAt(prefix, 0);
     if (length > this.#bytesMax) throw tooLarge(length, this.#bytesMax);
     return length;
   }
 
-  #whole(): Message {
+  #whole(): GrpcMessage {
     const frame = this.#frame.take();
     this.#frameBytes = prefixBytes;
     return { frame, payload: frame.subarray(prefixBytes), isCompressed: isCompressedAt(frame, 0) };
@@ -90,5 +90,5 @@ export function frameOf(payload: Buffer): Buffer {
   return frame;
 }
 
-export const malformed = (why: string): GatewayError =>
+export const malformedGrpc = (why: string): GatewayError =>
   new GatewayError('VALIDATION_FAILED', `The body is not well-formed gRPC. ${why}`);

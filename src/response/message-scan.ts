@@ -26,7 +26,7 @@ import {
 /** Of one connection: as many as a trace takes, of which one is for the head and the last for what was refused. */
 const scansMax = 14;
 
-export interface Admission {
+interface Admission {
   /** Why it must not come in; empty where it may. */
   readonly reasons: readonly string[];
   /** What comes in: the bytes as they came, or redacted and without their coding. */

@@ -11,7 +11,7 @@ import type { Splitter, StreamEvent } from './event-splitter.ts';
  */
 
 /** What was seen of an answer. */
-export interface SeenAnswer {
+export interface TappedBytes {
   readonly status: number;
   readonly bytes: Buffer;
   /** `cut`: there is more of it than is read; `crowded`: more than there was room for in memory. */
@@ -36,7 +36,7 @@ export interface Tap {
   /** Whether a whole answer that has gone out need not be read. */
   isKnownClean(bytes: Buffer): boolean;
   /** Called once, if any of it was to be read; never rejects. */
-  seen(answer: SeenAnswer): Promise<Judgement>;
+  seen(answer: TappedBytes): Promise<Judgement>;
   /** Of an answer that is handled as events, once that was said. */
   readonly events?: EventTap | undefined;
   /** The head of an answer that goes out redacted, for these reasons. */

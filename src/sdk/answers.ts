@@ -220,7 +220,7 @@ const detailLengthMax = 2000;
 const errorsMax = 100;
 
 /** A failure as the gateway tells it. What answers need not be the gateway: of what is not a problem only the status counts. */
-export function toProblem(status: number, answer: unknown, retryAfterMs: number | undefined): PosternError {
+export function problemFrom(status: number, answer: unknown, retryAfterMs: number | undefined): PosternError {
   const it = typeof answer === 'object' && answer !== null ? (answer as Fields) : {};
   const code = it['code'];
   const detail = it['detail'];

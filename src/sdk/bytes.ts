@@ -11,7 +11,7 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 /** Undefined where the text is no base64. */
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined;
   return toLatin1Bytes(atob(text));
 }

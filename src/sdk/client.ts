@@ -2,7 +2,7 @@ import { toEphemeralKey, toResponseScanResult, toScanResult } from './answers.ts
 import { waitForApproval } from './approval.ts';
 import { createConnection } from './connection.ts';
 import { describeBody } from './described.ts';
-import { createGuard } from './guard.ts';
+import { createFetchGuard } from './guard.ts';
 import type { CallerFields, Postern, PosternOptions } from './postern.ts';
 
 /** Opens nothing: there is nothing to close. The key stays inside. */
@@ -37,7 +37,7 @@ export function createPostern(options: PosternOptions): Postern {
       const request = { ttl_seconds: ttlSeconds, max_uses: maxUses, scope, description };
       return toEphemeralKey(await ask({ method: 'POST', path: '/v1/keys/ephemeral', body: request, signal }));
     },
-    guard: (fetch = globalThis.fetch, guardOptions = {}) => createGuard(postern, fetch, guardOptions),
+    guard: (fetch = globalThis.fetch, guardOptions = {}) => createFetchGuard(postern, fetch, guardOptions),
   };
   return postern;
 }

@@ -1,4 +1,4 @@
-import { toProblem } from './answers.ts';
+import { problemFrom } from './answers.ts';
 import { readBounded, toText } from './bytes.ts';
 import { PosternError } from './errors.ts';
 import { pause, readRetryAfter, within } from './time.ts';
@@ -21,7 +21,7 @@ export interface ConnectionOptions {
   readonly headerWord?: string;
 }
 
-export interface Asked {
+interface Asked {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: unknown;
@@ -98,7 +98,7 @@ export function createConnection(options: ConnectionOptions): Ask {
     const text = isWhole ? toText(bytes) : undefined;
     if (!response.ok) {
       const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), Date.now());
-      throw toProblem(status, parse(text), retryAfterMs);
+      throw problemFrom(status, parse(text), retryAfterMs);
     }
     if (!isWhole)
       throw new PosternError('INVALID_ANSWER', `The answer has more than ${answerBytesMax} bytes.`, {

@@ -1,8 +1,8 @@
-import { fromBase64, toBase64, toText, toUtf8 } from './bytes.ts';
+import { decodeBase64, toBase64, toText, toUtf8 } from './bytes.ts';
 import { PosternError } from './errors.ts';
 
 /** A call, or an answer, as the gateway takes it. */
-export interface DescribedBody {
+interface DescribedBody {
   /** What stands in the request beside the other fields. */
   readonly fields: { readonly body?: unknown; readonly body_encoding?: 'base64' };
   /** The sanitised body of the answer, of the type that the body has. */
@@ -23,7 +23,7 @@ export function describeBody(body: unknown, headers: HeaderFields | undefined): 
     return { fields: { body: text }, toSanitized: toBytesOf(toUtf8) };
   return {
     fields: { body: toBase64(bytes), body_encoding: 'base64' },
-    toSanitized: toBytesOf(fromBase64),
+    toSanitized: toBytesOf(decodeBase64),
   };
 }
 

@@ -103,7 +103,7 @@ export class PosternError extends Error {
 }
 
 /** Why a guarded call was not sent. */
-export interface Refusal {
+interface Refusal {
   readonly traceId: string;
   readonly reasonCodes: readonly string[];
   readonly explanation: readonly string[];

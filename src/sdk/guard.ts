@@ -1,7 +1,7 @@
 import type { ScanResult } from './answers.ts';
 import { timeoutMsMax } from './connection.ts';
 import { PosternApprovalRequired, PosternDenied, PosternError } from './errors.ts';
-import { type Outgoing, type Taken, takeCall, toDescribedHeaders, withSanitizedBody } from './outgoing.ts';
+import { type OutgoingCall, sanitizedCall, type Taken, takeCall, toDescribedHeaders } from './outgoing.ts';
 import type { CallerFields, GuardOptions, Postern } from './postern.ts';
 import { nextCall, redirectsMax } from './redirect.ts';
 import { createReporter, type Report } from './report.ts';
@@ -12,7 +12,7 @@ const bytesMost = 1 << 28;
 const approvalsMax = 3;
 
 interface Judged {
-  readonly call: Outgoing;
+  readonly call: OutgoingCall;
   readonly traceId: string;
 }
 
@@ -28,10 +28,10 @@ interface Settings {
  * A `fetch` that asks the gateway before each request, those that redirects lead to included, and sends what was judged, byte for byte,
  * once. Whatever goes wrong before that, the gateway being away included, ends in an error and nothing is sent.
  */
-export function createGuard(postern: Postern, send: typeof fetch, options: GuardOptions): typeof fetch {
+export function createFetchGuard(postern: Postern, send: typeof fetch, options: GuardOptions): typeof fetch {
   const settings = readOptions(postern, options);
 
-  async function judge(call: Outgoing, signal: AbortSignal): Promise<Judged> {
+  async function judge(call: OutgoingCall, signal: AbortSignal): Promise<Judged> {
     const endsAtMs = Date.now() + settings.approvalTimeoutMs;
     for (let approvals = 1; ; approvals += 1) {
       const result = await postern.scan(describe(call, settings.caller), { signal });
@@ -74,7 +74,7 @@ export function createGuard(postern: Postern, send: typeof fetch, options: Guard
     }
   }
 
-  function sendJudged(call: Outgoing, signal: AbortSignal, manner: RequestInit): Promise<Response> {
+  function sendJudged(call: OutgoingCall, signal: AbortSignal, manner: RequestInit): Promise<Response> {
     const { method, url, headers, body } = call;
     const content = body === undefined ? {} : { body };
     // A redirect is not followed by the runtime: an allowed address could lead to one that was not judged.
@@ -115,21 +115,21 @@ function warn(error: unknown, traceId: string): void {
   console.warn(`postern: the answer to call ${traceId} was not reported: ${code}`);
 }
 
-function describe(call: Outgoing, caller: CallerFields) {
+function describe(call: OutgoingCall, caller: CallerFields) {
   const { method, url, headers, body } = call;
   const content = body === undefined ? {} : { body };
   return { ...caller, method, url, headers: toDescribedHeaders(headers), ...content };
 }
 
 /** What may go; throws where nothing may. */
-function toSend(call: Outgoing, result: ScanResult): Outgoing {
+function toSend(call: OutgoingCall, result: ScanResult): OutgoingCall {
   if (result.decision === 'ALLOW') return call;
   if (result.decision === 'SANITIZE')
-    return withSanitizedBody(call, result.sanitizedBody as Uint8Array | undefined);
+    return sanitizedCall(call, result.sanitizedBody as Uint8Array | undefined);
   throw new PosternDenied(result);
 }
 
-function toNext(call: Outgoing, response: Response): Outgoing | undefined {
+function toNext(call: OutgoingCall, response: Response): OutgoingCall | undefined {
   if (response.type === 'opaqueredirect')
     throw new PosternError(
       'REDIRECT_REFUSED',

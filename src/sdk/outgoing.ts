@@ -5,7 +5,7 @@ import { PosternError } from './errors.ts';
  * A call as it will be sent. All of it is read once from what `fetch` was given, before the gateway is asked: a getter, a stream or an
  * object that is changed meanwhile cannot make another call of the one that was judged.
  */
-export interface Outgoing {
+export interface OutgoingCall {
   readonly method: string;
   /** Without a fragment, which is never sent. */
   readonly url: string;
@@ -15,7 +15,7 @@ export interface Outgoing {
 }
 
 export interface Taken {
-  readonly call: Outgoing;
+  readonly call: OutgoingCall;
   /** What the caller wants done with redirects. */
   readonly redirect: Request['redirect'];
   readonly signal: AbortSignal;
@@ -105,7 +105,7 @@ export function toDescribedHeaders(headers: ReadonlyMap<string, string>): Record
 const fieldsOfBody =
   /^(?:content-(?:length|encoding|md5|digest)|digest|repr-digest|signature|signature-input|x-amz-(?:content-sha256|decoded-content-length|sdk-checksum-algorithm|trailer|checksum-.+))$/;
 
-export function withSanitizedBody(call: Outgoing, sanitized: Uint8Array | undefined): Outgoing {
+export function sanitizedCall(call: OutgoingCall, sanitized: Uint8Array | undefined): OutgoingCall {
   const body = call.body ?? new Uint8Array();
   if (sanitized === undefined && body.length > 0)
     throw new PosternError('INVALID_ANSWER', "The gateway's answer has no sanitized_body.");

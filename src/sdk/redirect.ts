@@ -1,5 +1,5 @@
 import { PosternError } from './errors.ts';
-import { type Outgoing, toTarget } from './outgoing.ts';
+import { type OutgoingCall, toTarget } from './outgoing.ts';
 
 /** A guarded call may be led on so often. */
 export const redirectsMax = 10;
@@ -17,7 +17,11 @@ const fieldsOfContent = [
 const fieldsOfOrigin = ['authorization', 'proxy-authorization', 'cookie', 'host'];
 
 /** The call that an answer leads to, by the rules of `fetch` (HTTP-redirect fetch); undefined where it leads nowhere. */
-export function nextCall(call: Outgoing, status: number, location: string | null): Outgoing | undefined {
+export function nextCall(
+  call: OutgoingCall,
+  status: number,
+  location: string | null,
+): OutgoingCall | undefined {
   if (!redirects.has(status) || location === null) return undefined;
   const url = toLocation(location, call.url);
   const isGet = call.method === 'GET' || call.method === 'HEAD';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Catalogue, CatalogueError, readTables, type ToolTables } from '../catalogue/catalogue.ts';
+import { type Catalogue, CatalogueError, readToolTables, type ToolTables } from '../catalogue/catalogue.ts';
 import { ConfigError, type Mistake } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 
@@ -14,7 +14,7 @@ export interface Catalogues {
 
 /** The tables that come with the gateway. */
 export const ownTables = (): ToolTables =>
-  readTables(resolve(import.meta.dirname, '../../config/tools'), 'tools');
+  readToolTables(resolve(import.meta.dirname, '../../config/tools'), 'tools');
 
 /** Throws `ConfigError` with all that is wrong with what the configuration adds. */
 export function createCatalogues(

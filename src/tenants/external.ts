@@ -37,14 +37,14 @@ export const isForOthers = ({ operation }: Call, tenant: TenantConfig): boolean 
   operationAndParts(operation).some((it) => it.isPublic === true || isForeignAccount(it, tenant));
 
 /** Where content lies: on many hosts the account says more than the host, and what lies in another one lies with somebody else. */
-export interface Place {
+export interface ContentPlace {
   readonly host: string;
   /** Organisation, account or bucket, in lower case; undefined where there is none. */
   readonly account: string | undefined;
 }
 
 /** The place that a call acts on; undefined where nobody can tell, or it is not one. */
-export function placeOf({ operation, target: { host } }: Call): Place | undefined {
+export function contentPlaceOf({ operation, target: { host } }: Call): ContentPlace | undefined {
   const all = operation ? operationAndParts(operation) : [];
   const accounts = new Set(
     all.map(({ resource }) => (resource.bucket ?? accountOf(resource))?.toLowerCase()),

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { csv, csvColumns } from '../../src/api/exports/csv.ts';
+import { csvColumns, csvExport } from '../../src/api/exports/csv.ts';
 import { ocsf } from '../../src/api/exports/ocsf.ts';
 import { decisions } from '../../src/core/call.ts';
 
@@ -13,7 +13,7 @@ const trace = (fields: Record<string, unknown> = {}): string =>
   });
 
 /** The cell of that column, as it stands in the row. */
-const rowWith = (fields: Record<string, unknown>): string => csv.toText(trace(fields));
+const rowWith = (fields: Record<string, unknown>): string => csvExport.toText(trace(fields));
 
 t.test('cells of CSV', async (t) => {
   const cases: { name: string; value: unknown; want: string }[] = [

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { StreamAnswer } from '../../src/api/route.ts';
+import { StreamedAnswer } from '../../src/api/route.ts';
 import { sendStream } from '../../src/api/send-stream.ts';
 
 interface Served {
@@ -20,7 +20,7 @@ async function serve(
   const server = http.createServer((_, response) => {
     const leaving = new AbortController();
     response.once('close', () => leaving.abort());
-    const answer = new StreamAnswer('text/plain', pieces(leaving.signal), ['X-Own', 'yes']);
+    const answer = new StreamedAnswer('text/plain', pieces(leaving.signal), ['X-Own', 'yes']);
     sending = sendStream(response, answer, leaving.signal, stallMs).catch((error: unknown) => {
       response.destroy();
       return error;

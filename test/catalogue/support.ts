@@ -1,8 +1,8 @@
 import type { Request } from '../../src/catalogue/catalogue.ts';
 import { parseTarget } from '../../src/core/target.ts';
-import { isInOtherCharset, readBody } from '../../src/decision/facts/body-structure.ts';
+import { isInOtherCharset, parseCallBody } from '../../src/decision/facts/body-structure.ts';
 
-const structureOf = (contentType: string, body: string) => readBody(contentType, Buffer.from(body));
+const structureOf = (contentType: string, body: string) => parseCallBody(contentType, Buffer.from(body));
 
 /** A request as an entrance would describe it; an object is sent as JSON, a text without a declared type as a form. */
 export function requestOf(

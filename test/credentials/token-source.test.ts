@@ -1,17 +1,17 @@
 import t from 'tap';
 import { GatewayError } from '../../src/core/errors.ts';
 import { createIssuedTokens } from '../../src/credentials/issued-tokens.ts';
-import type { Token } from '../../src/credentials/token-endpoint.ts';
+import type { AccessToken } from '../../src/credentials/token-endpoint.ts';
 import { createTokenSource } from '../../src/credentials/token-source.ts';
 
 /** A token endpoint whose answers the test gives, and a clock that it sets. */
 function startSource() {
-  const asked: PromiseWithResolvers<Token>[] = [];
+  const asked: PromiseWithResolvers<AccessToken>[] = [];
   const failures: string[] = [];
   let nowMs = 1_000_000;
   const source = createTokenSource({
     fetch() {
-      const answer = Promise.withResolvers<Token>();
+      const answer = Promise.withResolvers<AccessToken>();
       asked.push(answer);
       return answer.promise;
     },

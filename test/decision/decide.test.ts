@@ -4,7 +4,7 @@ import type { AgentStatus, Call, Decision } from '../../src/core/call.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import type { ApprovalDesk } from '../../src/decision/approvals/approval-desk.ts';
 import { explainedFindingsMax } from '../../src/decision/opinion.ts';
-import { decide } from '../../src/decision/stages/decide.ts';
+import { decideStage } from '../../src/decision/stages/decide.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { liveKey } from '../../src/state/rules/live-key.ts';
 import type { AgentRecord, ApprovalRecord, Hold, KeyRecord } from '../../src/state/store.ts';
@@ -62,7 +62,7 @@ async function decideCall({ decision, hold = 'pending', isFull = false, mode = '
       return rest.decided && ({ status: rest.decided } as ApprovalRecord);
     },
   };
-  const stage = decide({
+  const stage = decideStage({
     tenants,
     policies: createPolicyBook({ policiesOf: () => [] }, [], () => createEngine([])),
     store: {

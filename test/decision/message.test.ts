@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readTables } from '../../src/catalogue/catalogue.ts';
+import { readToolTables } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import type { AgentStatus, Call, Verdict } from '../../src/core/call.ts';
 import { GatewayError } from '../../src/core/errors.ts';
@@ -22,7 +22,7 @@ import { gitlabToken } from '../support/secrets.ts';
 import { verdictOf } from './verdict.ts';
 
 const engine = createEngine(loadDetectors('config/detectors'));
-const tables = readTables('config/tools');
+const tables = readToolTables('config/tools');
 
 interface Setup {
   readonly tenant?: Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import { createJudge } from '../../src/decision/judge.ts';
 import { toVerdict } from '../../src/decision/opinion.ts';
 import { read } from '../../src/decision/stages/read.ts';
 import { understandCall } from '../../src/decision/stages/understand.ts';
-import { weigh } from '../../src/decision/stages/weigh.ts';
+import { assessRiskStage } from '../../src/decision/stages/weigh.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { compilePolicies, validatePolicy } from '../../src/policy/index.ts';
 import { signalEngines } from '../../src/risk/signals/index.ts';
@@ -46,7 +46,7 @@ async function judged(body: unknown, action = 'DENY') {
     injections,
     meanings,
   }).run(call);
-  await weigh({
+  await assessRiskStage({
     engines: signalEngines,
     weights: defaultWeights,
     bounds: config.risk.bands,

@@ -2,13 +2,13 @@ import t from 'tap';
 import type { BodyFormat } from '../../src/inspect/decode/body-format.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
-import { type Reading, readPart } from '../../src/inspect/read-part.ts';
+import { type PartResult, readPart } from '../../src/inspect/read-part.ts';
 import { redactBody } from '../../src/inspect/redact/redact.ts';
 
 const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1 << 20, isOver: () => false };
 
-const read = (bytes: Buffer, format: BodyFormat): Reading =>
+const read = (bytes: Buffer, format: BodyFormat): PartResult =>
   readPart({ name: 'body', bytes, format, host: 'x.example', locator: () => () => 'body' }, engine, bounds);
 
 const password = `vK7${'#qLw9'.repeat(2)}xTz`;

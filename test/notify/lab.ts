@@ -3,7 +3,7 @@ import { parseConfig } from '../../src/config/load.ts';
 import type { NotificationConfig } from '../../src/config/schema.ts';
 import type { ChannelType } from '../../src/config/sections/notifications.ts';
 import { ownName } from '../../src/core/safe-name.ts';
-import type { Outcome, SendContext, Transport } from '../../src/notify/channel.ts';
+import type { DeliveryOutcome, SendContext, Transport } from '../../src/notify/channel.ts';
 import { channels } from '../../src/notify/channels/index.ts';
 import type { Message, Notice } from '../../src/notify/notice.ts';
 import { createTransport, type TransportOptions } from '../../src/notify/transport.ts';
@@ -99,7 +99,7 @@ export function send(
   message: Message,
   channel: NotificationConfig,
   context: Partial<SendContext> = {},
-): Promise<Outcome> {
+): Promise<DeliveryOutcome> {
   const kind = channels.get(channel.type);
   if (!kind) throw new Error(`there is no ${channel.type}`);
   return kind.send(message, channel, contextWith(context));

@@ -6,7 +6,7 @@ import t from 'tap';
 import type { NotificationConfig } from '../../src/config/schema.ts';
 import { toBrief } from '../../src/notify/brief.ts';
 import { toDiscord } from '../../src/notify/channels/discord.ts';
-import { toHtml, toText } from '../../src/notify/channels/email.ts';
+import { toHtml, toMailText } from '../../src/notify/channels/email.ts';
 import { toSlack } from '../../src/notify/channels/slack.ts';
 import { toTeams } from '../../src/notify/channels/teams.ts';
 import type { Message } from '../../src/notify/notice.ts';
@@ -153,7 +153,7 @@ check('mail', (message) => {
   const html = toHtml(brief, 'http://127.0.0.1:8081');
   for (const tag of html.match(/<[^>]*>?/g) ?? []) must(tags.test(tag), tag);
   must(!/&(?!#\d+;)/.test(html), html);
-  const lines = toText(brief).split('\n');
+  const lines = toMailText(brief).split('\n');
   must(lines.length <= 25 && lines.every((it) => !unseen.test(it)), lines);
 });
 

@@ -3,9 +3,9 @@ import { EventSplitter } from '../../src/response/event-splitter.ts';
 import {
   type Handling,
   type Judgement,
-  type SeenAnswer,
   type Tap,
   TappedAnswer,
+  type TappedBytes,
 } from '../../src/response/tapped-answer.ts';
 import type { Answer } from '../../src/wire/http1/answer.ts';
 
@@ -72,7 +72,7 @@ function setUp({
 }: Setup) {
   const wire = new Wire();
   wire.tellsFields = tellsFields;
-  const seen: (Omit<SeenAnswer, 'bytes'> & { text: string })[] = [];
+  const seen: (Omit<TappedBytes, 'bytes'> & { text: string })[] = [];
   const { promise, resolve } = Promise.withResolvers<Judgement>();
   const kept = { bytes: 0 };
   const heard: string[] = [];

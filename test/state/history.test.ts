@@ -5,7 +5,7 @@ import type { Habits, TrustMark } from '../../src/core/history.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
-import { windowMs } from '../../src/state/rules/habits.ts';
+import { habitsWindowMs } from '../../src/state/rules/habits.ts';
 import { trustPartsMax } from '../../src/state/rules/trust.ts';
 import type { RecordedCall, Store, TrustRecord } from '../../src/state/store.ts';
 import { startRedis } from '../support/redis.ts';
@@ -42,13 +42,15 @@ t.test('what is usual for agents and what their trust has come to survives a res
   const { store, acme, reopen, request } = await openOnDisk(t);
   const { tenantId, agent } = acme;
   await endCalls(store, [
-    ...Array.from({ length: 70 }, (_, at) => callOf(acme, { sizeClass: at, atMs: noonMs + at * windowMs })),
+    ...Array.from({ length: 70 }, (_, at) =>
+      callOf(acme, { sizeClass: at, atMs: noonMs + at * habitsWindowMs }),
+    ),
     callOf(acme, {
       decision: 'DENY',
       marks: [markOf(), markOf({ cause: 'threat' })],
-      atMs: noonMs + 99 * windowMs,
+      atMs: noonMs + 99 * habitsWindowMs,
     }),
-    callOf(acme, { sizeClass: 9, names: [ownName('tool:x')], atMs: noonMs + 100 * windowMs }),
+    callOf(acme, { sizeClass: 9, names: [ownName('tool:x')], atMs: noonMs + 100 * habitsWindowMs }),
   ]);
   await store.markTrust(tenantId, agent.agentId, markOf({ cause: 'analyst-denial', parts: 1 }));
   const before = await standingOf(store, acme, request);
@@ -91,7 +93,7 @@ t.test('a restart makes the same of calls, however they were shipped', async (t)
     },
     {
       name: 'a call that comes late',
-      calls: (acme) => [...clean(acme, noonMs + windowMs, 1), ...clean(acme, noonMs, 1)],
+      calls: (acme) => [...clean(acme, noonMs + habitsWindowMs, 1), ...clean(acme, noonMs, 1)],
     },
   ];
   for (const { name, calls } of cases)
@@ -151,7 +153,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Mostly a moment, at times hours or days; now and then back. */
 const gapMs = fc.oneof(
   { weight: 4, arbitrary: fc.nat(90_000) },
-  { weight: 2, arbitrary: fc.nat(3 * windowMs) },
+  { weight: 2, arbitrary: fc.nat(3 * habitsWindowMs) },
   { weight: 1, arbitrary: fc.nat(40 * hourMs) },
   { weight: 1, arbitrary: fc.integer({ min: -30_000, max: 0 }) },
 );

@@ -67,7 +67,7 @@ function toText(value: unknown): string {
 const toWords = (value: unknown): string =>
   typeof value === 'object' && value !== null ? Object.values(value).join(' ') : String(value);
 
-export const csv: ExportFormat = {
+export const csvExport: ExportFormat = {
   contentType: 'text/csv; charset=utf-8; header=present',
   extension: 'csv',
   head: `${csvColumns.join()}${lineEnd}`,

@@ -9,10 +9,7 @@ import { envName, freeText, time, title, toIso, toIsoOrNull } from './fields.ts'
 
 /* A key as requests name it and as answers show it. */
 
-export const cidr = z
-  .string()
-  .max(64)
-  .refine(isCidr, 'must be an address or a CIDR range, such as 10.0.0.0/8');
+const cidr = z.string().max(64).refine(isCidr, 'must be an address or a CIDR range, such as 10.0.0.0/8');
 export const keyName = title;
 export const keyDescription = freeText;
 export const ipAllowlist = z.array(cidr).max(256);
@@ -72,7 +69,7 @@ export const isInternal = ({ prefix }: KeyRecord): boolean =>
 const unused: KeyUsage = { lastSeenAtMs: null, calls24h: 0, blockedAttempts: 0, uses: 0 };
 
 /** Everything of a key but its text. An ephemeral key whose `parent` is not valid any more has died with it. */
-export function showKey(
+function showKey(
   key: KeyRecord,
   parent: KeyRecord | undefined,
   usage: KeyUsage | undefined,

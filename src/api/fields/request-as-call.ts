@@ -4,7 +4,7 @@ import type { Gate } from '../../decision/gate.ts';
 import { bareCall } from '../../decision/simulation/bare-call.ts';
 import type { Route } from '../route.ts';
 
-export interface Asked {
+export interface RequestDescription {
   readonly clientAddress: string;
   readonly nowMs: number;
 }
@@ -14,7 +14,7 @@ export const requestAsCall = (
   { controlUrl }: Gate,
   { method, path }: Route,
   key: PresentedKey,
-  { clientAddress, nowMs }: Asked,
+  { clientAddress, nowMs }: RequestDescription,
 ): Call =>
   bareCall({
     entrance: path.startsWith('/v1/a2a/') ? 'a2a' : 'scan',

@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { ApprovalFilter, ApprovalRecord } from '../../state/store.ts';
 import { operatorOf } from '../audit-event.ts';
-import { decide } from '../decide-approval.ts';
+import { settleApproval } from '../decide-approval.ts';
 import {
   band,
   idOf,
@@ -230,8 +230,8 @@ export const decideApproval = route({
     const nowMs = Date.now();
     const approval = await find(gate, tenant, idOf(params, 'approval_id', what), nowMs);
     if (caller.kind === 'key' && !(await gate.approvals.mayDecide(approval, caller.key)))
-      throw new GatewayError('FORBIDDEN', 'Who asks for an approval cannot decide it.');
-    const decided = await decide(gate, approval, {
+      throw new GatewayError('FORBIDDEN', 'Who asks for an approval cannot settleApproval it.');
+    const decided = await settleApproval(gate, approval, {
       decision: body.decision,
       operator: operatorOf(caller),
       note: body.note ?? null,

@@ -5,11 +5,11 @@ import { ownName } from '../../core/safe-name.ts';
 import type { SeenAnswer } from '../../decision/answers/answer-memory.ts';
 import { toResponseScan } from '../../decision/answers/response-scan.ts';
 import type { Gate } from '../../decision/gate.ts';
-import { toRefusal } from '../../decision/stages/admit.ts';
+import { admissionError } from '../../decision/stages/admit.ts';
 import type { Trace } from '../../decision/trace/recorded-call.ts';
 import type { KeyRecord } from '../../state/store.ts';
 import { tooLarge } from '../../wire/server/collect.ts';
-import { bodyBytesMaxOf } from '../body-limit.ts';
+import { apiBodyBytesMaxOf } from '../body-limit.ts';
 import { bodyEncoding, contentTypeOf, describedBody, flatHeaders } from '../fields/described-call.ts';
 import { missing, uuid } from '../fields/fields.ts';
 import { presentedBy, route } from '../route.ts';
@@ -61,7 +61,7 @@ export const scanResponse = route({
         ? describedBody(body.body, raw, 'body', body.body_encoding)
         : describedBody(body.response_body, raw, 'response_body', body.body_encoding);
     const contentType = contentTypeOf(content, flatHeaders(body.headers));
-    const bytesMax = bodyBytesMaxOf(gate, caller);
+    const bytesMax = apiBodyBytesMaxOf(gate, caller);
     if (content.bytes.length > bytesMax) throw tooLarge(content.bytes.length, bytesMax);
     const admission = await gate.store.admit({
       keyHash,
@@ -75,7 +75,7 @@ export const scanResponse = route({
       counts: 'rate',
       termsOf: gate.tenants.termsOf,
     });
-    if (!admission.ok) throw toRefusal(admission);
+    if (!admission.ok) throw admissionError(admission);
     const traceId = body.trace_id;
     const call = traceId === undefined ? undefined : await findOwnCall(gate, caller.key, traceId);
     if (traceId !== undefined && !call) throw missing('trace');

@@ -8,7 +8,7 @@ import { outcomeOfAnswer, outcomeOfFailure } from '../../notify/outcome.ts';
 import { type Button, buttonActions, isSignedBySlack, readButton } from '../../notify/slack-callback.ts';
 import type { ApprovalRecord } from '../../state/store.ts';
 import type { FieldsByName } from '../../wire/http1/field.ts';
-import { decide } from '../decide-approval.ts';
+import { settleApproval } from '../decide-approval.ts';
 import { missing } from '../fields/fields.ts';
 import { invalid } from '../fields/invalid.ts';
 import { route } from '../route.ts';
@@ -59,7 +59,7 @@ export const slackInteractions = route({
     await checkFresh(gate, button, headers, nowMs);
     const approval = await gate.store.approvalById(button.tenantId, button.approvalId, nowMs);
     if (!approval) throw missing('approval');
-    const decided = await decide(gate, approval, {
+    const decided = await settleApproval(gate, approval, {
       decision,
       operator: nameOf(pressed),
       note: null,

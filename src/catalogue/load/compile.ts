@@ -1,13 +1,20 @@
 import type { Verb } from '../../core/call.ts';
 import { kept } from '../../util/kept.ts';
 import { type Extraction, toExtraction } from '../extract.ts';
-import { graphqlMeaning, type Meaning, rpcMeaning, shortMethod, strictness, verbOf } from '../meaning.ts';
-import { type Capture, capturesOf, PathTree, type Route, templateOf } from '../paths.ts';
+import {
+  graphqlMeaning,
+  type RequestMeaning,
+  rpcMeaning,
+  shortMethod,
+  strictness,
+  verbOf,
+} from '../meaning.ts';
+import { type Capture, capturesOf, type PathRoute, PathTree, templateOf } from '../paths.ts';
 import { requestsOf } from '../protocols/batch.ts';
-import type { Reading } from '../reading.ts';
+import type { RequestReading } from '../reading.ts';
 import { type HostPattern, HostTree } from './hosts.ts';
 import type { OperationEntry, Surface, Tool } from './schema.ts';
-import type { Part } from './template.ts';
+import type { TemplatePart } from './template.ts';
 
 /** One thing that a path may mean. */
 export interface Candidate {
@@ -20,7 +27,7 @@ export interface Candidate {
   /** Other surfaces are asked before this counts. */
   readonly isFallback?: true;
   /** What the request is, or undefined where it is not this. */
-  meaning(reading: Reading, method: string): Meaning | undefined;
+  meaning(reading: RequestReading, method: string): RequestMeaning | undefined;
 }
 
 /** A surface of a tool, ready to be asked. */
@@ -38,7 +45,7 @@ export interface Mounted {
   /** The largest body that the vendor takes here; undefined where that is not known. */
   readonly bodyBytesMax: number | undefined;
   /** What a path is that stands in no operation. */
-  unknown(method: string, template: string): Meaning;
+  unknown(method: string, template: string): RequestMeaning;
 }
 
 /** All surfaces, by the hosts that they are found at and by the name of their tool. */
@@ -135,8 +142,8 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   const layers = surface === tool ? [tool.extract] : [surface.extract, tool.extract];
   const extraction = toExtraction(layers);
   const paths = new PathTree<Candidate>(surface.ignore_case);
-  const byAction = new Map<string, Meaning>();
-  const byField = new Map<string, Meaning>();
+  const byAction = new Map<string, RequestMeaning>();
+  const byField = new Map<string, RequestMeaning>();
   for (const [category, entries] of Object.entries(surface.operations)) {
     for (const [name, entry] of Object.entries(entries)) {
       const { verb, call = [], rpc = [], graphql = [], extract, public: isPublic } = entry;
@@ -153,15 +160,15 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
   const { rpc, graphql } = surface;
   const any = { conditions: 0, verb: 'ADMIN' } as const;
   if (rpc) {
-    const meaning = (reading: Reading) => rpcMeaning(rpc, byAction, extraction, reading);
+    const meaning = (reading: RequestReading) => rpcMeaning(rpc, byAction, extraction, reading);
     addRoutes(paths, surface, rpc.call, { ...any, label: 'rpc', meaning });
   }
   if (graphql) {
-    const meaning = (reading: Reading) => graphqlMeaning(byField, extraction, reading);
+    const meaning = (reading: RequestReading) => graphqlMeaning(byField, extraction, reading);
     addRoutes(paths, surface, graphql.call, { ...any, label: 'graphql', meaning });
   }
   for (const batch of surface.batch ?? []) {
-    const meaning = (reading: Reading) => ({
+    const meaning = (reading: RequestReading) => ({
       ...{ name: 'batch', category: 'batch', verb: 'ADMIN' as const, extraction },
       batch: { requests: requestsOf(batch, reading) },
     });
@@ -184,14 +191,14 @@ function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<
 }
 
 /** A path of literals alone; undefined for one with placeholders. */
-const textOf = (parts: readonly Part[]): string | undefined =>
+const textOf = (parts: readonly TemplatePart[]): string | undefined =>
   parts.every((it) => it.kind === 'literal') ? parts.map((it) => `/${it.text}`).join('') : undefined;
 
 type AnyPath = Omit<Candidate, 'captures'>;
 
 /** The operation, where all its conditions hold. */
-function toCandidate(meaning: Meaning, { when }: OperationEntry): AnyPath {
-  const holds = (reading: Reading) =>
+function toCandidate(meaning: RequestMeaning, { when }: OperationEntry): AnyPath {
+  const holds = (reading: RequestReading) =>
     when.every(({ read, value }) =>
       value === true ? read(reading).length > 0 : read(reading).some((it) => isSame(it, value, reading)),
     );
@@ -203,14 +210,14 @@ function toCandidate(meaning: Meaning, { when }: OperationEntry): AnyPath {
   };
 }
 
-const isSame = (a: string, b: string, { ignoresCase }: Reading): boolean =>
+const isSame = (a: string, b: string, { ignoresCase }: RequestReading): boolean =>
   a === b || (ignoresCase && a.toLowerCase() === b.toLowerCase());
 
 /** Below each base path of the surface. */
 function addRoutes(
   paths: PathTree<Candidate>,
   surface: Surface,
-  routes: readonly Route[],
+  routes: readonly PathRoute[],
   candidate: AnyPath,
 ): void {
   for (const base of surface.base_paths) {
@@ -237,7 +244,7 @@ function unknownVerb(method: string, template: string): Verb {
 /** What a path is that stands in no operation. */
 const unknownOf =
   ({ unknown_verb: verb }: Surface, extraction: Extraction) =>
-  (method: string, template: string): Meaning => ({
+  (method: string, template: string): RequestMeaning => ({
     name: `${shortMethod(method)}:${template}`,
     category: unknownCategory,
     verb: verb ?? unknownVerb(method, template),

@@ -1,10 +1,10 @@
-import { fits, type Part, parsePart } from './template.ts';
+import { fits, parsePart, type TemplatePart } from './template.ts';
 
 /** Where a surface of a tool is found: a host, or a host and the path below which it lies. */
 export interface HostPattern {
   readonly text: string;
   /** From the right: `com`, `slack`, … */
-  readonly labels: readonly Part[];
+  readonly labels: readonly TemplatePart[];
   /** Literal segments that the path begins with. */
   readonly under: readonly string[];
 }
@@ -27,7 +27,7 @@ export function parseHostPattern(text: string): HostPattern | undefined {
   const slash = text.indexOf('/');
   const host = slash < 0 ? text : text.slice(0, slash);
   const under = slash < 0 ? [] : text.slice(slash + 1).split('/');
-  const labels: Part[] = [];
+  const labels: TemplatePart[] = [];
   for (const label of host.split('.').reverse()) {
     const part = label === '*' ? ({ kind: 'rest', name: '' } as const) : parsePart(label);
     const isLast = labels.length === host.split('.').length - 1;
@@ -44,7 +44,7 @@ export function parseHostPattern(text: string): HostPattern | undefined {
 
 class Label<T> {
   readonly literals = new Map<string, Label<T>>();
-  readonly placeholders: { readonly part: Part & { kind: 'one' }; readonly to: Label<T> }[] = [];
+  readonly placeholders: { readonly part: TemplatePart & { kind: 'one' }; readonly to: Label<T> }[] = [];
   rest: { readonly name: string; readonly values: T[] } | undefined;
   readonly values: T[] = [];
 }
@@ -83,7 +83,7 @@ export class HostTree<T> {
   }
 }
 
-function childOf<T>(node: Label<T>, part: Exclude<Part, { kind: 'rest' }>): Label<T> {
+function childOf<T>(node: Label<T>, part: Exclude<TemplatePart, { kind: 'rest' }>): Label<T> {
   if (part.kind === 'literal') {
     const known = node.literals.get(part.text) ?? new Label<T>();
     node.literals.set(part.text, known);

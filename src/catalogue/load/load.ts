@@ -32,7 +32,7 @@ export interface ToolTables {
 const tablesOf = new Map<string, ToolTables>();
 
 /** Reads `<dir>/<vendor>.yaml`, once in a process. `keptAs` is for a folder that comes with the program, see `prepared`. Throws `CatalogueError`. */
-export const readTables = (dir: string, keptAs?: string): ToolTables =>
+export const readToolTables = (dir: string, keptAs?: string): ToolTables =>
   kept(tablesOf, dir, () => openTables(dir, keptAs));
 
 function openTables(dir: string, keptAs: string | undefined): ToolTables {
@@ -68,7 +68,7 @@ function catalogueOf(own: readonly Tool[], additions: readonly unknown[]): Catal
 
 /** The catalogue of a folder, with `additions`: see `ToolTables`. */
 export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): Catalogue =>
-  readTables(dir).catalogue(additions);
+  readToolTables(dir).catalogue(additions);
 
 /** Examples are the last part of a file and half of it: who does not try them does not parse them. */
 const examplesBegin = /^examples:/m;

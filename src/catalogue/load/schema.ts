@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { verbs } from '../../core/call.ts';
 import { parseSize } from '../../util/byte-size.ts';
 import { parseBodyPath } from '../body-path.ts';
-import { parsePath, parseRoute } from '../paths.ts';
+import { parsePathTemplate, parseRoute } from '../paths.ts';
 import { parseHostPattern } from './hosts.ts';
 import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 
@@ -144,7 +144,7 @@ const surface = z.strictObject({
    * It is asked for before the body is read: of several surfaces at a host and path the largest counts. None: that of the tool.
    */
   max_body_bytes: bodySize.optional(),
-  base_paths: z.array(parsed(parsePath, 'a path')).default([[]]),
+  base_paths: z.array(parsed(parsePathTemplate, 'a path')).default([[]]),
   /** The vendor takes its paths, and the names of fields, in any case. */
   ignore_case: z.boolean().default(false),
   /** Paths as OData has them: `users('ann')` is `users/ann`, `microsoft.graph.assign` is `assign`. */

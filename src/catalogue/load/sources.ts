@@ -1,13 +1,13 @@
 import { addressesWithin, hostOf, messageRecipients } from '../addresses.ts';
 import { type BodyPath, isObject, parseBodyPath, textsOf, valuesAt } from '../body-path.ts';
 import { arnAccounts, granteesOf, iamPrincipals, policyPrincipals, signedRegion } from '../protocols/aws.ts';
-import { type Field, parseFields, valuesNamed } from '../protocols/form.ts';
+import { type FormField, parseFields, valuesNamed } from '../protocols/form.ts';
 import { parseMultipart } from '../protocols/multipart.ts';
-import type { Reading, Request } from '../reading.ts';
+import type { Request, RequestReading } from '../reading.ts';
 
 /** Reads one place of a request: all values that stand there. */
-export type Source = (reading: Reading) => readonly string[];
-export type TagSource = (reading: Reading) => readonly (readonly [name: string, value: string])[];
+export type RequestSource = (reading: RequestReading) => readonly string[];
+export type TagSource = (reading: RequestReading) => readonly (readonly [name: string, value: string])[];
 
 const maybe = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
 
@@ -33,7 +33,7 @@ const maybe = (value: string | undefined): readonly string[] => (value === undef
  *     grant:header:x-acl  everybody (`*`), where a canned grant of S3 is for all
  *     mime:json:$.raw     the recipients of the e-mail at a place, plain or in base64 (mime:body: the body itself)
  */
-export function parseSource(text: string): Source | undefined {
+export function parseSource(text: string): RequestSource | undefined {
   const colon = text.indexOf(':');
   const argument = text.slice(colon + 1);
   if (colon < 0 || argument === '') return undefined;
@@ -42,16 +42,16 @@ export function parseSource(text: string): Source | undefined {
 }
 
 /** Reads whether there is anything at the place, also where it is no text: a value of JSON may be an object, a list or null. */
-export function parsePresence(text: string): Source | undefined {
+export function parsePresence(text: string): RequestSource | undefined {
   const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;
   if (!path) return parseSource(text);
   return (reading) =>
     valuesAt(reading.json(), path, reading.ignoresCase).flatMap((value) => (value === undefined ? [] : ['']));
 }
 
-const bodyText: Source = (reading) => maybe(reading.request.bodyText());
+const bodyText: RequestSource = (reading) => maybe(reading.request.bodyText());
 
-const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> = {
+const kinds: Readonly<Record<string, (argument: string) => RequestSource | undefined>> = {
   path: (name) => (reading) => maybe(reading.placeholder(name)),
   query: (name) => (reading) => valuesNamed(reading.query(), name),
   header: (name) => (reading) => reading.header(name.toLowerCase()),
@@ -99,7 +99,7 @@ const kinds: Readonly<Record<string, (argument: string) => Source | undefined>> 
 const condition = /^(.+?)(!?=)([^=]+)$/;
 
 /** `PLACE,PLACE=value|value`: everybody, where one of the values stands there; with `!=` where none does. Case does not matter. */
-function everybodyWhere(argument: string): Source | undefined {
+function everybodyWhere(argument: string): RequestSource | undefined {
   const [, placesText = '', sign, valuesText = ''] = condition.exec(argument) ?? [];
   const places = placesText.split(',').map(parseSource);
   if (sign === undefined || !places.every((it) => it !== undefined)) return undefined;
@@ -142,7 +142,7 @@ function listed(text: string): readonly string[] {
   }
 }
 
-function graphqlArguments(reading: Reading, name: string, path: BodyPath): readonly string[] {
+function graphqlArguments(reading: RequestReading, name: string, path: BodyPath): readonly string[] {
   const documents = reading.graphql();
   if (documents.includes(undefined)) reading.hideArguments();
   return documents.flatMap((fields = []) => {
@@ -152,7 +152,7 @@ function graphqlArguments(reading: Reading, name: string, path: BodyPath): reado
 }
 
 /** A kind whose argument is a place, and which reads something out of what stands there. */
-function within(read: (value: string) => readonly string[]): (argument: string) => Source | undefined {
+function within(read: (value: string) => readonly string[]): (argument: string) => RequestSource | undefined {
   return (argument) => {
     const inner = parseSource(argument);
     return inner && ((reading) => inner(reading).flatMap(read));
@@ -172,7 +172,7 @@ export function parseTagSource(text: string): TagSource | undefined {
         reading.header(argument.toLowerCase()).flatMap((value) => pairs(parseFields(value)));
     case 'param': {
       const prefix = `${argument}.`;
-      const isOwn = ({ name }: Field): boolean => name.startsWith(prefix);
+      const isOwn = ({ name }: FormField): boolean => name.startsWith(prefix);
       return (reading) => numberedTags([...reading.query().filter(isOwn), ...reading.form().filter(isOwn)]);
     }
     case 'json': {
@@ -184,11 +184,11 @@ export function parseTagSource(text: string): TagSource | undefined {
   }
 }
 
-const pairs = (fields: readonly Field[]): (readonly [string, string])[] =>
+const pairs = (fields: readonly FormField[]): (readonly [string, string])[] =>
   fields.map(({ name, value }) => [name, value] as const);
 
 /** `Tags.member.1.Key=env&Tags.member.1.Value=prod`, `TagSpecification.1.Tag.1.Key=…`. */
-function numberedTags(own: readonly Field[]): readonly (readonly [string, string])[] {
+function numberedTags(own: readonly FormField[]): readonly (readonly [string, string])[] {
   if (own.length === 0) return [];
   const valuesOf = Map.groupBy(own, ({ name }) => name);
   return own

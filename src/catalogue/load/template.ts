@@ -2,7 +2,7 @@
  * Templates of hosts and paths: `{region}` stands for one label or segment, `{key+}` for one or more of them, and a literal
  * may stand before and after (`{model}:embed`). Parsed once, when the catalogue is loaded.
  */
-export type Part =
+export type TemplatePart =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'one'; readonly name: string; readonly prefix: string; readonly suffix: string }
   | { readonly kind: 'rest'; readonly name: string };
@@ -10,7 +10,7 @@ export type Part =
 const placeholder = /^([^{}]*)\{([a-z_]+)(\+?)\}([^{}]*)$/;
 
 /** One label or segment of a template; undefined where it is malformed. */
-export function parsePart(text: string): Part | undefined {
+export function parsePart(text: string): TemplatePart | undefined {
   if (!/[{}]/.test(text)) return { kind: 'literal', text };
   const [, prefix = '', name = '', plus, suffix = ''] = placeholder.exec(text) ?? [];
   if (name === '') return undefined;

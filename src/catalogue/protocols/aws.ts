@@ -1,6 +1,6 @@
 import type { BodyValue } from '../../core/call.ts';
 import { isObject, textsOf } from '../body-path.ts';
-import type { Reading } from '../reading.ts';
+import type { RequestReading } from '../reading.ts';
 
 /*
  * What AWS alone writes into its calls: resource names (ARNs), signatures with a credential scope, policy documents.
@@ -19,7 +19,7 @@ const partialName = /^(\d{12}):function:/;
  * The accounts of resource names (ARNs and URLs of queues): in the path, or in fields of query, form and outermost JSON object that name a
  * resource.
  */
-export function arnAccounts(reading: Reading): readonly string[] {
+export function arnAccounts(reading: RequestReading): readonly string[] {
   const texts = [...reading.segments, ...namesIn(reading)];
   for (const fields of [reading.query(), reading.form()])
     for (const { name, value } of fields) if (naming.test(name)) texts.push(value);
@@ -39,7 +39,7 @@ const contents = new Set(['Item', 'Key', 'Keys', 'ExpressionAttributeValues']);
 const none: readonly string[] = Object.freeze([]);
 
 /** What stands in fields that name something, of a body in JSON and of the requests in it; and names that are keys. */
-function namesIn(reading: Reading): readonly string[] {
+function namesIn(reading: RequestReading): readonly string[] {
   const body = reading.json();
   if (body === undefined) return none;
   const names: string[] = [];
@@ -65,7 +65,7 @@ function namesIn(reading: Reading): readonly string[] {
 const scope = /Credential=[^/\s,&]{1,128}\/\d{8}\/([a-z0-9-]{1,32})\//;
 
 /** The region that the request is signed for (Signature Version 4: credential scope), in its header or its query. */
-export function signedRegion(reading: Reading): string | undefined {
+export function signedRegion(reading: RequestReading): string | undefined {
   for (const header of reading.header('authorization')) {
     const region = scope.exec(header)?.[1];
     if (region !== undefined) return region;

@@ -1,7 +1,7 @@
 import { ifValid, targetWithin } from '../../core/target.ts';
 import { isObject, textsOf, valuesAt } from '../body-path.ts';
 import type { Batch } from '../load/schema.ts';
-import { headerValues, type Reading, type Request } from '../reading.ts';
+import { headerValues, type Request, type RequestReading } from '../reading.ts';
 import { parseMultipart } from './multipart.ts';
 
 /*
@@ -14,13 +14,13 @@ const requestsMax = 100;
 const requestLine = /^\s*([A-Za-z]{1,20})[ \t]+(\S{1,8192})(?:[ \t]+HTTP\/[\d.]{1,4})?[ \t]*\r?\n/;
 
 /** The requests of a batch; undefined where the body is none, has too many, or says what only some readers would understand. */
-export function requestsOf(batch: Batch, reading: Reading): readonly Request[] | undefined {
+export function requestsOf(batch: Batch, reading: RequestReading): readonly Request[] | undefined {
   const requests = batch.requests === 'multipart' ? inParts(reading) : inList(batch, reading);
   const isBounded = requests.length > 0 && requests.length <= requestsMax;
   return isBounded && requests.every((it) => it !== undefined) ? requests : undefined;
 }
 
-function inList(batch: Batch, reading: Reading): readonly (Request | undefined)[] {
+function inList(batch: Batch, reading: RequestReading): readonly (Request | undefined)[] {
   const { requests, below } = batch;
   const lists = requests === 'multipart' ? [] : valuesAt(reading.json(), requests, true);
   if (reading.isUnclear) return [];
@@ -69,7 +69,7 @@ const withQuery = (url: string, query: string): string =>
   query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${query}`;
 
 /** What the batch says beside its body holds for each of its requests. */
-function inParts({ request }: Reading): readonly (Request | undefined)[] {
+function inParts({ request }: RequestReading): readonly (Request | undefined)[] {
   if (request.bodyValue().kind === 'unclear') return [];
   const { path } = request.target;
   const query = path.includes('?') ? path.slice(path.indexOf('?') + 1) : '';

@@ -3,7 +3,7 @@ import { fits } from '../load/template.ts';
 import { parseMultipart } from './multipart.ts';
 
 /** One field of a form or a query; the name is decoded, the value is not yet. */
-export interface Field {
+export interface FormField {
   readonly name: string;
   readonly value: string;
 }
@@ -15,8 +15,8 @@ export function decodeField(text: string): string {
 }
 
 /** Fields of `application/x-www-form-urlencoded` (WHATWG URL, 5.1), at most `max` of them, in time linear in the text. */
-export function parseFields(text: string, max = Number.POSITIVE_INFINITY): readonly Field[] {
-  const fields: Field[] = [];
+export function parseFields(text: string, max = Number.POSITIVE_INFINITY): readonly FormField[] {
+  const fields: FormField[] = [];
   for (let start = 0; start < text.length && fields.length < max; ) {
     const ampersand = text.indexOf('&', start);
     const end = ampersand < 0 ? text.length : ampersand;
@@ -30,17 +30,17 @@ export function parseFields(text: string, max = Number.POSITIVE_INFINITY): reado
 export const formStart = /^[^\s&=<>{}"]{1,256}=/;
 
 /** The fields that servers see besides which take `;` for `&`, as HTML 4.01 (B.2.2) wanted it; at most `max` of each pair. */
-export const piecesOf = (text: string, max = Number.POSITIVE_INFINITY): readonly Field[] =>
+export const formPiecesOf = (text: string, max = Number.POSITIVE_INFINITY): readonly FormField[] =>
   text
     .split('&')
     .filter((pair) => pair.includes(';'))
     .flatMap((pair) => parseFields(pair.replaceAll(';', '&'), max));
 
 /** The fields of a form or a query, in both ways in which servers read it. */
-export const allFields = (text: string): readonly Field[] =>
-  text.includes(';') ? [...parseFields(text), ...piecesOf(text)] : parseFields(text);
+export const allFields = (text: string): readonly FormField[] =>
+  text.includes(';') ? [...parseFields(text), ...formPiecesOf(text)] : parseFields(text);
 
-function toField(pair: string): Field {
+function toField(pair: string): FormField {
   const equals = pair.indexOf('=');
   if (equals < 0) return { name: decodeField(pair), value: '' };
   return { name: decodeField(pair.slice(0, equals)), value: decodeField(pair.slice(equals + 1)) };
@@ -49,7 +49,7 @@ function toField(pair: string): Field {
 const partValueMax = 65_536;
 
 /** Fields of `multipart/form-data` (RFC 7578), and no more than the first 64 KB of a file; none where servers may take it apart differently. */
-export const multipartFields = (text: string, contentType: string): readonly Field[] =>
+export const multipartFields = (text: string, contentType: string): readonly FormField[] =>
   (parseMultipart(text, contentType) ?? []).flatMap(({ name, value }) =>
     name === undefined ? [] : { name, value: value.slice(0, partValueMax) },
   );
@@ -57,11 +57,11 @@ export const multipartFields = (text: string, contentType: string): readonly Fie
 const none: readonly string[] = Object.freeze([]);
 
 /** Values of all fields with the name, in which one `*` stands for anything: `Tags.member.*.Key`. */
-export function valuesNamed(fields: readonly Field[], name: string): readonly string[] {
+export function valuesNamed(fields: readonly FormField[], name: string): readonly string[] {
   if (fields.length === 0) return none;
   const star = name.indexOf('*');
   const affix = { prefix: name.slice(0, star), suffix: name.slice(star + 1) };
   const isNamed =
-    star < 0 ? (field: Field) => field.name === name : (field: Field) => fits(field.name, affix);
+    star < 0 ? (field: FormField) => field.name === name : (field: FormField) => fits(field.name, affix);
   return fields.filter(isNamed).map(({ value }) => value);
 }

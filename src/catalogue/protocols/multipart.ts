@@ -1,5 +1,5 @@
 /** A part of a multipart body; without a name where its head gives none, as in `multipart/related`. */
-export interface Part {
+interface Part {
   readonly name: string | undefined;
   readonly value: string;
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { asks, command, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
-import type { CommonOptions, Page } from '../client.ts';
+import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
+import type { CommonOptions, ListPage } from '../client.ts';
 import { note as remark } from '../output.ts';
 
 type Agent = Readonly<Record<string, unknown>> & {
@@ -37,7 +37,7 @@ export function addAgent(program: Command): void {
 
   listCommand(group, 'list agents, newest first').action(
     asks<PageOptions>(async ({ client, options, showPage }) => {
-      const page = await client.get<Page<Agent>>('/v1/agents', pageOf(options));
+      const page = await client.get<ListPage<Agent>>('/v1/agents', askPage(options));
       await showPage(page, columns);
       if (page.items.some((it) => it.tenant_suspended))
         remark('All of them are suspended with their tenant.');
@@ -56,7 +56,7 @@ export function addAgent(program: Command): void {
             const tenant = await client.send<Tenant>('POST', `/v1/agents/${name}`, { note });
             return tell(tenant, `The agents of ${tenant.tenant_id} ${ofAll.done}.`);
           }
-          const agent = await client.send<Agent>('POST', path(`/v1/agents/?/${name}`, agentId), { note });
+          const agent = await client.send<Agent>('POST', apiPath(`/v1/agents/?/${name}`, agentId), { note });
           return tell(agent, `${agent.agent_id} ${done}.`);
         }),
       );

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { asks, command, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
-import type { CommonOptions, Page } from '../client.ts';
+import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
+import type { CommonOptions, ListPage } from '../client.ts';
 
 type Approval = Readonly<Record<string, unknown>> & { readonly approval_id: string; readonly status: string };
 
@@ -30,8 +30,8 @@ export function addApproval(program: Command): void {
     .action(
       asks<ListOptions>(async ({ client, options, showPage }) => {
         const { status, agent, tool } = options;
-        const query = { ...pageOf(options), status, agent_id: agent, tool_name: tool };
-        await showPage(await client.get<Page<Approval>>('/v1/approvals', query), columns);
+        const query = { ...askPage(options), status, agent_id: agent, tool_name: tool };
+        await showPage(await client.get<ListPage<Approval>>('/v1/approvals', query), columns);
       }),
     );
 
@@ -39,7 +39,7 @@ export function addApproval(program: Command): void {
     .argument('<approval_id>')
     .action(
       asks(async ({ client, operands, show }) => {
-        await show(await client.get<Approval>(path('/v1/approvals/?', ...operands)));
+        await show(await client.get<Approval>(apiPath('/v1/approvals/?', ...operands)));
       }),
     );
 
@@ -51,7 +51,7 @@ export function addApproval(program: Command): void {
         asks<DecideOptions>(async ({ client, operands, options, tell }) => {
           const approval = await client.send<Approval>(
             'POST',
-            path('/v1/approvals/?/decision', ...operands),
+            apiPath('/v1/approvals/?/decision', ...operands),
             {
               decision,
               note: options.note,

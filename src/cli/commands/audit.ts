@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/rules/audit-entry.ts';
 import type { AuditCheck } from '../../state/store.ts';
 import { command } from '../ask.ts';
-import { type Client, type CommonOptions, isAnswering, openClient, type Page } from '../client.ts';
+import { type Client, type CommonOptions, isAnswering, type ListPage, openClient } from '../client.ts';
 import { note, print, toJson } from '../output.ts';
 
 /** An entry of the log as the API answers it. */
@@ -71,7 +71,7 @@ async function* openLogs(options: CommonOptions): AsyncGenerator<AuditLog> {
 
 async function openAnswered(options: CommonOptions): Promise<AuditLog> {
   const client = await openClient(options);
-  const newest = await client.get<Page<PublicEntry>>(url, { limit });
+  const newest = await client.get<ListPage<PublicEntry>>(url, { limit });
   // An empty log does not say whose it is.
   const tenantId =
     newest.items[0]?.tenant_id ?? (await client.get<{ tenant_id: string }>('/v1/usage')).tenant_id;
@@ -103,14 +103,14 @@ const url = '/v1/audit';
 const limit = '1000';
 
 /** The pages come newest first: their places are noted on the way to the oldest, and read again from there. */
-async function* oldestFirst(client: Client, newest: Page<PublicEntry>): AsyncGenerator<PublicEntry> {
+async function* oldestFirst(client: Client, newest: ListPage<PublicEntry>): AsyncGenerator<PublicEntry> {
   const places: string[] = [];
   for (let cursor = newest.next_cursor; cursor !== null; ) {
     places.push(cursor);
-    ({ next_cursor: cursor } = await client.get<Page<PublicEntry>>(url, { limit, cursor }));
+    ({ next_cursor: cursor } = await client.get<ListPage<PublicEntry>>(url, { limit, cursor }));
   }
   for (const cursor of places.reverse()) {
-    const { items } = await client.get<Page<PublicEntry>>(url, { limit, cursor });
+    const { items } = await client.get<ListPage<PublicEntry>>(url, { limit, cursor });
     yield* items.toReversed();
   }
   yield* newest.items.toReversed();

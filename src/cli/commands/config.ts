@@ -15,7 +15,7 @@ export function addConfig(program: Command): void {
       const { config: option, json } = check.optsWithGlobals<CommonOptions>();
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
-      const { ConfigError, disk, sentenceOf } = await import('../../config/load.ts');
+      const { ConfigError, disk, mistakeSentence } = await import('../../config/load.ts');
       const { ignoredKeys } = await import('../../daemon/not-yet.ts');
       const { enginesFor } = await import('../../daemon/reload/generation.ts');
       const { loadPolicyFiles } = await import('../../daemon/reload/policy-files.ts');
@@ -34,7 +34,7 @@ export function addConfig(program: Command): void {
       const { bodyLimitsInForce, toldBodyLimits } = await import('../body-limits.ts');
       const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
       const { size: tenants } = config.tenants;
-      const warnings = [...config.warnings.map(sentenceOf), ...ignoredKeys(config), ...agents.warnings];
+      const warnings = [...config.warnings.map(mistakeSentence), ...ignoredKeys(config), ...agents.warnings];
       await print(
         json
           ? `${toJson({ file, ok: true, tenants, policies, warnings, body_limits: bodyLimits })}\n`

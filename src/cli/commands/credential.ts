@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { type Asking, asks, command, path } from '../ask.ts';
-import type { CommonOptions, Page } from '../client.ts';
+import { apiPath, asks, type CliCommand, command } from '../ask.ts';
+import type { CommonOptions, ListPage } from '../client.ts';
 import { readInput } from '../input.ts';
 import { note } from '../output.ts';
 
@@ -55,7 +55,7 @@ export function addCredential(program: Command): void {
   withSecret('rotate', 'replace the secret of a credential; the old one is gone with the next call').action(
     asks<SecretOptions>(async (asking) => {
       const [name] = asking.operands;
-      const { items } = await asking.client.get<Page<Credential>>('/v1/credentials');
+      const { items } = await asking.client.get<ListPage<Credential>>('/v1/credentials');
       const standing = items.find((it) => it.name === name && it.source === 'vault');
       if (!standing)
         throw new Error(`there is no credential ${name} in the vault; "credential set" makes one.`);
@@ -66,7 +66,7 @@ export function addCredential(program: Command): void {
 
   command(group, 'list', 'names, types and uses of the credentials').action(
     asks(async ({ client, showPage }) =>
-      showPage(await client.get<Page<Credential>>('/v1/credentials'), columns),
+      showPage(await client.get<ListPage<Credential>>('/v1/credentials'), columns),
     ),
   );
 
@@ -89,18 +89,18 @@ export function addCredential(program: Command): void {
     .argument('<name>')
     .action(
       asks(async ({ client, operands, tell }) => {
-        const revoked = await client.send<Credential>('DELETE', path('/v1/credentials/?', ...operands));
+        const revoked = await client.send<Credential>('DELETE', apiPath('/v1/credentials/?', ...operands));
         await tell(revoked, `${revoked.name} is revoked.`);
       }),
     );
 }
 
-async function put(asking: Asking<SecretOptions>, type: string): Promise<Credential> {
+async function put(asking: CliCommand<SecretOptions>, type: string): Promise<Credential> {
   const secret = await readFields(asking, type);
-  return asking.client.send('PUT', path('/v1/credentials/?', ...asking.operands), { type, secret });
+  return asking.client.send('PUT', apiPath('/v1/credentials/?', ...asking.operands), { type, secret });
 }
 
-async function readFields({ options, misused }: Asking<SecretOptions>, type: string): Promise<unknown> {
+async function readFields({ options, misused }: CliCommand<SecretOptions>, type: string): Promise<unknown> {
   const { file, fields, username, header } = options;
   if (!fields && type === 'basic' && username === undefined) misused('type basic needs --username.');
   if (!fields && type === 'headers' && header === undefined)

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { asks, command, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
-import type { CommonOptions, Page } from '../client.ts';
+import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
+import type { CommonOptions, ListPage } from '../client.ts';
 import { print, toTable } from '../output.ts';
 
 type Incident = Readonly<Record<string, unknown>> & { readonly incident_id: string; readonly status: string };
@@ -46,8 +46,8 @@ export function addIncident(program: Command): void {
     .action(
       asks<ListOptions>(async ({ client, options, showPage }) => {
         const { status, agent: agent_id, severity } = options;
-        const query = { ...pageOf(options), status, agent_id, severity };
-        await showPage(await client.get<Page<Incident>>('/v1/incidents', query), columns);
+        const query = { ...askPage(options), status, agent_id, severity };
+        await showPage(await client.get<ListPage<Incident>>('/v1/incidents', query), columns);
       }),
     );
 
@@ -55,7 +55,7 @@ export function addIncident(program: Command): void {
     .argument('<incident_id>')
     .action(
       asks(async ({ client, operands, options, show }) => {
-        const incident = await client.get<FullIncident>(path('/v1/incidents/?', ...operands));
+        const incident = await client.get<FullIncident>(apiPath('/v1/incidents/?', ...operands));
         await show(incident, options.json ? undefined : facts);
         if (!options.json) await print(`\n${toTable(incident.timeline.map(toRow), timelineColumns)}`);
       }),
@@ -66,7 +66,7 @@ export function addIncident(program: Command): void {
     .argument('<text>')
     .action(
       asks(async ({ client, operands: [id, text], tell }) => {
-        const incident = await client.send<Incident>('POST', path('/v1/incidents/?/notes', id), { text });
+        const incident = await client.send<Incident>('POST', apiPath('/v1/incidents/?/notes', id), { text });
         await tell(incident, `The note stands in ${incident.incident_id}.`);
       }),
     );
@@ -81,7 +81,7 @@ export function addIncident(program: Command): void {
     .option('--note <text>', 'what was found')
     .action(
       asks<TransitionOptions>(async ({ client, operands: [id, status], options: { code, note }, tell }) => {
-        const incident = await client.send<Incident>('POST', path('/v1/incidents/?/transition', id), {
+        const incident = await client.send<Incident>('POST', apiPath('/v1/incidents/?/transition', id), {
           status,
           code,
           note,

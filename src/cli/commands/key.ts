@@ -1,8 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { keyDigest, newKeyText } from '../../core/key-text.ts';
-import { asks, collect, command, integer, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
-import type { CommonOptions, Page } from '../client.ts';
+import {
+  apiPath,
+  askPage,
+  asks,
+  collect,
+  command,
+  integerArgument,
+  listCommand,
+  type PageOptions,
+} from '../ask.ts';
+import type { CommonOptions, ListPage } from '../client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';
 
 interface MintOptions extends CommonOptions {
@@ -39,7 +48,7 @@ export function addKey(program: Command): void {
     .option('--allow <cidr>', 'addresses that may use it; may be repeated (default: any)', collect)
     .option('--expires <time>', 'end of its life, as 2030-01-31T12:00:00Z (default: none)')
     .option('--description <text>', 'free text')
-    .option('--per-minute <n>', 'a rate of its own', integer)
+    .option('--per-minute <n>', 'a rate of its own', integerArgument)
     .option('--require-nonce', 'refuse its API calls without timestamp and nonce')
     .action(
       asks<MintOptions>(async ({ client, options }) => {
@@ -60,7 +69,7 @@ export function addKey(program: Command): void {
 
   listCommand(group, 'list keys, newest first').action(
     asks<PageOptions>(async ({ client, options, showPage }) =>
-      showPage(await client.get<Page<Key>>('/v1/keys', pageOf(options)), columns),
+      showPage(await client.get<ListPage<Key>>('/v1/keys', askPage(options)), columns),
     ),
   );
 
@@ -68,7 +77,7 @@ export function addKey(program: Command): void {
     .argument('<key_id>')
     .action(
       asks(async ({ client, operands, show }) =>
-        show(await client.get<Key>(path('/v1/keys/?', ...operands))),
+        show(await client.get<Key>(apiPath('/v1/keys/?', ...operands))),
       ),
     );
 
@@ -76,7 +85,7 @@ export function addKey(program: Command): void {
     .argument('<key_id>')
     .action(
       asks(async ({ client, operands, tell }) => {
-        const key = await client.send<Key>('DELETE', path('/v1/keys/?', ...operands));
+        const key = await client.send<Key>('DELETE', apiPath('/v1/keys/?', ...operands));
         await tell(key, `${key.key_id} is revoked.`);
       }),
     );

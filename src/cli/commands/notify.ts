@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { asks, command, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
-import type { CommonOptions, Page } from '../client.ts';
+import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
+import type { CommonOptions, ListPage } from '../client.ts';
 
 /** `postern notify`: the channels that people are told by. */
 
@@ -42,7 +42,7 @@ export function addNotify(program: Command): void {
 
   command(group, 'list', 'channels, and how they do').action(
     asks(async ({ client, showPage }) => {
-      const { items } = await client.get<Pick<Page<Row>, 'items'>>('/v1/notifications');
+      const { items } = await client.get<Pick<ListPage<Row>, 'items'>>('/v1/notifications');
       await showPage({ items, next_cursor: null }, columns);
     }),
   );
@@ -51,8 +51,8 @@ export function addNotify(program: Command): void {
     .option('--channel <name>', 'of this channel')
     .action(
       asks<FailedOptions>(async ({ client, options, showPage }) => {
-        const query = { ...pageOf(options), channel: options.channel };
-        await showPage(await client.get<Page<Row>>('/v1/notifications/failed', query), failedColumns);
+        const query = { ...askPage(options), channel: options.channel };
+        await showPage(await client.get<ListPage<Row>>('/v1/notifications/failed', query), failedColumns);
       }),
     );
 
@@ -65,7 +65,7 @@ export function addNotify(program: Command): void {
         const replayed =
           id === undefined
             ? await client.send<Replayed>('POST', '/v1/notifications/replay', { name: channel })
-            : await client.send<Replayed>('POST', path('/v1/notifications/failed/?/replay', id), {});
+            : await client.send<Replayed>('POST', apiPath('/v1/notifications/failed/?/replay', id), {});
         await tell(replayed, `${replayed.replayed} are in the queue again.`);
       }),
     );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { asks, command, integer } from '../ask.ts';
+import { asks, command, integerArgument } from '../ask.ts';
 import { note, print, printable, toJson, toTable } from '../output.ts';
 import { readValidPolicies, toDocument } from '../policy-files.ts';
 import { MistakesError } from '../problems.ts';
@@ -45,7 +45,11 @@ export function addPolicySimulate(group: Command): void {
       '--only',
       'judge by these policies alone (default: they take the place of those of the same name)',
     )
-    .option('--limit <n>', 'of recorded calls, the newest so many, 1 to 10000 (default: 1000)', integer)
+    .option(
+      '--limit <n>',
+      'of recorded calls, the newest so many, 1 to 10000 (default: 1000)',
+      integerArgument,
+    )
     .option('--exit-code', `end with ${differs} where an outcome would change`);
   withFilter(simulate)
     .addHelpText('after', '\nThe calls are those of --calls, or else recorded ones from --from on.')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CaseResult } from '../../decision/approvals/cases.ts';
-import type { FiledCase, Outcome } from '../case-files.ts';
+import type { CaseFilesResult, FiledCase } from '../case-files.ts';
 import type { CommonOptions } from '../client.ts';
 import { print, toJson } from '../output.ts';
 import { toProblemLine } from '../problems.ts';
@@ -23,9 +23,9 @@ export function addPolicyTest(group: Command): void {
     });
 }
 
-const failedOf = ({ cases }: Outcome): readonly FiledCase[] => cases.filter(({ ok }) => !ok);
+const failedOf = ({ cases }: CaseFilesResult): readonly FiledCase[] => cases.filter(({ ok }) => !ok);
 
-function toLines(outcome: Outcome): string {
+function toLines(outcome: CaseFilesResult): string {
   const failed = failedOf(outcome);
   const problems = [
     ...outcome.errors,
@@ -52,7 +52,7 @@ function outcomeText(decision: string, reasons: readonly string[], rule: string 
   return `${decision}${because}${by}`;
 }
 
-const toAnswer = (outcome: Outcome): object => ({
+const toAnswer = (outcome: CaseFilesResult): object => ({
   passed: outcome.cases.length - failedOf(outcome).length,
   failed: failedOf(outcome).length,
   cases: outcome.cases.map(({ actual, ...it }) => ({

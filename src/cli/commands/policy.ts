@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { asks, command, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
-import type { Page } from '../client.ts';
+import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
+import type { ListPage } from '../client.ts';
 import type { Policy } from '../policy-changes.ts';
 import { addPolicyApply } from './policy-apply.ts';
 import { addPolicyDiff } from './policy-diff.ts';
@@ -28,7 +28,7 @@ export function addPolicy(program: Command): void {
 
   listCommand(group, 'list the latest version of each policy').action(
     asks<PageOptions>(async ({ client, options, showPage }) => {
-      const page = await client.get<Page<Policy>>('/v1/policies', pageOf(options));
+      const page = await client.get<ListPage<Policy>>('/v1/policies', askPage(options));
       await showPage(options.json ? page : counted(page), columns);
     }),
   );
@@ -39,7 +39,7 @@ export function addPolicy(program: Command): void {
     .option(...forEnvironment)
     .action(
       asks<EnvOptions>(async ({ client, operands, options: { env }, show }) =>
-        show(await client.get<Policy>(path('/v1/policies/by-name/?', ...operands), { env })),
+        show(await client.get<Policy>(apiPath('/v1/policies/by-name/?', ...operands), { env })),
       ),
     );
 
@@ -48,9 +48,9 @@ export function addPolicy(program: Command): void {
     .option(...forEnvironment)
     .action(
       asks<EnvOptions>(async ({ client, operands, options, showPage }) => {
-        const query = { ...pageOf(options), env: options.env };
-        const page = await client.get<Page<Policy>>(
-          path('/v1/policies/by-name/?/versions', ...operands),
+        const query = { ...askPage(options), env: options.env };
+        const page = await client.get<ListPage<Policy>>(
+          apiPath('/v1/policies/by-name/?/versions', ...operands),
           query,
         );
         await showPage(options.json ? page : counted(page), versionColumns);
@@ -62,15 +62,20 @@ export function addPolicy(program: Command): void {
     .option(...forEnvironment)
     .action(
       asks<EnvOptions>(async ({ client, operands: [name], options: { env }, tell }) => {
-        const answer = await client.send<Policy>('DELETE', path('/v1/policies/by-name/?', name), undefined, {
-          env,
-        });
+        const answer = await client.send<Policy>(
+          'DELETE',
+          apiPath('/v1/policies/by-name/?', name),
+          undefined,
+          {
+            env,
+          },
+        );
         await tell(answer, `${name} is archived.`);
       }),
     );
 }
 
-const counted = (page: Page<Policy>): Page<Record<string, unknown>> => ({
+const counted = (page: ListPage<Policy>): ListPage<Record<string, unknown>> => ({
   ...page,
   items: page.items.map((it) => ({ ...it, rules: it.rules.length })),
 });

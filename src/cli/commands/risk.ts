@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { asks, collect, command, integer } from '../ask.ts';
+import { asks, collect, command, integerArgument } from '../ask.ts';
 import type { CommonOptions } from '../client.ts';
 import { note, print, toJson, toTable } from '../output.ts';
 
@@ -39,7 +39,7 @@ export function addRisk(program: Command): void {
     .option('--agent <uuid>', 'of this agent')
     .option('--from <time>', 'not before, as 2030-01-31T12:00:00Z')
     .option('--to <time>', 'before')
-    .option('--limit <n>', 'the newest so many, 1 to 10000 (default: 1000)', integer)
+    .option('--limit <n>', 'the newest so many, 1 to 10000 (default: 1000)', integerArgument)
     .action(
       asks<ReplayOptions>(async ({ client, options }) => {
         const { weights, bands, trace: trace_ids, agent: agent_id, from, to, limit } = options;

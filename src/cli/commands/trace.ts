@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { asks, command, integer, listCommand, type PageOptions, pageOf, path } from '../ask.ts';
-import type { Page } from '../client.ts';
-import { followTraces, type Trace } from '../follow-traces.ts';
-import { print, toJson, toLine, toSafeFile, toSafeJson } from '../output.ts';
+import { apiPath, askPage, asks, command, integerArgument, listCommand, type PageOptions } from '../ask.ts';
+import type { ListPage } from '../client.ts';
+import { followTraces, type TraceRow } from '../follow-traces.ts';
+import { print, toJson, toSafeFile, toSafeJson, toTableLine } from '../output.ts';
 import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
 
 const columns = ['at', 'decision', 'risk_band', 'agent_name', 'method', 'url', 'reason_codes', 'trace_id'];
@@ -13,8 +13,8 @@ export function addTrace(program: Command): void {
 
   withFilter(listCommand(group, 'list traces, newest first')).action(
     asks<FilterOptions & PageOptions>(async ({ client, options, showPage }) => {
-      const query = { ...filterOf(options), ...pageOf(options) };
-      await showPage(await client.get<Page<Trace>>('/v1/traces', query), columns);
+      const query = { ...filterOf(options), ...askPage(options) };
+      await showPage(await client.get<ListPage<TraceRow>>('/v1/traces', query), columns);
     }),
   );
 
@@ -22,17 +22,17 @@ export function addTrace(program: Command): void {
     .argument('<trace_id>')
     .action(
       asks(async ({ client, operands, show }) =>
-        show(await client.get<Trace>(path('/v1/traces/?', ...operands))),
+        show(await client.get<TraceRow>(apiPath('/v1/traces/?', ...operands))),
       ),
     );
 
   withFilter(command(group, 'tail', 'show calls as they come in, until it is interrupted'))
-    .option('--last <n>', 'begin with so many that were before, up to 1000', integer, 10)
+    .option('--last <n>', 'begin with so many that were before, up to 1000', integerArgument, 10)
     .action(
       asks<FilterOptions & { last: number }>(async ({ client, options }) => {
         for await (const traces of followTraces(client, filterOf(options), Math.min(options.last, 1000)))
           for (const trace of traces)
-            await print(options.json ? `${toJson(trace)}\n` : toLine(trace, columns));
+            await print(options.json ? `${toJson(trace)}\n` : toTableLine(trace, columns));
       }),
     );
 

@@ -1,6 +1,6 @@
 import { megabyte, parseSize, sizeText } from '../../util/byte-size.ts';
 import { entriesOf, type Mapping, mapping } from '../written.ts';
-import type { Finding } from './issues.ts';
+import type { UnplacedMistake } from './issues.ts';
 import type { Path } from './mistakes.ts';
 
 const key = 'max_body_bytes';
@@ -9,7 +9,7 @@ const defaultTotal = 64 * megabyte;
 const defaultLimit = 256 * 1024;
 
 /** No limit of a body may be above what all bodies of one agent have: nothing of that size could ever be read. */
-export function checkBodyLimits(root: Mapping): readonly Finding[] {
+export function checkBodyLimits(root: Mapping): readonly UnplacedMistake[] {
   const limits = mapping(root['limits']);
   const total = sizeOf(limits['max_body_bytes_total']) ?? defaultTotal;
   const places: readonly { readonly path: Path; readonly holder: unknown }[] = [

@@ -1,6 +1,13 @@
 import { basePlan, builtInPlans } from '../sections/plans.ts';
-import { type Entry, entriesOf, type Mapping, mapping, textOf, textsOf } from '../written.ts';
-import type { Finding } from './issues.ts';
+import {
+  entriesOf,
+  type Mapping,
+  mapping,
+  type WrittenEntry,
+  writtenTextOf,
+  writtenTextsOf,
+} from '../written.ts';
+import type { UnplacedMistake } from './issues.ts';
 import { type Path, suggestion } from './mistakes.ts';
 
 /* Names that stand twice, and names that lead nowhere. */
@@ -8,12 +15,12 @@ import { type Path, suggestion } from './mistakes.ts';
 // Names that stand twice
 
 function repeated(
-  entries: readonly Entry[],
+  entries: readonly WrittenEntry[],
   keyOf: (item: Mapping) => string | undefined,
   field: string,
-): Finding[] {
+): UnplacedMistake[] {
   const seen = new Set<string>();
-  const findings: Finding[] = [];
+  const findings: UnplacedMistake[] = [];
   for (const { path, item } of entries) {
     const key = keyOf(item);
     if (key === undefined) continue;
@@ -24,34 +31,34 @@ function repeated(
   return findings;
 }
 
-export function checkDuplicates(root: Mapping): readonly Finding[] {
-  const by = (field: string) => (item: Mapping) => textOf(item[field])?.toLowerCase();
+export function checkDuplicates(root: Mapping): readonly UnplacedMistake[] {
+  const by = (field: string) => (item: Mapping) => writtenTextOf(item[field])?.toLowerCase();
   const perTenant = (item: Mapping) => {
-    const name = textOf(item['name']);
-    return name === undefined ? undefined : `${textOf(item['tenant']) ?? ''}/${name}`;
+    const name = writtenTextOf(item['name']);
+    return name === undefined ? undefined : `${writtenTextOf(item['tenant']) ?? ''}/${name}`;
   };
   const each = (key: string, keyOf: typeof perTenant, field: string) =>
     repeated(entriesOf(root, key), keyOf, field);
   return [
-    ...each('tenants', (item) => textOf(item['id']), 'id'),
+    ...each('tenants', (item) => writtenTextOf(item['id']), 'id'),
     ...each('agents', by('id'), 'id'),
     ...each('keys', perTenant, 'name'),
     ...each('keys', by('hash'), 'hash'),
     ...each('credentials', perTenant, 'name'),
     ...each('inbound', by('prefix'), 'prefix'),
     ...each('tools', perTenant, 'name'),
-    ...each('feeds', (item) => textOf(item['name']), 'name'),
-    ...each('notifications', (item) => textOf(item['name']), 'name'),
+    ...each('feeds', (item) => writtenTextOf(item['name']), 'name'),
+    ...each('notifications', (item) => writtenTextOf(item['name']), 'name'),
     ...entriesOf(root, 'tenants').flatMap(({ path, item }) => [
-      ...repeated(entriesOf(item, 'budgets', path), (it) => textOf(it['name']), 'name'),
+      ...repeated(entriesOf(item, 'budgets', path), (it) => writtenTextOf(it['name']), 'name'),
       ...repeatedTexts(item['environments'], [...path, 'environments']),
     ]),
   ];
 }
 
-function repeatedTexts(list: unknown, path: Path): readonly Finding[] {
+function repeatedTexts(list: unknown, path: Path): readonly UnplacedMistake[] {
   const seen = new Set<string>();
-  return textsOf(list).flatMap((text, index) => {
+  return writtenTextsOf(list).flatMap((text, index) => {
     const isSecond = seen.has(text);
     seen.add(text);
     return isSecond ? [{ path: [...path, index], message: 'stands here twice' }] : [];
@@ -60,10 +67,10 @@ function repeatedTexts(list: unknown, path: Path): readonly Finding[] {
 
 // Plans
 
-export function checkPlans(root: Mapping): readonly Finding[] {
+export function checkPlans(root: Mapping): readonly UnplacedMistake[] {
   const plans = mapping(root['plans']);
   const known = new Set([...builtInPlans, ...Object.keys(plans)]);
-  const unknown = (name: unknown, path: Path): readonly Finding[] =>
+  const unknown = (name: unknown, path: Path): readonly UnplacedMistake[] =>
     typeof name === 'string' && !known.has(name)
       ? [{ path, message: `there is no such plan${suggestion(name, known)}` }]
       : [];
@@ -77,13 +84,13 @@ export function checkPlans(root: Mapping): readonly Finding[] {
   ];
 }
 
-function checkCycle(plans: Mapping, name: string): readonly Finding[] {
+function checkCycle(plans: Mapping, name: string): readonly UnplacedMistake[] {
   const seen = new Set<string>();
   let at: string | undefined = name;
   while (at !== undefined && !seen.has(at)) {
     seen.add(at);
     const own: Mapping = Object.hasOwn(plans, at) ? mapping(plans[at]) : {};
-    at = basePlan(at, textOf(own['extends']));
+    at = basePlan(at, writtenTextOf(own['extends']));
   }
   // Only who stands in the circle itself is named, not who leads into it.
   return at === name
@@ -94,7 +101,7 @@ function checkCycle(plans: Mapping, name: string): readonly Finding[] {
 // Tenants, environments and agents that are named elsewhere
 
 /** The tenants that can be named. */
-export interface Tenants {
+interface Tenants {
   /** Environments by tenant. */
   readonly environments: ReadonlyMap<string, ReadonlySet<string>>;
   /** Stands in where a tenant is left out. */
@@ -104,8 +111,8 @@ export interface Tenants {
 export function readTenants(root: Mapping): Tenants {
   const environments = new Map<string, ReadonlySet<string>>();
   for (const { item } of entriesOf(root, 'tenants')) {
-    const id = textOf(item['id']);
-    const names = textsOf(item['environments']);
+    const id = writtenTextOf(item['id']);
+    const names = writtenTextsOf(item['environments']);
     if (id !== undefined && !environments.has(id))
       environments.set(id, new Set(names.length > 0 ? names : ['default']));
   }
@@ -113,10 +120,11 @@ export function readTenants(root: Mapping): Tenants {
   return { environments, only: environments.size === 1 ? only : undefined };
 }
 
-export function checkOwners(root: Mapping, { environments, only }: Tenants): readonly Finding[] {
+export function checkOwners(root: Mapping, { environments, only }: Tenants): readonly UnplacedMistake[] {
   const check = (key: string, isRequired: boolean) =>
-    entriesOf(root, key).flatMap(({ path, item }): readonly Finding[] => {
-      const id = textOf(item['tenant']) ?? (item['tenant'] === undefined && isRequired ? only : undefined);
+    entriesOf(root, key).flatMap(({ path, item }): readonly UnplacedMistake[] => {
+      const id =
+        writtenTextOf(item['tenant']) ?? (item['tenant'] === undefined && isRequired ? only : undefined);
       if (id === undefined) {
         const isMissing = isRequired && item['tenant'] === undefined;
         return isMissing
@@ -128,7 +136,7 @@ export function checkOwners(root: Mapping, { environments, only }: Tenants): rea
         const message = `there is no such tenant${suggestion(id, environments.keys())}`;
         return [{ path: [...path, 'tenant'], message }];
       }
-      const env = textOf(item['env']);
+      const env = writtenTextOf(item['env']);
       if (env === undefined || known.has(env)) return [];
       return [
         { path: [...path, 'env'], message: `the tenant has no such environment${suggestion(env, known)}` },
@@ -141,19 +149,19 @@ export function checkOwners(root: Mapping, { environments, only }: Tenants): rea
 }
 
 /** Agents that keys and routes name may be known to the state alone; those of the file must be of the same tenant. */
-export function checkAgents(root: Mapping, { environments, only }: Tenants): readonly Finding[] {
-  const ownerOf = (item: Mapping) => textOf(item['tenant']) ?? only;
+export function checkAgents(root: Mapping, { environments, only }: Tenants): readonly UnplacedMistake[] {
+  const ownerOf = (item: Mapping) => writtenTextOf(item['tenant']) ?? only;
   const envOf = (item: Mapping) =>
-    textOf(item['env']) ?? [...(environments.get(ownerOf(item) ?? '') ?? [])][0];
+    writtenTextOf(item['env']) ?? [...(environments.get(ownerOf(item) ?? '') ?? [])][0];
   const agents = new Map(
-    entriesOf(root, 'agents').map(({ item }) => [textOf(item['id'])?.toLowerCase(), item]),
+    entriesOf(root, 'agents').map(({ item }) => [writtenTextOf(item['id'])?.toLowerCase(), item]),
   );
   return [...entriesOf(root, 'keys'), ...entriesOf(root, 'inbound')].flatMap(({ path, item }) => {
-    const agent = agents.get(textOf(item['agent'])?.toLowerCase() ?? '');
+    const agent = agents.get(writtenTextOf(item['agent'])?.toLowerCase() ?? '');
     if (!agent) return [];
     const at = [...path, 'agent'];
     if (ownerOf(agent) !== ownerOf(item)) return [{ path: at, message: 'this agent is of another tenant' }];
-    const env = textOf(item['env']);
+    const env = writtenTextOf(item['env']);
     return env === undefined || env === envOf(agent)
       ? []
       : [{ path: at, message: 'this agent is of another environment' }];

@@ -3,17 +3,25 @@ import { secretFields } from '../sections/credentials.ts';
 import { defaultBands } from '../sections/risk.ts';
 import { definitionKeys } from '../sections/tools.ts';
 import { readWebhookSecret } from '../webhook-secret.ts';
-import { type Entry, entriesOf, isMapping, type Mapping, mapping, textOf, textsOf } from '../written.ts';
-import type { Finding } from './issues.ts';
+import {
+  entriesOf,
+  isMapping,
+  type Mapping,
+  mapping,
+  type WrittenEntry,
+  writtenTextOf,
+  writtenTextsOf,
+} from '../written.ts';
+import type { UnplacedMistake } from './issues.ts';
 import type { Environment } from './references.ts';
 
 /* What the values of one section say of each other. */
 
-export function checkBands(root: Mapping): readonly Finding[] {
+export function checkBands(root: Mapping): readonly UnplacedMistake[] {
   const risk = mapping(root['risk']);
   const written = mapping(risk['bands']);
   const bound = (name: keyof typeof defaultBands) => Number(written[name] ?? defaultBands[name]);
-  const findings: Finding[] = [];
+  const findings: UnplacedMistake[] = [];
   for (const [lower, upper] of [
     ['MEDIUM', 'HIGH'],
     ['HIGH', 'CRITICAL'],
@@ -29,9 +37,9 @@ export function checkBands(root: Mapping): readonly Finding[] {
   return findings;
 }
 
-export function checkDaemon(root: Mapping, env: Environment): readonly Finding[] {
-  const findings: Finding[] = [];
-  const url = textOf(mapping(root['state'])['url']) ?? 'embedded:./data';
+export function checkDaemon(root: Mapping, env: Environment): readonly UnplacedMistake[] {
+  const findings: UnplacedMistake[] = [];
+  const url = writtenTextOf(mapping(root['state'])['url']) ?? 'embedded:./data';
   if (Number(root['workers'] ?? 1) > 1 && parseStateUrl(url)?.driver === 'embedded') {
     findings.push({
       path: ['workers'],
@@ -54,7 +62,7 @@ export function checkDaemon(root: Mapping, env: Environment): readonly Finding[]
     }
   }
   const vault = mapping(root['vault']);
-  const keyEnv = textOf(vault['key_env']);
+  const keyEnv = writtenTextOf(vault['key_env']);
   if (keyEnv !== undefined && vault['key_file'] !== undefined) {
     findings.push({
       path: ['vault', 'key_env'],
@@ -71,7 +79,7 @@ export function checkDaemon(root: Mapping, env: Environment): readonly Finding[]
 const isVaultKey = (text: string | undefined): boolean =>
   text !== undefined && /^\s*(?:(?:[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)(?:\s+|$)){1,4}$/.test(text);
 
-function checkListeners(root: Mapping): readonly Finding[] {
+function checkListeners(root: Mapping): readonly UnplacedMistake[] {
   const seen = new Set<string>();
   const defaults = { proxy: '127.0.0.1:8080', control: '127.0.0.1:8081' } as const;
   return (['proxy', 'control'] as const).flatMap((name) => {
@@ -86,7 +94,7 @@ function checkListeners(root: Mapping): readonly Finding[] {
   });
 }
 
-export function checkBudgets(root: Mapping): readonly Finding[] {
+export function checkBudgets(root: Mapping): readonly UnplacedMistake[] {
   const budgets = entriesOf(root, 'tenants').flatMap(({ path, item }) => entriesOf(item, 'budgets', path));
   return budgets.flatMap(({ path, item }) => {
     const hasPath = item['amount_path'] !== undefined;
@@ -96,8 +104,8 @@ export function checkBudgets(root: Mapping): readonly Finding[] {
   });
 }
 
-export function checkCredential({ path, item }: Entry): readonly Finding[] {
-  const fields = secretFields[textOf(item['type']) ?? ''] ?? [];
+export function checkCredential({ path, item }: WrittenEntry): readonly UnplacedMistake[] {
+  const fields = secretFields[writtenTextOf(item['type']) ?? ''] ?? [];
   const isInVault = item['vault'] === true || item['vault'] === 'true';
   return fields.flatMap((field) => {
     if (isInVault && item[field] !== undefined) {
@@ -110,10 +118,10 @@ export function checkCredential({ path, item }: Entry): readonly Finding[] {
 
 const keyless: ReadonlySet<unknown> = new Set(['token', 'ip', 'none']);
 
-export function checkInbound({ path, item }: Entry): readonly Finding[] {
+export function checkInbound({ path, item }: WrittenEntry): readonly UnplacedMistake[] {
   const auth = item['auth'] ?? 'key';
   const type = isMapping(auth) ? auth['type'] : auth;
-  const findings: Finding[] = [];
+  const findings: UnplacedMistake[] = [];
   if (keyless.has(type) && item['agent'] === undefined) {
     findings.push({
       path: [...path, 'agent'],
@@ -130,15 +138,15 @@ export function checkInbound({ path, item }: Entry): readonly Finding[] {
   return findings;
 }
 
-export function checkNotification({ path, item }: Entry): readonly Finding[] {
+export function checkNotification({ path, item }: WrittenEntry): readonly UnplacedMistake[] {
   const isMail = item['type'] === 'email';
-  const findings: Finding[] = [];
-  const url = textOf(item['url']);
+  const findings: UnplacedMistake[] = [];
+  const url = writtenTextOf(item['url']);
   if (url !== undefined && /^smtps?:/i.test(url) !== isMail) {
     const message = isMail ? 'must be an smtp or smtps URL' : 'must be an http or https URL';
     findings.push({ path: [...path, 'url'], message });
   }
-  if (isMail && textsOf(item['to']).length === 0) {
+  if (isMail && writtenTextsOf(item['to']).length === 0) {
     findings.push({ path: [...path, 'to'], message: 'is missing; email needs recipients' });
   }
   const { secret, preset } = item;
@@ -154,7 +162,7 @@ export function checkNotification({ path, item }: Entry): readonly Finding[] {
   }
   for (const address of isMail ? [item['from'], item['to']].flat() : []) {
     if (typeof address !== 'string' || mailAddress.test(address)) continue;
-    const at = address === item['from'] ? ['from'] : ['to', textsOf(item['to']).indexOf(address)];
+    const at = address === item['from'] ? ['from'] : ['to', writtenTextsOf(item['to']).indexOf(address)];
     findings.push({ path: [...path, ...at], message: 'must be one mail address, perhaps as Name <address>' });
   }
   return [...findings, ...channelKeys.flatMap((it) => checkKey(it, { path, item }))];
@@ -173,14 +181,17 @@ const channelKeys: readonly (readonly [key: string, types: readonly string[]])[]
   ['preset', ['siem']],
 ];
 
-function checkKey([key, types]: (typeof channelKeys)[number], { path, item }: Entry): readonly Finding[] {
-  const type = textOf(item['type']);
+function checkKey(
+  [key, types]: (typeof channelKeys)[number],
+  { path, item }: WrittenEntry,
+): readonly UnplacedMistake[] {
+  const type = writtenTextOf(item['type']);
   const isWritten = item[key] !== undefined && item[key] !== null;
   if (!isWritten || type === undefined || types.includes(type)) return [];
   return [{ path: [...path, key], message: `has no effect here; it is for ${types.join(' and ')}` }];
 }
 
-export function checkTool({ path, item }: Entry): readonly Finding[] {
+export function checkTool({ path, item }: WrittenEntry): readonly UnplacedMistake[] {
   const isDefined = item['hosts'] !== undefined || definitionKeys.every((key) => item[key] === undefined);
   return isDefined
     ? []

@@ -10,7 +10,7 @@ import {
   checkNotification,
   checkTool,
 } from './check-sections.ts';
-import type { Finding } from './issues.ts';
+import type { UnplacedMistake } from './issues.ts';
 import type { Environment } from './references.ts';
 
 /*
@@ -20,7 +20,7 @@ import type { Environment } from './references.ts';
  */
 
 /** Everything that is wrong between the values of a file. `root` is what it says, with references resolved. */
-export function checkConfig(root: Mapping, env: Environment): readonly Finding[] {
+export function checkConfig(root: Mapping, env: Environment): readonly UnplacedMistake[] {
   const tenants = readTenants(root);
   return [
     ...checkDuplicates(root),

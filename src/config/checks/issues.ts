@@ -3,7 +3,7 @@ import { keysAt } from '../json-schema.ts';
 import { type Path, suggestion } from './mistakes.ts';
 
 /** A mistake before its line is known. */
-export interface Finding {
+export interface UnplacedMistake {
   readonly path: Path;
   readonly message: string;
 }
@@ -34,7 +34,11 @@ function valueAt(root: unknown, path: Path): unknown {
 }
 
 /** What zod found, in the words of this daemon and without the value; an issue with several keys becomes several findings. */
-export function toFindings(issue: z.core.$ZodIssue, root: unknown, within: Path = []): readonly Finding[] {
+export function toFindings(
+  issue: z.core.$ZodIssue,
+  root: unknown,
+  within: Path = [],
+): readonly UnplacedMistake[] {
   const path = [...within, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(path);

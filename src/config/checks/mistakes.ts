@@ -18,7 +18,7 @@ export class ConfigError extends Error {
   readonly mistakes: readonly Mistake[];
 
   constructor(file: string | undefined, mistakes: readonly Mistake[]) {
-    const shown = mistakes.slice(0, shownMax).map((it) => `  ${sentenceOf(it)}`);
+    const shown = mistakes.slice(0, shownMax).map((it) => `  ${mistakeSentence(it)}`);
     if (mistakes.length > shownMax) shown.push(`  and ${mistakes.length - shownMax} more`);
     const count = mistakes.length === 1 ? 'one mistake' : `${mistakes.length} mistakes`;
     super(`${file ?? 'the configuration'} has ${count}:\n${shown.join('\n')}`);
@@ -29,7 +29,7 @@ export class ConfigError extends Error {
 }
 
 /** `line 4, tenants[0].plan: there is no plan "prro"; did you mean "pro"?` */
-export function sentenceOf({ path, line, message }: Mistake): string {
+export function mistakeSentence({ path, line, message }: Mistake): string {
   const where = [line === undefined ? '' : `line ${line}`, path].filter((it) => it !== '').join(', ');
   return where === '' ? message : `${where}: ${message}`;
 }

@@ -1,6 +1,6 @@
 import type { Written } from '../schema.ts';
 import type { ListenAddress } from '../sections/addresses.ts';
-import type { Finding } from './issues.ts';
+import type { UnplacedMistake } from './issues.ts';
 import type { Path } from './mistakes.ts';
 
 const adminSecretLength = 16;
@@ -23,11 +23,14 @@ const isLoopback = (address: ListenAddress): boolean =>
   address.kind === 'unix' || /^(?:127\.[\d.]+|\[?::1\]?|localhost)$/.test(address.host);
 
 /** What is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the file itself. */
-export function findWarnings(written: Written, isLiteral: (path: Path) => boolean): readonly Finding[] {
+export function findWarnings(
+  written: Written,
+  isLiteral: (path: Path) => boolean,
+): readonly UnplacedMistake[] {
   return [...plainSecrets(written, isLiteral), ...weakSettings(written)];
 }
 
-function plainSecrets(written: Written, isLiteral: (path: Path) => boolean): readonly Finding[] {
+function plainSecrets(written: Written, isLiteral: (path: Path) => boolean): readonly UnplacedMistake[] {
   const paths: Path[] = [];
   if (written.control.adminSecret !== '') paths.push(['control', 'admin_secret']);
   if (written.upstream.proxy !== null && URL.parse(written.upstream.proxy)?.password)
@@ -55,8 +58,8 @@ function plainSecrets(written: Written, isLiteral: (path: Path) => boolean): rea
   }));
 }
 
-function weakSettings(written: Written): readonly Finding[] {
-  const findings: Finding[] = [];
+function weakSettings(written: Written): readonly UnplacedMistake[] {
+  const findings: UnplacedMistake[] = [];
   const { adminSecret } = written.control;
   if (adminSecret !== '' && adminSecret.length < adminSecretLength) {
     findings.push({
@@ -106,7 +109,7 @@ function weakSettings(written: Written): readonly Finding[] {
 }
 
 function weakChannel({ type, url, secret, allowPrivate }: Written['notifications'][number], index: number) {
-  const findings: Finding[] = [];
+  const findings: UnplacedMistake[] = [];
   const path: Path = ['notifications', index];
   if (type === 'webhook' && secret === null) {
     const message = 'nothing is signed without it, so the receiver cannot tell who has sent a notice';
@@ -121,7 +124,7 @@ function weakChannel({ type, url, secret, allowPrivate }: Written['notifications
 }
 
 /** Into a tunnel that is not read nothing can be put. */
-function unreadCredentials({ intercept, credentials }: Written): readonly Finding[] {
+function unreadCredentials({ intercept, credentials }: Written): readonly UnplacedMistake[] {
   return intercept.passthrough.flatMap((glob, index) => {
     const without = credentials.filter(({ hosts }) => hosts.some((host) => mayMatchAlike(glob, host)));
     if (without.length === 0) return [];
@@ -131,7 +134,7 @@ function unreadCredentials({ intercept, credentials }: Written): readonly Findin
   });
 }
 
-function parentWarnings({ upstream: { proxy, proxyResolves } }: Written): readonly Finding[] {
+function parentWarnings({ upstream: { proxy, proxyResolves } }: Written): readonly UnplacedMistake[] {
   if (proxy === null || !proxyResolves) return [];
   const message =
     'addresses behind names are not checked here; the parent proxy must refuse those that are not public';

@@ -29,7 +29,7 @@ function listenAddress(text: string, allowUnix: boolean): ListenAddress | undefi
 }
 
 /** One address or a list of them, up to 16. */
-export function listen(options: { unix: boolean }) {
+export function listenAddresses(options: { unix: boolean }) {
   const message = `must be host:port${options.unix ? ' or unix:/path' : ''}, or a list of them`;
   return z
     .union([z.string(), z.array(z.string()).min(1).max(16)], { error: message })

@@ -1,5 +1,13 @@
 import * as z from 'zod';
-import { cidr, identifier, instant, line, parsed, title, uuid } from '../scalars.ts';
+import {
+  addressRange,
+  configInstant,
+  configTitle,
+  configUuid,
+  identifier,
+  line,
+  parsed,
+} from '../scalars.ts';
 import { list, section } from '../section.ts';
 
 /** What a key can be allowed to do (`admin`: everything within its tenant). */
@@ -34,16 +42,16 @@ export const defaultPermissions: readonly Permission[] = [
   'usage:read',
 ];
 
-export const tenantId = identifier
+export const configTenantId = identifier
   .nullable()
   .default(null)
   .describe('Id of the tenant; may be left out where there is only one.');
 
 export const agent = section({
-  id: uuid.describe('UUID of the agent.'),
-  tenant: tenantId,
+  id: configUuid.describe('UUID of the agent.'),
+  tenant: configTenantId,
   env: identifier.nullable().default(null).describe("Its environment; null: the tenant's first."),
-  name: title.nullable().default(null).describe('Its name for people; null: the id.'),
+  name: configTitle.nullable().default(null).describe('Its name for people; null: the id.'),
   runtime_type: z
     .string()
     .regex(/^\P{Cc}{1,64}$/u, { error: 'must be 1 to 64 characters' })
@@ -58,17 +66,20 @@ const digest = parsed(
 );
 
 export const key = section({
-  name: title.describe('Name of the key for people and the audit log.'),
-  tenant: tenantId,
+  name: configTitle.describe('Name of the key for people and the audit log.'),
+  tenant: configTenantId,
   env: identifier.nullable().default(null).describe("Its environment; null: its agent's."),
-  agent: uuid.describe('Agent that calls with this key are made by, unless they name another one.'),
+  agent: configUuid.describe('Agent that calls with this key are made by, unless they name another one.'),
   hash: digest.describe('sha256: and the hex digest of the key; the key itself is never written down.'),
   permissions: list(z.enum(permissions), permissions.length)
     .nullable()
     .default(null)
     .describe('What it may do; null: scan alone.'),
-  ip_allowlist: list(cidr, 1000).nullable().default(null).describe('Addresses that may use it; null: any.'),
-  expires_at: instant
+  ip_allowlist: list(addressRange, 1000)
+    .nullable()
+    .default(null)
+    .describe('Addresses that may use it; null: any.'),
+  expires_at: configInstant
     .nullable()
     .default(null)
     .describe('End of its life, as 2030-01-31T12:00:00Z; null: none.'),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { dottedName, flag, headerName, hostGlob, line, secret, url, urlPath } from '../scalars.ts';
 import { list, section, table } from '../section.ts';
-import { tenantId } from './agents.ts';
+import { configTenantId } from './agents.ts';
 
 /*
  * Credentials that the gateway sends instead of the agent. `secretFields` names the fields that are write-only; they stand in
@@ -12,7 +12,7 @@ const stored = secret.nullable().default(null);
 
 const common = {
   name: dottedName.describe('Name of the credential, unique in its tenant.'),
-  tenant: tenantId,
+  tenant: configTenantId,
   vault: flag.prefault(false).describe('Whether the secret is kept in the vault: postern credential set.'),
   hosts: list(hostGlob, 1000).describe('Hosts that it is sent to; empty: inbound routes only.'),
   paths: z

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import {
-  cidr,
+  addressRange,
   day,
   duration,
   flag,
@@ -16,7 +16,7 @@ import {
   variable,
 } from '../scalars.ts';
 import { list, section } from '../section.ts';
-import { listen, stateUrl } from './addresses.ts';
+import { listenAddresses, stateUrl } from './addresses.ts';
 
 /* What belongs to the daemon as a whole: its listeners, its state, its files, its log. */
 
@@ -38,7 +38,7 @@ export const onFailure = z
   );
 
 export const proxy = section({
-  listen: listen({ unix: false })
+  listen: listenAddresses({ unix: false })
     .prefault('127.0.0.1:8080')
     .describe('Address, or list of addresses, of the forward proxy and /inbound; port 0 takes a free one.'),
   require_auth: flag
@@ -53,13 +53,13 @@ export const proxy = section({
 }).prefault({});
 
 export const control = section({
-  listen: listen({ unix: true })
+  listen: listenAddresses({ unix: true })
     .prefault('127.0.0.1:8081')
     .describe(
       'Address, or list, of /v1, /inbound, /console, /metrics and the health checks; also unix:/path.',
     ),
   tls: tls.describe('Serves the control plane over https.'),
-  trusted_proxies: list(cidr, 256).describe(
+  trusted_proxies: list(addressRange, 256).describe(
     'Address ranges whose X-Forwarded-For is believed; the client is the rightmost entry outside of them.',
   ),
   names: list(hostGlob, 256).describe(

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import {
-  cidr,
+  addressRange,
+  configUuid,
   dottedName,
   headerName,
   hostGlob,
@@ -10,10 +11,9 @@ import {
   secret,
   size,
   urlPath,
-  uuid,
 } from '../scalars.ts';
 import { list, section } from '../section.ts';
-import { tenantId } from './agents.ts';
+import { configTenantId } from './agents.ts';
 import { responseScanOverride } from './daemon.ts';
 
 const byKey = section({ type: z.literal('key').describe('A Bearer key of the tenant.') });
@@ -26,7 +26,7 @@ const byToken = section({
 });
 const byAddress = section({
   type: z.literal('ip').describe('Callers from these addresses.'),
-  allow: list(cidr, 1000).describe('Address ranges; empty: nobody.'),
+  allow: list(addressRange, 1000).describe('Address ranges; empty: nobody.'),
 });
 
 const auth = z
@@ -49,7 +49,7 @@ export const routePrefix = z
 
 /** What a route says beside its prefix and its tenant, in the file and in the API. */
 export const routeFields = {
-  agent: uuid.nullable().default(null).describe("Agent that the calls are made by; null: the key's."),
+  agent: configUuid.nullable().default(null).describe("Agent that the calls are made by; null: the key's."),
   upstream: upstreamUrl.describe('Where calls go; the rest of the path and the query are appended.'),
   tool: dottedName.nullable().default(null).describe('Tool of the catalogue; null: found by host.'),
   credential: dottedName.nullable().default(null).describe('Credential of the tenant that is sent.'),
@@ -66,5 +66,5 @@ export const routeFields = {
   response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),
 };
 
-export const inbound = section({ prefix: routePrefix, tenant: tenantId, ...routeFields });
+export const inbound = section({ prefix: routePrefix, tenant: configTenantId, ...routeFields });
 export const routeSettings = section(routeFields);

@@ -111,10 +111,10 @@ const feedFormats = [
   'cidr',
 ] as const;
 const feedFormat = z.enum(feedFormats);
-export type FeedFormat = (typeof feedFormats)[number];
+export type ConfigFeedFormat = (typeof feedFormats)[number];
 
 /** Feeds of a known name have their own format, all others are read line by line unless they say otherwise. */
-export const formatOfFeed = (name: string): FeedFormat => feedFormat.safeParse(name).data ?? 'lines';
+export const formatOfFeed = (name: string): ConfigFeedFormat => feedFormat.safeParse(name).data ?? 'lines';
 
 const feedUrl = parsed((text) => {
   if (/^file:(?!\/\/)[^\0]+$/.test(text)) return text;

@@ -30,11 +30,11 @@ type WrittenPosture = z.output<typeof posture>;
 type Decided<T> = { readonly [K in keyof T]: NonNullable<T[K]> };
 
 /** What happens to a call that no rule matches. */
-export type Posture = Decided<Omit<WrittenPosture, 'bands'>> & {
+export type PostureConfig = Decided<Omit<WrittenPosture, 'bands'>> & {
   readonly bands: Decided<WrittenPosture['bands']>;
 };
 
-export const defaultPosture: Posture = {
+export const defaultPosture: PostureConfig = {
   secrets: 'SANITIZE',
   pii: 'ALLOW',
   phi: 'ALLOW',
@@ -43,7 +43,7 @@ export const defaultPosture: Posture = {
 };
 
 /** `own` over `base`, key by key. */
-export function mergePosture(base: Posture, own: WrittenPosture): Posture {
+export function mergePosture(base: PostureConfig, own: WrittenPosture): PostureConfig {
   return Object.freeze({
     secrets: own.secrets ?? base.secrets,
     pii: own.pii ?? base.pii,

@@ -3,6 +3,7 @@ import { confidences } from '../../core/call.ts';
 import { matchSchema } from '../../policy/schema.ts';
 import {
   amount,
+  configTitle,
   destination,
   dottedName,
   duration,
@@ -17,12 +18,11 @@ import {
   second,
   size,
   timeZone,
-  title,
 } from '../scalars.ts';
 import { list, section, table } from '../section.ts';
 import { type limits, mode, onFailure, type responseScan, responseScanOverride } from './daemon.ts';
 import type { BodyLimitSetBy, Plan } from './plans.ts';
-import { type approvals, approvalsOverride, mergePosture, type Posture, posture } from './risk.ts';
+import { type approvals, approvalsOverride, mergePosture, type PostureConfig, posture } from './risk.ts';
 
 const domain = parsed(
   (text) => (/[*?]/.test(text) ? undefined : parseHostGlob(text.replace(/^@/, ''))),
@@ -34,7 +34,7 @@ const jsonPath = z.string().regex(/^\$(?:\.[A-Za-z0-9_-]{1,64}|\[\*\]|\[\d{1,6}\
 });
 
 const budget = section({
-  name: title.describe('What the condition daily_budget_exceeded names.'),
+  name: configTitle.describe('What the condition daily_budget_exceeded names.'),
   daily: amount.describe('What may be used up in a day.'),
   unit: z.enum(['calls', 'bytes', 'amount']).default('calls').describe('What is counted.'),
   amount_path: jsonPath.nullable().default(null).describe('Where the body says the amount, for unit amount.'),
@@ -64,7 +64,7 @@ const tenantLimits = section({
 
 export const tenant = section({
   id: identifier.describe('Id of the tenant.'),
-  name: title.nullable().default(null).describe('Its name for people; null: the id.'),
+  name: configTitle.nullable().default(null).describe('Its name for people; null: the id.'),
   plan: dottedName.nullable().default(null).describe('Its plan; null: default_plan.'),
   environments: list(identifier, 100).describe('Its environments, the default one first; empty: [default].'),
   org_domains: list(domain, 1000).describe('Domains of the organisation; whoever is elsewhere is external.'),
@@ -130,13 +130,13 @@ export interface TenantConfig {
   readonly maxWsMessageBytes: number;
   readonly replayWindowMs: number;
   readonly retentionMs: number;
-  readonly responseScan: ResponseScan;
+  readonly responseScan: ResponseScanConfig;
   /** Lower case, without `@`. */
   readonly orgDomains: readonly string[];
   /** By tool: accounts that are the organisation's own. */
   readonly orgAccounts: Readonly<Record<string, readonly string[]>>;
   readonly internal: WrittenTenant['internal'];
-  readonly posture: Posture;
+  readonly posture: PostureConfig;
   readonly budgets: WrittenTenant['budgets'];
   readonly denylist: readonly string[];
   readonly allowlist: readonly string[];
@@ -146,8 +146,8 @@ export interface TenantConfig {
   readonly autoRegisterAgents: boolean;
 }
 
-export type Budget = WrittenTenant['budgets'][number];
-export type ResponseScan = z.output<typeof responseScan>;
+export type BudgetConfig = WrittenTenant['budgets'][number];
+export type ResponseScanConfig = z.output<typeof responseScan>;
 
 export interface TenantDetectors {
   readonly off: ReadonlySet<string>;
@@ -163,8 +163,8 @@ export interface TenantBase {
   readonly plans: ReadonlyMap<string, Plan>;
   readonly defaultPlan: string;
   readonly limits: z.output<typeof limits>;
-  readonly responseScan: ResponseScan;
-  readonly posture: Posture;
+  readonly responseScan: ResponseScanConfig;
+  readonly posture: PostureConfig;
   readonly approvals: TenantConfig['approvals'];
   readonly blockThreats: boolean;
   readonly autoRegisterAgents: boolean;

@@ -4,7 +4,7 @@ import { parseNoProxyEntry } from '../../wire/client/reach/no-proxy.ts';
 import { parseParentUrl } from '../../wire/client/reach/parent.ts';
 import {
   address,
-  cidr,
+  addressRange,
   duration,
   flag,
   hostGlob,
@@ -47,7 +47,9 @@ const passedBy = parsed(
 export const upstream = section({
   ca_files: list(path, 64).describe('PEM files of authorities that are trusted beside the built-in ones.'),
   resolve: list(resolution).describe('Replaces DNS, and nothing else, for these hosts.'),
-  allow_private: list(cidr, 1024).describe('Private address ranges that may be dialled nevertheless.'),
+  allow_private: list(addressRange, 1024).describe(
+    'Private address ranges that may be dialled nevertheless.',
+  ),
   deny: list(hostOrCidr).describe('Hosts and address ranges that nobody may call.'),
   allowed_ports: list(integer(1, 65_535), 1024).describe('Ports that may be dialled; empty: all.'),
   proxy: parentUrl

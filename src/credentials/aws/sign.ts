@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { GatewayError } from '../../core/errors.ts';
 import { type AwsChunks, awsChunk, parseAwsChunked, saysAwsChunked } from '../../wire/http1/aws-chunked.ts';
-import { canonicalHeaders, canonicalPath, canonicalQuery } from './canonical.ts';
+import { canonicalAwsPath, canonicalHeaders, canonicalQuery } from './canonical.ts';
 
 /*
  * Signs requests with AWS Signature Version 4 ("Create a signed AWS API request", IAM User Guide). Own code: of the libraries
@@ -119,7 +119,7 @@ function canonicalRequest({ method, path, headers }: Signable, bodyHash: string,
   const mark = path.indexOf('?');
   const [way, query] = mark < 0 ? [path, ''] : [path.slice(0, mark), path.slice(mark + 1)];
   const { lines, names } = canonicalHeaders(headers);
-  const parts = [method, canonicalPath(way, ofS3), canonicalQuery(query), lines, names, bodyHash];
+  const parts = [method, canonicalAwsPath(way, ofS3), canonicalQuery(query), lines, names, bodyHash];
   return { text: parts.join('\n'), names };
 }
 

@@ -35,7 +35,7 @@ import { createDescribeRefused } from '../../decision/trace/describe-refused.ts'
 import type { Events } from '../../decision/trace/events.ts';
 import { namesInFiles } from '../../decision/trace/known-names.ts';
 import { createRecorder } from '../../decision/trace/record.ts';
-import { namesOf } from '../../decision/trace/safe-names.ts';
+import { safeNamesOf } from '../../decision/trace/safe-names.ts';
 import type { TraceFeed } from '../../decision/trace/trace-feed.ts';
 import { canonicalText } from '../../inspect/fingerprint/canonical-text.ts';
 import { contentFingerprint } from '../../inspect/fingerprint/content-fingerprint.ts';
@@ -72,7 +72,7 @@ import { createOwnNames } from '../start/own-names.ts';
 import { keylessOf, routeKey } from '../start/seed-keys.ts';
 import { createKeyReader } from './key-reader.ts';
 import { readerOfRoots } from './named-files.ts';
-import type { PolicyFile } from './policy-files.ts';
+import type { LoadedPolicyFile } from './policy-files.ts';
 
 /** What outlives reloads. */
 export interface Foundations {
@@ -128,7 +128,7 @@ export function openMaterial(config: Config, files: Files, on: Foundations, befo
 /** Puts one generation together of the configuration and the policies of files. Throws `ConfigError`; nothing is changed then. */
 export function createGate(
   { config, files, catalogues }: Material,
-  policyFiles: readonly PolicyFile[],
+  policyFiles: readonly LoadedPolicyFile[],
   on: Foundations,
 ): Gate {
   const engineOf = enginesFor(config, on.engines);
@@ -204,7 +204,7 @@ export function createGate(
     onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
   });
   const passedThrough = config.intercept.passthrough.map(toHostMatcher);
-  const namesFor = (tenantId: string): NameReader => namesOf(engineOf(tenantId));
+  const namesFor = (tenantId: string): NameReader => safeNamesOf(engineOf(tenantId));
   const record = createRecorder({
     ...on,
     trustLosses: config.risk.trust,

@@ -6,7 +6,7 @@ import type { PolicyDocument } from '../../policy/schema.ts';
 import { readPolicyFile } from './named-files.ts';
 
 /** A file of policies, as it was read last. */
-export interface PolicyFile {
+export interface LoadedPolicyFile {
   readonly file: string;
   /** Of its text: while that is the same, so are the documents. */
   readonly digest: string;
@@ -48,11 +48,11 @@ export function* readPolicies(
 /** Takes what was read, in its order. A pattern that matches nothing is a warning, and so is what policies cannot mean. */
 export class PolicyCollector {
   readonly #log: Log;
-  readonly #before: ReadonlyMap<string, PolicyFile>;
+  readonly #before: ReadonlyMap<string, LoadedPolicyFile>;
   readonly #mistakes: Mistake[] = [];
-  readonly #files: PolicyFile[] = [];
+  readonly #files: LoadedPolicyFile[] = [];
 
-  constructor(log: Log, before: readonly PolicyFile[] = []) {
+  constructor(log: Log, before: readonly LoadedPolicyFile[] = []) {
     this.#log = log;
     this.#before = new Map(before.map((it) => [it.file, it]));
   }
@@ -77,7 +77,7 @@ export class PolicyCollector {
   }
 
   /** Throws `ConfigError` with the mistakes of all files. */
-  result(configFile: string | undefined): readonly PolicyFile[] {
+  result(configFile: string | undefined): readonly LoadedPolicyFile[] {
     if (this.#mistakes.length > 0) throw new ConfigError(configFile, this.#mistakes);
     return this.#files;
   }
@@ -89,7 +89,7 @@ export function loadPolicyFiles(
   known: KnownNames,
   log: Log,
   files: Files,
-): readonly PolicyFile[] {
+): readonly LoadedPolicyFile[] {
   const collector = new PolicyCollector(log);
   for (const told of readPolicies(policies, { files, known, before: new Map() })) collector.take(told);
   return collector.result(file);

@@ -53,7 +53,7 @@ export type Told =
   | { readonly isRead: true }
   | { readonly failure: Failure };
 
-export type Asked =
+export type ReadRequest =
   | { readonly tool: KnownTool }
   | { readonly known: KnownNames; readonly digests: ReadonlyMap<string, string> };
 
@@ -93,10 +93,10 @@ export async function readInThread<T>(
         for (const { name, operations, takesOtherNames, categories, fields } of tools) {
           const told = operations.map(({ name, verb, category }) => ({ name, verb, category }));
           const tool: KnownTool = { name, operations: told, takesOtherNames, categories, fields };
-          worker.postMessage({ tool } satisfies Asked);
+          worker.postMessage({ tool } satisfies ReadRequest);
           if (pace.isDue()) await pace.turn();
         }
-        worker.postMessage({ known, digests: collector.digests } satisfies Asked);
+        worker.postMessage({ known, digests: collector.digests } satisfies ReadRequest);
         await nextAnswer();
         await drain<ToldPolicies>(port1, (told) => collector.take(told));
         return collector.result(config.file);

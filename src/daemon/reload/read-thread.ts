@@ -4,7 +4,7 @@ import type { KnownTool } from '../../policy/index.ts';
 import { toFailure } from '../workers/messages.ts';
 import { filesTaken } from '../workers/taken-files.ts';
 import { readPolicies } from './policy-files.ts';
-import { type Asked, entriesAtOnce, lists, type ReadTask, type Told } from './read-in-thread.ts';
+import { entriesAtOnce, lists, type ReadRequest, type ReadTask, type Told } from './read-in-thread.ts';
 
 /** The thread of `readInThread`: reads a configuration, and then its policies, when it is told what they may name. */
 const { file, env, taken, port } = workerData as ReadTask;
@@ -31,7 +31,7 @@ attempt(() => {
   }
   const emptied = Object.fromEntries(lists.map((list) => [list, []]));
   const patterns = config.policies;
-  parentPort?.on('message', (asked: Asked) => {
+  parentPort?.on('message', (asked: ReadRequest) => {
     if ('tool' in asked) {
       tools.push(asked.tool);
       return;

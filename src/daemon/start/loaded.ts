@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
 import type { KnownNames } from '../../policy/index.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
-import { loadPolicyFiles, type PolicyFile } from '../reload/policy-files.ts';
+import { type LoadedPolicyFile, loadPolicyFiles } from '../reload/policy-files.ts';
 
 /** A configuration, and the files that it was read from and names. */
 export interface Loaded {
@@ -13,8 +13,8 @@ export interface Loaded {
   readPolicies(
     known: KnownNames,
     log: Log,
-    before: readonly PolicyFile[],
-  ): MaybePromise<readonly PolicyFile[]>;
+    before: readonly LoadedPolicyFile[],
+  ): MaybePromise<readonly LoadedPolicyFile[]>;
 }
 
 /** Its policies are read in this thread. */

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import type { Found } from './seed.ts';
+import type { SeedResult } from './seed.ts';
 
 /* What a daemon lacks before anybody can call, and what gives it that: said by `serve`, and by commands that are refused for want of it. */
 
@@ -11,7 +11,7 @@ export const staleExports = (file: string): string =>
   `${file} is stale: the daemon does not know its key, or it was revoked. Remove the file, and use a key of the daemon`;
 
 /** Sentences for whoever has started the daemon; none where it can be used as it is. */
-export function nextSteps(config: Config, { hasKeys, staleExports: stale }: Found): readonly string[] {
+export function nextSteps(config: Config, { hasKeys, staleExports: stale }: SeedResult): readonly string[] {
   const steps = stale === undefined ? [] : [`${staleExports(stale)}.`];
   if (hasKeys || config.file === undefined || !config.proxy.requireAuth) return steps;
   const { file, control, tenants } = config;

@@ -18,7 +18,7 @@ export interface SeedOptions {
 }
 
 /** What a start has found in the state. */
-export interface Found {
+export interface SeedResult {
   /** Whether a tenant of the configuration has a valid key. */
   readonly hasKeys: boolean;
   /** The exports of a first start beside the state, where the daemon does not take their key. */
@@ -30,7 +30,10 @@ export interface Found {
  * tenant has already is left out with its keys, so that no tenant can keep the others' configuration from being read. Two processes must
  * not do this at once.
  */
-export async function seed(config: Config, { store, pepper, firstStart, log }: SeedOptions): Promise<Found> {
+export async function seed(
+  config: Config,
+  { store, pepper, firstStart, log }: SeedOptions,
+): Promise<SeedResult> {
   const nowMs = Date.now();
   const ofOthers = new Set<string>();
   const ensure = async (agent: AgentConfig): Promise<void> => {

@@ -2,7 +2,7 @@ import { ConfigError, type Mistake } from '../../config/load.ts';
 import { GatewayError, type ProblemCode } from '../../core/errors.ts';
 import type { Bound } from '../bound.ts';
 import type { Addresses, ConfigStatus } from '../config-status.ts';
-import type { Found } from '../start/seed.ts';
+import type { SeedResult } from '../start/seed.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import type { TakenFiles } from './taken-files.ts';
 
@@ -37,7 +37,7 @@ export interface Opened {
 export interface Answers {
   open: Opened;
   listen: Bound;
-  seed: Found;
+  seed: SeedResult;
   prepare: undefined;
   take: undefined;
   drop: undefined;

@@ -24,7 +24,7 @@ import { announce, removePid, tellRefusal, urlsOf, warn } from '../start/announc
 import { readListenersTls } from '../start/listener-tls.ts';
 import { nextSteps } from '../start/next-steps.ts';
 import { loadPepper } from '../start/pepper.ts';
-import type { Found } from '../start/seed.ts';
+import type { SeedResult } from '../start/seed.ts';
 import { Member, WorkerGone } from './member.ts';
 import type { Opened } from './messages.ts';
 import { createRestarts, type Restarts } from './restarts.ts';
@@ -80,7 +80,7 @@ async function openWorkers(
   const log = openLog(first.config.log);
   const caFile = makeOnce(first.config, log);
   const inForce = { ...first, standing: { generation: 1, loadedAtMs: Date.now() } };
-  const open = async (): Promise<{ crew: Crew; found: Found }> => {
+  const open = async (): Promise<{ crew: Crew; found: SeedResult }> => {
     const opened = new Crew(file, env, inForce, log);
     try {
       return { crew: opened, found: await opened.open() };
@@ -183,7 +183,7 @@ class Crew {
   }
 
   /** Starts the workers, and has one of them seed the state. */
-  async open(): Promise<Found> {
+  async open(): Promise<SeedResult> {
     const slots = Array.from({ length: this.#workers }, (_, at) => at + 1);
     const members = slots.map((slot) => this.#fork(slot));
     const [first] = await allOrFirstError(members.map((it) => this.#open(it).then(() => it)));

@@ -1,7 +1,7 @@
 import type { TenantConfig } from '../../config/schema.ts';
 import type { Identity } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { type Across, acrossReader } from '../../inspect/boundary/answer-across.ts';
+import { acrossReader, type BoundaryReader } from '../../inspect/boundary/answer-across.ts';
 import {
   CleanFields,
   type FieldsText,
@@ -19,7 +19,7 @@ import {
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { scanTimeMs } from '../../inspect/parts/scan-time.ts';
 import type { ReadingTools } from '../../inspect/read-body.ts';
-import type { Part, ReadBounds } from '../../inspect/read-part.ts';
+import type { CallPart, ReadBounds } from '../../inspect/read-part.ts';
 import { lostReading, onTheLoop, type Readers, type Task } from '../../inspect/threads/readers.ts';
 import type { Rules } from '../../tenants/policy-book.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
@@ -58,7 +58,7 @@ export interface AnswerReader {
     redaction: Redaction,
   ): Promise<Buffer | undefined>;
   /** Reads what goes on behind what came before it, within the time for one content. Throws for a tenant that is not served. */
-  acrossReader(identity: Pick<Identity, 'tenantId'>): Promise<Across>;
+  acrossReader(identity: Pick<Identity, 'tenantId'>): Promise<BoundaryReader>;
 }
 
 export interface AnswerReaderOptions {
@@ -133,7 +133,7 @@ export function createAnswerReader({
 
   /** At once: a head is short. */
   function readThe(
-    part: Part,
+    part: CallPart,
     { body, onClean }: { readonly body: Buffer; readonly onClean: () => void },
     engine: DetectorEngine,
     tenant: TenantConfig,

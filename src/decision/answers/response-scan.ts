@@ -4,7 +4,7 @@ import type { Gate } from '../gate.ts';
 import type { AnswerReading } from './read-answer.ts';
 
 /** What a trace keeps of an answer, and what the API says of it: none of its text. */
-export interface ResponseScan {
+interface ResponseScan {
   /** ISO 8601 in UTC. */
   readonly at: string;
   readonly data_classes: DataClass[];

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
 
 /** Beyond so many the state is too slow or away: what was found is in the log then. */
-export const waitingMax = 1000;
+export const answersWaitingMax = 1000;
 
 /**
  * Keeps what was found in answers with the traces of their calls, without anybody waiting for it. One after the other, since a trace is
@@ -36,7 +36,7 @@ export function createAnswerDesk(store: Pick<Store, 'addResponseScan'>, log: Log
 
   return {
     take(tenantId, traceId, scan) {
-      if (waiting >= waitingMax) {
+      if (waiting >= answersWaitingMax) {
         log.error({ trace_id: traceId, scan }, 'what was found in an answer was not kept');
         return;
       }

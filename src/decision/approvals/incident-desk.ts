@@ -9,7 +9,7 @@ import { createRepeatedDenials, denialsEnough } from '../facts/repeated-denials.
 import { excuseOf } from '../simulation/excuse.ts';
 
 /** Incidents that wait to be opened, as they do while the state is away: one for each agent and trigger. Tenants do not take each other's room. */
-export const waitingMax = 10_000;
+const waitingMax = 10_000;
 export const waitingOfTenantMax = 1000;
 /** Opened at once: the state writes them together. */
 const openingMax = 16;

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { type Field, formStart, parseFields, piecesOf } from '../../catalogue/protocols/form.ts';
+import { type FormField, formPiecesOf, formStart, parseFields } from '../../catalogue/protocols/form.ts';
 import { parseMultipart } from '../../catalogue/protocols/multipart.ts';
 import type { BodyValue } from '../../core/call.ts';
 import { JsonTokens, spellJsonString } from '../../inspect/decode/json-tokens.ts';
 import { foldName } from '../../policy/index.ts';
-import { shortened } from '../trace/long-values.ts';
+import { withoutLongStrings } from '../trace/long-values.ts';
 
 /*
  * What structure a body has. A rule that limits a field must not be passed by a body that Postern reads one way and the vendor
@@ -26,7 +26,7 @@ const ofReadings = (readings: readonly unknown[]): BodyValue =>
  * JSON (one text, or one a line), a urlencoded form, or multipart; in time linear in the body. A repeated form field makes one
  * reading for each of its values.
  */
-export function readBody(contentType: string, body: Buffer): BodyValue {
+export function parseCallBody(contentType: string, body: Buffer): BodyValue {
   if (body.length === 0) return none;
   const type = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
   const start = contentStart(body);
@@ -80,7 +80,7 @@ function looksWide(body: Buffer): boolean {
 
 function readJson(content: Buffer): BodyValue {
   if (!isUtf8(content)) return unclear;
-  const short = shortened(content);
+  const short = withoutLongStrings(content);
   if (!isPlainJson(short?.bytes ?? content)) return unclear;
   const most = short && parse(short.bytes.toString('utf8'));
   if (most && typeof most.value === 'object') {
@@ -139,7 +139,7 @@ function isPlainJson(content: Buffer): boolean {
 function readForm(content: Buffer): BodyValue {
   const text = content.toString('utf8');
   const fields = parseFields(text, formFieldsMax + 1);
-  const pieces = text.includes(';') ? piecesOf(text, formFieldsMax + 1) : [];
+  const pieces = text.includes(';') ? formPiecesOf(text, formFieldsMax + 1) : [];
   if (fields.length + pieces.length > formFieldsMax) return unclear;
   return ofReadings([...toReadings(fields), ...toReadings(pieces)]);
 }
@@ -148,13 +148,13 @@ function readMultipart(content: Buffer, contentType: string): BodyValue {
   const parts = parseMultipart(content.toString('utf8'), contentType);
   if (parts === undefined) return unclear;
   const readings: unknown[] = [];
-  const fields: Field[] = [];
+  const fields: FormField[] = [];
   for (const { name, value } of parts) {
     if (name !== undefined) {
       fields.push({ name, value });
       continue;
     }
-    const part = readBody('', Buffer.from(value));
+    const part = parseCallBody('', Buffer.from(value));
     if (part.kind === 'unclear') return unclear;
     if (part.kind === 'value') readings.push(...part.readings);
   }
@@ -166,7 +166,7 @@ function readMultipart(content: Buffer, contentType: string): BodyValue {
  * `a[b]` is there under its name and, as most frameworks read it, as the field `b` of `a`; where it is at odds with another, in an
  * object of its own.
  */
-function toReadings(fields: readonly Field[]): readonly unknown[] {
+function toReadings(fields: readonly FormField[]): readonly unknown[] {
   const readings: Tree[] = [];
   const apart: Tree[] = [];
   const seen = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { BodyValue, Call } from '../../core/call.ts';
 import { inflateBody } from '../../inspect/decode/packed/inflate.ts';
-import { isInOtherCharset, readBody } from './body-structure.ts';
+import { isInOtherCharset, parseCallBody } from './body-structure.ts';
 
 /**
  * The body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that fails, or was done with a wider bound
@@ -26,15 +26,15 @@ function inflated(call: Call, maxBytes: number): Buffer {
 
 const noBytes = Buffer.alloc(0);
 
-/** The structure of the body, by its bytes and its declared type; read once and kept. See `readBody`. */
+/** The structure of the body, by its bytes and its declared type; read once and kept. See `parseCallBody`. */
 export function bodyValue(call: Call, maxBytes: number): BodyValue {
   if (call.parsed === undefined) {
     const body = plainBody(call, maxBytes);
-    call.parsed = call.unreadable === undefined ? readBody(call.contentType, body) : { kind: 'unclear' };
+    call.parsed = call.unreadable === undefined ? parseCallBody(call.contentType, body) : { kind: 'unclear' };
   }
   return call.parsed;
 }
 
 /** Whether field names may stand in the body in bytes that a search for them does not find. */
-export const hidesNames = (call: Call, maxBytes: number): boolean =>
+export const mayHideNames = (call: Call, maxBytes: number): boolean =>
   isInOtherCharset(call.contentType, plainBody(call, maxBytes));

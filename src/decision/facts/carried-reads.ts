@@ -4,7 +4,7 @@ import type { SensitiveRead, Shingles, Sighting, Sightings } from '../../core/hi
 import { decodeViews } from '../../inspect/decode/views.ts';
 import type { Shingler } from '../../inspect/fingerprint/shingles.ts';
 import { isCertain } from '../../risk/signals/read-then-write.ts';
-import { goesOutside, isForOthers, type Place, placeOf } from '../../tenants/external.ts';
+import { type ContentPlace, contentPlaceOf, goesOutside, isForOthers } from '../../tenants/external.ts';
 import { classesOf } from '../opinion.ts';
 
 /** What of earlier answers a call carries out of the organisation. */
@@ -43,7 +43,7 @@ type MayBe = (it: Sighting) => it is SensitiveRead;
 /** What goes back to where it came from has not left it. */
 function createMayBe(call: Call, tenant: TenantConfig): MayBe {
   const { receivedAtMs, traceId } = call;
-  const goesTo = isForOthers(call, tenant) ? undefined : placeOf(call);
+  const goesTo = isForOthers(call, tenant) ? undefined : contentPlaceOf(call);
   return (it): it is SensitiveRead =>
     it.kind === 'read' &&
     receivedAtMs - it.atMs < carriedMs &&
@@ -52,7 +52,7 @@ function createMayBe(call: Call, tenant: TenantConfig): MayBe {
 }
 
 /** What was reported came from no host, and many of those that are asked about have none either. */
-const isPlace = ({ host, account }: SensitiveRead, place: Place | undefined): boolean =>
+const isPlace = ({ host, account }: SensitiveRead, place: ContentPlace | undefined): boolean =>
   host !== '' && host === place?.host && account === place.account;
 
 /** What one agent was answered: records that are read one by one leave as a list. */

@@ -14,7 +14,7 @@ import type { Facts } from '../../policy/index.ts';
 import { isVolumeBurst } from '../../risk/signals/volume-burst.ts';
 import { isExternal } from '../../tenants/external.ts';
 import { toRequest } from '../request.ts';
-import { bodyValue, hidesNames } from './body.ts';
+import { bodyValue, mayHideNames } from './body.ts';
 
 /** What the policies may know of a call. Dear things are worked out when the first rule asks. */
 export class CallFacts implements Facts {
@@ -74,7 +74,7 @@ export class CallFacts implements Facts {
   }
 
   get bodyHidesNames(): boolean {
-    return hidesNames(this.#call, this.#tenant.maxDecodedBytes);
+    return mayHideNames(this.#call, this.#tenant.maxDecodedBytes);
   }
 
   get isExternalPrincipal(): boolean {

@@ -5,7 +5,7 @@ import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 import { toAuthority } from '../../core/target.ts';
 import { decodeViews } from '../../inspect/decode/views.ts';
 import type { InjectionReader } from '../../inspect/injection/reader.ts';
-import { scoreMin } from '../../inspect/injection/reader.ts';
+import { injectionScoreMin } from '../../inspect/injection/reader.ts';
 import type { RiskyParameters } from '../../risk/signals/risky-parameters.ts';
 import { createCache } from '../../state/cache.ts';
 import { anyTool, hashedName, mcpServerId, toolsMax } from '../../state/rules/mcp-tools.ts';
@@ -14,7 +14,7 @@ import { type DescribedTool, describeTool } from '../../tenants/listed-tools.ts'
 import type { Rules } from '../../tenants/policy-book.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
 import { redactedUrl } from '../trace/redacted.ts';
-import { namesOf } from '../trace/safe-names.ts';
+import { safeNamesOf } from '../trace/safe-names.ts';
 import { serverOrigin } from './mcp-call.ts';
 
 /** Remembers the tools that MCP servers list, and tells what is new about them. */
@@ -80,7 +80,7 @@ export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
     let isWhole = unreadable === undefined;
     for (const { bytes } of views) {
       const { score, complete } = injections.read(bytes, isOver);
-      if (score >= scoreMin) return true;
+      if (score >= injectionScoreMin) return true;
       isWhole &&= complete;
     }
     return isWhole ? false : undefined;
@@ -93,7 +93,7 @@ export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
     const endsAt = clock() + tenant.scanTimeoutMs;
     const bounds = { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => clock() > endsAt };
     const described = tools.slice(0, toolsMax).map(describeTool);
-    const safeName = namesOf(engine);
+    const safeName = safeNamesOf(engine);
     const nameOf = ({ name }: DescribedTool): SafeName =>
       usableName.test(name) && safeName(name) === name ? safeName(name) : hashedName(name);
     const toSeen = (it: DescribedTool | undefined, name: SafeName | undefined): SeenTool =>

@@ -1,5 +1,5 @@
 import type { Band } from '../../core/call.ts';
-import { type BandBounds, bandOf, riskOf, type Weights } from '../../risk/signals/score.ts';
+import { type BandBounds, bandOf, riskOf, type SignalWeights } from '../../risk/signals/score.ts';
 import type { Trace } from '../trace/recorded-call.ts';
 
 /** How risky a call is. */
@@ -13,7 +13,7 @@ export const recordedRisk = ({ explanation, risk_score, risk_band }: Trace): Ris
   explanation === undefined ? undefined : { score: risk_score, band: risk_band };
 
 /** The risk of a recorded call under these weights and bands: under those that it was weighed with, what was recorded. */
-export function rescore({ signals = [], risk }: Trace, weights: Weights, bounds: BandBounds): Risk {
+export function rescore({ signals = [], risk }: Trace, weights: SignalWeights, bounds: BandBounds): Risk {
   const score = riskOf(signals, weights, risk);
   return { score, band: bandOf(score, bounds) };
 }

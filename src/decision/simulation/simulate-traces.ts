@@ -6,14 +6,14 @@ import type { CompiledInput, Facts } from '../../policy/index.ts';
 import { CallFacts } from '../facts/facts.ts';
 import { withGiven } from '../facts/given-facts.ts';
 import { afterDenial, afterGrant, classesOf, type Enforceable, signalReasons } from '../opinion.ts';
-import { type RecordedCall, type Trace, toRecordedCall, wasJudged } from '../trace/recorded-call.ts';
+import { type Trace, type TraceRecord, toRecordedCall, wasJudged } from '../trace/recorded-call.ts';
 import { compilePartial, type PartialRules } from './partial-rules.ts';
 import type { Simulator } from './simulate.ts';
 
 /* What other rules would have made of calls that are recorded. Nothing that a trace lacks is guessed. */
 
 /** What became of a call, or would. */
-export interface Outcome {
+export interface SimulatedOutcome {
   readonly decision: Decision;
   readonly reasonCodes: readonly string[];
   readonly policyName: string | undefined;
@@ -21,7 +21,7 @@ export interface Outcome {
 }
 
 export type TraceOutcome =
-  | { readonly kind: 'judged'; readonly before: Outcome; readonly after: Outcome }
+  | { readonly kind: 'judged'; readonly before: SimulatedOutcome; readonly after: SimulatedOutcome }
   /** `because` names what the decision depends on. */
   | { readonly kind: 'undetermined'; readonly because: string };
 
@@ -44,7 +44,7 @@ export function createTraceJudge(
 ): TraceJudge {
   const compiled = new Map<string, PartialRules>();
 
-  function rulesFor({ lacks }: RecordedCall): PartialRules {
+  function rulesFor({ lacks }: TraceRecord): PartialRules {
     const key = lacks.join();
     const known = compiled.get(key);
     if (known) return known;
@@ -84,7 +84,7 @@ function isCutDoubtful(
 }
 
 /** What people had said of the identical call stands. */
-function afterPeople({ reason_codes = [] }: Trace, opinion: Enforceable): Outcome {
+function afterPeople({ reason_codes = [] }: Trace, opinion: Enforceable): SimulatedOutcome {
   const isHeld = opinion.decision === 'REQUIRE_APPROVAL';
   const decided =
     isHeld && reason_codes.includes('RECENT_APPROVAL_GRANT')
@@ -100,7 +100,7 @@ function afterPeople({ reason_codes = [] }: Trace, opinion: Enforceable): Outcom
   };
 }
 
-const outcomeOf = ({ decision, reason_codes = [], policy_name, rule_id }: Trace): Outcome => ({
+const outcomeOf = ({ decision, reason_codes = [], policy_name, rule_id }: Trace): SimulatedOutcome => ({
   decision,
   reasonCodes: reason_codes,
   policyName: policy_name,

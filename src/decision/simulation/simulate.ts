@@ -4,7 +4,7 @@ import type { CredentialHomes } from '../../credentials/credential-homes.ts';
 import { withCuts } from '../../inspect/parts/sanitize.ts';
 import type { PolicySet } from '../../policy/index.ts';
 import { bandOf } from '../../risk/signals/score.ts';
-import type { Standing } from '../../state/store.ts';
+import type { AdmissionPreview } from '../../state/store.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
 import type { TenantRules } from '../../tenants/policy-book.ts';
 import { type GivenFacts, withGiven } from '../facts/given-facts.ts';
@@ -13,7 +13,7 @@ import type { OpenCall } from '../open-call.ts';
 import { toVerdict } from '../opinion.ts';
 import { type ReadOptions, read } from '../stages/read.ts';
 import { understandCall } from '../stages/understand.ts';
-import { type WeighOptions, weigh } from '../stages/weigh.ts';
+import { assessRiskStage, type WeighOptions } from '../stages/weigh.ts';
 
 /*
  * What would become of a call, found out by the stages that judge live calls: understand, read, weigh, and the judgement of the decision.
@@ -49,7 +49,7 @@ export interface Simulator extends SimulatorOptions {
   run(call: Call, ground: Ground, sets: readonly PolicySet[]): Promise<Verdict[]>;
 }
 
-export interface SimulatedStanding extends Standing {
+export interface SimulatedStanding extends AdmissionPreview {
   /** In the agent, 0 to 1. */
   readonly trustScore: number;
 }
@@ -63,7 +63,7 @@ export const noStanding: SimulatedStanding = {
 
 export function createSimulator(options: SimulatorOptions): Simulator {
   const judge = createJudge(options.mode);
-  const weighs = weigh(options);
+  const weighs = assessRiskStage(options);
 
   async function prepare(call: Call, { tenant, page, given, standingOf }: Ground): Promise<void> {
     await options.open?.(call);

@@ -20,13 +20,13 @@ import type { ToolSettings } from '../../tenants/tool-settings.ts';
 import { after } from '../../util/maybe-promise.ts';
 import { tooLarge } from '../../wire/server/collect.ts';
 import { least, unsaidBytesMax } from '../body-limit.ts';
-import { type ChargesOf, createBudgets } from '../budgets.ts';
+import { type ChargesOf, createCharges } from '../budgets.ts';
 import { admitDegraded, identifyOrRecall } from '../degraded.ts';
 import { mcpCallOf } from '../facts/mcp-call.ts';
 import type { Stage } from '../pipeline.ts';
 import type { Events } from '../trace/events.ts';
 import { readName } from '../trace/safe-names.ts';
-import { namesOf } from '../trace/touched-names.ts';
+import { touchedNamesOf } from '../trace/touched-names.ts';
 
 const dayMs = 86_400_000;
 /** Of one tenant, by this process. */
@@ -51,7 +51,7 @@ const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>>
 /** May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. */
 export function admit(options: AdmitOptions): Stage {
   const { store, tenants, catalogues, policies, events, toolSettings, trust } = options;
-  const chargesOf = createBudgets(tenants);
+  const chargesOf = createCharges(tenants);
 
   const ask = (request: AdmitRequest): MaybePromise<Admission> => {
     try {
@@ -122,7 +122,7 @@ export function admit(options: AdmitOptions): Stage {
     call.identity = admission.identity;
     if (!admission.ok) {
       call.outcome = outcomeOf[admission.code] ?? 'refused';
-      throw toRefusal(admission);
+      throw admissionError(admission);
     }
     const tenant = tenants.find(admission.identity.tenantId);
     if (!tenant)
@@ -142,7 +142,7 @@ export function admit(options: AdmitOptions): Stage {
 
   function noteHistory(call: Call, { newNames, habits, trust: standing, sightings }: Admitted): void {
     if (newNames.length > 0) {
-      const [host, tool, operation] = namesOf(call);
+      const [host, tool, operation] = touchedNamesOf(call);
       call.newNames = newNames;
       call.isNewHost = newNames.includes(host);
       call.isNewOperation = newNames.includes(operation) && !newNames.includes(tool);
@@ -227,7 +227,7 @@ function toRequest(
     envName: claimed.envName,
     clientAddress: call.clientAddress,
     destination: call.destination,
-    names: namesOf(call),
+    names: touchedNamesOf(call),
     mutations: mutationsOf(operation),
     mcp: mcpCallOf(operation, call.target),
     counts: 'call',
@@ -259,7 +259,7 @@ const allOf = (operation: Operation): NonNullable<AdmitRequest['parts']> =>
       : { toolName: ownName(toolName), verb },
   );
 
-export function toRefusal({ code, detail, retryAfterSeconds }: NotAdmitted): GatewayError {
+export function admissionError({ code, detail, retryAfterSeconds }: NotAdmitted): GatewayError {
   if (code === 'UNKNOWN_AGENT') return new GatewayError('NOT_FOUND', detail);
   return new GatewayError(code, detail, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }

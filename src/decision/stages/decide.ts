@@ -23,7 +23,7 @@ export interface DecideOptions extends CallerSources {
 }
 
 /** Which rule? What is thought of the call (`judge.ts`) becomes its verdict. Only a call that must be held asks the state. */
-export function decide(options: DecideOptions): Stage {
+export function decideStage(options: DecideOptions): Stage {
   const { tenants, policies, approvals, mode, isRetired } = options;
   const judge = createJudge(mode);
 

@@ -6,8 +6,8 @@ import { bodyFormat } from '../../inspect/decode/body-format.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { headText } from '../../inspect/parts/head-text.ts';
 import { scanTimeMs } from '../../inspect/parts/scan-time.ts';
-import { type BodyJob, besideBody, partOf, type ReadingTools, textsOf } from '../../inspect/read-body.ts';
-import { type Reading, readPart } from '../../inspect/read-part.ts';
+import { type BodyJob, besideBody, bodyTextsOf, partOf, type ReadingTools } from '../../inspect/read-body.ts';
+import { type PartResult, readPart } from '../../inspect/read-part.ts';
 import {
   loopBytesMax,
   lostReading,
@@ -25,7 +25,7 @@ import { messageCodingFields } from '../../wire/grpc/grpc-type.ts';
 import { fieldOf } from '../../wire/http1/headers.ts';
 import { inTurn } from '../in-turn.ts';
 import type { Stage } from '../pipeline.ts';
-import { namesOf } from '../trace/safe-names.ts';
+import { safeNamesOf } from '../trace/safe-names.ts';
 
 export interface ReadOptions {
   readonly policies: Rules;
@@ -141,7 +141,7 @@ export function read(options: ReadOptions): Stage {
     if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
     const { engine } = page;
     const { agentName, runtimeType } = call.claimed;
-    call.safeName = namesOf(engine);
+    call.safeName = safeNamesOf(engine);
     if (agentName) call.agentName = call.safeName(agentName);
     if (runtimeType) call.runtimeType = call.safeName(runtimeType);
     const tools = { engine, injections, meanings, beginnings };
@@ -220,7 +220,7 @@ const never = (): boolean => false;
 /** Adds what a part shows to the call. */
 function note(
   call: Call,
-  reading: Pick<Reading, 'findings' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'>,
+  reading: Pick<PartResult, 'findings' | 'opaque' | 'uncounted' | 'unreadable' | 'isOutOfTime'>,
 ): void {
   const { findings, opaque, uncounted } = reading;
   if (uncounted.length > 0) call.uncounted = uncounted;
@@ -232,7 +232,7 @@ function note(
 /** The first reason stands. */
 function noteUnreadable(
   call: Call,
-  { unreadable, isOutOfTime }: Pick<Reading, 'unreadable' | 'isOutOfTime'>,
+  { unreadable, isOutOfTime }: Pick<PartResult, 'unreadable' | 'isOutOfTime'>,
 ): void {
   if (call.unreadable !== undefined || unreadable === undefined) return;
   call.unreadable = unreadable;
@@ -270,7 +270,7 @@ const isBetweenAgents = ({ operation }: Call): boolean =>
 const textsLater =
   ({ plain, body, contentType }: Call, decoded: readonly Buffer[]) =>
   (): readonly Buffer[] =>
-    textsOf(plain ?? body, contentType, decoded);
+    bodyTextsOf(plain ?? body, contentType, decoded);
 
 /** Whether they are the same down to what is not read. It spares putting the text together. */
 function isAlike(last: ReadHead, { method, target, headers }: Call): boolean {

@@ -9,8 +9,8 @@ import {
   floorOf,
   riskOf,
   riskParts,
+  type SignalWeights,
   trustModifier,
-  type Weights,
 } from '../../risk/signals/score.ts';
 import { addressesOutside } from '../../tenants/external.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
@@ -20,7 +20,7 @@ import type { Stage } from '../pipeline.ts';
 
 export interface WeighOptions {
   readonly engines: readonly SignalEngine[];
-  readonly weights: Weights;
+  readonly weights: SignalWeights;
   readonly bounds: BandBounds;
   readonly tenants: Pick<Tenants, 'find'>;
   readonly findThreats: FindThreats;
@@ -30,7 +30,7 @@ export interface WeighOptions {
 }
 
 /** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never decides. */
-export function weigh(options: WeighOptions): Stage {
+export function assessRiskStage(options: WeighOptions): Stage {
   const { engines, weights, bounds, tenants, findThreats, findCarriedReads, hashSecrets, privilegesOf } =
     options;
   /** Nearly all calls are clean. */

@@ -20,7 +20,7 @@ const mark = randomBytes(16).toString('hex');
 const colon = 0x3a;
 
 /** Undefined where it has hardly any long strings. The text must be UTF-8. */
-export function shortened(text: Buffer): Shortened | undefined {
+export function withoutLongStrings(text: Buffer): Shortened | undefined {
   if (text.length < textBytesMin) return undefined;
   const places = longStrings(text, stringBytesMin);
   const parts: Buffer[] = [];

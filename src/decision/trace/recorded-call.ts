@@ -12,7 +12,7 @@ import {
   type Verb,
 } from '../../core/call.ts';
 import type { Target } from '../../core/target.ts';
-import { type BandBounds, bandOf, riskOf, type Weights } from '../../risk/signals/score.ts';
+import { type BandBounds, bandOf, riskOf, type SignalWeights } from '../../risk/signals/score.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
 import { toRequest } from '../request.ts';
 import { urlLengthMax } from './redacted.ts';
@@ -55,14 +55,14 @@ export interface Trace {
 /** What a trace may not tell: the body's content, what the call acts on and addresses, its URL as it was. */
 export type Lack = 'body' | 'resource' | 'url';
 
-export interface RecordedCall {
+export interface TraceRecord {
   readonly call: Call;
   readonly lacks: readonly Lack[];
 }
 
 export interface RecordedOptions {
   readonly catalogues: Catalogues;
-  readonly weights: Weights;
+  readonly weights: SignalWeights;
   readonly bounds: BandBounds;
 }
 
@@ -86,7 +86,7 @@ export function toRecordedCall(
   trace: Trace,
   { target, ownAgent }: { readonly target: Target; readonly ownAgent: OwnAgent },
   options: RecordedOptions,
-): RecordedCall {
+): TraceRecord {
   const call = new Call({
     traceId: trace.trace_id,
     // By its entrance a tunnel is told, and by nothing else is anything.

@@ -27,7 +27,7 @@ const rememberedLengthMax = 256;
 const readers = new WeakMap<DetectorEngine, NameReader>();
 
 /** Answers the reader of names that goes with an engine: the same one for the same engine. */
-export const namesOf = (engine: DetectorEngine): NameReader =>
+export const safeNamesOf = (engine: DetectorEngine): NameReader =>
   kept(readers, engine, () => createNameReader(engine));
 
 /** Remembers what is clean, and nothing in which something was found. */

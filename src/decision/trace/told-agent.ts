@@ -4,7 +4,7 @@ import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 /* What an agent is told of its own call: all of its verdict, save what speaks of other agents, which stands in the trace alone. */
 
 /** A signal as a sentence of the explanation. */
-export const sentenceOf = ({ name, details }: Pick<Signal, 'name' | 'details'>): SafeName =>
+export const signalSentence = ({ name, details }: Pick<Signal, 'name' | 'details'>): SafeName =>
   safely`${ownName(name)}: ${details}.`;
 
 export const toldSignals = ({ signals }: Pick<Call, 'signals'>): readonly Omit<Signal, 'shown'>[] =>
@@ -21,6 +21,7 @@ export function toldExplanation(
 ): readonly SafeName[] {
   const told = new Map<string, SafeName>();
   for (const { name, details, shown } of signals)
-    if (shown !== undefined) told.set(sentenceOf({ name, details }), sentenceOf({ name, details: shown }));
+    if (shown !== undefined)
+      told.set(signalSentence({ name, details }), signalSentence({ name, details: shown }));
   return told.size === 0 ? explanation : explanation.map((it) => told.get(it) ?? it);
 }

@@ -1,7 +1,7 @@
 import type { Call } from '../../core/call.ts';
 
 /** By which it is known again what an agent has done: the host, the tool, and what it did with it. */
-export const namesOf = ({
+export const touchedNamesOf = ({
   operation,
   target,
 }: Call): readonly [host: string, tool: string, operation: string] => [

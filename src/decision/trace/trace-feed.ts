@@ -23,7 +23,7 @@ export interface Followed {
   readonly hasGap: boolean;
 }
 
-export interface Follower {
+interface Follower {
   /** What has come since; waits for it at most so long. */
   next(waitMs: number): Promise<Followed>;
   leave(): void;

@@ -6,7 +6,7 @@ import { bodyPart, type ReadBounds, readPart } from '../read-part.ts';
 import { type PromptInjection, readInjection } from './answer-injection.ts';
 
 /** Reads a text that goes on behind what came before it. */
-export type Across = (before: Buffer, text: Buffer) => SeenAcross;
+export type BoundaryReader = (before: Buffer, text: Buffer) => SeenAcross;
 
 /** What neither of the two shows alone. */
 export interface SeenAcross {
@@ -28,7 +28,7 @@ export function acrossReader(
   engine: DetectorEngine,
   injections: InjectionReader,
   bounds: ReadBounds,
-): Across {
+): BoundaryReader {
   return (before, text) => {
     const seam = before.length;
     const joined = Buffer.concat([before, text.subarray(0, reachBytesMax)]);

@@ -1,7 +1,7 @@
 import { separatorText } from '../decode/separator.ts';
 import type { Detector } from '../patterns/detector.ts';
 import { isVendorHost } from '../patterns/vendor-hosts.ts';
-import type { Part } from '../read-part.ts';
+import type { CallPart } from '../read-part.ts';
 
 /*
  * The header fields of an answer, or its trailers, as one text to read. Most of them say nothing that is not known before: a time, a
@@ -88,7 +88,7 @@ export const fieldAt = ({ places }: FieldsText, offset: number): FieldPlace | un
   places.findLast((it) => it.start <= offset);
 
 /** The fields as a part to be read; `host` is the one that has answered. */
-export function fieldsPart(fields: FieldsText, host: string): Part {
+export function fieldsPart(fields: FieldsText, host: string): CallPart {
   const bytes = Buffer.from(fields.text, 'latin1');
   return {
     name: 'head',

@@ -1,6 +1,6 @@
 import type { View } from '../decode/views.ts';
-import { type Evidence, type InjectionReader, scoreMin } from '../injection/reader.ts';
-import type { Part } from '../read-part.ts';
+import { type Evidence, type InjectionReader, injectionScoreMin } from '../injection/reader.ts';
+import type { CallPart } from '../read-part.ts';
 
 /** Whether the content gives orders to the agent that reads it. */
 export interface PromptInjection {
@@ -23,7 +23,7 @@ export interface InjectionBounds {
 export function readInjection(
   injections: InjectionReader,
   views: readonly View[],
-  part: Part,
+  part: CallPart,
   { isOver, from = 0 }: InjectionBounds,
 ): PromptInjection {
   let score = 0;
@@ -41,7 +41,7 @@ export function readInjection(
       return [`${kind} ${location}`, { kind, location }];
     }),
   );
-  return { detected: score >= scoreMin, score, findings: [...findings.values()] };
+  return { detected: score >= injectionScoreMin, score, findings: [...findings.values()] };
 }
 
 const inSource = (view: View, { start, end }: Evidence): { start: number; end: number } =>

@@ -7,7 +7,7 @@ import { inflateBody, inflateStart } from '../decode/packed/inflate.ts';
 import { counts, isCutFor, withoutFindings } from '../parts/sanitize.ts';
 import { unreadIn } from '../parts/unread-coding.ts';
 import type { ReadingTools } from '../read-body.ts';
-import { bodyPart, type Part, type ReadBounds, readPart } from '../read-part.ts';
+import { bodyPart, type CallPart, type ReadBounds, readPart } from '../read-part.ts';
 import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
 
 /* All that is read of the answer of an upstream, from plain data to plain data. */
@@ -111,7 +111,7 @@ function readPlain(
 
 /** Reads a part of an answer that stands for `body`. */
 export function readAnswerPart(
-  part: Part,
+  part: CallPart,
   body: Buffer,
   { engine, injections }: AnswerTools,
   bounds: ReadBounds,

@@ -1,7 +1,7 @@
 import type { Finding } from '../../core/call.ts';
 import { type MessageText, messageTexts } from '../decode/message-texts.ts';
 import { lastBytes } from '../seam.ts';
-import type { Across, SeenAcross } from './answer-across.ts';
+import type { BoundaryReader, SeenAcross } from './answer-across.ts';
 import { notDetected, type PromptInjection } from './answer-injection.ts';
 
 /*
@@ -35,7 +35,7 @@ export class AnswerSeams {
   readonly #ends = new Map<string, Buffer>();
 
   /** What the message shows only together with those before it. */
-  read({ bytes, isProtobuf, isTelling }: SeamMessage, across: Across): SeenAtSeams {
+  read({ bytes, isProtobuf, isTelling }: SeamMessage, across: BoundaryReader): SeenAtSeams {
     const findings: Finding[] = [];
     let injection = notDetected;
     let unreadable: string | undefined;

@@ -1,4 +1,4 @@
-import { type Check, type Checks, digitsOf } from './check.ts';
+import { type Checks, digitsOf, type SecretCheck } from './check.ts';
 
 /*
  * Accounts of AWS that say nothing of whoever writes them: those of its documentation, and those from which AWS and Canonical give
@@ -21,7 +21,7 @@ function isOwnAwsAccount(text: string): boolean {
  * A project id with a digit in it, as the console proposes them, or a project number. Ids of words alone are folders and branches more
  * often, and those of tutorials begin with somebody's.
  */
-const isOwnGcpProject: Check = (text) =>
+const isOwnGcpProject: SecretCheck = (text) =>
   /^\d+$/.test(text)
     ? !publicAwsAccounts.has(text)
     : /\d/.test(text) &&
@@ -29,7 +29,7 @@ const isOwnGcpProject: Check = (text) =>
       !/^(?:my|your|test|example|sample|demo|project-id)\b/.test(text);
 
 /** Trackers write their keys in capitals. */
-const isTicketKey: Check = (text) => text === text.toUpperCase();
+const isTicketKey: SecretCheck = (text) => text === text.toUpperCase();
 
 /** Accounts at clouds, and keys of trackers. */
 export const accountChecks = {

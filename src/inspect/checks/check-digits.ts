@@ -1,9 +1,9 @@
-import { type Check, digitsOf } from './check.ts';
+import { digitsOf, type SecretCheck } from './check.ts';
 
 /* The arithmetic that check digits of many countries share. */
 
 /** A check of numbers of so many digits, not all alike; separators are ignored. */
-export function digitsCheck(length: number, isValid: (digits: string) => boolean): Check {
+export function digitsCheck(length: number, isValid: (digits: string) => boolean): SecretCheck {
   return (text) => {
     const digits = digitsOf(text);
     return digits.length === length && !isMonotone(digits) && isValid(digits);
@@ -17,10 +17,10 @@ export function isMonotone(text: string): boolean {
 }
 
 /** The sum of the first digits, each times its weight; NaN where there are fewer digits than weights. */
-export const weigh = (digits: string, weights: readonly number[]): number =>
+export const weightedSum = (digits: string, weights: readonly number[]): number =>
   weights.reduce((sum, weight, at) => sum + weight * Number(digits[at]), 0);
 
-/** Like `weigh`, of characters that count as their place in an alphabet; NaN where one is not in it. */
+/** Like `weightedSum`, of characters that count as their place in an alphabet; NaN where one is not in it. */
 export function weighLetters(text: string, alphabet: string, weights: readonly number[]): number {
   return weights.reduce((sum, weight, at) => {
     const place = alphabet.indexOf(text[at] ?? '?');

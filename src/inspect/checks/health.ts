@@ -1,6 +1,13 @@
-import type { Check, Checks } from './check.ts';
+import type { Checks, SecretCheck } from './check.ts';
 import { digitsOf } from './check.ts';
-import { complement, digitsCheck, isYymmdd, passesLuhn, passesVerhoeff, weigh } from './check-digits.ts';
+import {
+  complement,
+  digitsCheck,
+  isYymmdd,
+  passesLuhn,
+  passesVerhoeff,
+  weightedSum,
+} from './check-digits.ts';
 
 /* Numbers that health care gives to persons, to those who treat them, and to what it knows of them. */
 
@@ -18,12 +25,12 @@ const isAustralianHealthId = digitsCheck(
 );
 
 /** DEA registration: the last digit is that of the sum of the first, third and fifth and twice the second, fourth and sixth. */
-const isDea: Check = (text) => {
+const isDea: SecretCheck = (text) => {
   const digits = digitsOf(text.slice(2));
   return (
     digits.length === 7 &&
     new Set(digits).size > 2 &&
-    weigh(digits, [1, 2, 1, 2, 1, 2]) % 10 === Number(digits[6])
+    weightedSum(digits, [1, 2, 1, 2, 1, 2]) % 10 === Number(digits[6])
   );
 };
 
@@ -33,7 +40,7 @@ const bcWeights = [2, 4, 8, 5, 10, 9, 7, 3];
 const isBcHealthNumber = digitsCheck(
   10,
   (digits) =>
-    digits.startsWith('9') && complement(weigh(digits.slice(1), bcWeights), 11) === Number(digits[9]),
+    digits.startsWith('9') && complement(weightedSum(digits.slice(1), bcWeights), 11) === Number(digits[9]),
 );
 
 /** Quebec: four letters of the name, then the date of birth, a woman's month 50 higher, then two digits. */
@@ -45,16 +52,16 @@ function isQuebecHealthNumber(text: string): boolean {
 }
 
 /** Swiss and European insurance cards: 80, the country, the issuer, the person, and a Luhn digit (EN 1387). */
-const isHealthCard: Check = (text) => {
+const isHealthCard: SecretCheck = (text) => {
   const digits = digitsOf(text);
   return digits.length === 20 && digits.startsWith('80') && passesLuhn(digits);
 };
 
 /** LOINC: up to five digits and a Luhn digit behind a dash (LOINC Users' Guide, "Structure of a LOINC code"). */
-const isLoinc: Check = (text) => passesLuhn(digitsOf(text));
+const isLoinc: SecretCheck = (text) => passesLuhn(digitsOf(text));
 
 /** SNOMED CT: Verhoeff's digit, before it the kind of component, 00 and 10 for concepts (Release File Specification 6). */
-const isSnomed: Check = (text) => /(?:00|10)\d$/.test(text) && passesVerhoeff(text);
+const isSnomed: SecretCheck = (text) => /(?:00|10)\d$/.test(text) && passesVerhoeff(text);
 
 export const healthChecks = {
   npi: isNpi,

@@ -1,5 +1,5 @@
 import { type Checks, digitsOf } from './check.ts';
-import { digitsCheck, isDate, isYymmdd, letters, passesLuhn, weigh } from './check-digits.ts';
+import { digitsCheck, isDate, isYymmdd, letters, passesLuhn, weightedSum } from './check-digits.ts';
 
 /* Numbers that the states of Africa and Oceania give to persons. */
 
@@ -27,26 +27,29 @@ const isRwandan = digitsCheck(16, (digits) => /^[1-3](?:19|20)\d\d[78]/.test(dig
 /** Australian tax file number; eight digits in those of before 1990. */
 function isTfn(text: string): boolean {
   const digits = digitsOf(text);
-  if (digits.length === 8) return weigh(digits, [10, 7, 8, 4, 6, 3, 5, 1]) % 11 === 0;
-  return new Set(digits).size > 1 && weigh(digits, [1, 4, 3, 7, 5, 8, 6, 9, 10]) % 11 === 0;
+  if (digits.length === 8) return weightedSum(digits, [10, 7, 8, 4, 6, 3, 5, 1]) % 11 === 0;
+  return new Set(digits).size > 1 && weightedSum(digits, [1, 4, 3, 7, 5, 8, 6, 9, 10]) % 11 === 0;
 }
 
 /** Australian business number: the first digit less one, remainder 0 modulo 89. */
 const isAbn = digitsCheck(
   11,
-  (digits) => digits[0] !== '0' && (weigh(digits, [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]) - 10) % 89 === 0,
+  (digits) =>
+    digits[0] !== '0' && (weightedSum(digits, [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]) - 10) % 89 === 0,
 );
 
 /** Australian Medicare card: eight digits, a check digit, the issue, and the person's place on the card, which may be left out. */
 function isMedicareCard(text: string): boolean {
   const digits = digitsOf(text);
-  return /^[2-6]\d{9,10}$/.test(digits) && weigh(digits, [1, 3, 7, 9, 1, 3, 7, 9]) % 10 === Number(digits[8]);
+  return (
+    /^[2-6]\d{9,10}$/.test(digits) && weightedSum(digits, [1, 3, 7, 9, 1, 3, 7, 9]) % 10 === Number(digits[8])
+  );
 }
 
 /** New Zealand tax number: where the first sum leaves 10, a second is taken. */
 function isIrd(text: string): boolean {
   const digits = digitsOf(text).padStart(9, '0');
-  const digitFor = (weights: readonly number[]): number => (11 - (weigh(digits, weights) % 11)) % 11;
+  const digitFor = (weights: readonly number[]): number => (11 - (weightedSum(digits, weights) % 11)) % 11;
   const first = digitFor([3, 2, 7, 6, 5, 4, 3, 2]);
   const isIssued = Number(digits) > 10_000_000 && Number(digits) < 200_000_000;
   return isIssued && (first < 10 ? first : digitFor([7, 4, 3, 2, 5, 2, 7, 6])) === Number(digits[8]);

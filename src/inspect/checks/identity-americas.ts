@@ -6,7 +6,7 @@ import {
   isMonotone,
   isYymmdd,
   passesLuhn,
-  weigh,
+  weightedSum,
 } from './check-digits.ts';
 
 /* Numbers that the states of the Americas give to persons. */
@@ -47,7 +47,7 @@ const isNss = digitsCheck(11, passesLuhn);
 /** The two check digits of Brazil: each a sum with falling weights modulo 11, a remainder below 2 counting as 0. */
 function hasBrazilianDigits(digits: string, first: readonly number[]): boolean {
   const digitFor = (weights: readonly number[]): number => {
-    const rest = weigh(digits, weights) % 11;
+    const rest = weightedSum(digits, weights) % 11;
     return rest < 2 ? 0 : 11 - rest;
   };
   const second = [(first[0] as number) === 5 ? 6 : (first[0] as number) + 1, ...first];
@@ -71,14 +71,14 @@ function isCnpj(text: string): boolean {
 }
 
 const isPis = digitsCheck(11, (digits) => {
-  const digit = complement(weigh(digits, [3, 2, 9, 8, 7, 6, 5, 4, 3, 2]), 11);
+  const digit = complement(weightedSum(digits, [3, 2, 9, 8, 7, 6, 5, 4, 3, 2]), 11);
   return (digit === 10 ? 0 : digit) === Number(digits[10]);
 });
 
 /** Brazilian driving licence: where the first check digit overflows, the second is two less. */
 const isCnh = digitsCheck(11, (digits) => {
-  const first = weigh(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11;
-  const second = weigh(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9]) % 11;
+  const first = weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11;
+  const second = weightedSum(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9]) % 11;
   const less = first > 9 ? 2 : 0;
   const wanted = second > 9 ? 0 : (second - less + 11) % 11;
   return Number(digits[9]) === first % 10 && Number(digits[10]) === wanted % 10;
@@ -87,21 +87,21 @@ const isCnh = digitsCheck(11, (digits) => {
 /** Brazilian voter number: serial, state 01 to 28, two check digits. */
 const isTituloEleitor = digitsCheck(12, (digits) => {
   const state = Number(digits.slice(8, 10));
-  const first = (weigh(digits, [2, 3, 4, 5, 6, 7, 8, 9]) % 11) % 10;
+  const first = (weightedSum(digits, [2, 3, 4, 5, 6, 7, 8, 9]) % 11) % 10;
   const second = ((Number(digits[8]) * 7 + Number(digits[9]) * 8 + first * 9) % 11) % 10;
   return state >= 1 && state <= 28 && first === Number(digits[10]) && second === Number(digits[11]);
 });
 
 /** Argentina and Peru number taxpayers alike: a kind of person, eight digits, one check digit. */
 const hasCuitDigit = (digits: string): boolean => {
-  const digit = complement(weigh(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
+  const digit = complement(weightedSum(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
   return (digit === 10 ? 9 : digit) === Number(digits[10]);
 };
 
 const isCuit = digitsCheck(11, (digits) => /^(?:2[034567]|3[034])/.test(digits) && hasCuitDigit(digits));
 
 const isPeruvianRuc = digitsCheck(11, (digits) => {
-  const digit = (11 - (weigh(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11)) % 10;
+  const digit = (11 - (weightedSum(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11)) % 10;
   return /^(?:1[0567]|20)/.test(digits) && digit === Number(digits[10]);
 });
 
@@ -120,7 +120,7 @@ function isNit(text: string): boolean {
   const weights = [3, 7, 13, 17, 19, 23, 29, 37, 41];
   const body = [...digits.slice(0, -1)].toReversed().join('');
   if (digits.length < 9 || digits.length > 10 || isMonotone(digits)) return false;
-  const rest = weigh(body, weights.slice(0, body.length)) % 11;
+  const rest = weightedSum(body, weights.slice(0, body.length)) % 11;
   return (rest < 2 ? rest : 11 - rest) === Number(digits.at(-1));
 }
 
@@ -135,26 +135,26 @@ function isRif(text: string): boolean {
   const digits = digitsOf(text);
   const letter = { V: 4, E: 8, J: 12, C: 12, P: 16, G: 20 }[text.slice(0, 1).toUpperCase()];
   if (letter === undefined || digits.length !== 9) return false;
-  const digit = complement(letter + weigh(digits, [3, 2, 7, 6, 5, 4, 3, 2]), 11);
+  const digit = complement(letter + weightedSum(digits, [3, 2, 7, 6, 5, 4, 3, 2]), 11);
   return (digit === 10 ? 0 : digit) === Number(digits[8]);
 }
 
 const isUruguayanCi = digitsCheck(
   8,
-  (digits) => complement(weigh(digits, [2, 9, 8, 7, 6, 3, 4]), 10) === Number(digits[7]),
+  (digits) => complement(weightedSum(digits, [2, 9, 8, 7, 6, 3, 4]), 10) === Number(digits[7]),
 );
 
 const isDominicanCedula = digitsCheck(11, passesLuhn);
 
 const isSalvadoranDui = digitsCheck(
   9,
-  (digits) => complement(weigh(digits, [9, 8, 7, 6, 5, 4, 3, 2]), 10) === Number(digits[8]),
+  (digits) => complement(weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2]), 10) === Number(digits[8]),
 );
 
 /** Guatemalan CUI: eight digits, a check digit, a department of 22 and a municipality. */
 const isGuatemalanCui = digitsCheck(13, (digits) => {
   const department = Number(digits.slice(9, 11));
-  const digit = weigh(digits, [2, 3, 4, 5, 6, 7, 8, 9]) % 11;
+  const digit = weightedSum(digits, [2, 3, 4, 5, 6, 7, 8, 9]) % 11;
   return digit === Number(digits[8]) && department >= 1 && department <= 22 && digits.slice(11) !== '00';
 });
 
@@ -174,7 +174,8 @@ const isCubanNi = digitsCheck(11, isYymmdd);
 const isCns = digitsCheck(
   15,
   (digits) =>
-    /^[126-9]/.test(digits) && weigh(digits, [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11 === 0,
+    /^[126-9]/.test(digits) &&
+    weightedSum(digits, [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11 === 0,
 );
 
 export const americanIdentityChecks = {

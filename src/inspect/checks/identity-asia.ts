@@ -8,8 +8,8 @@ import {
   isYymmdd,
   passesLuhn,
   passesVerhoeff,
-  weigh,
   weighLetters,
+  weightedSum,
 } from './check-digits.ts';
 
 /* Numbers that the states of Asia give to persons, from Turkey to Japan. */
@@ -18,8 +18,8 @@ const compactOf = (text: string): string => text.toUpperCase().replace(/[^0-9A-Z
 
 /** Turkish number: two check digits. */
 const isTckn = digitsCheck(11, (digits) => {
-  const first = weigh(digits, [7, 9, 7, 9, 7, 9, 7, 9, 7]) % 10;
-  const second = weigh(digits, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) % 10;
+  const first = weightedSum(digits, [7, 9, 7, 9, 7, 9, 7, 9, 7]) % 10;
+  const second = weightedSum(digits, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) % 10;
   return digits[0] !== '0' && first === Number(digits[9]) && second === Number(digits[10]);
 });
 
@@ -52,7 +52,7 @@ function isGstin(text: string): boolean {
 
 /** Chinese resident identity (GB 11643-1999): region, date, serial, ISO/IEC 7064 MOD 11-2. */
 function isRic(text: string): boolean {
-  const sum = weigh(text, [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]);
+  const sum = weightedSum(text, [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]);
   const isBirth = isDate(text.slice(6, 10), text.slice(10, 12), text.slice(12, 14));
   return /^[1-8]\d{5}(?:19|20)/.test(text) && isBirth && '10X98765432'[sum % 11] === text[17]?.toUpperCase();
 }
@@ -75,13 +75,14 @@ const taiwaneseLetters = 'ABCDEFGHJKLMNPQRSTUVXYWZIO';
 function isTaiwaneseId(text: string): boolean {
   const number = compactOf(text);
   const place = taiwaneseLetters.indexOf(number[0] as string) + 10;
-  const sum = Math.trunc(place / 10) + (place % 10) * 9 + weigh(number.slice(1), [8, 7, 6, 5, 4, 3, 2, 1, 1]);
+  const sum =
+    Math.trunc(place / 10) + (place % 10) * 9 + weightedSum(number.slice(1), [8, 7, 6, 5, 4, 3, 2, 1, 1]);
   return place >= 10 && sum % 10 === 0;
 }
 
 /** Japanese individual number. */
 const isMyNumber = digitsCheck(12, (digits) => {
-  const rest = weigh(digits, [6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11;
+  const rest = weightedSum(digits, [6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11;
   return (rest < 2 ? 0 : 11 - rest) === Number(digits[11]);
 });
 
@@ -93,7 +94,7 @@ function isNric(text: string): boolean {
   const number = compactOf(text);
   const [series, last] = [number.slice(0, 1), number[8]];
   if (last === undefined) return false;
-  const rest = weigh(number.slice(1), [2, 7, 6, 5, 4, 3, 2]) + ('TG'.includes(series) ? 4 : 0);
+  const rest = weightedSum(number.slice(1), [2, 7, 6, 5, 4, 3, 2]) + ('TG'.includes(series) ? 4 : 0);
   if ('ST'.includes(series)) return 'JZIHGFEDCBA'[rest % 11] === last;
   return series === 'M' ? 'KLJNPQRTUWX'[10 - ((rest + 3) % 11)] === last : 'XWUTRQPNMLK'[rest % 11] === last;
 }
@@ -109,7 +110,7 @@ const isThaiId = digitsCheck(
   13,
   (digits) =>
     digits[0] !== '0' &&
-    (11 - (weigh(digits, [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11)) % 10 === Number(digits[12]),
+    (11 - (weightedSum(digits, [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11)) % 10 === Number(digits[12]),
 );
 
 /** Indonesian number: province and district, then the date, a woman's day raised by 40. */
@@ -146,7 +147,7 @@ const isSaudiId = digitsCheck(10, (digits) => /^[12]/.test(digits) && passesLuhn
 
 /** Kuwaiti civil number: century, date, serial. */
 const isKuwaitiCivil = digitsCheck(12, (digits) => {
-  const digit = 11 - (weigh(digits, [2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]) % 11);
+  const digit = 11 - (weightedSum(digits, [2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]) % 11);
   return /^[1-3]/.test(digits) && isYymmdd(digits.slice(1)) && digit === Number(digits[11]);
 });
 
@@ -155,7 +156,7 @@ const isQid = digitsCheck(11, (digits) => /^[23]/.test(digits));
 
 /** Iranian number: weights 10 to 2. */
 const isIranian = digitsCheck(10, (digits) => {
-  const rest = weigh(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11;
+  const rest = weightedSum(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11;
   return (rest < 2 ? rest : 11 - rest) === Number(digits[9]);
 });
 

@@ -8,8 +8,8 @@ import {
   isYymmdd,
   letters,
   passesMod1110,
-  weigh,
   weighLetters,
+  weightedSum,
 } from './check-digits.ts';
 
 /* Numbers that the states of central and eastern Europe give to persons. */
@@ -19,12 +19,12 @@ const isPesel = digitsCheck(
   11,
   (digits) =>
     isDate(digits.slice(0, 2), Number(digits.slice(2, 4)) % 20, digits.slice(4, 6)) &&
-    complement(weigh(digits, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3]), 10) === Number(digits[10]),
+    complement(weightedSum(digits, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3]), 10) === Number(digits[10]),
 );
 
 const isNip = digitsCheck(
   10,
-  (digits) => weigh(digits, [6, 5, 7, 2, 3, 4, 5, 6, 7]) % 11 === Number(digits[9]),
+  (digits) => weightedSum(digits, [6, 5, 7, 2, 3, 4, 5, 6, 7]) % 11 === Number(digits[9]),
 );
 
 /** Polish identity card: three letters, of the six digits the first is the check digit. */
@@ -46,21 +46,25 @@ function isRodneCislo(text: string): boolean {
 
 /** Hungarian personal number: until 1996 weights 1 to 10, since then 10 to 1. */
 const isHungarianPersonal = digitsCheck(11, (digits) => {
-  const rising = weigh(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) % 11;
-  const falling = weigh(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11;
+  const rising = weightedSum(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) % 11;
+  const falling = weightedSum(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11;
   return isYymmdd(digits.slice(1)) && [rising, falling].includes(Number(digits[10]));
 });
 
 const isHungarianTax = digitsCheck(
   10,
-  (digits) => digits[0] === '8' && weigh(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9]) % 11 === Number(digits[9]),
+  (digits) =>
+    digits[0] === '8' && weightedSum(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9]) % 11 === Number(digits[9]),
 );
 
-const isTaj = digitsCheck(9, (digits) => weigh(digits, [3, 7, 3, 7, 3, 7, 3, 7]) % 10 === Number(digits[8]));
+const isTaj = digitsCheck(
+  9,
+  (digits) => weightedSum(digits, [3, 7, 3, 7, 3, 7, 3, 7]) % 10 === Number(digits[8]),
+);
 
 /** Romanian number: sex and century, date, county. */
 const isCnp = digitsCheck(13, (digits) => {
-  const rest = weigh(digits, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11;
+  const rest = weightedSum(digits, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11;
   return digits[0] !== '0' && isYymmdd(digits.slice(1)) && (rest === 10 ? 1 : rest) === Number(digits[12]);
 });
 
@@ -69,20 +73,20 @@ const isEgn = digitsCheck(
   10,
   (digits) =>
     isDate(digits.slice(0, 2), Number(digits.slice(2, 4)) % 20, digits.slice(4, 6)) &&
-    (weigh(digits, [2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11) % 10 === Number(digits[9]),
+    (weightedSum(digits, [2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11) % 10 === Number(digits[9]),
 );
 
 /** Bulgarian number of a foreigner. */
 const isLnch = digitsCheck(
   10,
-  (digits) => weigh(digits, [21, 19, 17, 13, 11, 9, 7, 3, 1]) % 10 === Number(digits[9]),
+  (digits) => weightedSum(digits, [21, 19, 17, 13, 11, 9, 7, 3, 1]) % 10 === Number(digits[9]),
 );
 
 const isOib = digitsCheck(11, passesMod1110);
 
 /** The number of Yugoslavia, which its successors still give: date with three digits of the year, region, serial. */
 const isJmbg = digitsCheck(13, (digits) => {
-  const digit = complement(weigh(digits, [7, 6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
+  const digit = complement(weightedSum(digits, [7, 6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
   return (
     isDate(digits.slice(5, 7), digits.slice(2, 4), digits.slice(0, 2)) && digit % 10 === Number(digits[12])
   );
@@ -90,7 +94,7 @@ const isJmbg = digitsCheck(13, (digits) => {
 
 const isSlovenianTax = digitsCheck(
   8,
-  (digits) => complement(weigh(digits, [8, 7, 6, 5, 4, 3, 2]), 11) % 10 === Number(digits[7]),
+  (digits) => complement(weightedSum(digits, [8, 7, 6, 5, 4, 3, 2]), 11) % 10 === Number(digits[7]),
 );
 
 /** Albanian number: a letter is the decade since 1800, a woman's month is 50 more. */
@@ -102,13 +106,15 @@ const isAlbanian = (text: string): boolean => {
 const isIdnp = digitsCheck(
   13,
   (digits) =>
-    /^[02]/.test(digits) && weigh(digits, [7, 3, 1, 7, 3, 1, 7, 3, 1, 7, 3, 1]) % 10 === Number(digits[12]),
+    /^[02]/.test(digits) &&
+    weightedSum(digits, [7, 3, 1, 7, 3, 1, 7, 3, 1, 7, 3, 1]) % 10 === Number(digits[12]),
 );
 
 /** Ukrainian taxpayer number: begins with the days since 1899. */
 const isRnokpp = digitsCheck(
   10,
-  (digits) => (((weigh(digits, [-1, 5, 7, 9, 4, 6, 10, 5, 7]) % 11) + 11) % 11) % 10 === Number(digits[9]),
+  (digits) =>
+    (((weightedSum(digits, [-1, 5, 7, 9, 4, 6, 10, 5, 7]) % 11) + 11) % 11) % 10 === Number(digits[9]),
 );
 
 /** Ukrainian register number: date of birth, serial. */
@@ -118,13 +124,13 @@ const isUnzr = digitsCheck(13, (digits) =>
 
 /** Russian taxpayer number of a person: two check digits. */
 const isInn = digitsCheck(12, (digits) => {
-  const first = (weigh(digits, [7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10;
-  const second = (weigh(digits, [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10;
+  const first = (weightedSum(digits, [7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10;
+  const second = (weightedSum(digits, [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10;
   return first === Number(digits[10]) && second === Number(digits[11]);
 });
 
 const isSnils = digitsCheck(11, (digits) => {
-  const rest = weigh(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 101;
+  const rest = weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 101;
   return (rest === 100 ? 0 : rest) === Number(digits.slice(9));
 });
 
@@ -133,8 +139,8 @@ const isBelarusian = (text: string): boolean => isDdmmyy(text.slice(1, 7));
 
 /** Kazakh number: where the first sum leaves 10, a second is taken. */
 const isIin = digitsCheck(12, (digits) => {
-  const first = weigh(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) % 11;
-  const second = weigh(digits, [3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2]) % 11;
+  const first = weightedSum(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) % 11;
+  const second = weightedSum(digits, [3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2]) % 11;
   return isYymmdd(digits) && (first < 10 ? first : second) === Number(digits[11]);
 });
 

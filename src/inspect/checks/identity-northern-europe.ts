@@ -1,5 +1,13 @@
 import { type Checks, digitsOf } from './check.ts';
-import { complement, digitsCheck, isDate, isDdmmyy, isYymmdd, passesLuhn, weigh } from './check-digits.ts';
+import {
+  complement,
+  digitsCheck,
+  isDate,
+  isDdmmyy,
+  isYymmdd,
+  passesLuhn,
+  weightedSum,
+} from './check-digits.ts';
 
 /* Numbers that the Nordic and the Baltic states give to persons: a date of birth, a serial, often a check digit. */
 
@@ -13,8 +21,8 @@ function isPersonnummer(text: string): boolean {
 /** Norwegian number: two check digits. The day of a D-number is raised by 40, the month of a temporary one by 40 or 80. */
 const isFodselsnummer = digitsCheck(11, (digits) => {
   const [day, month] = [Number(digits.slice(0, 2)), Number(digits.slice(2, 4))];
-  const first = complement(weigh(digits, [3, 7, 6, 1, 8, 9, 4, 5, 2]), 11);
-  const second = complement(weigh(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
+  const first = complement(weightedSum(digits, [3, 7, 6, 1, 8, 9, 4, 5, 2]), 11);
+  const second = complement(weightedSum(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
   return (
     isDate(digits.slice(4, 6), month % 40, day > 40 ? day - 40 : day) &&
     first === Number(digits[9]) &&
@@ -37,20 +45,20 @@ function isHetu(text: string): boolean {
 const isKennitala = digitsCheck(
   10,
   (digits) =>
-    isDdmmyy(digits) && complement(weigh(digits, [3, 2, 7, 6, 5, 4, 3, 2]), 11) === Number(digits[8]),
+    isDdmmyy(digits) && complement(weightedSum(digits, [3, 2, 7, 6, 5, 4, 3, 2]), 11) === Number(digits[8]),
 );
 
 /** Estonian and Lithuanian number: where the first sum leaves 10, a second is taken. */
 const isBaltic = digitsCheck(11, (digits) => {
-  const first = weigh(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11;
-  const second = weigh(digits, [3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11;
+  const first = weightedSum(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11;
+  const second = weightedSum(digits, [3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11;
   return isYymmdd(digits.slice(1)) && (first < 10 ? first : second % 10) === Number(digits[10]);
 });
 
 /** Latvian number; those given since 2017 begin with 32 to 39 and tell no date. */
 const isLatvian = digitsCheck(11, (digits) => {
   if (/^3[2-9]/.test(digits)) return true;
-  const sum = weigh(digits, [10, 5, 8, 4, 2, 1, 6, 3, 7, 9]);
+  const sum = weightedSum(digits, [10, 5, 8, 4, 2, 1, 6, 3, 7, 9]);
   return isDdmmyy(digits) && ((1 + sum) % 11) % 10 === Number(digits[10]);
 });
 

@@ -11,8 +11,8 @@ import {
   passesMod1110,
   passesVerhoeff,
   remainder,
-  weigh,
   weighLetters,
+  weightedSum,
 } from './check-digits.ts';
 
 /* Numbers that the states of western and southern Europe give to persons. */
@@ -25,14 +25,14 @@ const isNino = (text: string): boolean =>
 
 /** UK health numbers and Scotland's CHI: weights 10 to 2 modulo 11. */
 const hasNhsDigit = (digits: string): boolean =>
-  complement(weigh(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]), 11) === Number(digits[9]);
+  complement(weightedSum(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]), 11) === Number(digits[9]);
 const isNhsNumber = digitsCheck(10, hasNhsDigit);
 const isChi = digitsCheck(10, (digits) => isDdmmyy(digits) && hasNhsDigit(digits));
 
 /** UK unique taxpayer reference: the check digit stands first. */
 const isUtr = digitsCheck(
   10,
-  (digits) => '21987654321'[weigh(digits.slice(1), [6, 7, 8, 9, 10, 5, 4, 3, 2]) % 11] === digits[0],
+  (digits) => '21987654321'[weightedSum(digits.slice(1), [6, 7, 8, 9, 10, 5, 4, 3, 2]) % 11] === digits[0],
 );
 
 /** UK driving licence: five of the surname, decade, month (a woman's plus 50), day, year, initials. */
@@ -47,7 +47,7 @@ function isPps(text: string): boolean {
   const second = 'WABCDEFGHI'.indexOf(pps[8] ?? 'W');
   return (
     pps.length > 7 &&
-    'WABCDEFGHIJKLMNOPQRSTUV'[(weigh(pps, [8, 7, 6, 5, 4, 3, 2]) + 9 * second) % 23] === pps[7]
+    'WABCDEFGHIJKLMNOPQRSTUV'[(weightedSum(pps, [8, 7, 6, 5, 4, 3, 2]) + 9 * second) % 23] === pps[7]
   );
 }
 
@@ -80,7 +80,7 @@ const isBelgianCard = digitsCheck(
 );
 
 /** Dutch citizen service number: the "eleven test", in which the last digit counts -1. */
-const isBsn = digitsCheck(9, (digits) => weigh(digits, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0);
+const isBsn = digitsCheck(9, (digits) => weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0);
 
 /** Luxembourg: date of birth, serial, then one digit by Luhn and one by Verhoeff, both over the first eleven. */
 const isLuxembourgish = digitsCheck(
@@ -144,7 +144,9 @@ const isSvnr = digitsCheck(10, (digits) => {
   const [day, month] = [Number(digits.slice(4, 6)), Number(digits.slice(6, 8))];
   const isBirth = day >= 1 && day <= 31 && month >= 1 && month <= 15;
   return (
-    digits[0] !== '0' && isBirth && weigh(digits, [3, 7, 9, 0, 5, 8, 4, 2, 1, 6]) % 11 === Number(digits[3])
+    digits[0] !== '0' &&
+    isBirth &&
+    weightedSum(digits, [3, 7, 9, 0, 5, 8, 4, 2, 1, 6]) % 11 === Number(digits[3])
   );
 });
 
@@ -153,7 +155,7 @@ const isAhv = digitsCheck(
   13,
   (digits) =>
     digits.startsWith('756') &&
-    complement(weigh(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]), 10) === Number(digits[12]),
+    complement(weightedSum(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]), 10) === Number(digits[12]),
 );
 
 /** Spanish DNI and NIE: a letter tells the number modulo 23; X, Y, Z stand for 0, 1, 2. */
@@ -177,7 +179,7 @@ const isPortugueseNif = digitsCheck(
   9,
   (digits) =>
     /^(?:[1235689]|45)/.test(digits) &&
-    complement(weigh(digits, [9, 8, 7, 6, 5, 4, 3, 2]), 11) % 10 === Number(digits[8]),
+    complement(weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2]), 11) % 10 === Number(digits[8]),
 );
 
 /** Portuguese citizen card: Luhn's sum with letters as 10 to 35. */
@@ -194,7 +196,7 @@ const isNiss = digitsCheck(
   11,
   (digits) =>
     /^[12]/.test(digits) &&
-    9 - (weigh(digits, [29, 23, 19, 17, 13, 11, 7, 5, 3, 2]) % 10) === Number(digits[10]),
+    9 - (weightedSum(digits, [29, 23, 19, 17, 13, 11, 7, 5, 3, 2]) % 10) === Number(digits[10]),
 );
 
 /** Values of characters at odd places of the codice fiscale (D.M. 23 December 1976, art. 11). */
@@ -218,7 +220,7 @@ const isPartitaIva = digitsCheck(11, passesLuhn);
 /** Greek tax number: powers of two. */
 const isAfm = digitsCheck(
   9,
-  (digits) => (weigh(digits, [256, 128, 64, 32, 16, 8, 4, 2]) % 11) % 10 === Number(digits[8]),
+  (digits) => (weightedSum(digits, [256, 128, 64, 32, 16, 8, 4, 2]) % 11) % 10 === Number(digits[8]),
 );
 
 const isAmka = digitsCheck(11, (digits) => isDdmmyy(digits) && passesLuhn(digits));

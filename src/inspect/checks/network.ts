@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
-import type { Check, Checks } from './check.ts';
+import type { Checks, SecretCheck } from './check.ts';
 
 /** An IPv6 address in any of its forms, perhaps with the length of a prefix (RFC 4291 sections 2.2 and 2.3). */
-const isIpv6: Check = (text) => {
+const isIpv6: SecretCheck = (text) => {
   const [address = '', length] = text.split('/');
   return isIPv6(address) && (length === undefined || Number(length) <= 128);
 };
@@ -18,7 +18,7 @@ const nobody =
   /^(?:server\d?|(?:my|your|some)-?server|server-?name|host|hostname|computer|localhost|wsl\.localhost)$/i;
 
 /** `\\MACHINE\share`: that the first part can name a machine tells it from text that was escaped twice. */
-const isFileShare: Check = (text) => {
+const isFileShare: SecretCheck = (text) => {
   const [, machine = ''] = /^\\\\([^\\]+)\\/.exec(text) ?? [];
   return machineName.test(machine) && !escapedStart.test(machine) && !nobody.test(machine);
 };

@@ -1,5 +1,5 @@
 import { type Checks, digitsOf } from './check.ts';
-import { complement, digitsCheck, isMonotone, passesLuhn, remainder, weigh } from './check-digits.ts';
+import { complement, digitsCheck, isMonotone, passesLuhn, remainder, weightedSum } from './check-digits.ts';
 
 /**
  * Leading digits of the card networks and the lengths they issue. The 13 digits that Visa once had are left out: goods have as many
@@ -94,13 +94,13 @@ const isRoutingNumber = digitsCheck(
   9,
   (digits) =>
     /^(?:0[1-9]|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)/.test(digits) &&
-    weigh(digits, [3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10 === 0,
+    weightedSum(digits, [3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10 === 0,
 );
 
 /** Bank account in Argentina: two blocks, each with its check digit. */
 const isCbu = digitsCheck(22, (digits) => {
-  const first = complement(weigh(digits, [7, 1, 3, 9, 7, 1, 3]), 10);
-  const second = complement(weigh(digits.slice(8), [3, 9, 7, 1, 3, 9, 7, 1, 3, 9, 7, 1, 3]), 10);
+  const first = complement(weightedSum(digits, [7, 1, 3, 9, 7, 1, 3]), 10);
+  const second = complement(weightedSum(digits.slice(8), [3, 9, 7, 1, 3, 9, 7, 1, 3, 9, 7, 1, 3]), 10);
   return first === Number(digits[7]) && second === Number(digits[21]);
 });
 
@@ -116,7 +116,7 @@ const isClabe = digitsCheck(18, (digits) => {
 /** Spanish bank account: one check digit for bank and branch, one for the account. */
 const isCcc = digitsCheck(20, (digits) => {
   const digitOf = (body: string): number => {
-    const digit = 11 - (weigh(body.padStart(10, '0'), [1, 2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11);
+    const digit = 11 - (weightedSum(body.padStart(10, '0'), [1, 2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11);
     return digit > 9 ? 11 - digit : digit;
   };
   return digitOf(digits.slice(0, 8)) === Number(digits[8]) && digitOf(digits.slice(10)) === Number(digits[9]);

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { Check, Checks } from './check.ts';
+import type { Checks, SecretCheck } from './check.ts';
 
 /*
  * What is a fact about a person only if it can be one: a day on which somebody alive was born, an address that somebody's machine has on
@@ -127,11 +127,12 @@ const impersonalWords: ReadonlySet<string> = new Set(
 );
 
 /** Words that may be the names of a person: no word of software, trade or courtesy among them. */
-const isPlainName: Check = (text) =>
+const isPlainName: SecretCheck = (text) =>
   text.split(/[ -]/).every((word) => !impersonalWords.has(word) && !/^[A-Z]{2,}$/.test(word));
 
 /** A name that somebody chose: marked by `@`, or with a digit, dot or underscore that no common word has. */
-const isHandle: Check = (text) => text.startsWith('@') || (/[A-Za-z]/.test(text) && /[._\d]/.test(text));
+const isHandle: SecretCheck = (text) =>
+  text.startsWith('@') || (/[A-Za-z]/.test(text) && /[._\d]/.test(text));
 
 export const personChecks = {
   'birth-date': isBirthDate,

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { MetadataJson } from 'libphonenumber-js/core';
-import { type Check, type Checks, digitsOf } from './check.ts';
+import { type Checks, digitsOf, type SecretCheck } from './check.ts';
 
 /*
  * Phone numbers by the numbering plans of the world, as Google's libphonenumber collects them. Of the library only its table is used: a
@@ -100,7 +100,7 @@ function isNational(text: string): boolean {
 }
 
 /** What stands where a phone number is asked for: it need not be right, for people leave out what their neighbours know. */
-const isNamedNumber: Check = (text) =>
+const isNamedNumber: SecretCheck = (text) =>
   text.startsWith('+') ? isInternational(text) : isPlausible(text, digitsOf(text));
 
 const isPlausible = (text: string, digits: string): boolean =>

@@ -1,4 +1,4 @@
-import type { Check, Checks } from './check.ts';
+import type { Checks, SecretCheck } from './check.ts';
 import { isPlainValue } from './plain-values.ts';
 
 /*
@@ -66,7 +66,7 @@ const isHex = /^[0-9A-Fa-f-]{16,4096}$/;
  * Characters as a generator would draw them: no words, no names with a number behind them, no plain numbers. Few letters among digits
  * prove little by their order; there it is enough that they stand between digits.
  */
-export const isRandom: Check = (text) =>
+export const isRandom: SecretCheck = (text) =>
   !isPlainValue(text) &&
   ((isMixed(text) && (isHex.test(text) || randomBits(text) >= 0)) || hasRandomOrder(text));
 
@@ -85,7 +85,7 @@ const hyphenatedBitsMin = 12;
 const hyphenatedBitsPerLetterMin = 1.2;
 
 /** The same where names are to be expected, which may have digits between their words (`utf8ToUtf16Le`). */
-const isPlainlyRandom: Check = (text) =>
+const isPlainlyRandom: SecretCheck = (text) =>
   !isPlainValue(text) &&
   ((isMixed(text) && isHex.test(text)) || (/[0-9]/.test(text) && hasRandomOrder(text)));
 

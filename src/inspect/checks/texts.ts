@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'tldts';
-import type { Check, Checks } from './check.ts';
+import type { Checks, SecretCheck } from './check.ts';
 import { isIdentifier, isPlainValue } from './plain-values.ts';
 import { isRandom, randomBits } from './randomness.ts';
 
@@ -81,7 +81,7 @@ const fileExtensions = new Set(
 );
 
 /** The part behind the last dot can be a top-level domain and is no file's ending (`logo@2x.png`). */
-const isEmailDomain: Check = (text) => {
+const isEmailDomain: SecretCheck = (text) => {
   const last = text.slice(text.lastIndexOf('.') + 1);
   return !fileExtensions.has(last.toLowerCase()) && isUtf8Text(text) && (last.length > 2 || isCountry(last));
 };

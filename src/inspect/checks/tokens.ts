@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Check, Checks } from './check.ts';
+import type { Checks, SecretCheck } from './check.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
@@ -15,11 +15,11 @@ export function crcChecksum(text: string): string {
 const endsWithChecksumOf = (text: string, covered: string): boolean => text.endsWith(crcChecksum(covered));
 
 /** `ghp_` and its like: the checksum covers the 30 random characters, not the prefix. */
-const isPrefixedCrcToken: Check = (text) =>
+const isPrefixedCrcToken: SecretCheck = (text) =>
   endsWithChecksumOf(text, text.slice(text.indexOf('_') + 1, -checksumLength));
 
 /** `iv_live_…`: the checksum covers all before it. */
-const isPosternKey: Check = (text) => endsWithChecksumOf(text, text.slice(0, -checksumLength));
+const isPosternKey: SecretCheck = (text) => endsWithChecksumOf(text, text.slice(0, -checksumLength));
 
 function parseBase64Json(text: string): unknown {
   try {
@@ -42,11 +42,11 @@ function isBasicCredential(text: string): boolean {
 }
 
 /** The first segment is the base64 of a snowflake, the id of a bot or user: 17 to 20 digits. */
-const isDiscordToken: Check = (text) =>
+const isDiscordToken: SecretCheck = (text) =>
   /^[1-9]\d{16,19}$/.test(Buffer.from(text.slice(0, text.indexOf('.')), 'base64').toString('latin1'));
 
 /** Eight groups of six digits, each of them 11 times a number of 16 bits: by chance one in 430 million has that. */
-const isBitLockerKey: Check = (text) =>
+const isBitLockerKey: SecretCheck = (text) =>
   text.split('-').every((group) => Number(group) % 11 === 0 && Number(group) / 11 < 2 ** 16);
 
 export const tokenChecks = {

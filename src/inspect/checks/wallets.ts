@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Check, Checks } from './check.ts';
+import type { Checks, SecretCheck } from './check.ts';
 
 /* The checksums of keys to money: nobody passes them by chance, so such a key needs no word beside it to be known. */
 
@@ -43,7 +43,7 @@ function endsWithHash(bytes: Buffer | undefined): boolean {
     .equals(bytes.subarray(-4));
 }
 
-const isBase58Check: Check = (text) => endsWithHash(decodeBase58(text, base58));
+const isBase58Check: SecretCheck = (text) => endsWithHash(decodeBase58(text, base58));
 
 const wifVersion = 0x80;
 /** Its public key is to be written short. */
@@ -57,7 +57,7 @@ function isWif(text: string): boolean {
   return isWhole && endsWithHash(bytes);
 }
 
-const isRippleSeed: Check = (text) => endsWithHash(decodeBase58(text, rippleBase58));
+const isRippleSeed: SecretCheck = (text) => endsWithHash(decodeBase58(text, rippleBase58));
 
 export const bech32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const bech32Generator = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3];
@@ -88,13 +88,13 @@ function bech32Step(checksum: number, value: number): number {
   return bech32Generator.reduce((sum, term, bit) => ((top >> bit) & 1 ? sum ^ term : sum), shifted);
 }
 
-export const base32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+export const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const crc16Polynomial = 0x1021;
 
 /** Stellar's SEP 23: base32, of which the last two bytes are the CRC-16/XMODEM of the others, low byte first. */
 function isStellarSeed(text: string): boolean {
   let bits = 0n;
-  for (const character of text) bits = (bits << 5n) | BigInt(Math.max(0, base32.indexOf(character)));
+  for (const character of text) bits = (bits << 5n) | BigInt(Math.max(0, base32Alphabet.indexOf(character)));
   const bytes = Buffer.from(bits.toString(16).padStart(70, '0'), 'hex');
   return bytes.readUInt16LE(bytes.length - 2) === crc16(bytes.subarray(0, -2));
 }

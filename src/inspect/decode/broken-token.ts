@@ -59,7 +59,7 @@ export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined 
     const right = kindsOf(bytes, start, end);
     all |= right;
     if (end - start < partLengthMin || !belongs(left, right) || !isToken(all)) break;
-    if (isName(bytes, end) || beginsAlike(bytes, leftStart, start)) break;
+    if (isNameBefore(bytes, end) || beginsAlike(bytes, leftStart, start)) break;
     parts.push({ start, end });
     length += end - start;
     left = right;
@@ -135,7 +135,7 @@ function tokenEnd(bytes: Buffer, start: number): number {
 }
 
 /** Whether what ends there is the name of what follows: `name: …`, `name = …`, `name(…)`. */
-export function isName(bytes: Buffer, end: number): boolean {
+export function isNameBefore(bytes: Buffer, end: number): boolean {
   const next = bytes[end] ?? newline;
   const after = bytes[end + 1] ?? newline;
   if (next === equalsSign) return followsPadding[after] === 0;

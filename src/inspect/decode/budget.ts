@@ -23,7 +23,7 @@ const beginningsMax = 4096;
 const failedValueBytes = 64;
 
 /** Keeps count of what decoding has made; its methods throw an `UnreadableError` once a bound is passed. */
-export class Budget {
+export class DecodeBudget {
   readonly #bounds: Bounds;
   #spentBytes = 0;
   #uncheckedBytes = 0;
@@ -84,5 +84,5 @@ export class Budget {
 }
 
 /** For one pass over bytes that are bounded already. */
-export const onePass = (): Budget =>
-  new Budget({ maxDecodedBytes: Number.POSITIVE_INFINITY, depthMax: 1, isOver: () => false });
+export const onePass = (): DecodeBudget =>
+  new DecodeBudget({ maxDecodedBytes: Number.POSITIVE_INFINITY, depthMax: 1, isOver: () => false });

@@ -122,7 +122,7 @@ const strings: Syntax = (text) =>
 const words = pairsBy(/(?<=^|[?&;=])()([^=&?#;\s]{1,4096})/dg);
 
 /** Names and values alike, in the order of the text and without names: a name may be a piece as well. Of some formats none. */
-export function piecesOf(bytes: Buffer, format: FieldFormat): readonly Field[] {
+export function fieldPiecesOf(bytes: Buffer, format: FieldFormat): readonly Field[] {
   if (format === 'json') return strings(bytes.toString('latin1'));
   return format === 'form' || format === 'head' ? words(bytes.toString('latin1')) : [];
 }

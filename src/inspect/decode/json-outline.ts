@@ -1,7 +1,7 @@
 import { type JsonTokenKind, JsonTokens } from './json-tokens.ts';
 
 /** Members and elements in the order of the text; columns of numbers, because a text may have a value every two bytes. */
-export interface Outline {
+export interface OutlineColumns {
   /** Where the key, or the element, begins. */
   readonly starts: number[];
   readonly ends: number[];
@@ -27,7 +27,7 @@ interface Container {
  * The outline of a JSON text, to `depthMax` containers inside one another; what lies deeper belongs to the last of them. It is made as far as it is
  * asked for.
  */
-export class JsonOutline implements Outline {
+export class JsonOutline implements OutlineColumns {
   readonly starts: number[] = [];
   readonly ends: number[] = [];
   readonly parents: number[] = [];
@@ -92,7 +92,7 @@ function nextMember(container: Container): void {
 }
 
 /** The same of all of the text. */
-export function outlineOf(bytes: Buffer, depthMax: number): Outline {
+export function jsonOutlineOf(bytes: Buffer, depthMax: number): OutlineColumns {
   const outline = new JsonOutline(bytes, depthMax);
   outline.reachTo(bytes.length);
   return outline;

@@ -1,4 +1,4 @@
-import { type Outline, outlineOf } from './json-outline.ts';
+import { jsonOutlineOf, type OutlineColumns } from './json-outline.ts';
 import { spellJsonString } from './json-tokens.ts';
 import { protobufTexts } from './packed/protobuf.ts';
 import type { Span } from './span-map.ts';
@@ -49,7 +49,7 @@ function onlyString(bytes: Buffer): MessageText {
 }
 
 function jsonTexts(bytes: Buffer): readonly MessageText[] {
-  const outline = outlineOf(bytes, depthMax);
+  const outline = jsonOutlineOf(bytes, depthMax);
   const entries = textEntries(bytes, outline);
   if (entries.length === 0) return [];
   const numbered = numbersIn(bytes, outline);
@@ -64,7 +64,7 @@ function jsonTexts(bytes: Buffer): readonly MessageText[] {
 }
 
 /** None where there are too many. */
-function textEntries(bytes: Buffer, outline: Outline): readonly number[] {
+function textEntries(bytes: Buffer, outline: OutlineColumns): readonly number[] {
   const { starts, ends, names } = outline;
   const entries: number[] = [];
   for (let entry = 0; entry < starts.length; entry += 1) {
@@ -80,10 +80,10 @@ function textEntries(bytes: Buffer, outline: Outline): readonly number[] {
 const stringIn = (bytes: Buffer, start: number, end: number): Buffer =>
   Buffer.from(spellJsonString(bytes, start, end));
 
-const keyOf = (bytes: Buffer, { starts, names }: Outline, entry: number): string =>
+const keyOf = (bytes: Buffer, { starts, names }: OutlineColumns, entry: number): string =>
   bytes.toString('utf8', (starts[entry] as number) + 1, names[entry]);
 
-function valueStart(bytes: Buffer, { starts, names }: Outline, entry: number): number {
+function valueStart(bytes: Buffer, { starts, names }: OutlineColumns, entry: number): number {
   const name = names[entry] as number;
   if (name < 0) return starts[entry] as number;
   let at = name;
@@ -92,7 +92,7 @@ function valueStart(bytes: Buffer, { starts, names }: Outline, entry: number): n
 }
 
 /** Objects that say which of several they go on: choices, blocks and calls of tools have an `index`. */
-function numbersIn(bytes: Buffer, outline: Outline): ReadonlyMap<number, string> {
+function numbersIn(bytes: Buffer, outline: OutlineColumns): ReadonlyMap<number, string> {
   const numbers = new Map<number, string>();
   const { names, parents, ends } = outline;
   for (let entry = 0; entry < names.length; entry += 1) {
@@ -105,7 +105,7 @@ function numbersIn(bytes: Buffer, outline: Outline): ReadonlyMap<number, string>
 
 function pathOf(
   bytes: Buffer,
-  outline: Outline,
+  outline: OutlineColumns,
   numbered: ReadonlyMap<number, string>,
   entry: number,
 ): string {

@@ -1,6 +1,6 @@
 import { byteSet, digits, lowerCase, upperCase } from '../kernel/bytes.ts';
 import { type Outline, runKindBits } from '../kernel/outline.ts';
-import type { Budget } from './budget.ts';
+import type { DecodeBudget } from './budget.ts';
 import type { EncodedRun } from './packed/block-decoder.ts';
 
 /** Shorter runs are words; 20 characters of base64 are 15 bytes. */
@@ -54,7 +54,11 @@ const noRuns: readonly EncodedRun[] = Object.freeze([]);
  * All runs that may be base64, base64url, base32 or hex: padding included, and the lines of a wrapped one together. One character over and
  * over again is a rule under a heading, or what fills a field: in no code it stands for text.
  */
-export function findEncodedRuns(bytes: Buffer, { places }: Outline, budget: Budget): readonly EncodedRun[] {
+export function findEncodedRuns(
+  bytes: Buffer,
+  { places }: Outline,
+  budget: DecodeBudget,
+): readonly EncodedRun[] {
   if (places.runs.length === 0) return noRuns;
   const runs: EncodedRun[] = [];
   let end = 0;

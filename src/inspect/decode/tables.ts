@@ -1,4 +1,4 @@
-import type { Budget } from './budget.ts';
+import type { DecodeBudget } from './budget.ts';
 import type { EncodedText } from './packed/block-decoder.ts';
 import type { Span } from './span-map.ts';
 import type { TableReader } from './tables/cell.ts';
@@ -30,7 +30,7 @@ export function readTables(
   { bytes, outline }: Pick<EncodedText, 'bytes' | 'outline'>,
   isKnown: (span: Span) => boolean,
   separator: Buffer,
-  budget: Budget,
+  budget: DecodeBudget,
   reaches: { start: number; end: number }[],
 ): LabelledCells | undefined {
   let cells: LabelledCells | undefined;

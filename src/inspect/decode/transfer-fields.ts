@@ -1,4 +1,4 @@
-import type { Budget } from './budget.ts';
+import type { DecodeBudget } from './budget.ts';
 import type { Span } from './span-map.ts';
 
 /*
@@ -18,7 +18,7 @@ export function quotedPrintableFrom(bytes: Buffer): number {
 }
 
 /** What stands behind heads that say base64, to the delimiter of its part; without one to the next such head. */
-export function* base64Contents(bytes: Buffer, budget: Budget): Iterable<Span> {
+export function* base64Contents(bytes: Buffer, budget: DecodeBudget): Iterable<Span> {
   const text = bytes.toString('latin1');
   const fields = [...text.matchAll(base64)];
   for (const [number, { 0: field, index }] of fields.entries()) {

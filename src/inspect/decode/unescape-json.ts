@@ -35,7 +35,11 @@ export class PlainSpace {
  * The text without the escapes of JSON, or undefined where there are none. `check` is called now and then and may throw. Without a space it has
  * its own.
  */
-export function unescapeJson(bytes: Buffer, check: () => void, space?: PlainSpace): Unescaped | undefined {
+export function unescapeJsonText(
+  bytes: Buffer,
+  check: () => void,
+  space?: PlainSpace,
+): Unescaped | undefined {
   const spans = space?.spans ?? new SpanMap();
   const plain = plainOf(bytes, spans, check, space);
   return plain.length === bytes.length ? undefined : { bytes: plain, spans, names: [jsonEscapes.name] };

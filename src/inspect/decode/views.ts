@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type Outline, outlineOf } from '../kernel/outline.ts';
-import { type Bounds, Budget, OutOfTimeError, UnreadableError } from './budget.ts';
+import { type Bounds, DecodeBudget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { formSpace } from './forms/percent.ts';
 import { evenLines, isNoise, type Noise } from './noise.ts';
@@ -13,7 +13,7 @@ import { separator } from './separator.ts';
 import { type Span, SpanMap } from './span-map.ts';
 import { readTables } from './tables.ts';
 import { decoderTable, type Unescaped, unescapeText } from './unescape.ts';
-import { type PlainSpace, unescapeJson } from './unescape-json.ts';
+import { type PlainSpace, unescapeJsonText } from './unescape-json.ts';
 
 /*
  * How a text is read in whatever dress. Every view may have two children: the same text with one layer of escapes taken off,
@@ -125,7 +125,7 @@ export function decodeViews(
   /** It is unreadable because the time was over. */
   isOutOfTime: boolean;
 } {
-  const budget = new Budget(bounds);
+  const budget = new DecodeBudget(bounds);
   const opaque: OpaqueContent[] = [];
   const noise: Noise[] = [];
   const reaches: Span[] = [];
@@ -179,7 +179,7 @@ function encryptedIn(layer: Layer): OpaqueContent | undefined {
 }
 
 /** Not decoded in its turn: what a cell holds is decoded where it stands. */
-function tableOf(layer: Layer, budget: Budget, reaches: Span[]): View | undefined {
+function tableOf(layer: Layer, budget: DecodeBudget, reaches: Span[]): View | undefined {
   // What no escape touches was read in the layer above.
   const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
   const own: { start: number; end: number }[] = [];
@@ -194,7 +194,7 @@ function tableOf(layer: Layer, budget: Budget, reaches: Span[]): View | undefine
   return new Layer({ bytes, encodings: layer.encodings, depth: layer.depth, toSource, isTable: true });
 }
 
-function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Layer | undefined {
+function unescapeLayer(layer: Layer, table: typeof escapes, budget: DecodeBudget): Layer | undefined {
   const unescaped = unescapeText(layer.bytes, table, () => budget.check(), layer.outline);
   if (!unescaped) return undefined;
   const { bytes, names, spans } = unescaped;
@@ -203,7 +203,7 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: Budget): Lay
 }
 
 /** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
-function canonicalOf(raw: Layer, budget: Budget, space: PlainSpace | undefined): Layer | undefined {
+function canonicalOf(raw: Layer, budget: DecodeBudget, space: PlainSpace | undefined): Layer | undefined {
   const unescaped = withoutEscapes(raw.bytes, () => budget.check(), space);
   if (!unescaped) return undefined;
   budget.spend(unescaped.bytes.length);
@@ -213,7 +213,7 @@ function canonicalOf(raw: Layer, budget: Budget, space: PlainSpace | undefined):
 
 /** What the strings of a JSON text stand for; undefined where that is the same, or where it is no such text. */
 export function withoutEscapes(bytes: Buffer, check: () => void, space?: PlainSpace): Unescaped | undefined {
-  return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJson(bytes, check, space) : undefined;
+  return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJsonText(bytes, check, space) : undefined;
 }
 
 /** The end of the source. */
@@ -223,7 +223,7 @@ function tailOf({ bytes, encodings, depth }: Layer, from: number): Layer {
 }
 
 /** What is found in another form of the source is found in all of it. */
-function wholeOf(root: Layer, decoded: Buffer, budget: Budget): Layer {
+function wholeOf(root: Layer, decoded: Buffer, budget: DecodeBudget): Layer {
   budget.spend(decoded.length);
   const spans = new SpanMap();
   spans.addWhole(0, 0, root.bytes.length);
@@ -233,7 +233,7 @@ function wholeOf(root: Layer, decoded: Buffer, budget: Budget): Layer {
 /** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
 const mayBeJson = (bytes: Buffer): boolean => !bytes.includes(0) && isUtf8(bytes);
 
-function decodeBlocks(layer: Layer, budget: Budget, { opaque, noise }: Unread): Layer | undefined {
+function decodeBlocks(layer: Layer, budget: DecodeBudget, { opaque, noise }: Unread): Layer | undefined {
   // What no escape touches was read in the layer above.
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
   const { bytes, outline } = layer;

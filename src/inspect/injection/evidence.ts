@@ -12,7 +12,7 @@ export interface Evidence {
 }
 
 /** From here on a passage is an injection. */
-export const scoreMin = 0.45;
+export const injectionScoreMin = 0.45;
 
 /** Evidence farther apart belongs to different texts of one page. */
 export const passageBytes = 1000;
@@ -48,7 +48,7 @@ export class Passages {
       if (evidence.end - start <= passageBytes) doubt *= 1 - weight;
     const score = Math.round((1 - doubt) * 100) / 100;
     this.#score = Math.max(this.#score, score);
-    if (score >= scoreMin) this.#report(evidence.end);
+    if (score >= injectionScoreMin) this.#report(evidence.end);
   }
 
   #report(end: number): void {

@@ -4,15 +4,15 @@ import { findInvisible } from './invisible.ts';
 import { findLeakingLinks } from './links.ts';
 import type { Phrasebook } from './phrasebook.ts';
 import { createPhraseFinder, type PhraseHit } from './phrases.ts';
-import { type Place, RuleTracker } from './rules.ts';
+import { type ConceptPlace, RuleTracker } from './rules.ts';
 import { createSpotter } from './spots.ts';
 
 export type { Evidence } from './evidence.ts';
-export { scoreMin } from './evidence.ts';
+export { injectionScoreMin } from './evidence.ts';
 
 /** What a text is, as an instruction to the agent that reads it. */
 export interface InjectionReading {
-  /** 0 to 1; from `scoreMin` on the text counts as an injection. */
+  /** 0 to 1; from `injectionScoreMin` on the text counts as an injection. */
   readonly score: number;
   /** What made it count; empty below that. */
   readonly evidence: readonly Evidence[];
@@ -54,7 +54,7 @@ const hidesWords = 'about-';
 
 /** What a phrase means to the rules. */
 interface Meaning {
-  readonly places: readonly Place[];
+  readonly places: readonly ConceptPlace[];
   readonly isTalk: boolean;
   /** Those of its concepts that cast doubt on rules. */
   readonly doubts: readonly string[];
@@ -147,7 +147,7 @@ function unseenIn(bytes: Buffer): Evidence[] {
 }
 
 /** The last step of a rule first, so that one word does not stand for two of its concepts. */
-function placesOf(concept: string, rules: Phrasebook['rules']): Place[] {
+function placesOf(concept: string, rules: Phrasebook['rules']): ConceptPlace[] {
   return rules.flatMap((rule, index) =>
     rule.concepts
       .map((name, step) => ({ name, place: { rule: index, step } }))

@@ -14,7 +14,7 @@ export class RuleTracker {
   /** `places` are those at which the concept of the hit stands, rule by rule. */
   take(
     { start, end }: PhraseHit,
-    places: readonly Place[],
+    places: readonly ConceptPlace[],
     onEvidence: (evidence: Evidence, rule: PhraseRule) => void,
   ): void {
     for (const { rule: index, step } of places) {
@@ -28,7 +28,7 @@ export class RuleTracker {
 }
 
 /** A concept's place in a rule. */
-export interface Place {
+export interface ConceptPlace {
   readonly rule: number;
   readonly step: number;
 }

@@ -1,6 +1,6 @@
 import { gramShare } from '../patterns/gram-rarity.ts';
 import type { Concept } from './lexicon.ts';
-import { categories, type Weights } from './model.ts';
+import { categories, type IntentWeights } from './model.ts';
 
 /*
  * The concepts of which a sentence needs one, at least, before it can mean anything: whatever the others add up to, all of them together, is
@@ -24,7 +24,7 @@ const common: readonly string[] = [
  */
 export function coverOf(
   concepts: readonly Concept[],
-  weights: Weights,
+  weights: IntentWeights,
   known: readonly Concept[] = [],
 ): Concept[] {
   // An order is also told by where a word stands, without a phrase of its own.
@@ -54,7 +54,7 @@ interface Support {
   readonly features: readonly { readonly concepts: readonly string[]; readonly weight: number }[];
 }
 
-const supportOf = ({ bias, weights }: Weights[keyof Weights]): Support => ({
+const supportOf = ({ bias, weights }: IntentWeights[keyof IntentWeights]): Support => ({
   bias,
   features: Object.entries(weights)
     .filter(([, weight]) => weight > 0)

@@ -1,4 +1,4 @@
-import type { Concept, Lexicon, Role } from './lexicon.ts';
+import type { Concept, Lexicon, LexiconRole } from './lexicon.ts';
 import type { Mentions } from './phrase-table.ts';
 import type { Sentence } from './sentences.ts';
 
@@ -10,7 +10,7 @@ import type { Sentence } from './sentences.ts';
 /** Words that may stand between the two of a pair. */
 const pairGapMax = 10;
 
-const pairs: Readonly<Record<Role, readonly Role[]>> = {
+const pairs: Readonly<Record<LexiconRole, readonly LexiconRole[]>> = {
   opening: ['act', 'shape'],
   act: ['act', 'thing', 'place', 'shape', 'tame'],
   thing: ['thing', 'place', 'shape', 'tame'],
@@ -20,7 +20,7 @@ const pairs: Readonly<Record<Role, readonly Role[]>> = {
 };
 
 /** A thing or an act alone says nothing: manuals are full of them. */
-const countsAlone: ReadonlySet<Role> = new Set(['shape', 'tame']);
+const countsAlone: ReadonlySet<LexiconRole> = new Set(['shape', 'tame']);
 
 export interface Features {
   /** Features are numbers below this one. */

@@ -8,12 +8,12 @@ import { type Sentence, wordsOf } from './sentences.ts';
 /* What words stand for: concepts, each with its words and phrases by language, in one file for each role that a concept may have. */
 
 /** In the order in which the features of a pair name them. */
-export const roles = ['opening', 'act', 'thing', 'place', 'shape', 'tame'] as const;
-export type Role = (typeof roles)[number];
+export const lexiconRoles = ['opening', 'act', 'thing', 'place', 'shape', 'tame'] as const;
+export type LexiconRole = (typeof lexiconRoles)[number];
 
 export interface Concept {
   readonly name: string;
-  readonly role: Role;
+  readonly role: LexiconRole;
   readonly phrases: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const fileSchema = z.record(name, z.record(z.string(), z.array(phrase).min(1)));
 export function loadLexicon(dir: string): Lexicon {
   const concepts: Concept[] = [];
   const table: { readonly words: readonly number[]; readonly concept: number }[] = [];
-  for (const role of roles) {
+  for (const role of lexiconRoles) {
     const file = join(dir, `${role}s.yaml`);
     for (const [name, languages] of Object.entries(readConcepts(file))) {
       if (concepts.some((it) => it.name === name)) throw new Error(`${file}: ${name} stands there twice`);

@@ -22,7 +22,7 @@ const modelSchema = z.strictObject({
   LATERAL_MOVEMENT: categorySchema,
 });
 
-export type Weights = z.output<typeof modelSchema>;
+export type IntentWeights = z.output<typeof modelSchema>;
 
 export interface Model {
   /** False where features speak for no category, as nearly always: then no score is 0.5 or more. */
@@ -38,7 +38,7 @@ const reasonsMax = 3;
 const tolerance = 1e-6;
 
 /** Reads weights. Throws an Error that names file and mistake. */
-export function loadWeights(file: string): Weights {
+export function loadWeights(file: string): IntentWeights {
   const { documents, mistake } = readDataFile(readFileSync(file, 'utf8'));
   if (mistake !== undefined) throw new Error(`${file} is not valid: ${mistake}`);
   const parsed = modelSchema.safeParse(documents[0]);
@@ -47,7 +47,7 @@ export function loadWeights(file: string): Weights {
 }
 
 /** Throws an Error for the weight of an unknown feature. */
-export function createModel(weights: Weights, features: Features): Model {
+export function createModel(weights: IntentWeights, features: Features): Model {
   const tables = Object.fromEntries(
     categories.map((category) => [category, toTable(weights[category].weights, features)]),
   ) as Record<Category, Float64Array>;

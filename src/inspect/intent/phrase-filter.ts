@@ -1,5 +1,5 @@
 import { emptyHash, mix, numberOfRow, toNumber } from './word-numbers.ts';
-import { bitsOf, hasBit } from './word-set.ts';
+import { hasBit, wordBitsOf } from './word-set.ts';
 
 /** Of a phrase; what is longer passes by these. */
 const beginningWords = 3;
@@ -9,9 +9,9 @@ const beginningWords = 3;
  * passes, none of the phrases stands; where one does, there may be less than all of it. The tables are those of `src/inspect/kernel/assembly/words.ts`.
  */
 export class PhraseFilter {
-  /** A bit for each first word, see `bitsOf`. */
+  /** A bit for each first word, see `wordBitsOf`. */
   readonly firstWords: Int32Array;
-  /** A bit for each number in `beginnings`, as `bitsOf` has them for words: nearly all that is not among them is told by it. */
+  /** A bit for each number in `beginnings`, as `wordBitsOf` has them for words: nearly all that is not among them is told by it. */
   readonly beginningBits: Int32Array;
   /**
    * Phrases of one word, and the first two or three words of all others, plus one; 0 is an empty slot. A number stands in the slot that its lowest
@@ -21,9 +21,9 @@ export class PhraseFilter {
 
   /** Takes the words of each phrase. */
   constructor(phrases: readonly (readonly number[])[]) {
-    this.firstWords = bitsOf(phrases.flatMap((words) => words.slice(0, 1)));
+    this.firstWords = wordBitsOf(phrases.flatMap((words) => words.slice(0, 1)));
     const numbers = new Set(phrases.flatMap(beginningOf));
-    this.beginningBits = bitsOf(numbers);
+    this.beginningBits = wordBitsOf(numbers);
     const slots = 2 ** Math.ceil(Math.log2(2 * numbers.size + 2));
     this.beginnings = new Int32Array(slots);
     for (const number of numbers) {

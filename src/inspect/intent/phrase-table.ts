@@ -1,5 +1,5 @@
 import type { Sentence } from './sentences.ts';
-import { bitsOf, hasBit } from './word-set.ts';
+import { hasBit, wordBitsOf } from './word-set.ts';
 
 /* The phrases of a lexicon by their words, as one table of numbers: a sentence asks it for every word, and the nearest caches have room for it. */
 
@@ -37,7 +37,7 @@ export class PhraseTable implements Mentions {
     const slotCount = 2 ** Math.ceil(Math.log2(2 * wordCount + 2));
     this.#slots = new Int32Array(numbersPerSlot * slotCount);
     this.#mask = slotCount - 1;
-    this.#firstWords = bitsOf(phrases.flatMap(({ words }) => words.slice(0, 1)));
+    this.#firstWords = wordBitsOf(phrases.flatMap(({ words }) => words.slice(0, 1)));
     for (const { words, concept } of phrases) {
       const step = words.reduce((from, word) => this.#add(from, word), 0);
       const concepts = this.#conceptsOf[step] as readonly number[];

@@ -3,7 +3,14 @@ import type { Meaning } from '../../core/call.ts';
 import { coverOf } from './cover.ts';
 import { createFeatures, type Features } from './features.ts';
 import { type Concept, type Lexicon, loadLexicon } from './lexicon.ts';
-import { type Category, categories, createModel, loadWeights, type Model, type Weights } from './model.ts';
+import {
+  type Category,
+  categories,
+  createModel,
+  type IntentWeights,
+  loadWeights,
+  type Model,
+} from './model.ts';
 import { PhraseFilter } from './phrase-filter.ts';
 import { SentenceReader, wordsOf } from './sentences.ts';
 
@@ -22,7 +29,7 @@ export interface MeaningReader {
 }
 
 /** Below it a category is not reported. */
-export const scoreMin = 0.5;
+export const intentScoreMin = 0.5;
 const endBytes = 32 * 1024;
 const none: readonly Meaning[] = [];
 
@@ -41,7 +48,7 @@ export interface Filters {
   readonly second: PhraseFilter;
 }
 
-export function filtersOf({ concepts }: Lexicon, weights: Weights): Filters {
+export function filtersOf({ concepts }: Lexicon, weights: IntentWeights): Filters {
   const filterOf = (cover: readonly Concept[]): PhraseFilter =>
     new PhraseFilter(cover.flatMap(({ phrases }) => phrases.map(wordsOf)));
   const first = coverOf(concepts, weights);
@@ -72,7 +79,7 @@ export function createMeaningReader(features: Features, model: Model, filters?: 
     if (found.length === 0 || !model.maySpeak(found)) return;
     for (const category of categories) {
       const score = model.score(category, found);
-      if (score >= Math.max(scoreMin, surest.get(category)?.score ?? 0))
+      if (score >= Math.max(intentScoreMin, surest.get(category)?.score ?? 0))
         surest.set(category, { score, found });
     }
   }

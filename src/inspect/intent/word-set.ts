@@ -5,7 +5,7 @@ const bitsPerPlace = 5;
  * A bit for each of some words as numbers, in 8 KB. Of a text nearly no word is among them, and so the bit tells; the table stays in the
  * cache, as one of the numbers would not.
  */
-export function bitsOf(words: Iterable<number>): Int32Array {
+export function wordBitsOf(words: Iterable<number>): Int32Array {
   const bits = new Int32Array(2 ** (filterBits - bitsPerPlace));
   for (const word of words) {
     const place = placeOf(word);

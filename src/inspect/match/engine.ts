@@ -5,11 +5,11 @@ import { type Tuning, tuneDetector } from '../patterns/tuning.ts';
 import { type FarReaching, farReachingOf } from './far-reaching.ts';
 import type { Earlier, FindLimits, Found } from './found.ts';
 import { Search } from './search.ts';
-import { planSearch, type Rule, type SearchPlan, toRule, tunePlan } from './search-plan.ts';
+import { planSearch, type SearchPlan, type SearchRule, toRule, tunePlan } from './search-plan.ts';
 
 export { looksRandom } from '../patterns/cut-token.ts';
 export { reachMax } from './far-reaching.ts';
-export type { CutToken, Earlier, FindLimits, Found, Match } from './found.ts';
+export type { Earlier, FindLimits, Found, Match, PartialSecret } from './found.ts';
 export { Verdicts } from './verdicts.ts';
 
 /*
@@ -32,7 +32,7 @@ export interface DetectorEngine {
 }
 
 /** What the secrets of a detector consist of behind their prefix. */
-export interface Token extends TokenBody {
+interface Token extends TokenBody {
   readonly detector: Detector;
 }
 
@@ -52,7 +52,7 @@ export function createEngine(
 
 const nothingAllowed: ReadonlySet<string> = new Set();
 
-function engineOf(rules: readonly Rule[], plan: SearchPlan): DetectorEngine {
+function engineOf(rules: readonly SearchRule[], plan: SearchPlan): DetectorEngine {
   const tokens = new Map<string, Token>();
   for (const { detector, tokenBody } of rules)
     if (tokenBody) tokens.set(detector.id, { ...tokenBody, detector });
@@ -70,8 +70,11 @@ function engineOf(rules: readonly Rule[], plan: SearchPlan): DetectorEngine {
 }
 
 /** What becomes of the rules that do not stay as they are; undefined where nothing does. */
-function tunedRules(rules: readonly Rule[], tuning: Tuning): ReadonlyMap<Rule, Rule | undefined> {
-  const tuned = new Map<Rule, Rule | undefined>();
+function tunedRules(
+  rules: readonly SearchRule[],
+  tuning: Tuning,
+): ReadonlyMap<SearchRule, SearchRule | undefined> {
+  const tuned = new Map<SearchRule, SearchRule | undefined>();
   for (const rule of rules) {
     const detector = tuneDetector(rule.detector, tuning);
     if (detector !== rule.detector) tuned.set(rule, detector && toRule(detector, rule.index));

@@ -1,5 +1,5 @@
 import type { Confidence } from '../../core/call.ts';
-import type { Detector, Role } from '../patterns/detector.ts';
+import type { Detector, DetectorRole } from '../patterns/detector.ts';
 
 /*
  * Some findings say something only beside others. "Metformin" is a medicine and "Ravi Lim" a name; together they are somebody's health.
@@ -8,7 +8,7 @@ import type { Detector, Role } from '../patterns/detector.ts';
  */
 
 /** What was found in a part of a call, in bytes of the part. */
-export interface Placed {
+export interface PlacedFinding {
   readonly match: {
     readonly detector: Pick<Detector, 'role' | 'needs' | 'class'>;
     readonly confidence: Confidence;
@@ -27,7 +27,7 @@ const reachBytes = 1024;
  * Those of the hints that count: with medium confidence where something stands near that they need, else with low. Clinical words near
  * nobody are no findings at all. Takes n log n steps for n findings and hints.
  */
-export function weighHints<T extends Placed>(found: readonly T[], hints: readonly T[]): T[] {
+export function weighHints<T extends PlacedFinding>(found: readonly T[], hints: readonly T[]): T[] {
   if (hints.length === 0) return [];
   const near = new Neighbours([...found, ...hints]);
   return hints.flatMap((hint) => {
@@ -39,9 +39,9 @@ export function weighHints<T extends Placed>(found: readonly T[], hints: readonl
 
 /** Answers whether something of a role stands near, for each role from the sorted places of what has it. */
 class Neighbours {
-  readonly #placesOf = new Map<Role, Places>();
+  readonly #placesOf = new Map<DetectorRole, Places>();
 
-  constructor(all: readonly Placed[]) {
+  constructor(all: readonly PlacedFinding[]) {
     for (const placed of all.toSorted((a, b) => a.start - b.start)) {
       const { role } = placed.match.detector;
       if (role === undefined || !counts(placed)) continue;
@@ -51,7 +51,7 @@ class Neighbours {
     }
   }
 
-  has(hint: Placed, roles: readonly Role[]): boolean {
+  has(hint: PlacedFinding, roles: readonly DetectorRole[]): boolean {
     return roles.some((role) =>
       this.#placesOf.get(role)?.hasWithin(hint.start - reachBytes, hint.end + reachBytes),
     );
@@ -59,7 +59,7 @@ class Neighbours {
 }
 
 /** A number that only might point to somebody does not. */
-function counts({ match: { detector, confidence } }: Placed): boolean {
+function counts({ match: { detector, confidence } }: PlacedFinding): boolean {
   return detector.role !== 'identifier' || confidence !== 'low';
 }
 
@@ -69,7 +69,7 @@ class Places {
   /** The farthest end of the region at each place and of all before it. */
   readonly #ends: number[] = [];
 
-  add({ start, end }: Placed): void {
+  add({ start, end }: PlacedFinding): void {
     this.#starts.push(start);
     this.#ends.push(Math.max(end, this.#ends.at(-1) ?? 0));
   }

@@ -1,6 +1,6 @@
 import type { DataClass } from '../../core/call.ts';
 import type { Match } from './found.ts';
-import type { Rule } from './search-plan.ts';
+import type { SearchRule } from './search-plan.ts';
 
 /** Hints that are kept whatever they are. A text full of them is a text about health: then one of a kind in so many bytes is enough. */
 const hintsMax = 1000;
@@ -22,7 +22,7 @@ export class Finds {
   }
 
   /** Takes a match that was not taken yet; of each class so many, and so many that weigh nothing. False where there are too many secrets. */
-  add(rule: Rule, match: Match): boolean {
+  add(rule: SearchRule, match: Match): boolean {
     const { detector, start, end } = match;
     const isHint = detector.needs.length > 0;
     if (isHint && this.#isOneOfMany(rule, start)) return true;
@@ -43,7 +43,7 @@ export class Finds {
   }
 
   /** Hints are no findings yet, so any number of them is harmless; it must only not cost much. */
-  #isOneOfMany({ index }: Rule, start: number): boolean {
+  #isOneOfMany({ index }: SearchRule, start: number): boolean {
     if (this.hints.length < hintsMax) return false;
     this.#lastHints ??= [];
     if (Math.abs(start - (this.#lastHints[index] ?? -hintDistance)) < hintDistance) return true;

@@ -12,7 +12,7 @@ export interface Match {
 }
 
 /** The beginning of a secret at the end of a value: the rest may stand somewhere else. */
-export interface CutToken {
+export interface PartialSecret {
   readonly detector: Detector;
   readonly start: number;
   readonly end: number;
@@ -40,7 +40,7 @@ export interface Found {
   /** Matches that say something only beside others; `weighHints` (evidence.ts) decides. In no order. */
   readonly hints: Match[];
   /** The first few. */
-  readonly cutTokens: CutToken[];
+  readonly cutTokens: PartialSecret[];
   /** Classes of which only the first were kept. */
   readonly uncounted: ReadonlySet<DataClass>;
   /** False where a limit ended the search: something may have been missed. */

@@ -7,10 +7,10 @@ export interface Placed<T> extends Span {
 }
 
 /** A match in joined pieces, with what each of them has of it. */
-export interface Across {
+export interface BoundaryMatch {
   readonly match: Match;
   readonly spans: readonly Span[];
 }
 
 /** Finds what lies across the seams of pieces, and is seen in none of them. */
-export type Look = (pieces: readonly Span[]) => readonly Across[];
+export type Look = (pieces: readonly Span[]) => readonly BoundaryMatch[];

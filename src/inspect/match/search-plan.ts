@@ -4,12 +4,12 @@ import type { TokenBody } from '../patterns/cut-token.ts';
 import type { Detector } from '../patterns/detector.ts';
 import { markerStart } from './markers.ts';
 import { type Beside, beside, createMatcher, type Matcher } from './matcher.ts';
-import { runLengthMin } from './token-runs.ts';
+import { tokenRunLengthMin } from './token-runs.ts';
 
 /* What a search needs to know beforehand: which words to look for, and what a hit of each means to which detector. */
 
 /** A detector with its compiled pattern: sticky where it has anchors, else global. */
-export interface Rule {
+export interface SearchRule {
   readonly detector: Detector;
   readonly regex: RegExp;
   readonly index: number;
@@ -25,7 +25,7 @@ export interface Rule {
  * here: to follow a rule to its detector for each of them costs more than the judgement.
  */
 export interface Use {
-  readonly rule: Rule;
+  readonly rule: SearchRule;
   readonly kind: 'anchor' | 'keyword' | 'match';
   readonly wordLength: number;
   /** How the word must be written; undefined where any case will do, and where the matcher compares it. */
@@ -75,9 +75,9 @@ export interface SearchPlan {
   readonly singles: readonly Single[];
   /** What is looked for where a long run of letters and digits begins, by its two bytes, the first one lower. */
   readonly runUses: ReadonlyMap<number, readonly Use[]>;
-  readonly digitRules: readonly Rule[];
+  readonly digitRules: readonly SearchRule[];
   /** Those that are searched around what others have found. */
-  readonly nearRules: readonly Rule[];
+  readonly nearRules: readonly SearchRule[];
   /** Of all detectors, also of those that are not used here: what markers of redaction may name. */
   readonly ids: ReadonlySet<string>;
   /** The word with which the markers of redaction begin. */
@@ -88,7 +88,7 @@ export interface SearchPlan {
 
 /** Plans the search for these rules, in the order of their places. */
 export function planSearch(
-  rules: readonly Rule[],
+  rules: readonly SearchRule[],
   { allowSha256, ids }: Pick<SearchPlan, 'allowSha256' | 'ids'>,
   keptAs?: string,
 ): SearchPlan {
@@ -117,13 +117,16 @@ export function planSearch(
 }
 
 /** A rule whose anchors have two bytes and begin a long run of letters and digits: there it is looked for, and not everywhere. */
-const beginsRun = ({ detector: { anchors, anchorCase, boundary, runLength }, mayBeCut }: Rule): boolean =>
+const beginsRun = ({
+  detector: { anchors, anchorCase, boundary, runLength },
+  mayBeCut,
+}: SearchRule): boolean =>
   anchors.length > 0 &&
   anchors.every((anchor) => /^[0-9A-Za-z]{2}$/.test(anchor)) &&
   anchorCase &&
   boundary &&
   !mayBeCut &&
-  runLength >= runLengthMin;
+  runLength >= tokenRunLengthMin;
 
 const singleFlags: Readonly<Record<string, number>> = {
   '@': textFlags.at,
@@ -184,7 +187,7 @@ function spellingsOf(word: string, uses: readonly Use[]): readonly Spelling[] {
   }));
 }
 
-function usesOfWords(rules: readonly Rule[]): Map<string, Use[]> {
+function usesOfWords(rules: readonly SearchRule[]): Map<string, Use[]> {
   const usesOf = new Map<string, Use[]>();
   for (const rule of rules) {
     const { anchors, keywords, words, anchorCase, boundary, wholeWords, window } = rule.detector;
@@ -235,10 +238,10 @@ const isWide = (word: string): boolean => Buffer.byteLength(word) >= 1.5 * word.
  */
 export function tunePlan(
   plan: SearchPlan,
-  tuned: ReadonlyMap<Rule, Rule | undefined>,
+  tuned: ReadonlyMap<SearchRule, SearchRule | undefined>,
   allowSha256: ReadonlySet<string>,
 ): SearchPlan {
-  const tunedRules = (rules: readonly Rule[]): Rule[] =>
+  const tunedRules = (rules: readonly SearchRule[]): SearchRule[] =>
     rules.flatMap((rule) => (tuned.has(rule) ? (tuned.get(rule) ?? []) : rule));
   const tunedUse = (use: Use): Use | [] => {
     const [rule] = tunedRules([use.rule]);
@@ -261,7 +264,7 @@ export function tunePlan(
 const folded = (word: string): string => word.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /** `index` is the rule's place among all: what a search notes of it stands there. */
-export function toRule(detector: Detector, index: number): Rule {
+export function toRule(detector: Detector, index: number): SearchRule {
   const place = detector.anchors.length > 0 ? 'y' : 'g';
   const indices = detector.group > 0 ? 'd' : '';
   const { anchors, class: dataClass, confidence, group, isGeneric, pattern, flags, opening } = detector;
@@ -282,7 +285,7 @@ export function toRule(detector: Detector, index: number): Rule {
 /** Beside what the pattern looks at: escapes before an anchor, the end of a keyword's word, separators of digits. */
 const besidePattern = 16;
 
-function sightOf({ near, bounds: { behindMax, reachMax } }: Detector): Rule['sight'] {
+function sightOf({ near, bounds: { behindMax, reachMax } }: Detector): SearchRule['sight'] {
   if (near.length > 0) return { before: Number.POSITIVE_INFINITY, after: Number.POSITIVE_INFINITY };
   return { before: behindMax + besidePattern, after: reachMax + besidePattern };
 }

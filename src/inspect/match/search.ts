@@ -5,10 +5,16 @@ import { beginOf, endOf, has, mayBegin, nextOf } from '../patterns/makeup.ts';
 import { sha256Of } from '../patterns/tuning.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { Finds } from './finds.ts';
-import { type CutToken, type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
+import {
+  type Earlier,
+  type FindLimits,
+  type Found,
+  type PartialSecret,
+  withoutCoveredGenerics,
+} from './found.ts';
 import { LatinText } from './latin-text.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
-import { type Rule, type SearchPlan, type Use, unmistakableLength } from './search-plan.ts';
+import { type SearchPlan, type SearchRule, type Use, unmistakableLength } from './search-plan.ts';
 import { findTokenStarts } from './token-runs.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { Verdicts } from './verdicts.ts';
@@ -33,10 +39,10 @@ export class Search {
   #verdicts: Verdicts | undefined;
   readonly #finds: Finds;
   readonly #text: LatinText;
-  readonly #cutTokens: CutToken[] = [];
+  readonly #cutTokens: PartialSecret[] = [];
   #isRoomClear = false;
   /** Rules that have a window which was not searched yet. */
-  readonly #waiting: Rule[] = [];
+  readonly #waiting: SearchRule[] = [];
   /** Where the last marker of redaction ends. */
   #markedTo = 0;
   #complete = true;
@@ -130,7 +136,7 @@ export class Search {
   }
 
   /** Whether a match may have the keyword that stands there. */
-  #fitsBeside({ detector: { besideKeyword } }: Rule, start: number, end: number): boolean {
+  #fitsBeside({ detector: { besideKeyword } }: SearchRule, start: number, end: number): boolean {
     if (!besideKeyword || start === 0 || end >= this.#bytes.length) return true;
     const { before, behind } = besideKeyword;
     return has(before, this.#bytes[start - 1] as number) && has(behind, this.#bytes[end] as number);
@@ -162,7 +168,7 @@ export class Search {
 
   /** The match that begins at `start`, in the text from `offset` on. */
   #matchAt(
-    { regex, detector: { makeup, core, bounds } }: Rule,
+    { regex, detector: { makeup, core, bounds } }: SearchRule,
     offset: number,
     start: number,
   ): RegExpExecArray | null {
@@ -174,7 +180,7 @@ export class Search {
   }
 
   /** Whether the rule finds nothing in the region, because it has found nothing in a text in which the same stands. */
-  #isKnownIn({ detector, sight }: Rule, from: number, to: number): boolean {
+  #isKnownIn({ detector, sight }: SearchRule, from: number, to: number): boolean {
     if (!this.#isKnown || !this.#verdicts) return false;
     // At anchors it matters what has matched, accepted or not: see `#isInsideMatch`.
     const hasAnchors = detector.anchors.length > 0;
@@ -198,7 +204,7 @@ export class Search {
    * An anchor inside of what the rule has matched says nothing new. Where that match was not accepted, some anchors inside of it are
    * still tried, for they may begin what passes; trying all of them would cost the square of its length.
    */
-  #isInsideMatch({ index }: Rule, start: number): boolean {
+  #isInsideMatch({ index }: SearchRule, start: number): boolean {
     const { matchedTo, retriesLeft } = this.#room();
     if (start >= (matchedTo[index] as number)) {
       retriesLeft[index] = retriesMax;
@@ -207,14 +213,14 @@ export class Search {
     return (retriesLeft[index] as number) <= 0;
   }
 
-  #noteMatch({ index }: Rule, end: number, isAccepted: boolean): void {
+  #noteMatch({ index }: SearchRule, end: number, isAccepted: boolean): void {
     const { matchedTo, retriesLeft } = this.#room();
     matchedTo[index] = Math.max(end, matchedTo[index] as number);
     retriesLeft[index] = isAccepted ? 0 : (retriesLeft[index] as number) - 1;
   }
 
   /** The rule is to be searched around what others have found. */
-  #lookAround(rule: Rule): void {
+  #lookAround(rule: SearchRule): void {
     const { near, window } = rule.detector;
     const around = [...this.#finds.matches, ...this.#finds.hints].filter(
       ({ detector: { role } }) => role !== undefined && near.includes(role),
@@ -223,7 +229,7 @@ export class Search {
       this.#widen(rule, start - window.before, end + window.after);
   }
 
-  #widen(rule: Rule, from: number, to: number): void {
+  #widen(rule: SearchRule, from: number, to: number): void {
     const { windowFrom, windowTo } = this.#room();
     const { index } = rule;
     const openTo = windowTo[index] as number;
@@ -246,7 +252,7 @@ export class Search {
     this.#waiting.length = 0;
   }
 
-  #searchWindow(rule: Rule): void {
+  #searchWindow(rule: SearchRule): void {
     const { windowFrom, windowTo } = this.#room();
     const start = Math.max(0, windowFrom[rule.index] as number);
     const to = Math.min(this.#bytes.length, windowTo[rule.index] as number);
@@ -258,7 +264,7 @@ export class Search {
   }
 
   /** Where a match may begin first, from `from` on; `to` where none begins before that. */
-  #firstStart({ detector: { core } }: Rule, from: number, to: number): number {
+  #firstStart({ detector: { core } }: SearchRule, from: number, to: number): number {
     const coreTo = to + core.lead;
     const place = nextOf(core.makeup, this.#bytes, from, coreTo);
     return place === coreTo ? to : Math.max(from, place - core.lead);
@@ -268,7 +274,7 @@ export class Search {
    * Words like "card" stand everywhere, and most rules look for a number beside them. A match begins less than `lead` bytes before its first
    * digit or with it, and nowhere else it is searched for.
    */
-  #searchNearDigits(rule: Rule, from: number, to: number, lead: number): void {
+  #searchNearDigits(rule: SearchRule, from: number, to: number, lead: number): void {
     const bytes = this.#bytes;
     const outline = this.#outline;
     const end = Math.min(bytes.length, to + lead);
@@ -296,7 +302,7 @@ export class Search {
   }
 
   /** Finds the rule's matches that begin in the region; they may reach out of it. Answers where the last one ends, or the region. */
-  #search(rule: Rule, from: number, to: number): number {
+  #search(rule: SearchRule, from: number, to: number): number {
     let at = from;
     while (at < to && this.#complete) {
       const pieceEnd = Math.min(to, at + pieceBytes);
@@ -307,7 +313,7 @@ export class Search {
   }
 
   /** Answers where the last match ends. */
-  #searchPiece(rule: Rule, pieceStart: number, to: number): number {
+  #searchPiece(rule: SearchRule, pieceStart: number, to: number): number {
     const { regex } = rule;
     const { bounds, makeup } = rule.detector;
     const from = this.#firstStart(rule, pieceStart, to);
@@ -329,7 +335,7 @@ export class Search {
   }
 
   /** Judges a match of the pattern and keeps it if it passes. */
-  #accept(rule: Rule, match: RegExpExecArray, offset: number): boolean {
+  #accept(rule: SearchRule, match: RegExpExecArray, offset: number): boolean {
     const { detector } = rule;
     const secret = match[detector.group];
     this.#verdicts ??= new Verdicts();
@@ -341,7 +347,7 @@ export class Search {
     return true;
   }
 
-  #keep(rule: Rule, start: number, end: number, confidence: Confidence): void {
+  #keep(rule: SearchRule, start: number, end: number, confidence: Confidence): void {
     const { allowSha256 } = this.#plan;
     if (allowSha256.size > 0 && allowSha256.has(sha256Of(this.#bytes.subarray(start, end)))) return;
     if (!this.#finds.add(rule, { detector: rule.detector, start, end, confidence })) this.#complete = false;

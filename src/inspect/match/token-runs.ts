@@ -6,8 +6,8 @@ import { blockFlags, type Outline, stretchesOf } from '../kernel/outline.ts';
  * such a run: elsewhere it stands everywhere.
  */
 
-export const runLengthMin = 20;
-const margin = { before: runLengthMin - 1, after: 0 };
+export const tokenRunLengthMin = 20;
+const margin = { before: tokenRunLengthMin - 1, after: 0 };
 
 const backslash = 0x5c;
 const percent = 0x25;
@@ -20,7 +20,7 @@ export function findTokenStarts(bytes: Uint8Array, outline: Outline, onStart: (s
   let done = 0;
   for (const { from, to } of stretchesOf(outline, blockFlags.encoded, bytes.length, margin)) {
     // A run of this length has one of these places.
-    for (let at = Math.max(from, done) + runLengthMin - 1; at < to; at += runLengthMin) {
+    for (let at = Math.max(from, done) + tokenRunLengthMin - 1; at < to; at += tokenRunLengthMin) {
       if (!isAlphanumeric(bytes[at])) continue;
       let start = at;
       while (start > done && isAlphanumeric(bytes[start - 1])) start -= 1;
@@ -28,7 +28,7 @@ export function findTokenStarts(bytes: Uint8Array, outline: Outline, onStart: (s
       while (isAlphanumeric(bytes[end])) end += 1;
       done = end;
       at = end;
-      if (end - start < runLengthMin) continue;
+      if (end - start < tokenRunLengthMin) continue;
       onStart(start);
       const sign = bytes[start - 1];
       const lengths = sign === backslash || sign === percent ? escapeLengths[sign] : noEscape;

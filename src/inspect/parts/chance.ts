@@ -4,7 +4,7 @@ import { encodedAlphabet, runEnd } from '../decode/runs.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
 import { isDigit, isLetter } from '../kernel/bytes.ts';
-import type { CutToken, Match } from '../match/engine.ts';
+import type { Match, PartialSecret } from '../match/engine.ts';
 import type { Placed } from '../match/placed.ts';
 import { proofs } from '../patterns/confidence.ts';
 
@@ -25,7 +25,7 @@ const fewMax = 2;
 const expectedFactor = 4;
 
 /** Leaves out of what was found in a view what stands there by chance. */
-export type WithoutChance = <T extends Placed<Match | CutToken>>(
+export type WithoutChance = <T extends Placed<Match | PartialSecret>>(
   view: View,
   all: readonly T[],
 ) => readonly T[];
@@ -47,7 +47,7 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
     return around && start > around.start && end < around.end ? around : undefined;
   }
 
-  function mayBeChance(view: View, match: Match | CutToken, span: Span, around: Noise): boolean {
+  function mayBeChance(view: View, match: Match | PartialSecret, span: Span, around: Noise): boolean {
     const lengthBits = Math.log2(around.end - around.start);
     if (isProven(match)) return false;
     // A line of a picture in base64 is decoded by itself, too.
@@ -63,7 +63,7 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
   }
 
   /** In a program or a font all is numbers and names. What counts proves itself, or shows what it is in the text between them. */
-  function saysNothingInFile(view: View, match: Match | CutToken, span: Span): boolean {
+  function saysNothingInFile(view: View, match: Match | PartialSecret, span: Span): boolean {
     const file = files[lastAtOrBefore(fileStarts, span.start)];
     if (!file || span.end > file.end || isProven(match)) return false;
     const isDecoded = span.start === file.start && span.end === file.end;
@@ -89,7 +89,7 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
     const isGrouped = view.encodings.includes(grouped.name);
     if (all.length === 0) return all;
     const suspects = new Suspects();
-    const inFiles = new Set<Match | CutToken>();
+    const inFiles = new Set<Match | PartialSecret>();
     for (const { match, start, end } of all) {
       if (saysNothingInFile(view, match, { start, end })) inFiles.add(match);
       const around = noiseAround({ start, end });
@@ -100,7 +100,7 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
   };
 }
 
-function notAmidGroups<T extends Placed<Match | CutToken>>(
+function notAmidGroups<T extends Placed<Match | PartialSecret>>(
   view: View,
   source: Buffer,
   all: readonly T[],
@@ -111,12 +111,15 @@ function notAmidGroups<T extends Placed<Match | CutToken>>(
 
 /** Matches that one noise shows of one detector. */
 class Suspects {
-  readonly #lists = new Map<Noise, Map<string, (Match | CutToken)[]>>();
-  readonly #listOf = new Map<Match | CutToken, { readonly list: readonly unknown[]; readonly max: number }>();
+  readonly #lists = new Map<Noise, Map<string, (Match | PartialSecret)[]>>();
+  readonly #listOf = new Map<
+    Match | PartialSecret,
+    { readonly list: readonly unknown[]; readonly max: number }
+  >();
 
-  add(match: Match | CutToken, around: Noise): void {
+  add(match: Match | PartialSecret, around: Noise): void {
     const { id, chanceBits } = match.detector;
-    const lists = this.#lists.get(around) ?? new Map<string, (Match | CutToken)[]>();
+    const lists = this.#lists.get(around) ?? new Map<string, (Match | PartialSecret)[]>();
     this.#lists.set(around, lists);
     const list = lists.get(id) ?? [];
     lists.set(id, list);
@@ -126,13 +129,13 @@ class Suspects {
   }
 
   /** Whether a match is one of so few that chance explains them. */
-  has(match: Match | CutToken): boolean {
+  has(match: Match | PartialSecret): boolean {
     const suspect = this.#listOf.get(match);
     return suspect !== undefined && suspect.list.length <= suspect.max;
   }
 }
 
-const isProven = (match: Match | CutToken): boolean =>
+const isProven = (match: Match | PartialSecret): boolean =>
   'confidence' in match &&
   proofs.has(match.detector.check) &&
   match.confidence !== match.detector.failedCheck;
@@ -150,7 +153,7 @@ function outermost(files: readonly Noise[]): readonly Noise[] {
 }
 
 /** By words around it, which may be any in the tables of a program. */
-const isToldByWords = ({ detector: { keywords, near, isGeneric } }: Match | CutToken): boolean =>
+const isToldByWords = ({ detector: { keywords, near, isGeneric } }: Match | PartialSecret): boolean =>
   isGeneric || keywords.length + near.length > 0;
 
 /** Base64 has either pair of its last two signs, never one of both. */
@@ -164,7 +167,7 @@ function isForeign(source: Buffer, around: Span, { start, end }: Span): boolean 
 }
 
 /** What fills a line from its first character to its last was put there, if its own characters tell what it is. */
-const isLine = ({ detector }: Match | CutToken, source: Buffer, { start, end }: Span): boolean =>
+const isLine = ({ detector }: Match | PartialSecret, source: Buffer, { start, end }: Span): boolean =>
   detector.group === 0 && isLineEnd(source[start - 1]) && isLineEnd(source[end]);
 
 const isLineEnd = (byte: number | undefined): boolean => byte === 0x0a || byte === 0x0d;
@@ -192,7 +195,10 @@ const groupedRoomMax = 1.4;
 const comma = 0x2c;
 
 /** Whether a match stands amid groups that were put together, and goes on on both sides. Many stand in one run, which is gone through once. */
-function amidGroupsOf({ bytes }: View, source: Buffer): (match: Match | CutToken, whole: Span) => boolean {
+function amidGroupsOf(
+  { bytes }: View,
+  source: Buffer,
+): (match: Match | PartialSecret, whole: Span) => boolean {
   let run = { start: 0, end: 0, isOfCommas: false };
   return ({ detector, start, end }, whole) => {
     if (detector.chanceBits >= groupedBits) return false;

@@ -28,7 +28,7 @@ export const complementOf = (set: ByteSet): ByteSet => allBytes ^ set;
 export const union = (a: ByteSet, b: ByteSet): ByteSet => a | b;
 export const overlap = (a: ByteSet, b: ByteSet): boolean => (a & b) !== noBytes;
 /** Whether all bytes of the one belong to the other. */
-export const isWithin = (inner: ByteSet, outer: ByteSet): boolean => (inner & outer) === inner;
+export const isSubset = (inner: ByteSet, outer: ByteSet): boolean => (inner & outer) === inner;
 
 export const isSingle = (set: ByteSet): boolean => set !== noBytes && (set & (set - 1n)) === noBytes;
 

@@ -22,8 +22,16 @@ const lines = z.array(z.string().min(1).max(1000));
  * points to one person (a number of the state, a date of birth); a number by which one firm knows a person; how to reach one; a fact as
  * clinical records have it; a word of health in prose.
  */
-export const roles = ['person', 'patient', 'identifier', 'account', 'contact', 'clinical', 'health'] as const;
-export type Role = (typeof roles)[number];
+export const detectorRoles = [
+  'person',
+  'patient',
+  'identifier',
+  'account',
+  'contact',
+  'clinical',
+  'health',
+] as const;
+export type DetectorRole = (typeof detectorRoles)[number];
 
 export const fieldsSchema = z.strictObject({
   id: z
@@ -82,12 +90,15 @@ export const fieldsSchema = z.strictObject({
     .default([])
     .describe('whole words that are matches themselves, without a pattern; case never counts'),
   near: z
-    .array(z.enum(roles))
+    .array(z.enum(detectorRoles))
     .default([])
     .describe('the pattern is searched around what others have found that stands for one of these'),
-  role: z.enum(roles).optional().describe('what a match stands for; of class PII an identifier by default'),
+  role: z
+    .enum(detectorRoles)
+    .optional()
+    .describe('what a match stands for; of class PII an identifier by default'),
   needs: z
-    .array(z.enum(roles))
+    .array(z.enum(detectorRoles))
     .default([])
     .describe('one of these near it makes a match of medium confidence; see evidence.ts'),
   pattern: z

@@ -6,15 +6,15 @@ import {
   checkFields,
   checkFileFields,
   type DetectorFields,
+  type DetectorRole,
   fieldsSchema,
   type OnMistake,
-  type Role,
 } from './detector-fields.ts';
 import { analysePattern, type PatternFacts } from './pattern-facts.ts';
 import { expandParts } from './pattern-parts.ts';
 import { PatternError } from './pattern-syntax.ts';
 
-export type { Role } from './detector-fields.ts';
+export type { DetectorRole } from './detector-fields.ts';
 
 /** A detector, ready to be used; see `fieldsSchema` for what its fields mean. Examples are for tests alone, and not kept. */
 export interface Detector extends PatternFacts {
@@ -34,9 +34,9 @@ export interface Detector extends PatternFacts {
   /** 0 where the detector does not look at runs of digits. */
   readonly digitsMin: number;
   readonly words: readonly string[];
-  readonly near: readonly Role[];
-  readonly role: Role | undefined;
-  readonly needs: readonly Role[];
+  readonly near: readonly DetectorRole[];
+  readonly role: DetectorRole | undefined;
+  readonly needs: readonly DetectorRole[];
   /** Empty where words are the matches. */
   readonly pattern: string;
   readonly flags: string;

@@ -93,11 +93,11 @@ function eitherOf(parts: readonly Part[]): Part {
 }
 
 /** What the first bytes of a match can be, eight numbers for each. */
-export type Head = Int32Array;
+export type FirstBytes = Int32Array;
 
 const headLengthMax = 8;
 
-export const headOf = (pattern: Node): Head =>
+export const headOf = (pattern: Node): FirstBytes =>
   Int32Array.from(
     headSets(pattern)
       .sets.slice(0, headLengthMax)
@@ -105,7 +105,7 @@ export const headOf = (pattern: Node): Head =>
   );
 
 /** Whether a match may begin at `start`, by its first bytes. */
-export function mayBegin(head: Head, bytes: Uint8Array, start: number): boolean {
+export function mayBegin(head: FirstBytes, bytes: Uint8Array, start: number): boolean {
   for (let at = start, from = 0; from < head.length; at += 1, from += 8) {
     const byte = bytes[at];
     if (byte === undefined || (((head[from + (byte >> 5)] as number) >> (byte & 31)) & 1) === 0) return false;

@@ -1,4 +1,4 @@
-import { bytesMatching, isWithin, overlap, singleByte } from './byte-set.ts';
+import { bytesMatching, isSubset, overlap, singleByte } from './byte-set.ts';
 import { chanceBitsOf } from './chance.ts';
 import { bodyOf, type TokenBody } from './cut-token.ts';
 import { assertLinear } from './linear-pattern.ts';
@@ -7,7 +7,7 @@ import {
   bytesOf,
   type Core,
   coreOf,
-  type Head,
+  type FirstBytes,
   headOf,
   lengthMinOf,
   type Makeup,
@@ -26,7 +26,7 @@ export interface PatternFacts {
   readonly bounds: PatternBounds;
   readonly makeup: Makeup;
   readonly core: Core;
-  readonly head: Head;
+  readonly head: FirstBytes;
   /** Of the keyword where it is a byte that any match has: what may stand before it, and behind it; 32 of the 256 in each number. */
   readonly besideKeyword: { readonly before: Int32Array; readonly behind: Int32Array } | undefined;
   /** How many bytes a match may begin before its first digit at most, or before the digit ends; undefined where it can be without. */
@@ -122,17 +122,17 @@ function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined
 
 /** Of letters and digits at the start of any match. */
 function runLengthOf(node: Node): number {
-  if (isWithin(bytesOf(node), alphanumerics)) return lengthMinOf(node);
+  if (isSubset(bytesOf(node), alphanumerics)) return lengthMinOf(node);
   if (node.kind === 'choice') return Math.min(...node.options.map(runLengthOf));
   if (node.kind !== 'sequence') return 0;
-  const end = node.items.findIndex((item) => !isWithin(bytesOf(item), alphanumerics));
+  const end = node.items.findIndex((item) => !isSubset(bytesOf(item), alphanumerics));
   const whole = node.items.slice(0, end).reduce((sum, item) => sum + lengthMinOf(item), 0);
   return whole + runLengthOf(node.items[end] as Node);
 }
 
 const alphanumerics = bytesMatching(/[0-9A-Za-z]/);
 const digits = bytesMatching(/\d/);
-const isDigit = (node: Node): boolean => node.kind === 'set' && isWithin(node.has, digits);
+const isDigit = (node: Node): boolean => node.kind === 'set' && isSubset(node.has, digits);
 
 const runLengthMin = 14;
 const tokenBytes = bytesMatching(/[\w+/=.~:-]/);
@@ -140,4 +140,4 @@ const isRun = (node: Node): boolean =>
   node.kind === 'repeat' &&
   node.min >= runLengthMin &&
   node.item.kind === 'set' &&
-  isWithin(node.item.has, tokenBytes);
+  isSubset(node.item.has, tokenBytes);

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import {
-  base32,
+  base32Alphabet,
   base58,
   bech32,
   bech32Checksum,
@@ -61,7 +61,7 @@ const stellarSeed: Maker = (_, random) => {
   bytes.writeUInt16LE(crc16(bytes.subarray(0, -2)), 33);
   let value = BigInt(`0x${bytes.toString('hex')}`);
   let text = '';
-  for (let index = 0; index < 56; index++, value >>= 5n) text = base32[Number(value & 31n)] + text;
+  for (let index = 0; index < 56; index++, value >>= 5n) text = base32Alphabet[Number(value & 31n)] + text;
   return text;
 };
 

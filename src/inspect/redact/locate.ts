@@ -1,5 +1,5 @@
 import type { BodyFormat } from '../decode/body-format.ts';
-import { JsonOutline, type Outline } from '../decode/json-outline.ts';
+import { JsonOutline, type OutlineColumns } from '../decode/json-outline.ts';
 import { type JsonTokenKind, JsonTokens, spellJsonString } from '../decode/json-tokens.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import { mergeCuts } from './cuts.ts';
@@ -46,7 +46,7 @@ function createJsonLocator(bytes: Buffer, isHidden: HiddenTest): Locator {
 
 function segmentOf(
   bytes: Buffer,
-  outline: Outline,
+  outline: OutlineColumns,
   entry: number,
   offset: number,
   isHidden: HiddenTest,

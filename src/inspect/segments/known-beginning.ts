@@ -4,7 +4,7 @@ import type { OpaqueContent } from '../decode/packed/opaque.ts';
 import { separator } from '../decode/separator.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
-import { type CutToken, type DetectorEngine, reachMax } from '../match/engine.ts';
+import { type DetectorEngine, type PartialSecret, reachMax } from '../match/engine.ts';
 import { weighHints } from '../match/evidence.ts';
 import type { FarReaching } from '../match/far-reaching.ts';
 import { createMatcher, type Matcher } from '../match/matcher.ts';
@@ -24,7 +24,7 @@ import { type Segment, SegmentMemory } from './segment-memory.ts';
  */
 
 /** What a beginning shows between two checkpoints. The places are those in the body, which are the same in all bodies that begin so. */
-export interface Remembered {
+interface Remembered {
   /** Of the checkpoint. */
   readonly end: number;
   /** Reading may begin at this checkpoint. */
@@ -33,7 +33,7 @@ export interface Remembered {
   /** Found because the same value was found elsewhere. */
   readonly repeats: readonly Seen[];
   readonly hints: readonly Seen[];
-  readonly cutTokens: readonly Placed<CutToken>[];
+  readonly cutTokens: readonly Placed<PartialSecret>[];
   readonly opaque: readonly OpaqueContent[];
   /** Of words of rules that stand there for the first time. */
   readonly wordEnds: readonly WordEnd[];
@@ -80,10 +80,10 @@ export const createBeginningMemory = (): BeginningMemory => ({
 export interface Beginning {
   readonly by: KnownBy;
   readonly checkpoints: readonly Checkpoint[];
-  readonly known: Known;
+  readonly known: KnownBeginning;
 }
 
-export interface Known extends Pick<Remembered, Lists> {
+export interface KnownBeginning extends Pick<Remembered, Lists> {
   readonly last: Segment<Remembered> | undefined;
   /** Here reading begins; undefined where nothing is known. */
   readonly from: number | undefined;
@@ -96,7 +96,7 @@ export interface Known extends Pick<Remembered, Lists> {
 
 const none: readonly never[] = Object.freeze([]);
 
-export const nothingKnown: Known = {
+export const nothingKnown: KnownBeginning = {
   ...{ from: undefined, settledTo: -1, newFrom: 0, last: undefined },
   ...{
     found: none,
@@ -159,7 +159,7 @@ function startBefore(bytes: Buffer, at: number): number | undefined {
 const isPlainByte = (byte: number): boolean => byte > 0x20 && byte < 0x80 && byte !== backslash;
 const backslash = 0x5c;
 
-function allOf(last: Segment<Remembered>, from: number): Known {
+function allOf(last: Segment<Remembered>, from: number): KnownBeginning {
   const contents: Remembered[] = [];
   for (let it: Segment<Remembered> | undefined = last; it; it = it.before) contents.push(it.content);
   contents.reverse();
@@ -180,7 +180,7 @@ function allOf(last: Segment<Remembered>, from: number): Known {
 }
 
 /** What reading has shown, from `from` of what was known on. */
-export interface Shown extends Pick<Remembered, Lists> {
+interface Shown extends Pick<Remembered, Lists> {
   /** Further stretches of which the end cannot be judged without the beginning. */
   readonly across: readonly Span[];
   /** Texts that were searched, of which those of `decoded` are decoded forms. */
@@ -191,10 +191,10 @@ export interface Shown extends Pick<Remembered, Lists> {
 type Lists = 'found' | 'repeats' | 'hints' | 'cutTokens' | 'opaque' | 'wordEnds';
 
 /** Keeps what a body shows, which was read to its end, for bodies that begin as it does. */
-export function remember(
+export function rememberBeginning(
   bytes: Buffer,
   { by, checkpoints }: Beginning,
-  known: Known,
+  known: KnownBeginning,
   engine: DetectorEngine,
   shown: Shown,
 ): void {
@@ -313,7 +313,11 @@ const withoutView = (it: Seen): Seen => ({
   value: countedValue({ ...it, match: { ...it.match, confidence: 'high' } }),
 });
 
-const withoutText = ({ match, start, end }: Placed<CutToken>): Placed<CutToken> => ({ match, start, end });
+const withoutText = ({ match, start, end }: Placed<PartialSecret>): Placed<PartialSecret> => ({
+  match,
+  start,
+  end,
+});
 
 /** `path` and `user:key` begin as some tokens do. The rest of one that looks so is not waited for once its value is behind. */
 const isOfWords = (bytes: Buffer, { start, end }: Span): boolean =>
@@ -331,7 +335,7 @@ const sizeOf = ({ found, repeats, hints, cutTokens, opaque, wordEnds, decoded }:
 /** Whether a value that only what is new has shown stands in what is known, too. `textsOf` tells the beginning in its forms. */
 export function standsInKnown(
   found: readonly Seen[],
-  known: Known,
+  known: KnownBeginning,
   textsOf: () => readonly Buffer[],
 ): boolean {
   const counted = [...known.found, ...weighHints(known.found, known.hints)];

@@ -2,8 +2,8 @@ import { isPlainValue } from '../checks/plain-values.ts';
 import { randomBits } from '../checks/randomness.ts';
 import type { Field } from '../decode/fields.ts';
 import type { Span } from '../decode/span-map.ts';
-import { type CutToken, type DetectorEngine, looksRandom } from '../match/engine.ts';
-import type { Across, Look, Placed } from '../match/placed.ts';
+import { type DetectorEngine, looksRandom, type PartialSecret } from '../match/engine.ts';
+import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 
 /*
  * Secrets of which one field has the beginning and later ones the rest, whatever their names. The pieces are put together one by one,
@@ -35,7 +35,7 @@ const mayBeDecoded = /[%&\\\x80-\xff]/;
 interface BegunSearch {
   readonly bytes: Buffer;
   readonly fields: readonly Field[];
-  readonly cutTokens: readonly Placed<CutToken>[];
+  readonly cutTokens: readonly Placed<PartialSecret>[];
 }
 
 interface Piece extends Field {
@@ -43,12 +43,12 @@ interface Piece extends Field {
 }
 
 /** Whether pieces, whose texts joined are `text`, are a secret. */
-type Trial = (pieces: readonly Piece[], text: string) => readonly Across[];
+type Trial = (pieces: readonly Piece[], text: string) => readonly BoundaryMatch[];
 
 /** The secrets that begin at the end of a field. */
-export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Look): Across[] {
+export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Look): BoundaryMatch[] {
   const { bytes, fields, cutTokens } = search;
-  const found: Across[] = [];
+  const found: BoundaryMatch[] = [];
   const firsts = firstFields(search);
   // Within a piece, too, a few characters may look like the beginning of another secret.
   const isFirst = new Set(firsts.filter((at, index) => fields[at]?.start === cutTokens[index]?.start));
@@ -104,7 +104,7 @@ function firstFields({ bytes, fields, cutTokens }: BegunSearch): number[] {
 
 /** A pattern tells of most joined texts that they are no secret, in a hundredth of the time that a look takes. */
 function trialOf(
-  { match: { detector }, start }: Placed<CutToken>,
+  { match: { detector }, start }: Placed<PartialSecret>,
   first: Piece,
   look: Look,
   room: { trials: number; looks: number },
@@ -158,7 +158,7 @@ function mayBePiece(text: string, hasDigests: boolean): boolean {
   return randomBits(word) >= pieceBitsMin || (looksRandom(word) && !isPlainValue(word));
 }
 
-function assemble(first: Piece, others: readonly Piece[], tryOut: Trial): readonly Across[] {
+function assemble(first: Piece, others: readonly Piece[], tryOut: Trial): readonly BoundaryMatch[] {
   let found = grow([first], others, tryOut);
   for (let gap = 0; found.length === 0 && gap < Math.min(gapsMax, others.length - 1); gap += 1)
     found = grow([first, ...others.slice(0, gap)], others.slice(gap + 1), tryOut);
@@ -166,10 +166,10 @@ function assemble(first: Piece, others: readonly Piece[], tryOut: Trial): readon
 }
 
 /** The secret that the first pieces make, with as many more as it reaches into. */
-function grow(begun: readonly Piece[], others: readonly Piece[], tryOut: Trial): readonly Across[] {
+function grow(begun: readonly Piece[], others: readonly Piece[], tryOut: Trial): readonly BoundaryMatch[] {
   const pieces = [...begun];
   let text = begun.map((it) => it.text).join('');
-  let found: readonly Across[] = [];
+  let found: readonly BoundaryMatch[] = [];
   for (const piece of others) {
     pieces.push(piece);
     text += piece.text;

@@ -1,5 +1,5 @@
 import { kept } from '../../util/kept.ts';
-import type { CutToken } from '../match/engine.ts';
+import type { PartialSecret } from '../match/engine.ts';
 import { bitsOf, has } from '../patterns/makeup.ts';
 import { type Node, parsePattern } from '../patterns/pattern-syntax.ts';
 
@@ -12,14 +12,14 @@ const equalsSign = 0x3d;
 /** What is read otherwise once it is decoded may begin anything. */
 const mayBeDecoded = /[%&\\\x80-\xff]/;
 
-const patterns = new WeakMap<CutToken['detector'], Node>();
+const patterns = new WeakMap<PartialSecret['detector'], Node>();
 
-function patternOf(detector: CutToken['detector']): Node {
+function patternOf(detector: PartialSecret['detector']): Node {
   return kept(patterns, detector, () => parsePattern(detector.pattern, detector.flags));
 }
 
 /** Whether a secret may begin with a cut token of the text, and go on in another field. */
-export function mayGoOn(bytes: Buffer, { detector, start, end }: CutToken): boolean {
+export function mayGoOn(bytes: Buffer, { detector, start, end }: PartialSecret): boolean {
   if (mayBeDecoded.test(bytes.toString('latin1', start, end))) return true;
   const walk = { bytes, end, isAtEnd: false };
   follow(patternOf(detector), [start], walk);

@@ -1,11 +1,11 @@
 import type { Bounds } from '../decode/budget.ts';
-import { type Field, type FieldFormat, fieldsOf, piecesOf } from '../decode/fields.ts';
+import { type Field, type FieldFormat, fieldPiecesOf, fieldsOf } from '../decode/fields.ts';
 import { JoinedPieces } from '../decode/joined-pieces.ts';
 import type { Span } from '../decode/span-map.ts';
 import { decodeViews, type View } from '../decode/views.ts';
 import { mayBeOfSeries, mayHoldSeries, seriesOf } from '../fingerprint/series.ts';
-import type { CutToken, DetectorEngine, Match } from '../match/engine.ts';
-import type { Across, Look, Placed } from '../match/placed.ts';
+import type { DetectorEngine, Match, PartialSecret } from '../match/engine.ts';
+import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 import { findBegun } from './begun-secrets.ts';
 
 /*
@@ -21,7 +21,7 @@ export interface SplitSearch {
   readonly format: FieldFormat;
   /** What the part shows by itself. */
   readonly found: readonly Placed<Match>[];
-  readonly cutTokens: readonly Placed<CutToken>[];
+  readonly cutTokens: readonly Placed<PartialSecret>[];
   /** What stands before it was looked at before, and what it shows alone is among what was found. No field lies across it. */
   readonly newFrom: number;
 }
@@ -59,12 +59,12 @@ function findCut(
   { fieldLists, from }: { readonly fieldLists: readonly (readonly Field[])[]; readonly from: number },
   engine: DetectorEngine,
   look: Look,
-): Across[] {
+): BoundaryMatch[] {
   const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));
   const isInValue = (it: Span): boolean =>
     fieldLists.some((values) => values.some(({ start, end }) => start <= it.start && it.start < end));
   const inNames = cutTokens.filter((it) => !isInValue(it));
-  const fields = inNames.length > 0 ? placedFrom(from, piecesOf(bytes.subarray(from), format)) : [];
+  const fields = inNames.length > 0 ? placedFrom(from, fieldPiecesOf(bytes.subarray(from), format)) : [];
   return [...inValues, ...findBegun({ bytes, fields, cutTokens: inNames }, engine, look)];
 }
 
@@ -73,8 +73,8 @@ const placedFrom = <T extends Span>(from: number, fields: readonly T[]): readonl
   from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
 
 /** What is split over fields whose names alone say that they belong together. */
-function findInSeries(series: readonly (readonly Field[])[], look: Look): Across[] {
-  const found: Across[] = [];
+function findInSeries(series: readonly (readonly Field[])[], look: Look): BoundaryMatch[] {
+  const found: BoundaryMatch[] = [];
   let bytes = 0;
   for (const pieces of series.slice(0, seriesMax)) {
     for (const { start, end } of pieces) bytes += end - start;
@@ -89,7 +89,7 @@ function findAcross(
   pieces: readonly Span[],
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
-): Across[] {
+): BoundaryMatch[] {
   const joined = new JoinedPieces(search.bytes, pieces);
   const { views } = decodeViews(joined.bytes, { ...bounds, depthMax: 2, isForm: search.format === 'form' });
   return views.flatMap((view) =>

@@ -1,5 +1,5 @@
 /** Whose turn counts: tenants take turns, and within each its agents. */
-export interface Owner {
+export interface QueueOwner {
   readonly tenantId: string;
   readonly agentId: string;
 }
@@ -43,7 +43,7 @@ export class FairQueue<T> {
   }
 
   /** False, and nothing kept, where there is no room. Whatever its size, one may always wait. */
-  add({ tenantId, agentId }: Owner, item: T, bytes: number): boolean {
+  add({ tenantId, agentId }: QueueOwner, item: T, bytes: number): boolean {
     const { countMax, bytesMax, tenantShare } = this.#bounds;
     const line = this.#tenants.get(tenantId) ?? { agents: new Map(), count: 0, bytes: 0 };
     const isOver = (count: number, size: number, share: number): boolean =>
@@ -73,7 +73,7 @@ export class FairQueue<T> {
   }
 
   /** Takes out one that does not wait any longer; false where it is not there. */
-  remove({ tenantId, agentId }: Owner, item: T): boolean {
+  remove({ tenantId, agentId }: QueueOwner, item: T): boolean {
     const line = this.#tenants.get(tenantId);
     const own = line?.agents.get(agentId);
     const at = own?.findIndex((it) => it.item === item) ?? -1;

@@ -17,7 +17,7 @@ export const jobs = {
 
 export type JobName = keyof typeof jobs;
 export type Input<N extends JobName> = Parameters<(typeof jobs)[N]>[0];
-export type Output<N extends JobName> = Awaited<ReturnType<(typeof jobs)[N]>>;
+export type JobOutput<N extends JobName> = Awaited<ReturnType<(typeof jobs)[N]>>;
 
 /** The job that has this name. */
 export const jobOf = <N extends JobName>(name: N) =>
@@ -25,4 +25,4 @@ export const jobOf = <N extends JobName>(name: N) =>
     input: Input<N>,
     tools: ReadingTools,
     bounds: ReadBounds,
-  ) => MaybePromise<Output<N>>;
+  ) => MaybePromise<JobOutput<N>>;

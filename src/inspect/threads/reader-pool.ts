@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../core/errors.ts';
-import { FairQueue, type Owner } from './fair-queue.ts';
-import { type Job, type Lost, type Outcome, ReaderThread } from './reader-thread.ts';
+import { FairQueue, type QueueOwner } from './fair-queue.ts';
+import { type Job, type Lost, type ReaderResult, ReaderThread } from './reader-thread.ts';
 
 /*
  * Threads that read what is too large for the event loop. Each has one job at a time; what they have no time for waits in a queue that is
@@ -51,7 +51,7 @@ export interface PoolCounts {
 
 interface Waiting {
   readonly job: Job;
-  readonly resolve: (outcome: Outcome) => void;
+  readonly resolve: (outcome: ReaderResult) => void;
   readonly timer: NodeJS.Timeout;
 }
 
@@ -92,7 +92,7 @@ export class ReaderPool {
    * Does the job in a thread. Answers why there is no result where its thread was lost. Rejects with GATEWAY_BUSY where too much waits, or
    * where no thread had time for it.
    */
-  async run(job: Job, owner: Owner, bytes: number): Promise<{ output: unknown } | { lost: Lost }> {
+  async run(job: Job, owner: QueueOwner, bytes: number): Promise<{ output: unknown } | { lost: Lost }> {
     if (this.#closing.signal.aborted)
       throw new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.');
     const free = this.#queue.length === 0 ? [...this.#threads].find((it) => it.isFree) : undefined;
@@ -119,8 +119,8 @@ export class ReaderPool {
     await Promise.all([...this.#threads].map((it) => it.end()));
   }
 
-  #wait(job: Job, owner: Owner, bytes: number): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
+  #wait(job: Job, owner: QueueOwner, bytes: number): Promise<ReaderResult> {
+    const { promise, resolve } = Promise.withResolvers<ReaderResult>();
     const timer = setTimeout(() => {
       if (this.#queue.remove(owner, waiting)) resolve({ error: this.#busy() });
     }, this.#bounds.waitMsMax);

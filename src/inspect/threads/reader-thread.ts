@@ -6,7 +6,7 @@ import type { FromThread, ToolSpec, ToThread } from './messages.ts';
 /** Why a job has no result. */
 export type Lost = 'deadline' | 'death';
 
-export type Outcome = { readonly output: unknown } | { readonly lost: Lost } | { readonly error: Error };
+export type ReaderResult = { readonly output: unknown } | { readonly lost: Lost } | { readonly error: Error };
 
 export interface Job {
   readonly name: string;
@@ -38,7 +38,7 @@ export class ReaderThread {
   readonly #known = new Set<number>();
   readonly #inbox = new Inbox();
   readonly #onFree: () => void;
-  #conclude: ((outcome: Outcome) => void) | undefined;
+  #conclude: ((outcome: ReaderResult) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #cpuMs = 0;
   #isReady = false;
@@ -85,8 +85,8 @@ export class ReaderThread {
   }
 
   /** Only where it is free. Always resolves. */
-  run({ name, input, maxDecodedBytes, timeoutMs, tools }: Job): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
+  run({ name, input, maxDecodedBytes, timeoutMs, tools }: Job): Promise<ReaderResult> {
+    const { promise, resolve } = Promise.withResolvers<ReaderResult>();
     this.#conclude = resolve;
     const isKnown = this.#known.has(tools.id);
     this.#known.add(tools.id);
@@ -159,7 +159,7 @@ export class ReaderThread {
     }
   }
 
-  #finish(outcome: Outcome): void {
+  #finish(outcome: ReaderResult): void {
     clearTimeout(this.#timer);
     const conclude = this.#conclude;
     this.#conclude = undefined;

@@ -3,8 +3,8 @@ import { blockFlags, outlineOf } from '../kernel/outline.ts';
 import type { DetectorEngine } from '../match/engine.ts';
 import type { ReadingTools } from '../read-body.ts';
 import type { ReadBounds } from '../read-part.ts';
-import type { Owner } from './fair-queue.ts';
-import { type Input, type JobName, jobOf, type Output } from './jobs.ts';
+import type { QueueOwner } from './fair-queue.ts';
+import { type Input, type JobName, type JobOutput, jobOf } from './jobs.ts';
 import type { ToolSpec } from './messages.ts';
 import { unpackedFindings } from './packed-findings.ts';
 import type { ReaderPool } from './reader-pool.ts';
@@ -30,7 +30,7 @@ export interface Task {
   readonly bounds: ReadBounds;
   /** In a thread, from when it begins there. */
   readonly timeoutMs: number;
-  readonly owner: Owner;
+  readonly owner: QueueOwner;
   /** Of what is read; infinite where nobody knows. */
   readonly bytes: number;
   /** What is read, where it is not compressed: a look at it may tell that it is soon read. */
@@ -41,7 +41,7 @@ export interface Readers {
   /** There are threads, so nothing large is to be done on the loop. */
   readonly hasThreads: boolean;
   /** At once, or as soon as a thread has time. Rejects with GATEWAY_BUSY where too much waits. */
-  run<N extends JobName>(name: N, input: Input<N>, task: Task): MaybePromise<Output<N> | { lost: Lost }>;
+  run<N extends JobName>(name: N, input: Input<N>, task: Task): MaybePromise<JobOutput<N> | { lost: Lost }>;
 }
 
 /** Reads everything at once. */
@@ -78,10 +78,10 @@ export function createReaders(
     input: Input<N>,
     { bounds: { maxDecodedBytes }, timeoutMs, owner, bytes }: Task,
     tools: ToolSpec,
-  ): Promise<Output<N> | { lost: Lost }> {
+  ): Promise<JobOutput<N> | { lost: Lost }> {
     const size = Number.isFinite(bytes) ? bytes : maxDecodedBytes;
     const outcome = await pool.run({ name, input, maxDecodedBytes, timeoutMs, tools }, owner, size);
-    return 'lost' in outcome ? outcome : unpackedFindings(outcome.output as Output<N>);
+    return 'lost' in outcome ? outcome : unpackedFindings(outcome.output as JobOutput<N>);
   }
 
   return {

@@ -3,7 +3,7 @@ import { packOutput, unpackInput } from './crossing.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { workDeadline, workedMs } from './worked-ms.ts';
 
-export interface Bounds {
+interface Bounds {
   readonly maxDecodedBytes: number;
   readonly isOver: () => boolean;
 }

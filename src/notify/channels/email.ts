@@ -3,7 +3,7 @@ import { isIP, type Socket } from 'node:net';
 import type { NotificationConfig } from '../../config/schema.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { type Brief, plain, toBrief } from '../brief.ts';
-import type { Channel, Outcome, SendContext } from '../channel.ts';
+import type { Channel, DeliveryOutcome, SendContext } from '../channel.ts';
 import { mendingMs, outcomeOfFailure } from '../outcome.ts';
 
 /*
@@ -22,7 +22,7 @@ const defaultTimeouts: MailTimeouts = { sendMs: 60_000, stepMs: 15_000 };
 
 const escapeHtml = (text: string): string => text.replace(/[&<>"'`]/g, (it) => `&#${it.charCodeAt(0)};`);
 
-export function toText({ title, severity, summary, facts, hint }: Brief, controlUrl?: string): string {
+export function toMailText({ title, severity, summary, facts, hint }: Brief, controlUrl?: string): string {
   const width = Math.max(0, ...facts.map(({ label }) => label.length)) + 1;
   return [
     `${severity}: ${title}`,
@@ -141,7 +141,7 @@ export const createEmail = ({ sendMs, stepMs }: MailTimeouts): Channel => ({
         from,
         to: [...channel.to],
         subject: subjectOf(brief, message.notice.agentName),
-        text: toText(brief, context.controlUrl),
+        text: toMailText(brief, context.controlUrl),
         html: toHtml(brief, context.controlUrl),
         messageId: messageIdOf(message.messageId, from),
         date: new Date(context.nowMs),
@@ -166,7 +166,7 @@ function subjectOf({ severity, title }: Brief, agentName: string | null): string
 }
 
 /** By the code of the answer alone: its text is the server's, and the command that it answers may hold the password. */
-function outcomeOfMail(error: unknown): Outcome {
+function outcomeOfMail(error: unknown): DeliveryOutcome {
   const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
   // What the mailer has found wrong has a code of its own, all else is ours.
   if (error instanceof GatewayError || typeof code !== 'string') return outcomeOfFailure(error);

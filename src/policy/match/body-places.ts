@@ -2,18 +2,18 @@ import { BodyValues } from './body-values.ts';
 import { foldName, type Step } from './json-path.ts';
 
 /** A place in bodies, one step on from another or the body itself. Paths that begin alike share their places. */
-export interface Place {
+export interface BodyPlace {
   readonly index: number;
   /** By the folded name; there are several where rules spell it differently. */
-  readonly named: Map<string, { readonly name: string; readonly place: Place }[]>;
-  readonly indexed: Map<number, Place>;
-  each: Place | undefined;
+  readonly named: Map<string, { readonly name: string; readonly place: BodyPlace }[]>;
+  readonly indexed: Map<number, BodyPlace>;
+  each: BodyPlace | undefined;
   /** A path ends here. */
   isAsked: boolean;
 }
 
 /** What stands at a place. */
-export interface Found {
+export interface BodyPlaceValue {
   readonly values: BodyValues;
   /** All names on the way are spelt as in the path. */
   readonly isExact: boolean;
@@ -24,18 +24,18 @@ export interface Found {
  * however many paths there are. Names are compared folded, for a field must not be hidden by a spelling that its server accepts.
  */
 export class PlaceTree {
-  readonly #root: Place = newPlace(0);
+  readonly #root: BodyPlace = newPlace(0);
   #count = 1;
 
-  add(steps: readonly Step[]): Place {
+  add(steps: readonly Step[]): BodyPlace {
     let place = this.#root;
     for (const step of steps) place = this.#next(place, step);
     place.isAsked = true;
     return place;
   }
 
-  #next(from: Place, step: Step): Place {
-    const make = (): Place => newPlace(this.#count++);
+  #next(from: BodyPlace, step: Step): BodyPlace {
+    const make = (): BodyPlace => newPlace(this.#count++);
     if (step === 'each') {
       from.each ??= make();
       return from.each;
@@ -54,14 +54,14 @@ export class PlaceTree {
   }
 
   /** By the index of the place; undefined where nothing stands. */
-  read(readings: readonly unknown[]): readonly (Found | undefined)[] {
+  read(readings: readonly unknown[]): readonly (BodyPlaceValue | undefined)[] {
     const walk = new Walk();
     for (const reading of readings) walk.visit(this.#root, reading, true);
     return walk.found.map((it) => it && { values: new BodyValues(it.values), isExact: it.isExact });
   }
 }
 
-const newPlace = (index: number): Place => ({
+const newPlace = (index: number): BodyPlace => ({
   index,
   named: new Map(),
   indexed: new Map(),
@@ -73,14 +73,14 @@ const newPlace = (index: number): Place => ({
 class Walk {
   readonly found: ({ readonly values: unknown[]; isExact: boolean } | undefined)[] = [];
 
-  visit(place: Place, value: unknown, isExact: boolean): void {
+  visit(place: BodyPlace, value: unknown, isExact: boolean): void {
     if (place.isAsked) this.#keep(place, value, isExact);
     if (typeof value !== 'object' || value === null) return;
     if (Array.isArray(value)) this.#visitArray(place, value, isExact);
     else this.#visitObject(place, value as Readonly<Record<string, unknown>>, isExact);
   }
 
-  #keep({ index }: Place, value: unknown, isExact: boolean): void {
+  #keep({ index }: BodyPlace, value: unknown, isExact: boolean): void {
     const kept = this.found[index];
     if (kept === undefined) this.found[index] = { values: [value], isExact };
     else {
@@ -89,13 +89,13 @@ class Walk {
     }
   }
 
-  #visitArray({ each, indexed }: Place, value: readonly unknown[], isExact: boolean): void {
+  #visitArray({ each, indexed }: BodyPlace, value: readonly unknown[], isExact: boolean): void {
     if (each !== undefined) for (const element of value) this.visit(each, element, isExact);
     for (const [index, place] of indexed) if (index < value.length) this.visit(place, value[index], isExact);
   }
 
   #visitObject(
-    { each, indexed, named }: Place,
+    { each, indexed, named }: BodyPlace,
     value: Readonly<Record<string, unknown>>,
     isExact: boolean,
   ): void {

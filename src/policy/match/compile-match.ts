@@ -1,5 +1,5 @@
 import { readingsOf } from '../../core/url-readings.ts';
-import type { Match } from '../schema.ts';
+import type { RuleMatch } from '../schema.ts';
 import { usedKeys } from '../warnings/used-keys.ts';
 import { callKeys, compileUrlPatterns, holdsOnRoute, type MatchFacts } from './match.ts';
 
@@ -7,7 +7,7 @@ import { callKeys, compileUrlPatterns, holdsOnRoute, type MatchFacts } from './m
  * Whether a call matches, for what counts calls beside the policies. What can be read in two ways is read in the wider one, as by a rule
  * that refuses: nothing is left uncounted by being unclear.
  */
-export function compileMatch(match: Match): (facts: MatchFacts) => boolean {
+export function compileMatch(match: RuleMatch): (facts: MatchFacts) => boolean {
   const checks = usedKeys(callKeys, match).map(({ entry, value }) => entry(value, false));
   const isUrlMatched = match.url_patterns && compileUrlPatterns(match.url_patterns, false);
   return (facts) => {

@@ -1,5 +1,5 @@
-import type { BodyPath, Check } from '../evaluation.ts';
-import type { Condition } from '../schema.ts';
+import type { CompiledBodyPath, RuleCheck } from '../evaluation.ts';
+import type { RuleCondition } from '../schema.ts';
 import type { BodyValues } from './body-values.ts';
 import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
 
@@ -12,12 +12,12 @@ import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
 /** What conditions share within one set: each phrase, path and clock is there once. */
 export interface SetParts {
   word(text: string): number;
-  path(text: string): BodyPath;
+  path(text: string): CompiledBodyPath;
   clock(zone: string): ZoneClock;
 }
 
 interface ConditionKey<V> {
-  readonly compile: (value: V, parts: SetParts, allows: boolean) => Check;
+  readonly compile: (value: V, parts: SetParts, allows: boolean) => RuleCheck;
   readonly says: (value: V) => string;
   /** It asks for a field of the body, of which some bodies do not tell. */
   readonly readsFields?: true;
@@ -25,7 +25,7 @@ interface ConditionKey<V> {
   readonly needsWord?: (value: V, parts: SetParts) => boolean;
 }
 
-type ConditionTable = { readonly [K in keyof Condition]-?: ConditionKey<NonNullable<Condition[K]>> };
+type ConditionTable = { readonly [K in keyof RuleCondition]-?: ConditionKey<NonNullable<RuleCondition[K]>> };
 
 export const conditions: ConditionTable = {
   has_data_class: {

@@ -1,7 +1,7 @@
 import { type Resource, type Unclear, type UnknownField, type Verb, verbs } from '../../core/call.ts';
 import { compileGlob, type Glob } from '../../util/glob.ts';
 import type { Facts } from '../facts.ts';
-import type { Match } from '../schema.ts';
+import type { RuleMatch } from '../schema.ts';
 import { usedKeys } from '../warnings/used-keys.ts';
 import { compilePrincipalPattern } from './principal.ts';
 import { compileUrlPattern, type UrlMatcher } from './url-pattern.ts';
@@ -13,7 +13,7 @@ import { compileUrlPattern, type UrlMatcher } from './url-pattern.ts';
  */
 
 /** What the index tells calls apart by. A name that no rule mentions is ''. */
-export interface Route {
+export interface RuleRoute {
   readonly envName: string;
   readonly toolName: string;
   readonly verb: Verb;
@@ -36,7 +36,7 @@ type Check = (call: { readonly facts: MatchFacts }) => boolean;
 
 type RouteKey = 'tool_name' | 'tool_names' | 'verbs' | 'methods';
 type RouteTable = {
-  readonly [K in RouteKey]: (value: NonNullable<Match[K]>, route: Route, allows: boolean) => boolean;
+  readonly [K in RouteKey]: (value: NonNullable<RuleMatch[K]>, route: RuleRoute, allows: boolean) => boolean;
 };
 
 const routeKeys: RouteTable = {
@@ -52,7 +52,7 @@ const routeKeys: RouteTable = {
         ),
 };
 
-function isOfTool({ toolName, unclear }: Route, allows: boolean, names: readonly string[]): boolean {
+function isOfTool({ toolName, unclear }: RuleRoute, allows: boolean, names: readonly string[]): boolean {
   const may = unclear?.toolNames ?? [];
   return allows
     ? [toolName, ...may].every((it) => names.includes(it))
@@ -60,7 +60,7 @@ function isOfTool({ toolName, unclear }: Route, allows: boolean, names: readonly
 }
 
 /** Whether all keys of the first table hold. */
-export function holdsOnRoute(match: Match, route: Route, allows: boolean): boolean {
+export function holdsOnRoute(match: RuleMatch, route: RuleRoute, allows: boolean): boolean {
   return usedKeys(routeKeys, match).every(({ entry, value }) => entry(value, route, allows));
 }
 
@@ -76,9 +76,9 @@ function holdsForMethods(
   return allows ? methods.every(isMatched) : methods.some(isMatched);
 }
 
-type CallKey = Exclude<keyof Match, RouteKey | 'url_patterns'>;
+type CallKey = Exclude<keyof RuleMatch, RouteKey | 'url_patterns'>;
 /** `allows`: the rule's action is ALLOW, so that what can be read in two ways is read in the narrower one. */
-type CallTable = { readonly [K in CallKey]: (value: NonNullable<Match[K]>, allows: boolean) => Check };
+type CallTable = { readonly [K in CallKey]: (value: NonNullable<RuleMatch[K]>, allows: boolean) => Check };
 
 export const callKeys: CallTable = {
   operations: (operations, allows) => {

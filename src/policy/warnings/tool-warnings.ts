@@ -1,6 +1,6 @@
 import { kept } from '../../util/kept.ts';
-import { suggestion } from '../nearest.ts';
-import type { Match, Rule } from '../schema.ts';
+import { nearestSuggestion } from '../nearest.ts';
+import type { Rule, RuleMatch } from '../schema.ts';
 import type { KnownTool } from './known-names.ts';
 import { shorten } from './shorten.ts';
 
@@ -73,7 +73,7 @@ export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) =>
     const isPossible = among.some(isOpen);
     if (isPossible && (word.length < likeLengthMin || lookupsLeft-- <= 0)) return undefined;
     const candidates = among.flatMap((tool) => [...(names.get(tool) ?? [])]);
-    const near = suggestion(word, candidates, isPossible ? 1 : undefined);
+    const near = nearestSuggestion(word, candidates, isPossible ? 1 : undefined);
     return isPossible && near === '' ? undefined : says + near;
   }
 
@@ -82,7 +82,7 @@ export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) =>
     const among = named === undefined ? tools : named.flatMap((name) => byName.get(name) ?? []);
     for (const name of named ?? []) {
       if (byName.has(name)) continue;
-      const hint = hasWildcard(name) ? `; ${asWritten}` : suggestion(name, [...byName.keys()]);
+      const hint = hasWildcard(name) ? `; ${asWritten}` : nearestSuggestion(name, [...byName.keys()]);
       yield `there is no tool ${shorten(name)}${hint}`;
     }
     // What is said of an unknown tool may be right for it.
@@ -113,12 +113,12 @@ const asWritten = 'names are compared as they stand, without wildcards';
 const hasWildcard = (word: string): boolean => /[*?[]/.test(word);
 
 /** Each once; undefined where the rule is for all tools. */
-function toolsNamed({ tool_name, tool_names }: Match): readonly string[] | undefined {
+function toolsNamed({ tool_name, tool_names }: RuleMatch): readonly string[] | undefined {
   if (tool_name !== undefined) return [tool_name];
   return tool_names && [...new Set(tool_names)];
 }
 
-function* untold(match: Match, among: readonly KnownTool[], named: readonly string[]): Generator<string> {
+function* untold(match: RuleMatch, among: readonly KnownTool[], named: readonly string[]): Generator<string> {
   for (const [key, field] of Object.entries(fieldOf)) {
     if (match[key as keyof typeof fieldOf] === undefined) continue;
     if (among.some(({ fields }) => fields.includes(field))) continue;

@@ -1,5 +1,5 @@
-import { suggestion } from '../nearest.ts';
-import type { Condition, PolicyDocument, Rule } from '../schema.ts';
+import { nearestSuggestion } from '../nearest.ts';
+import type { PolicyDocument, Rule, RuleCondition } from '../schema.ts';
 import type { KnownNames } from './known-names.ts';
 import { shorten } from './shorten.ts';
 import { createToolWarnings } from './tool-warnings.ts';
@@ -18,7 +18,7 @@ export function warningsOf(policy: PolicyDocument, known: KnownNames, max: numbe
 function* allWarnings({ rules, tenants = [] }: PolicyDocument, known: KnownNames): Generator<string> {
   for (const id of tenants) {
     if (known.tenants?.includes(id) === false)
-      yield `the configuration has no tenant ${shorten(id)}${suggestion(id, known.tenants)}`;
+      yield `the configuration has no tenant ${shorten(id)}${nearestSuggestion(id, known.tenants)}`;
   }
   const ofTools = known.tools && createToolWarnings(known.tools);
   for (const rule of rules) {
@@ -34,9 +34,9 @@ function* ofNames(
 ): Generator<string> {
   const budget = condition.daily_budget_exceeded;
   if (budget !== undefined && budgets?.includes(budget) === false)
-    yield `there is no budget ${budget}${suggestion(budget, budgets)}; the condition is false`;
+    yield `there is no budget ${budget}${nearestSuggestion(budget, budgets)}; the condition is false`;
   if (kind !== undefined && channelKinds?.includes(kind) === false)
-    yield `there is no channel of the kind ${kind}${suggestion(kind, channelKinds)}; nobody is notified`;
+    yield `there is no channel of the kind ${kind}${nearestSuggestion(kind, channelKinds)}; nobody is notified`;
 }
 
 function* ofMatch({ match, action, incident_severity: severity }: Rule): Generator<string> {
@@ -68,7 +68,7 @@ function* ofCondition({ condition }: Rule): Generator<string> {
     yield never('time_of_day_outside', 'nothing is outside 00:00 to 24:00');
 }
 
-const never = (key: keyof Condition, because: string): string => `never holds: ${key}: ${because}`;
+const never = (key: keyof RuleCondition, because: string): string => `never holds: ${key}: ${because}`;
 
 /** Rules behind one that holds for every call, or for all that they ask for. */
 function* unreached(rules: readonly Rule[]): Generator<string> {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 /* Addresses as numbers: IPv4 as one, IPv6 as four of 32 bits. */
 
 /** Four numbers of 32 bits, the highest first. */
-export type Words = readonly [number, number, number, number];
+export type AddressWords = readonly [number, number, number, number];
 
 /** The 32 bits of an address in dotted decimals, or -1. */
 export function parseIpv4(text: string): number {
@@ -26,7 +26,7 @@ export function parseIpv4(text: string): number {
 }
 
 /** The words of an address in any spelling that `isIP` takes, but without a zone; undefined for all else. */
-export function parseIpv6(text: string): Words | undefined {
+export function parseIpv6(text: string): AddressWords | undefined {
   if (isIP(text) !== 6 || text.includes('%')) return undefined;
   const lastColon = text.lastIndexOf(':');
   const tail = text.includes('.') ? parseIpv4(text.slice(lastColon + 1)) : -1;
@@ -45,7 +45,7 @@ export function parseIpv6(text: string): Words | undefined {
 }
 
 /** The IPv4 address that packets to this one end at: IPv4-mapped (RFC 4291, 2.5.5.2), NAT64 (RFC 6052, 2.1), 6to4 (RFC 3056). Else -1. */
-export function embeddedIpv4([a, b, c, d]: Words): number {
+export function embeddedIpv4([a, b, c, d]: AddressWords): number {
   const isMapped = a === 0 && b === 0 && c === 0xffff;
   const isNat64 = a === 0x64_ff9b && b === 0 && c === 0;
   if (isMapped || isNat64) return d;
@@ -55,8 +55,8 @@ export function embeddedIpv4([a, b, c, d]: Words): number {
 export interface Range {
   readonly isIpv6: boolean;
   /** IPv4: in the first word alone. */
-  readonly first: Words;
-  readonly last: Words;
+  readonly first: AddressWords;
+  readonly last: AddressWords;
   /** Bits of its prefix. */
   readonly bits: number;
 }
@@ -80,8 +80,8 @@ function ipv4Range(address: number, bits: number): Range | undefined {
   return { isIpv6: false, bits, ...bounds([address, 0, 0, 0], bits) };
 }
 
-function bounds(words: Words, bits: number): { first: Words; last: Words } {
-  const each = (use: (word: number, mask: number) => number): Words => {
+function bounds(words: AddressWords, bits: number): { first: AddressWords; last: AddressWords } {
+  const each = (use: (word: number, mask: number) => number): AddressWords => {
     const at = (index: number): number => {
       const own = Math.max(0, Math.min(32, bits - 32 * index));
       const mask = own === 0 ? 0 : (0xffffffff << (32 - own)) >>> 0;
@@ -95,4 +95,5 @@ function bounds(words: Words, bits: number): { first: Words; last: Words } {
 export const overlaps = (a: Range, b: Range): boolean =>
   a.isIpv6 === b.isIpv6 && compareWords(a.first, b.last) <= 0 && compareWords(b.first, a.last) <= 0;
 
-const compareWords = (a: Words, b: Words): number => a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3];
+const compareWords = (a: AddressWords, b: AddressWords): number =>
+  a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3];

@@ -8,7 +8,7 @@ import { FeedRefused } from './refused.ts';
 export const indicatorKinds = ['url', 'host', 'ip', 'cidr'] as const;
 export type IndicatorKind = (typeof indicatorKinds)[number];
 
-export interface Entry {
+interface Entry {
   readonly kind: IndicatorKind;
   /** In canonical form; a URL without scheme and port. */
   readonly indicator: string;

@@ -6,7 +6,7 @@ import type { FeedFormat } from './formats/index.ts';
 import type { IndicatorSet } from './index/indicator-set.ts';
 import type { HashKey } from './index/keyed-hash.ts';
 import { type Draft, type Kept, type LastGood, lastGoodOf } from './last-good.ts';
-import { readInThread } from './read-in-thread.ts';
+import { readFeedInThread } from './read-in-thread.ts';
 import { FeedRefused } from './refused.ts';
 import type { createTurns } from './turns.ts';
 
@@ -241,7 +241,7 @@ export class Feed {
   #read({ file, skipBytes }: Pick<Kept, 'file' | 'skipBytes'>): Promise<IndicatorSet> {
     const { key, maxBytes, stopped: signal, reading } = this.#setting;
     const task = { file, skipBytes, format: this.source.format, key, maxBytes };
-    return reading(() => readInThread(task, { signal, timeoutMs: readTimeoutMs }));
+    return reading(() => readFeedInThread(task, { signal, timeoutMs: readTimeoutMs }));
   }
 
   /** To be called now and then: tells, once, of a feed that has become stale. */

@@ -6,7 +6,7 @@ import type { HashKey } from './index/keyed-hash.ts';
 import type { Reader } from './readers.ts';
 import { FeedRefused } from './refused.ts';
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly format: FeedFormat;
   readonly key: HashKey;
   /** Of the text, once gzip is taken off. */

@@ -2,11 +2,11 @@ import type { Band, Call, RiskPart, Signal } from '../../core/call.ts';
 import { trustMin } from './low-trust.ts';
 
 /** By engine name; they need not add up to 1. */
-export type Weights = Readonly<Record<string, number>>;
+export type SignalWeights = Readonly<Record<string, number>>;
 /** The lower bound of each band above LOW. */
 export type BandBounds = Readonly<Record<'MEDIUM' | 'HIGH' | 'CRITICAL', number>>;
 
-export const defaultWeights: Weights = {
+export const defaultWeights: SignalWeights = {
   classifier: 0.3,
   threat_intel: 0.2,
   baseline: 0.15,
@@ -24,7 +24,7 @@ const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
 
 /** The parts of a weighted mean, 0 to 1 together; an engine that is silent adds nothing. */
-export function riskParts(signals: readonly Signal[], weights: Weights): readonly RiskPart[] {
+export function riskParts(signals: readonly Signal[], weights: SignalWeights): readonly RiskPart[] {
   if (signals.length === 0) return noParts;
   let total = 0;
   for (const weight of Object.values(weights)) total += weight;
@@ -46,7 +46,7 @@ const sumOf = (parts: readonly RiskPart[]): number => parts.reduce((sum, { part 
  */
 export function riskOf(
   signals: readonly Signal[],
-  weights: Weights,
+  weights: SignalWeights,
   { modifier, floor }: { readonly modifier: number; readonly floor: number } = { modifier: 0, floor: 0 },
   parts: readonly RiskPart[] = riskParts(signals, weights),
 ): number {

@@ -1,13 +1,13 @@
 import type { Meaning } from '../../core/call.ts';
 import { ownName, safely, shortened } from '../../core/safe-name.ts';
-import { scoreMin } from '../../inspect/injection/reader.ts';
+import { injectionScoreMin } from '../../inspect/injection/reader.ts';
 import type { SignalEngine } from './engine.ts';
 
 /** Does what an agent says, or was told, give orders to whoever reads it? Looked at in messages between agents, and in the context of any call. */
 const promptInjection: SignalEngine = {
   name: 'semantic',
   weigh({ injection }) {
-    if (injection < scoreMin) return undefined;
+    if (injection < injectionScoreMin) return undefined;
     return {
       engine: 'semantic',
       name: 'PROMPT_INJECTION',

@@ -3,7 +3,7 @@ import type { AgentRecord, Page, Paged, Store } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { createListing } from './listing.ts';
-import { type Database, recordOf, toRecord } from './sqlite.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 /** Agents, and the tenants that were registered by minting for them. */
 export interface Agents {
@@ -22,7 +22,7 @@ export interface Agents {
 
 const cachedMax = 32_768;
 
-export function createAgents(db: Database, commits: GroupCommit, audit: Audit): Agents {
+export function createEmbeddedAgents(db: Database, commits: GroupCommit, audit: Audit): Agents {
   const byId = db.prepare('SELECT record FROM agents WHERE agent_id = ?');
   const insert = db.prepare('INSERT INTO agents (agent_id, tenant_id, record) VALUES (?, ?, ?)');
   const update = db.prepare('UPDATE agents SET record = ? WHERE agent_id = ?');
@@ -37,7 +37,7 @@ export function createAgents(db: Database, commits: GroupCommit, audit: Audit): 
   });
   const cache = createCache<AgentRecord>(cachedMax);
 
-  const load = (agentId: string) => toRecord<AgentRecord>(byId.get(agentId));
+  const load = (agentId: string) => rowToRecord<AgentRecord>(byId.get(agentId));
 
   function find(agentId: string): AgentRecord | undefined {
     const cached = cache.get(agentId);

@@ -24,7 +24,7 @@ import type { Audit } from './audit.ts';
 import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Condition, createListing } from './listing.ts';
-import { type Database, recordOf, toRecord } from './sqlite.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 export interface Approvals {
   /** In one transaction: a grant is spent once, and of many that ask at once one opens the approval. */
@@ -40,7 +40,7 @@ export interface Approvals {
   expire(nowMs: number): Promise<readonly ApprovalRecord[]>;
 }
 
-export function createApprovals(db: Database, commits: GroupCommit, audit: Audit): Approvals {
+export function createEmbeddedApprovals(db: Database, commits: GroupCommit, audit: Audit): Approvals {
   const last = db.prepare(`
     SELECT record FROM approvals WHERE tenant_id = ? AND call_hash = ? AND counts_until_ms > ?
     ORDER BY created_at_ms DESC, rowid DESC LIMIT 1
@@ -102,7 +102,7 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
   function standing({ tenantId, callHash, denialHash, createdAtMs }: ApprovalRecord): Hold | undefined {
     const rows = [last.get(tenantId, callHash, createdAtMs), denied.get(tenantId, denialHash, createdAtMs)];
     for (const row of rows) {
-      const found = toRecord<ApprovalRecord>(row);
+      const found = rowToRecord<ApprovalRecord>(row);
       const hold = found && holdBy(found, createdAtMs);
       if (!hold) continue;
       if (hold.approval !== found) save(hold.approval);
@@ -120,7 +120,7 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
   }
 
   function find(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined {
-    const approval = toRecord<ApprovalRecord>(byId.get(tenantId, approvalId));
+    const approval = rowToRecord<ApprovalRecord>(byId.get(tenantId, approvalId));
     return approval && asOf(approval, nowMs);
   }
 
@@ -132,7 +132,7 @@ export function createApprovals(db: Database, commits: GroupCommit, audit: Audit
 
   /** As of then, and from now on: nobody whose clock is behind decides it any more. One that another has followed has expired, whatever the time. */
   function standingAt(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined {
-    const found = toRecord<ApprovalRecord>(byId.get(tenantId, approvalId));
+    const found = rowToRecord<ApprovalRecord>(byId.get(tenantId, approvalId));
     if (found?.status !== 'pending') return found;
     const isOver =
       nowMs >= found.expiresAtMs || later.get(tenantId, found.callHash, approvalId) !== undefined;

@@ -24,7 +24,7 @@ export interface Audit {
 
 const chunkRows = 500;
 
-export function createAudit(db: Database): Audit {
+export function createEmbeddedAudit(db: Database): Audit {
   const last = db.prepare('SELECT seq, hash FROM audit WHERE tenant_id = ? ORDER BY seq DESC LIMIT 1');
   const insert = db.prepare('INSERT INTO audit (tenant_id, seq, entry, hash) VALUES (?, ?, ?, ?)');
   const after = db.prepare(

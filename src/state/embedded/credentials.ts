@@ -2,10 +2,10 @@ import { createCache } from '../cache.ts';
 import type { AuditEvent, Reseal, SealedCredential } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf, toRecord } from './sqlite.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 /** Sealed credentials: nothing here can open them. */
-export interface Credentials {
+interface Credentials {
   put(credential: SealedCredential, audit: AuditEvent): Promise<void>;
   find(tenantId: string, name: string): SealedCredential | undefined;
   list(tenantId: string): readonly SealedCredential[];
@@ -15,7 +15,7 @@ export interface Credentials {
 
 const cachedMax = 4_096;
 
-export function createCredentials(db: Database, commits: GroupCommit, audit: Audit): Credentials {
+export function createEmbeddedCredentials(db: Database, commits: GroupCommit, audit: Audit): Credentials {
   const upsert = db.prepare(`
     INSERT INTO credentials (tenant_id, name, record) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET record = excluded.record
@@ -39,7 +39,7 @@ export function createCredentials(db: Database, commits: GroupCommit, audit: Aud
     find(tenantId, name) {
       const cached = cache.get(place(tenantId, name));
       if (cached) return cached;
-      const found = toRecord<SealedCredential>(byName.get(tenantId, name));
+      const found = rowToRecord<SealedCredential>(byName.get(tenantId, name));
       if (found) cache.set(place(tenantId, name), found);
       return found;
     },
@@ -48,7 +48,7 @@ export function createCredentials(db: Database, commits: GroupCommit, audit: Aud
 
     reseal({ tenantId, name, from, to }, event) {
       const work = () => {
-        const standing = toRecord<SealedCredential>(byName.get(tenantId, name));
+        const standing = rowToRecord<SealedCredential>(byName.get(tenantId, name));
         if (standing?.sealed !== from) return false;
         upsert.run(tenantId, name, JSON.stringify({ ...standing, sealed: to }));
         audit.append(event);

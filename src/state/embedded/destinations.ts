@@ -1,5 +1,5 @@
 import { createCache } from '../cache.ts';
-import type { Origin } from '../journal/line.ts';
+import type { CallOrigin } from '../journal/line.ts';
 import { destinationName, destinationsMax, touchedBy } from '../rules/destinations.ts';
 import type { RecordedCall } from '../store.ts';
 import type { Database } from './sqlite.ts';
@@ -36,7 +36,7 @@ export function createDestinations(db: Database): Destinations {
  * Adds destinations, each with the time of its first touch, to the transaction that is running. Answers whether some were
  * forgotten to make room.
  */
-export function createDestinationWriter(db: Database): (touched: ReadonlyMap<Origin, number>) => boolean {
+export function createDestinationWriter(db: Database): (touched: ReadonlyMap<CallOrigin, number>) => boolean {
   const insert = db.prepare(`
     INSERT INTO destinations (agent_id, destination, first_seen_at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
   `);

@@ -8,7 +8,7 @@ import type { Database } from './sqlite.ts';
 const forgottenMax = 64;
 
 /** Homes of credentials, on the disk: a restart must not give them away. */
-export function createHomes(db: Database, commits: GroupCommit): HomeStore {
+export function createEmbeddedHomes(db: Database, commits: GroupCommit): HomeStore {
   const find = db.prepare('SELECT home FROM homes WHERE tenant_id = ? AND credential = ? AND ends_at_ms > ?');
   const put = db.prepare(`
     INSERT INTO homes (tenant_id, credential, home, agent_id, ends_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -5,7 +5,7 @@ import type { Audit } from './audit.ts';
 import { createBound } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Condition, createListing } from './listing.ts';
-import { type Database, recordOf, toRecord } from './sqlite.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 export interface Incidents {
   /** Only an incident that is new leaves an audit entry: a flood of calls must not become one of entries. */
@@ -18,7 +18,7 @@ export interface Incidents {
   readonly change: Store['changeIncident'];
 }
 
-export function createIncidents(db: Database, commits: GroupCommit, audit: Audit): Incidents {
+export function createEmbeddedIncidents(db: Database, commits: GroupCommit, audit: Audit): Incidents {
   const standing = db.prepare(`
     SELECT record FROM incidents WHERE tenant_id = ? AND agent_id = ? AND cause = ? AND status <> 'closed' LIMIT 1
   `);
@@ -40,7 +40,7 @@ export function createIncidents(db: Database, commits: GroupCommit, audit: Audit
   });
 
   const load = (tenantId: string, incidentId: string) =>
-    toRecord<IncidentRecord>(byId.get(tenantId, incidentId));
+    rowToRecord<IncidentRecord>(byId.get(tenantId, incidentId));
 
   function save(changed: IncidentRecord): IncidentRecord {
     update.run(JSON.stringify(changed), changed.incidentId);
@@ -51,7 +51,7 @@ export function createIncidents(db: Database, commits: GroupCommit, audit: Audit
     open: (incident, event) =>
       commits.write(() => {
         const { incidentId, tenantId, agentId, trigger } = incident;
-        const before = toRecord<IncidentRecord>(standing.get(tenantId, agentId, trigger));
+        const before = rowToRecord<IncidentRecord>(standing.get(tenantId, agentId, trigger));
         if (before) return { isNew: false, incident: save(withTraces(before, incident)) };
         makeRoom(tenantId);
         if (insert.run(incidentId, tenantId, JSON.stringify(incident)) === 0)

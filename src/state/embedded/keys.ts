@@ -9,7 +9,7 @@ import type { Audit } from './audit.ts';
 import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { createListing } from './listing.ts';
-import { type Database, recordOf, toRecord } from './sqlite.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 import type { Suspensions } from './suspensions.ts';
 
 export interface Keys {
@@ -43,7 +43,7 @@ const cachedMax = 32_768;
 const hashBytes = 32;
 
 /** `onGone` is told of keys that have ended and are there no more. */
-export function createKeys(
+export function createEmbeddedKeys(
   db: Database,
   commits: GroupCommit,
   agents: Agents,
@@ -78,7 +78,7 @@ export function createKeys(
   const parents = createCache<KeyRecord>(cachedMax);
   const presented = Buffer.alloc(hashBytes);
 
-  const load = (tenantId: string, keyId: string) => toRecord<KeyRecord>(byId.get(tenantId, keyId));
+  const load = (tenantId: string, keyId: string) => rowToRecord<KeyRecord>(byId.get(tenantId, keyId));
 
   function parentOf({ tenantId, parentKeyId }: KeyRecord): KeyRecord | undefined {
     if (parentKeyId === null) return undefined;
@@ -113,7 +113,7 @@ export function createKeys(
   }
 
   function know(keyHash: string): KnownKey | undefined {
-    const key = toRecord<KeyRecord>(byHash.get(keyHash));
+    const key = rowToRecord<KeyRecord>(byHash.get(keyHash));
     if (!key) return undefined;
     const known = {
       holder: holderOf(key, undefined),

@@ -1,6 +1,6 @@
 import type { ToolConcern } from '../../core/call.ts';
 import { createCache } from '../cache.ts';
-import { accept, concernsOf, mcpServerId, remember, serversMax } from '../rules/mcp-tools.ts';
+import { accept, concernsOf, mcpServerId, rememberToolList, serversMax } from '../rules/mcp-tools.ts';
 import type { McpCall, McpServer, Page, Paged, StandingConcern, Store } from '../store.ts';
 import type { Audit } from './audit.ts';
 import { createBound } from './bound.ts';
@@ -18,7 +18,7 @@ export interface McpTools {
 
 const cachedMax = 16_384;
 
-export function createMcpTools(db: Database, commits: GroupCommit, audit: Audit): McpTools {
+export function createEmbeddedMcpTools(db: Database, commits: GroupCommit, audit: Audit): McpTools {
   const byId = db.prepare('SELECT record FROM mcp_servers WHERE tenant_id = ? AND server_id = ?');
   const upsert = db.prepare(`
     INSERT INTO mcp_servers (server_id, tenant_id, record) VALUES (?, ?, ?)
@@ -51,7 +51,7 @@ export function createMcpTools(db: Database, commits: GroupCommit, audit: Audit)
       const { tenantId, server } = sighting;
       const work = () => {
         const before = textOf(byId.get(tenantId, server.serverId));
-        const remembered = remember(parse(before), sighting);
+        const remembered = rememberToolList(parse(before), sighting);
         const text = JSON.stringify(remembered.server);
         if (before === undefined) makeRoom(tenantId);
         if (text !== before) upsert.run(server.serverId, tenantId, text);

@@ -27,7 +27,7 @@ import type {
 } from '../store.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { type Condition, createListing } from './listing.ts';
-import { type Database, type Row, recordOf, toRecord } from './sqlite.ts';
+import { type Database, type Row, recordOf, rowToRecord } from './sqlite.ts';
 
 /** A message beside its text. */
 type Message = Omit<QueuedMessage, 'body' | 'id'> & {
@@ -39,7 +39,7 @@ type Message = Omit<QueuedMessage, 'body' | 'id'> & {
 /** One write holds the event loop no longer than so many notices take. */
 const writtenAtOnce = 50;
 
-export function createNotices(db: Database, commits: GroupCommit): NoticeQueue {
+export function createEmbeddedNotices(db: Database, commits: GroupCommit): NoticeQueue {
   const rowById = db.prepare('SELECT * FROM notice_messages WHERE id = ?');
   const insert = db.prepare(`
     INSERT INTO notice_messages (id, channel, owner, due_at_ms, record, body) VALUES (?, ?, ?, ?, ?, ?)
@@ -91,7 +91,7 @@ export function createNotices(db: Database, commits: GroupCommit): NoticeQueue {
   });
 
   const channelOf = (name: string, owner: string | null): ChannelRecord => ({
-    ...(toRecord<ChannelRecord>(channel.get(name)) ?? newChannel(owner)),
+    ...(rowToRecord<ChannelRecord>(channel.get(name)) ?? newChannel(owner)),
     owner,
   });
   const countWaiting = (name: string): number => Number(waiting.get(name)?.['held']);
@@ -106,7 +106,7 @@ export function createNotices(db: Database, commits: GroupCommit): NoticeQueue {
   function place(notice: NewNotice, target: NoticeTarget, nowMs: number, held: Map<string, number>): void {
     const { name, owner } = target;
     const windowName = windowNameOf(name, notice);
-    const standing = toRecord<Window>(window.get(windowName));
+    const standing = rowToRecord<Window>(window.get(windowName));
     const row = standing && rowById.get(standing.id);
     const last = row && row['dead_at_ms'] === null ? recordOf<Message>(row) : undefined;
     const inQueue = held.get(name) ?? countWaiting(name);
@@ -198,7 +198,7 @@ export function createNotices(db: Database, commits: GroupCommit): NoticeQueue {
 
     buryMessages: ({ channel: name, dueBeforeMs, nowMs, reason, limit, onlyIf }) =>
       commits.write(() => {
-        const record = toRecord<ChannelRecord>(channel.get(name));
+        const record = rowToRecord<ChannelRecord>(channel.get(name));
         if (!record) return 0;
         const isGone = onlyIf !== 'failing';
         if (isGone ? (record.claimedAtMs ?? 0) > onlyIf.unclaimedSinceMs : record.failures === 0) return 0;

@@ -11,9 +11,9 @@ import {
 import type { AuditEvent, Page, Paged, PolicyApply, PolicyArchive, PolicyRecord } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf, toRecord } from './sqlite.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
-export interface Policies {
+interface Policies {
   apply(apply: PolicyApply, audit: AuditEvent): Promise<PolicyRecord>;
   archive(archive: PolicyArchive, audit: AuditEvent): Promise<PolicyRecord | undefined>;
   /** At once, and the same array until a policy of the tenant changes: what is compiled of it can be kept beside it. */
@@ -25,7 +25,7 @@ export interface Policies {
 const cachedTenantsMax = 2_048;
 const allEnvironments = '';
 
-export function createPolicies(db: Database, commits: GroupCommit, audit: Audit): Policies {
+export function createEmbeddedPolicies(db: Database, commits: GroupCommit, audit: Audit): Policies {
   const latest = db.prepare(
     'SELECT record FROM policies WHERE tenant_id = ? AND name = ? AND env_name = ? ORDER BY version DESC LIMIT 1',
   );
@@ -51,7 +51,7 @@ export function createPolicies(db: Database, commits: GroupCommit, audit: Audit)
   const load = (tenantId: string): PolicyRecord[] => latestOfAll.all(tenantId).map(recordOf<PolicyRecord>);
 
   function find(tenantId: string, name: string, envName: string | null): PolicyRecord | undefined {
-    const found = toRecord<PolicyRecord>(latest.get(tenantId, name, envName ?? allEnvironments));
+    const found = rowToRecord<PolicyRecord>(latest.get(tenantId, name, envName ?? allEnvironments));
     return found && isActive(found) ? found : undefined;
   }
 

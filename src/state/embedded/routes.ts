@@ -3,11 +3,11 @@ import { prefixTaken, routesMax, tooManyRoutes } from '../rules/routes.ts';
 import type { AuditEvent, RouteStore, StoredRoute } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf, toRecord } from './sqlite.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 const tenantsMax = 1_024;
 
-export function createRoutes(db: Database, commits: GroupCommit, audit: Audit): RouteStore {
+export function createEmbeddedRoutes(db: Database, commits: GroupCommit, audit: Audit): RouteStore {
   const insert = db.prepare('INSERT INTO inbound_routes (prefix, tenant_id, record) VALUES (?, ?, ?)');
   const update = db.prepare('UPDATE inbound_routes SET record = ? WHERE prefix = ? AND tenant_id = ?');
   const remove = db.prepare('DELETE FROM inbound_routes WHERE prefix = ? AND tenant_id = ?');
@@ -48,7 +48,7 @@ export function createRoutes(db: Database, commits: GroupCommit, audit: Audit): 
       ),
     resealRoute: ({ tenantId, prefix, from, to }, event) =>
       change(tenantId, event, () => {
-        const standing = toRecord<StoredRoute>(byPrefix.get(prefix, tenantId));
+        const standing = rowToRecord<StoredRoute>(byPrefix.get(prefix, tenantId));
         if (standing?.sealedToken !== from) return false;
         return update.run(JSON.stringify({ ...standing, sealedToken: to }), prefix, tenantId) > 0;
       }),

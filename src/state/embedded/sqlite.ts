@@ -154,5 +154,5 @@ export const recordOf = <T>(row: Row): T => parseStored<T>(row['record']);
 /** JSON that was written here; what is none any more cannot be read. */
 export const parseStored = <T>(text: unknown): T => guarded(() => JSON.parse(String(text)) as T);
 
-export const toRecord = <T>(row: Row | undefined): T | undefined =>
+export const rowToRecord = <T>(row: Row | undefined): T | undefined =>
   row === undefined ? undefined : recordOf<T>(row);

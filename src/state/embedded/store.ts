@@ -4,29 +4,29 @@ import { timeOfTraceId } from '../../core/ids.ts';
 import { wholeTrust } from '../rules/trust.ts';
 import type { Store, TraceFilter } from '../store.ts';
 import { createAdmit } from './admit.ts';
-import { createAgents } from './agents.ts';
-import { createApprovals } from './approvals.ts';
-import { createAudit } from './audit.ts';
-import { createBudgets } from './counts/budgets.ts';
-import { createHistory } from './counts/history.ts';
-import { createNonces } from './counts/nonces.ts';
+import { createEmbeddedAgents } from './agents.ts';
+import { createEmbeddedApprovals } from './approvals.ts';
+import { createEmbeddedAudit } from './audit.ts';
+import { createEmbeddedBudgets } from './counts/budgets.ts';
+import { createEmbeddedHistory } from './counts/history.ts';
+import { createEmbeddedNonces } from './counts/nonces.ts';
 import { createNumbers } from './counts/numbers.ts';
-import { createCredentials } from './credentials.ts';
+import { createEmbeddedCredentials } from './credentials.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { createHomes } from './homes.ts';
-import { createIncidents } from './incidents.ts';
-import { createKeys } from './keys.ts';
+import { createEmbeddedHomes } from './homes.ts';
+import { createEmbeddedIncidents } from './incidents.ts';
+import { createEmbeddedKeys } from './keys.ts';
 import { lockDirectory } from './lock.ts';
-import { createMcpTools } from './mcp-tools.ts';
+import { createEmbeddedMcpTools } from './mcp-tools.ts';
 import { stateMigrations } from './migrations.ts';
-import { createNotices } from './notices.ts';
-import { createPolicies } from './policies.ts';
+import { createEmbeddedNotices } from './notices.ts';
+import { createEmbeddedPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';
-import { createRoutes } from './routes.ts';
+import { createEmbeddedRoutes } from './routes.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
-import { createSuspensions } from './suspensions.ts';
-import { createTold } from './told.ts';
+import { createEmbeddedSuspensions } from './suspensions.ts';
+import { createEmbeddedTold } from './told.ts';
 import { openTraces } from './traces/traces.ts';
 
 /*
@@ -70,18 +70,18 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   closers.push(commits.close);
 
   const probe = state.prepare('UPDATE probe SET written = written + 1');
-  const audit = createAudit(state);
-  const agents = createAgents(state, commits, audit);
-  const suspensions = createSuspensions(state, commits, audit);
-  const keys = createKeys(state, commits, agents, suspensions, audit, traces.forgetKeys);
-  const policies = createPolicies(state, commits, audit);
-  const approvals = createApprovals(state, commits, audit);
-  const incidents = createIncidents(state, commits, audit);
-  const credentials = createCredentials(state, commits, audit);
-  const routes = createRoutes(state, commits, audit);
+  const audit = createEmbeddedAudit(state);
+  const agents = createEmbeddedAgents(state, commits, audit);
+  const suspensions = createEmbeddedSuspensions(state, commits, audit);
+  const keys = createEmbeddedKeys(state, commits, agents, suspensions, audit, traces.forgetKeys);
+  const policies = createEmbeddedPolicies(state, commits, audit);
+  const approvals = createEmbeddedApprovals(state, commits, audit);
+  const incidents = createEmbeddedIncidents(state, commits, audit);
+  const credentials = createEmbeddedCredentials(state, commits, audit);
+  const routes = createEmbeddedRoutes(state, commits, audit);
   const responseScans = createResponseScans(state, commits);
-  const mcpTools = createMcpTools(state, commits, audit);
-  const nonces = createNonces();
+  const mcpTools = createEmbeddedMcpTools(state, commits, audit);
+  const nonces = createEmbeddedNonces();
   const retention = createRetention(traces, responseScans);
   closers.push(retention.close);
   const { destinations, counters } = traces;
@@ -93,8 +93,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   });
   const traceById = (tenantId: string, traceId: string): string | undefined =>
     isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
-  const budgets = createBudgets(traces.budgets);
-  const history = createHistory(traces.history);
+  const budgets = createEmbeddedBudgets(traces.budgets);
+  const history = createEmbeddedHistory(traces.history);
   const isOwn = (tenantId: string, agentId: string): boolean =>
     agents.among(tenantId, [agentId]).has(agentId);
   const numbers = createNumbers(counters, { isDiskBehind: traces.isFailing });
@@ -129,7 +129,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     }),
     recall: keys.recall,
     claimNonce: nonces.claim,
-    ...createHomes(state, commits),
+    ...createEmbeddedHomes(state, commits),
     usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
 
     applyPolicy: policies.apply,
@@ -206,8 +206,8 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     exportAudit: audit.export,
     verifyAudit: audit.verify,
 
-    ...createNotices(state, commits),
-    ...createTold(state, commits, audit),
+    ...createEmbeddedNotices(state, commits),
+    ...createEmbeddedTold(state, commits, audit),
 
     async trouble() {
       if (traces.isFailing())

@@ -1,7 +1,7 @@
 import type { Store, TenantSuspension } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf, toRecord } from './sqlite.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 /** Suspensions of whole tenants. All of them are in memory, so that the hot path may ask for each call. */
 export interface Suspensions {
@@ -11,7 +11,7 @@ export interface Suspensions {
   readonly reactivate: Store['reactivateTenant'];
 }
 
-export function createSuspensions(db: Database, commits: GroupCommit, audit: Audit): Suspensions {
+export function createEmbeddedSuspensions(db: Database, commits: GroupCommit, audit: Audit): Suspensions {
   const all = db.prepare('SELECT record FROM suspensions');
   const insert = db.prepare('INSERT INTO suspensions (tenant_id, record) VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM suspensions WHERE tenant_id = ?');
@@ -29,7 +29,7 @@ export function createSuspensions(db: Database, commits: GroupCommit, audit: Aud
     suspend(suspension, event) {
       const { tenantId } = suspension;
       const work = (): TenantSuspension => {
-        const standing = toRecord<TenantSuspension>(byId.get(tenantId));
+        const standing = rowToRecord<TenantSuspension>(byId.get(tenantId));
         if (!standing) insert.run(tenantId, JSON.stringify(suspension));
         audit.append(event);
         return standing ?? suspension;

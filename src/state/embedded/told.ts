@@ -8,7 +8,7 @@ import type { Database } from './sqlite.ts';
 const rowsMax = 500;
 
 /** Where notices come from, and how far that was read. */
-export function createTold(db: Database, commits: GroupCommit, audit: Audit): NoticeSources {
+export function createEmbeddedTold(db: Database, commits: GroupCommit, audit: Audit): NoticeSources {
   const find = db.prepare('SELECT place FROM notices_told WHERE tenant_id = ? AND source = ?');
   const put = db.prepare(`
     INSERT INTO notices_told (tenant_id, source, place) VALUES (?, ?, ?)

@@ -51,7 +51,9 @@ function moreOf({ sizeClass = 0, names, marks, charges, credential }: RecordedCa
 }
 
 /** Throws where the text is not what `moreOf` makes. */
-function parseMore(text: string): Pick<Origin, 'sizeClass' | 'names' | 'marks' | 'charges' | 'credential'> {
+function parseMore(
+  text: string,
+): Pick<CallOrigin, 'sizeClass' | 'names' | 'marks' | 'charges' | 'credential'> {
   const list: unknown = JSON.parse(text);
   if (!Array.isArray(list)) throw new TypeError('what else a call has is a list');
   const [sizeClass, names = [], marks = [], charges = [], credential] = list as unknown[];
@@ -75,7 +77,7 @@ function parseMore(text: string): Pick<Origin, 'sizeClass' | 'names' | 'marks' |
 export const toLine = (call: RecordedCall): string => `${toHead(call)}${call.line}\n`;
 
 /** What calls have in common that touch the same from the same place: the head behind the time. */
-export type Origin = Pick<
+export type CallOrigin = Pick<
   RecordedCall,
   | 'tenantId'
   | 'agentId'
@@ -100,7 +102,7 @@ const isOutcome = (text: string): text is RecordedCall['outcome'] => outcomes.ha
 const isDecision = (text: string): text is Decision => (decisions as readonly string[]).includes(text);
 
 /** The origin of a head's text, from the tenant to the destination and what else there is; undefined where it is none. */
-export function parseOrigin(text: string): Origin | undefined {
+export function parseOrigin(text: string): CallOrigin | undefined {
   const fields = text.split('\t');
   const more = fields[6];
   if (fields.length !== 6 && fields.length !== 7) return undefined;

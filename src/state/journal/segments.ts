@@ -29,7 +29,7 @@ export interface Segments {
   close(): void;
 }
 
-export interface Chunk {
+interface Chunk {
   /** In memory of its own. */
   readonly lines: Uint8Array<ArrayBuffer>;
   /** Those of the lines, and of a torn one at the end of a segment. */

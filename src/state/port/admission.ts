@@ -17,7 +17,7 @@ export interface AdmissionStore {
    */
   admit(request: AdmitRequest): MaybePromise<Admission>;
   /** What `admit` would say of these now. Takes, counts and notes nothing. */
-  standingOf(question: StandingQuestion): Promise<Standing>;
+  standingOf(question: StandingQuestion): Promise<AdmissionPreview>;
   /** Of an identity that `identify` or `admit` answered within the last `withinMs`: for calls that may pass while the state is away. */
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined;
   /**
@@ -94,7 +94,7 @@ export interface StandingQuestion {
   readonly charges: readonly BudgetCharge[];
 }
 
-export interface Standing {
+export interface AdmissionPreview {
   readonly isNewDestination: boolean;
   /** Names of budgets that were used up before. */
   readonly exceededBudgets: readonly string[];
@@ -114,7 +114,7 @@ export interface TenantTerms {
 
 export type Admission = Admitted | NotAdmitted;
 
-export interface Admitted extends Standing {
+export interface Admitted extends AdmissionPreview {
   readonly ok: true;
   readonly key: KeyRecord;
   /** In the environment and with the agent that the call names. */

@@ -89,10 +89,10 @@ export interface ToolList {
   /** Its last page was seen. */
   readonly isWhole: boolean;
   /** By name. */
-  readonly tools: readonly KnownTool[];
+  readonly tools: readonly KnownMcpTool[];
 }
 
-export interface KnownTool {
+export interface KnownMcpTool {
   readonly name: SafeName;
   /** The last few, the newest first. */
   readonly versions: readonly string[];

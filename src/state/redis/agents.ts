@@ -1,9 +1,9 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { AgentRecord, Store } from '../store.ts';
 import type { Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
+import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
@@ -14,7 +14,7 @@ type Agents = Pick<
 
 const claimsMax = 5;
 
-export function createAgents(connection: Connection, names: Names, commits: Commits): Agents {
+export function createRedisAgents(connection: RedisConnection, names: Names, commits: Commits): Agents {
   const ownerOf = async (agentId: string) =>
     ((await connection.call('GET', names.agent(agentId))) as string | null) ?? undefined;
   const readOf = async (tenantId: string, agentId: string) =>
@@ -26,7 +26,7 @@ export function createAgents(connection: Connection, names: Names, commits: Comm
       if (standing) return standing;
       change.put(change.names.agents, agent.agentId, JSON.stringify(agent));
       change.seedRevision();
-      change.index(change.names.indexOf('agents'), placeOf(agent.createdAtMs, agent.agentId));
+      change.index(change.names.indexOf('agents'), indexPlaceOf(agent.createdAtMs, agent.agentId));
       return agent;
     });
 

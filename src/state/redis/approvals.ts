@@ -15,9 +15,9 @@ import {
 } from '../rules/approval.ts';
 import type { ApprovalRecord, Hold, Store } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
+import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
 
 type Approvals = Pick<
@@ -60,7 +60,7 @@ function endLater({ names, endRecord }: Change, approval: ApprovalRecord, nowMs:
     key: names.approvalEnds,
     index: names.indexOf('approvals'),
     records: names.approvals,
-    place: placeOf(approval.createdAtMs, approval.approvalId),
+    place: indexPlaceOf(approval.createdAtMs, approval.approvalId),
     endsAtMs: countsUntilMs(approval),
     beforeMs: nowMs,
     most: approvalsMax,
@@ -75,7 +75,7 @@ function expireIn(change: Change, pending: ApprovalRecord): ApprovalRecord {
   return approval;
 }
 
-export function createApprovals(connection: Connection, names: Names, commits: Commits): Approvals {
+export function createRedisApprovals(connection: RedisConnection, names: Names, commits: Commits): Approvals {
   async function open(change: Change, approval: ApprovalRecord): Promise<Hold> {
     const { approvals } = change.names;
     if ((await change.read(approvals, approval.approvalId)) !== undefined)
@@ -89,7 +89,7 @@ export function createApprovals(connection: Connection, names: Names, commits: C
     change.put(approvals, approval.approvalId, JSON.stringify(approval));
     change.put(approvals, linkOf(approval), approval.approvalId);
     change.put(approvals, `link:${approval.approvalId}`, linkOf(approval));
-    change.index(change.names.indexOf('approvals'), placeOf(fromMs, approval.approvalId));
+    change.index(change.names.indexOf('approvals'), indexPlaceOf(fromMs, approval.approvalId));
     endLater(change, approval, fromMs);
     return { kind: 'pending', approval, isNew: true };
   }

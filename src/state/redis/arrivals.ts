@@ -1,7 +1,7 @@
 import type { Arrivals } from '../store.ts';
 import { traceLines } from '../traces/lines.ts';
 import { fromChunk, idBytes } from './link/chunks.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { TenantNames } from './link/names.ts';
 
 /* Which chunks came last, on whichever node: a stream of their places, which forgets the oldest ones. */
@@ -15,7 +15,7 @@ const idLength = 16;
 type Entry = readonly [id: Buffer, fields: readonly Buffer[]];
 
 export async function arrivalsSince(
-  connection: Connection,
+  connection: RedisConnection,
   names: TenantNames,
   position: string | undefined,
 ): Promise<Arrivals> {
@@ -40,7 +40,11 @@ export async function arrivalsSince(
   };
 }
 
-async function tracesOf(connection: Connection, names: TenantNames, [, fields]: Entry): Promise<string[]> {
+async function tracesOf(
+  connection: RedisConnection,
+  names: TenantNames,
+  [, fields]: Entry,
+): Promise<string[]> {
   const [, second, , number, , news] = fields;
   const place = [names.chunks(Number(second)), Number(number)] as const;
   const chunk = (await connection.callBuffers('LINDEX', ...place)) as Buffer | null;

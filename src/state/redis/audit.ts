@@ -1,7 +1,7 @@
 import { readEntry, verifyChain } from '../rules/audit-entry.ts';
 import type { AuditEntry, Store } from '../store.ts';
 import type { Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { parseCursor } from './link/pages.ts';
 
@@ -16,7 +16,7 @@ const isCursor = (text: string): boolean => /^[1-9]\d{0,14}$/.test(text);
 
 type Audit = Pick<Store, 'appendAudit' | 'listAudit' | 'exportAudit' | 'verifyAudit'>;
 
-export function createAudit(connection: Connection, names: Names, commits: Commits): Audit {
+export function createRedisAudit(connection: RedisConnection, names: Names, commits: Commits): Audit {
   async function read(tenantId: string, first: number, last: number) {
     const rows = (await connection.call('LRANGE', names.of(tenantId).audit, first - 1, last - 1)) as string[];
     return rows.map((row) => ({ hash: row.slice(0, 64), entry: row.slice(64) }));

@@ -2,7 +2,7 @@ import type { Charge } from '../../core/call.ts';
 import { exceededOf } from '../rules/budgets.ts';
 import { destinationName } from '../rules/destinations.ts';
 import type { BudgetCharge, Store } from '../store.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names, TenantNames } from './link/names.ts';
 
 /* What was charged to budgets: a hash for each day, which `admit.lua` adds to and `record.lua` takes back from. */
@@ -30,7 +30,7 @@ export function toGivenBackArgs(own: TenantNames, calls: readonly (readonly Char
   return { keys, argsOf };
 }
 
-export function createStandings(connection: Connection, names: Names): Pick<Store, 'standingOf'> {
+export function createStandings(connection: RedisConnection, names: Names): Pick<Store, 'standingOf'> {
   return {
     async standingOf({ tenantId, agentId, destination, charges }) {
       const own = names.of(tenantId);

@@ -1,12 +1,12 @@
 import { after } from '../../util/maybe-promise.ts';
 import type { SealedCredential, Store } from '../store.ts';
 import type { Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { createFollower } from './link/revisions.ts';
 import { toRecord } from './records.ts';
 
-export interface Credentials
+interface Credentials
   extends Pick<
     Store,
     | 'putCredential'
@@ -19,7 +19,11 @@ export interface Credentials
   saw(tenantId: string, revision: string): void;
 }
 
-export function createCredentials(connection: Connection, names: Names, commits: Commits): Credentials {
+export function createRedisCredentials(
+  connection: RedisConnection,
+  names: Names,
+  commits: Commits,
+): Credentials {
   const read = async (tenantId: string): Promise<ReadonlyMap<string, SealedCredential>> => {
     const texts = (await connection.call('HVALS', names.of(tenantId).credentials)) as string[];
     const found = texts.flatMap((text) => toRecord<SealedCredential>(text) ?? []);

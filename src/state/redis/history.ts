@@ -16,7 +16,7 @@ import {
 import { marksText, parseMarks, trustPartsMax } from '../rules/trust.ts';
 import type { MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
 import type { Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
@@ -50,8 +50,8 @@ const charsInTurn = 128 * 1024;
 type Entry = readonly [id: string, text: string];
 
 /** `onError` is told of what could not be noted. */
-export function createHistory(
-  connection: Connection,
+export function createRedisHistory(
+  connection: RedisConnection,
   names: Names,
   commits: Commits,
   onError: (error: unknown) => void,

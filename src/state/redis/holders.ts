@@ -5,8 +5,8 @@ import { examine, type Holder, identifyHolder, invalidKey } from '../rules/admis
 import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord, Store } from '../store.ts';
 import type { SightingsSeen } from './history.ts';
 import { parseOwner } from './keys.ts';
-import { type Answer, type Asking, asking, toAdmission, toAsking, toRefusal } from './link/asking.ts';
-import type { Connection } from './link/connection.ts';
+import { type Asking, asking, quotaRefusal, type RedisAnswer, toAdmission, toAsking } from './link/asking.ts';
+import type { RedisConnection } from './link/connection.ts';
 import { createFlights } from './link/flights.ts';
 import type { Names, TenantNames } from './link/names.ts';
 import { toRecord } from './records.ts';
@@ -55,7 +55,7 @@ const isSame = (a: string, b: string): boolean =>
 
 const notKnown = { ...invalidKey('The key is not known.'), identity: undefined };
 
-export function createHolders(connection: Connection, names: Names, options: HoldersOptions): Holders {
+export function createHolders(connection: RedisConnection, names: Names, options: HoldersOptions): Holders {
   const known = createCache<Known>(knownMax);
   const { clock, sightings } = options;
   const flights = createFlights(connection, {
@@ -86,7 +86,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
   }
 
   /** One run of the script: undefined where there are fresh records to judge by, false where the key is gone. */
-  async function ask(keyHash: string, it: Known, request: Asking): Promise<Answer | undefined | false> {
+  async function ask(keyHash: string, it: Known, request: Asking): Promise<RedisAnswer | undefined | false> {
     const { named } = request;
     const needsNamed = named !== undefined && !it.named.has(named);
     const revision = needsNamed ? '' : it.revision;
@@ -156,7 +156,7 @@ export function createHolders(connection: Connection, names: Names, options: Hol
       const answer = await ask(keyHash, it, asked);
       if (answer === false) return notKnown;
       if (!answer || !examined) continue;
-      const refused = toRefusal(examined.identity, answer);
+      const refused = quotaRefusal(examined.identity, answer);
       if (refused) return refused;
       if (!examined.ok) return examined;
       it.seenAtMs = nowMs;

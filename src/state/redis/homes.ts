@@ -1,11 +1,11 @@
 import { homeKeptMsMax, homesPerAgentMax, homesPerTenantMax } from '../rules/homes.ts';
 import type { HomeStore } from '../store.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /** Homes of credentials: a hash for each tenant, whose fields hold when they end and the home. */
-export const createHomes = (connection: Connection, names: Names): HomeStore => ({
+export const createRedisHomes = (connection: RedisConnection, names: Names): HomeStore => ({
   async homesOf(tenantId, credentials, nowMs) {
     if (credentials.length === 0) return [];
     const texts = await connection.call('HMGET', names.of(tenantId).homes, ...credentials);

@@ -2,9 +2,9 @@ import { GatewayError } from '../../core/errors.ts';
 import { incidentsMax, withChange, withTraces } from '../rules/incident.ts';
 import type { IncidentFilter, IncidentRecord, Store } from '../store.ts';
 import type { Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
+import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
 
 type Incidents = Pick<Store, 'openIncident' | 'incidentById' | 'listIncidents' | 'changeIncident'>;
@@ -17,7 +17,7 @@ const isWanted = (it: IncidentRecord, { status, agentId, severity }: IncidentFil
   (agentId === undefined || it.agentId === agentId) &&
   (severity === undefined || it.severity === severity);
 
-export function createIncidents(connection: Connection, names: Names, commits: Commits): Incidents {
+export function createRedisIncidents(connection: RedisConnection, names: Names, commits: Commits): Incidents {
   return {
     openIncident: (incident, event) =>
       commits.write(incident.tenantId, async (change) => {
@@ -37,7 +37,7 @@ export function createIncidents(connection: Connection, names: Names, commits: C
         change.put(incidents, incident.incidentId, JSON.stringify(incident));
         change.put(incidents, linkOf(incident), incident.incidentId);
         change.put(incidents, `link:${incident.incidentId}`, linkOf(incident));
-        const place = placeOf(incident.openedAtMs, incident.incidentId);
+        const place = indexPlaceOf(incident.openedAtMs, incident.incidentId);
         change.index(change.names.indexOf('incidents'), place, { most: incidentsMax, records: incidents });
         change.audit(event);
         return { isNew: true, incident };

@@ -2,9 +2,9 @@ import { GatewayError } from '../../core/errors.ts';
 import { childrenMax, endedKeptMs, tooManyChildren } from '../rules/ephemeral-key.ts';
 import type { AgentRecord, KeyRecord, Store } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
+import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
@@ -18,7 +18,7 @@ export interface KeyOwner {
 
 export const parseOwner = (text: unknown): KeyOwner | undefined => toRecord<KeyOwner>(text);
 
-export function createKeys(connection: Connection, names: Names, commits: Commits): Keys {
+export function createRedisKeys(connection: RedisConnection, names: Names, commits: Commits): Keys {
   const readKey = async (tenantId: string, keyId: string) =>
     toRecord<KeyRecord>(await connection.call('HGET', names.of(tenantId).keys, keyId));
 
@@ -90,7 +90,7 @@ export function createKeys(connection: Connection, names: Names, commits: Commit
         await checkNew(change, key);
         await claimHash(key);
         change.put(change.names.keys, key.keyId, JSON.stringify(key));
-        const place = placeOf(key.createdAtMs, key.keyId);
+        const place = indexPlaceOf(key.createdAtMs, key.keyId);
         change.index(change.names.indexOf('keys'), place);
         addEnd(change, key, place);
         change.seedRevision();

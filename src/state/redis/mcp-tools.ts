@@ -1,10 +1,10 @@
 import type { ToolConcern } from '../../core/call.ts';
-import { accept, concernsOf, remember, serversMax } from '../rules/mcp-tools.ts';
+import { accept, concernsOf, rememberToolList, serversMax } from '../rules/mcp-tools.ts';
 import type { McpCall, McpServer, StandingConcern, Store } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, parseCursor, placeOf, readPage } from './link/pages.ts';
+import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
 import { readMany, toRecord } from './records.ts';
 
 type McpTools = Pick<Store, 'rememberTools' | 'listMcpServers' | 'acceptTools'>;
@@ -13,7 +13,7 @@ type McpTools = Pick<Store, 'rememberTools' | 'listMcpServers' | 'acceptTools'>;
 export const concernsField = (serverId: string): string => `concerns:${serverId}`;
 
 /** What MCP servers have said of their tools: for each a record, its place by the day it was seen, and what stands against it. */
-export function createMcpTools(connection: Connection, names: Names, commits: Commits): McpTools {
+export function createRedisMcpTools(connection: RedisConnection, names: Names, commits: Commits): McpTools {
   function save(change: Change, before: McpServer | undefined, server: McpServer): void {
     const { mcpServers } = change.names;
     const { serverId, seenAtMs, concerns } = server;
@@ -22,8 +22,8 @@ export function createMcpTools(connection: Connection, names: Names, commits: Co
     if (concerns.length > 0) change.put(mcpServers, concernsField(serverId), JSON.stringify(concerns));
     else change.drop(mcpServers, concernsField(serverId));
     if (before?.seenAtMs === seenAtMs) return;
-    if (before) change.leave(index, placeOf(before.seenAtMs, serverId));
-    change.index(index, placeOf(seenAtMs, serverId), { most: serversMax, records: mcpServers });
+    if (before) change.leave(index, indexPlaceOf(before.seenAtMs, serverId));
+    change.index(index, indexPlaceOf(seenAtMs, serverId), { most: serversMax, records: mcpServers });
   }
 
   return {
@@ -31,7 +31,7 @@ export function createMcpTools(connection: Connection, names: Names, commits: Co
       commits.write(sighting.tenantId, async (change) => {
         const text = await change.read(change.names.mcpServers, sighting.server.serverId);
         const before = toRecord<McpServer>(text);
-        const { server, drift } = remember(before, sighting);
+        const { server, drift } = rememberToolList(before, sighting);
         if (JSON.stringify(server) !== text) save(change, before, server);
         return drift;
       }),

@@ -17,9 +17,9 @@ import type {
   QueuedMessage,
   Settlement,
 } from '../store.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { idOfPlace, parseCursor, placeOf } from './link/pages.ts';
+import { idOfPlace, indexPlaceOf, parseCursor } from './link/pages.ts';
 import { readMany } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
@@ -50,7 +50,7 @@ interface Message {
   readonly r?: string;
 }
 
-export function createNotices(connection: Connection, names: Names): NoticeQueue {
+export function createRedisNotices(connection: RedisConnection, names: Names): NoticeQueue {
   const own = names.notices;
 
   async function enqueue(notices: readonly NewNotice[], nowMs: number): Promise<void> {
@@ -202,7 +202,7 @@ export function createNotices(connection: Connection, names: Names): NoticeQueue
         items: messages
           .filter((it) => it !== undefined)
           .filter((it) => owner === undefined || it.owner === owner),
-        nextCursor: last === undefined ? null : placeOf(last.atMs, last.id),
+        nextCursor: last === undefined ? null : indexPlaceOf(last.atMs, last.id),
       };
     },
 

@@ -9,12 +9,12 @@ import {
 } from '../rules/policy-version.ts';
 import type { PolicyRecord, Store } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { createFollower } from './link/revisions.ts';
 import { readMany, toRecord } from './records.ts';
 
-export interface Policies
+interface Policies
   extends Pick<Store, 'applyPolicy' | 'archivePolicy' | 'policiesOf' | 'policyByName' | 'policyVersions'> {
   saw(tenantId: string, revision: string): void;
 }
@@ -29,7 +29,7 @@ const byName = (a: PolicyRecord, b: PolicyRecord): number => {
   return left < right ? -1 : 1;
 };
 
-export function createPolicies(connection: Connection, names: Names, commits: Commits): Policies {
+export function createRedisPolicies(connection: RedisConnection, names: Names, commits: Commits): Policies {
   /** The latest versions, archived ones too. */
   const readAll = async (tenantId: string): Promise<PolicyRecord[]> => {
     const texts = (await connection.call('HVALS', names.of(tenantId).policies)) as string[];

@@ -1,4 +1,4 @@
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 
 /** Records are JSON texts. */
 export const toRecord = <T>(text: unknown): T | undefined =>
@@ -6,7 +6,7 @@ export const toRecord = <T>(text: unknown): T | undefined =>
 
 /** In the order of the ids; null for one that is not there. */
 export async function readMany(
-  connection: Connection,
+  connection: RedisConnection,
   key: string,
   ids: readonly string[],
 ): Promise<readonly (string | null)[]> {

@@ -1,7 +1,7 @@
 import { prefixTaken, routesMax, tooManyRoutes } from '../rules/routes.ts';
 import type { RouteStore, StoredRoute } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { createFollower } from './link/revisions.ts';
 import { toRecord } from './records.ts';
@@ -25,7 +25,7 @@ interface Claim {
  * The routes of a tenant are one hash. The claim to a prefix lies elsewhere in a cluster: it stands before the record does, and is let go
  * before the record is.
  */
-export function createRoutes(connection: Connection, names: Names, commits: Commits): Routes {
+export function createRedisRoutes(connection: RedisConnection, names: Names, commits: Commits): Routes {
   const read = async (tenantId: string): Promise<ReadonlyMap<string, StoredRoute>> => {
     const texts = (await connection.call('HVALS', names.of(tenantId).routes)) as string[];
     const found = texts.flatMap((text) => toRecord<StoredRoute>(text) ?? []);

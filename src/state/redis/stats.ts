@@ -11,7 +11,7 @@ import {
   statKeptMs,
   statStart,
 } from '../traces/stats.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names, TenantNames } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
@@ -28,7 +28,7 @@ export const statLives = (keptMs: number): readonly number[] =>
 /** So many are read by one script: Redis does nothing else meanwhile. */
 const bucketsAtOnce = 32;
 
-export function createStats(connection: Connection, names: Names): Pick<Store, 'callStats'> {
+export function createStats(connection: RedisConnection, names: Names): Pick<Store, 'callStats'> {
   async function read(tenantId: string, interval: StatInterval, starts: readonly number[]) {
     const keys = starts.map((it) => names.of(tenantId).stats(statIntervals[interval], it));
     const all = (await connection.run(scripts.usage, keys, [])) as string[][];
@@ -49,8 +49,8 @@ export function createStats(connection: Connection, names: Names): Pick<Store, '
 }
 
 /** `LikelySource.mayHave` of `traces/likely.ts`. */
-export const mayHave =
-  (connection: Connection, names: TenantNames): LikelySource['mayHave'] =>
+export const redisMayHave =
+  (connection: RedisConnection, names: TenantNames): LikelySource['mayHave'] =>
   (interval, starts, wanted) => {
     const fields = wanted.flatMap(({ dimension, name }) => [
       `${dimension}:${name}`,

@@ -3,28 +3,28 @@ import { newId } from '../../core/ids.ts';
 import { createCache } from '../cache.ts';
 import { defaultTrustTerms } from '../rules/trust.ts';
 import type { Store } from '../store.ts';
-import { createAgents } from './agents.ts';
-import { createApprovals } from './approvals.ts';
-import { createAudit } from './audit.ts';
+import { createRedisAgents } from './agents.ts';
+import { createRedisApprovals } from './approvals.ts';
+import { createRedisAudit } from './audit.ts';
 import { createStandings } from './budgets.ts';
-import { createCredentials } from './credentials.ts';
-import { createHistory } from './history.ts';
+import { createRedisCredentials } from './credentials.ts';
+import { createRedisHistory } from './history.ts';
 import { createHolders } from './holders.ts';
-import { createHomes } from './homes.ts';
-import { createIncidents } from './incidents.ts';
-import { createKeys } from './keys.ts';
+import { createRedisHomes } from './homes.ts';
+import { createRedisIncidents } from './incidents.ts';
+import { createRedisKeys } from './keys.ts';
 import { createCommits } from './link/commits.ts';
-import { type ConnectionOptions, openConnection } from './link/connection.ts';
+import { openConnection, type RedisConnectionOptions } from './link/connection.ts';
 import { createNames } from './link/names.ts';
-import { warningsOf } from './link/warnings.ts';
-import { createMcpTools } from './mcp-tools.ts';
-import { createNonces } from './nonces.ts';
-import { createNotices } from './notices.ts';
-import { createPolicies } from './policies.ts';
-import { createRoutes } from './routes.ts';
+import { redisWarningsOf } from './link/warnings.ts';
+import { createRedisMcpTools } from './mcp-tools.ts';
+import { createRedisNonces } from './nonces.ts';
+import { createRedisNotices } from './notices.ts';
+import { createRedisPolicies } from './policies.ts';
+import { createRedisRoutes } from './routes.ts';
 import { createStats } from './stats.ts';
-import { createSuspensions } from './suspensions.ts';
-import { createTold } from './told.ts';
+import { createRedisSuspensions } from './suspensions.ts';
+import { createRedisTold } from './told.ts';
 import { createTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
 
@@ -34,7 +34,7 @@ import { createUsage } from './usage.ts';
  * docs/redis.md.
  */
 
-export interface RedisStoreOptions extends Omit<ConnectionOptions, 'onError'> {
+export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError'> {
   readonly prefix: string;
   readonly log: { warn(fields: object, message: string): void };
   /** `caller`: buckets, quotas and windows go by the times that callers give, not by Redis's own clock. Default `server`. */
@@ -58,11 +58,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   let terms = defaultTrustTerms;
   const termsOf = () => terms;
   const commits = createCommits(connection, names, newId, (tenantId) => heard.delete(tenantId));
-  const agents = createAgents(connection, names, commits);
-  const policies = createPolicies(connection, names, commits);
-  const credentials = createCredentials(connection, names, commits);
-  const routes = createRoutes(connection, names, commits);
-  const { lastId, learn, ...history } = createHistory(connection, names, commits, report, termsOf);
+  const agents = createRedisAgents(connection, names, commits);
+  const policies = createRedisPolicies(connection, names, commits);
+  const credentials = createRedisCredentials(connection, names, commits);
+  const routes = createRedisRoutes(connection, names, commits);
+  const { lastId, learn, ...history } = createRedisHistory(connection, names, commits, report, termsOf);
   const holders = createHolders(connection, names, {
     clock,
     sawPolicies: policies.saw,
@@ -74,35 +74,35 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   });
   const traces = createTraces(connection, names, report, termsOf);
   try {
-    for (const warning of await warningsOf(connection)) log.warn({}, warning);
+    for (const warning of await redisWarningsOf(connection)) log.warn({}, warning);
   } catch (error) {
     await connection.close();
     throw error;
   }
 
   return {
-    ...createKeys(connection, names, commits),
+    ...createRedisKeys(connection, names, commits),
     ...agents,
-    ...createSuspensions(connection, names, commits),
+    ...createRedisSuspensions(connection, names, commits),
     ...holders,
     ...createStandings(connection, names),
     ...history,
     ...policies,
-    ...createApprovals(connection, names, commits),
-    ...createIncidents(connection, names, commits),
+    ...createRedisApprovals(connection, names, commits),
+    ...createRedisIncidents(connection, names, commits),
     ...credentials,
     ...routes,
-    ...createMcpTools(connection, names, commits),
+    ...createRedisMcpTools(connection, names, commits),
     ...traces,
     ...createStats(connection, names),
     restoreTrust(next) {
       terms = next;
     },
-    ...createAudit(connection, names, commits),
-    ...createNotices(connection, names),
-    ...createTold(connection, names, commits),
-    ...createNonces(connection, names),
-    ...createHomes(connection, names),
+    ...createRedisAudit(connection, names, commits),
+    ...createRedisNotices(connection, names),
+    ...createRedisTold(connection, names, commits),
+    ...createRedisNonces(connection, names),
+    ...createRedisHomes(connection, names),
     ...createUsage(connection, names),
 
     async trouble() {

@@ -1,6 +1,6 @@
 import type { Store, TenantSuspension } from '../store.ts';
 import type { Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { toRecord } from './records.ts';
 
@@ -10,7 +10,11 @@ type Suspensions = Pick<Store, 'suspendTenant' | 'reactivateTenant' | 'suspensio
 const field = 'suspension';
 
 /** Suspensions of whole tenants: part of the records that a node remembers of each key, and of their revision. */
-export function createSuspensions(connection: Connection, names: Names, commits: Commits): Suspensions {
+export function createRedisSuspensions(
+  connection: RedisConnection,
+  names: Names,
+  commits: Commits,
+): Suspensions {
   return {
     suspendTenant: (suspension, event) =>
       commits.write(suspension.tenantId, async (change) => {

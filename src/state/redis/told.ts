@@ -1,7 +1,7 @@
 import { readEntry } from '../rules/audit-entry.ts';
 import type { NoticeSources } from '../store.ts';
 import type { Commits } from './link/commits.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
@@ -9,7 +9,7 @@ import { scripts } from './scripts/scripts.ts';
 const rowsMax = 500;
 
 /** Where notices come from, and how far that was read. */
-export function createTold(connection: Connection, names: Names, commits: Commits): NoticeSources {
+export function createRedisTold(connection: RedisConnection, names: Names, commits: Commits): NoticeSources {
   return {
     async toldUpTo(tenantId, source) {
       const place = await connection.call('HGET', names.of(tenantId).told, source);

@@ -15,10 +15,10 @@ import { createFactReader, statNamesMax, statStart } from '../traces/stats.ts';
 import { arrivalsSince } from './arrivals.ts';
 import { toGivenBackArgs } from './budgets.ts';
 import { fromChunk, idBytes, secondOf, startsOf, toChunk, windowsOf } from './link/chunks.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
-import { mayHave, statKeys, statLives } from './stats.ts';
+import { redisMayHave, statKeys, statLives } from './stats.ts';
 
 type Traces = Pick<
   Store,
@@ -48,7 +48,7 @@ const keptMsMax = 100 * 365 * 86_400_000;
 
 /** `onError` is told of a destination that could not be noted; the batch brings it again. */
 export function createTraces(
-  connection: Connection,
+  connection: RedisConnection,
   names: Names,
   onError: (error: unknown) => void,
   termsOf: () => TrustTerms,
@@ -67,7 +67,7 @@ export function createTraces(
     return {
       starts: (newestMs, oldestMs) => startsOf(connection, own, newestMs, oldestMs),
       windows: (starts) => windowsOf(connection, own, starts),
-      mayHave: mayHave(connection, own),
+      mayHave: redisMayHave(connection, own),
     };
   };
   const noted = createCache<true>(notedMax);

@@ -1,7 +1,7 @@
 import { type Decision, decisions } from '../../core/call.ts';
 import { hourOf, hoursInDay } from '../rules/limits.ts';
 import type { AgentUsage, KeyUsage, Store, TenantUsage } from '../store.ts';
-import type { Connection } from './link/connection.ts';
+import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
@@ -17,7 +17,7 @@ const monthsKept = 24;
 
 /** Each in one command, however many are asked for. */
 export function createUsage(
-  connection: Connection,
+  connection: RedisConnection,
   names: Names,
 ): Pick<Store, 'keyUsage' | 'agentUsage' | 'usageOf'> {
   const read = async (keys: readonly string[]): Promise<readonly Fields[]> =>

@@ -9,7 +9,7 @@ import { hourOf, hoursInDay } from './limits.ts';
 /** Of an agent that does not call any more. */
 export const historyKeptMs = 90 * 86_400_000;
 
-export const windowMs = 600_000;
+export const habitsWindowMs = 600_000;
 const minuteMs = 60_000;
 export const minutesInWindow = 10;
 
@@ -43,7 +43,7 @@ export const noSums = (): HabitSums => ({
   hours: Array.from({ length: hoursInDay }, () => 0),
 });
 
-export const windowOf = (ms: number): number => Math.floor(ms / windowMs);
+export const windowOf = (ms: number): number => Math.floor(ms / habitsWindowMs);
 export const minuteOf = (ms: number): number => Math.floor(ms / minuteMs);
 
 /** Adds calls of one window and one size class that were let out. */

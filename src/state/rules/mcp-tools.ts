@@ -3,7 +3,7 @@ import type { ToolConcern, ToolConcernKind } from '../../core/call.ts';
 import { derivedId } from '../../core/ids.ts';
 import { ownName, type SafeName } from '../../core/safe-name.ts';
 import type {
-  KnownTool,
+  KnownMcpTool,
   McpCall,
   McpServer,
   SeenTool,
@@ -53,13 +53,13 @@ export const mcpServerId = (tenantId: string, origin: string): string =>
 
 const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
 
-export interface Remembered {
+interface Remembered {
   readonly server: McpServer;
   readonly drift: ToolDrift;
 }
 
 /** What stands once a list was seen. Equal to what stood before where the list, seen again on the same day, says nothing new. */
-export function remember(standing: McpServer | undefined, sighting: ToolSighting): Remembered {
+export function rememberToolList(standing: McpServer | undefined, sighting: ToolSighting): Remembered {
   const { tenantId, server, listId, nowMs } = sighting;
   const before = standing?.lists.find((it) => it.listId === listId);
   const { tools, drift, found } = compare(before, sighting);
@@ -110,7 +110,7 @@ const together = (one: SeenTool, other: SeenTool): SeenTool => ({
 });
 
 interface Compared {
-  readonly tools: readonly KnownTool[];
+  readonly tools: readonly KnownMcpTool[];
   readonly drift: ToolDrift;
   readonly found: readonly Found[];
 }
@@ -125,7 +125,7 @@ interface Found {
 
 function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }: ToolSighting): Compared {
   const drift: Drift = { added: [], removed: [], changed: [], risky: [], injected: [], unread: [] };
-  const tools: KnownTool[] = [];
+  const tools: KnownMcpTool[] = [];
   const found: Found[] = [];
   const known = new Map(before?.tools.map((it) => [it.name, it]));
   // A page takes no place from the tools of another one.
@@ -157,9 +157,9 @@ function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }
 
 type Drift = { [K in keyof ToolDrift]: SafeName[] };
 
-const inOrder = (a: KnownTool, b: KnownTool): number => (a.name < b.name ? -1 : 1);
+const inOrder = (a: KnownMcpTool, b: KnownMcpTool): number => (a.name < b.name ? -1 : 1);
 
-function listed(was: KnownTool | undefined, name: SafeName, version: string): KnownTool {
+function listed(was: KnownMcpTool | undefined, name: SafeName, version: string): KnownMcpTool {
   if (!was) return { name, versions: [version], accepted: [], isListed: true, comesAndGoes: false };
   const isKnown = was.versions.includes(version);
   const versions = isKnown ? was.versions : [version, ...was.versions].slice(0, versionsMax);

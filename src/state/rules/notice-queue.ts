@@ -40,7 +40,7 @@ export interface Window {
   readonly id: string;
 }
 
-export interface Standing {
+interface Standing {
   readonly window: Window | undefined;
   /** Its message waits, and nobody has claimed it yet. */
   readonly isOpen: boolean;

@@ -6,11 +6,11 @@ import { traceIdLength } from '../../core/ids.ts';
  * was made, so a trace is looked for in the few chunks around its time.
  */
 
-export const windowMs = 1_000;
+export const traceWindowMs = 1_000;
 
-export const windowStart = (ms: number): number => Math.floor(ms / windowMs) * windowMs;
+export const windowStart = (ms: number): number => Math.floor(ms / traceWindowMs) * traceWindowMs;
 /** The last millisecond of the window. */
-export const windowEnd = (ms: number): number => windowStart(ms) + windowMs - 1;
+export const windowEnd = (ms: number): number => windowStart(ms) + traceWindowMs - 1;
 
 const lineEnd = 0x0a;
 

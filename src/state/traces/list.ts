@@ -4,7 +4,7 @@ import { traceIdLength, traceIdsFrom } from '../../core/ids.ts';
 import type { Page, Paged, TraceFilter } from '../store.ts';
 import { createSearch, matchesTrace } from './filter.ts';
 import { type LikelySource, likelyStarts } from './likely.ts';
-import { type TraceLine, windowMs } from './lines.ts';
+import { type TraceLine, traceWindowMs } from './lines.ts';
 
 /*
  * Lists go backwards through windows of one second, since chunks are of one: those of a window are read together, put in the order of
@@ -148,7 +148,7 @@ const toCursor = (before: string): string => Buffer.from(before).toString('base6
 
 /** The last millisecond of which an id may be less than `before`. */
 function lastMsBefore(before: string): number {
-  if (before === afterAll) return Number.MAX_SAFE_INTEGER - windowMs;
+  if (before === afterAll) return Number.MAX_SAFE_INTEGER - traceWindowMs;
   const ms = Number.parseInt(before.slice(0, 8) + before.slice(9, 13), 16);
   return before.length === traceIdLength ? ms : ms - 1;
 }

@@ -3,7 +3,7 @@ import type { Answer } from '../http1/answer.ts';
 import type { Upstream, UpstreamRequest } from './upstream.ts';
 
 /** An answer to the gateway itself. */
-export interface Asked {
+interface Asked {
   readonly status: number;
   readonly body: Buffer;
 }

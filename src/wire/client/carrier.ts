@@ -40,7 +40,7 @@ export interface BodySink {
 }
 
 /** Hears the answer to one request. Hears nothing more after `onEnd`, `onFailure`, or once it destroyed the carrier. */
-export interface Exchange {
+export interface ResponseHandler {
   onHead(head: ResponseHead): void;
   /** The upstream goes on in WebSocket on this connection, which is the exchange's from now on, or stream. Nothing more is heard. */
   onSwitch(head: ResponseHead, connection: Duplex): void;
@@ -53,7 +53,7 @@ export interface Exchange {
 
 /** What brings a request to an upstream and its answer back: an HTTP/1.1 connection, or a stream of HTTP/2. */
 export interface Carrier {
-  ask(outgoing: Outgoing, exchange: Exchange): void;
+  ask(outgoing: Outgoing, exchange: ResponseHandler): void;
   pause(): void;
   resume(): void;
   /** At once, without a word to the exchange. */

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { GatewayError } from '../../core/errors.ts';
-import { type Peer, toConnectFailure } from './failures.ts';
+import { type PeerKind, toConnectFailure } from './failures.ts';
 import type { Guard } from './reach/guard.ts';
 import { createPassesBy } from './reach/no-proxy.ts';
 import {
@@ -209,11 +209,11 @@ interface Wanted {
   readonly addresses: readonly string[];
   readonly deadlineMs: number;
   readonly allowHalfOpen: boolean;
-  readonly peer: Peer;
+  readonly peer: PeerKind;
 }
 
 const keepAliveProbeMs = 60_000;
-const late = (peer: Peer): string => `The ${peer} did not accept the connection in time.`;
+const late = (peer: PeerKind): string => `The ${peer} did not accept the connection in time.`;
 
 /** The addresses that are tried, each with its share of the time: one that swallows packets may not use up that of those after it. */
 function* inTurn(all: readonly string[], deadlineMs: number): Generator<[address: string, ms: number]> {
@@ -230,7 +230,7 @@ class Attempt {
   isTcpOpen: boolean;
   readonly opened: Promise<net.Socket>;
 
-  constructor(socket: net.Socket, isSecure: boolean, timeoutMs: number, peer: Peer, isTcpOpen = false) {
+  constructor(socket: net.Socket, isSecure: boolean, timeoutMs: number, peer: PeerKind, isTcpOpen = false) {
     this.isTcpOpen = isTcpOpen;
     this.opened = new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

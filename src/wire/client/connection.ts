@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { BodyReader, chunked, untilClose } from '../http1/body.ts';
 import { isPersistent, MalformedMessage, type ResponseHead } from '../http1/head.ts';
-import { HeadReader } from '../http1/head-reader.ts';
+import { ResponseHeadReader } from '../http1/head-reader.ts';
 import { withHead } from '../http1/head-room.ts';
 import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
-import type { Carrier, Exchange, Outgoing } from './carrier.ts';
+import type { Carrier, Outgoing, ResponseHandler } from './carrier.ts';
 import { ConnectionEnded, isClosedByPeer } from './failures.ts';
 import { keptMs } from './keep-alive.ts';
 
@@ -59,14 +59,14 @@ export class Connection implements Carrier, TurnEndListener {
   readonly #unhintedKeptMs: number;
   #isOpen = true;
   #isSending = false;
-  #exchange: Exchange | undefined;
+  #exchange: ResponseHandler | undefined;
   #wasKept = false;
   #hasBegun = false;
   #isHeadRequest = false;
   #maySwitch = false;
   #mayBeUnread = false;
   #isPersistent = true;
-  #headReader = new HeadReader();
+  #headReader = new ResponseHeadReader();
   #body: BodyReader | undefined;
 
   /** `socket` is connected; all of its events are heard here from now on. */
@@ -89,7 +89,7 @@ export class Connection implements Carrier, TurnEndListener {
   }
 
   /** Only when it is ready. */
-  ask({ method, head, body, isWebSocket }: Outgoing, exchange: Exchange): void {
+  ask({ method, head, body, isWebSocket }: Outgoing, exchange: ResponseHandler): void {
     this.#exchange = exchange;
     this.#wasKept = this.age === 'kept';
     this.age = 'kept';
@@ -189,7 +189,7 @@ export class Connection implements Carrier, TurnEndListener {
         return;
       }
       // For the next answer; this one holds on to the bytes that it read.
-      this.#headReader = new HeadReader();
+      this.#headReader = new ResponseHeadReader();
       this.#begin(head);
     }
     const body = this.#body as BodyReader;

@@ -45,10 +45,14 @@ const codeOf = (error: unknown): string => {
 };
 
 /** Whom a connection is opened to, as it stands in a sentence. */
-export type Peer = 'upstream' | 'parent proxy';
+export type PeerKind = 'upstream' | 'parent proxy';
 
 /** A failure before the connection stood; after TCP, everything that goes wrong is a failure of TLS. */
-export function toConnectFailure(error: unknown, isTcpOpen: boolean, peer: Peer = 'upstream'): GatewayError {
+export function toConnectFailure(
+  error: unknown,
+  isTcpOpen: boolean,
+  peer: PeerKind = 'upstream',
+): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);
   if (!isTcpOpen) {
@@ -58,7 +62,7 @@ export function toConnectFailure(error: unknown, isTcpOpen: boolean, peer: Peer 
   return toTlsFailure(certificateFailures[code] ?? handshakeFailure(code), error, peer);
 }
 
-const toTlsFailure = (why: string, error: unknown, peer: Peer = 'upstream'): GatewayError =>
+const toTlsFailure = (why: string, error: unknown, peer: PeerKind = 'upstream'): GatewayError =>
   new GatewayError('UPSTREAM_TLS', `TLS with the ${peer} failed: ${why}.`, {}, error);
 
 function handshakeFailure(code: string): string {

@@ -5,7 +5,7 @@ import type { Answer } from '../http1/answer.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import { fieldOf, toClientHeaders, toClientTrailers, withoutField } from '../http1/headers.ts';
 import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
-import type { Carrier, Exchange, Origin, Outgoing, StreamedBody, Waiting } from './carrier.ts';
+import type { Carrier, Origin, Outgoing, ResponseHandler, StreamedBody, Waiting } from './carrier.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import type { Decoding, OpenDecoding } from './decoding.ts';
 import { timedOut, toExchangeFailure } from './failures.ts';
@@ -29,7 +29,7 @@ export interface RelayOptions {
   /** The answer will be cut off, for this reason: its head was sent. `onEnd` follows. */
   onCut?(error: GatewayError): void;
   /** The answer ended: whole, or cut off by either side. `status` is 0 where the client left before there was one. */
-  onEnd?(outcome: Outcome): void;
+  onEnd?(outcome: RelayOutcome): void;
   /**
    * The upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is called: the connection is whoever's who is told, and has its place
    * among those to its origin until it closes.
@@ -41,7 +41,7 @@ export interface RelayOptions {
   onData?(chunk: Buffer): void;
 }
 
-export interface Outcome {
+export interface RelayOutcome {
   readonly status: number;
   readonly receivedBytes: number;
   readonly aborted: boolean;
@@ -78,7 +78,7 @@ const expansionMax = 200;
  * answer is one write and one TLS record; an answer without a chunk in the same turn of the event loop is not kept waiting, so that
  * server-sent events are never held back.
  */
-export class Relay implements Exchange, Waiting, Forwarding, Timed, TurnEndListener {
+export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnEndListener {
   slot = 0;
   needsFresh = false;
   readonly #options: RelayOptions;

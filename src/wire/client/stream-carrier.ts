@@ -2,7 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node
 import { toAuthority } from '../../core/target.ts';
 import type { ResponseHead } from '../http1/head.ts';
 import { interimMax } from '../http1/head-reader.ts';
-import type { Carrier, Exchange, Outgoing, StreamedBody } from './carrier.ts';
+import type { Carrier, Outgoing, ResponseHandler, StreamedBody } from './carrier.ts';
 import { ConnectionEnded, MalformedStream } from './failures.ts';
 
 /** It does not say that it takes WebSocket over HTTP/2 (RFC 8441, 3). */
@@ -17,7 +17,7 @@ export class StreamCarrier implements Carrier {
   readonly #session: ClientHttp2Session;
   readonly #onClosed: () => void;
   #stream: ClientHttp2Stream | undefined;
-  #exchange: Exchange | undefined;
+  #exchange: ResponseHandler | undefined;
   #hasBegun = false;
   #interimHeads = 0;
   /** The upstream has said that nothing follows. */
@@ -31,7 +31,7 @@ export class StreamCarrier implements Carrier {
     this.#onClosed = onClosed;
   }
 
-  ask(outgoing: Outgoing, exchange: Exchange): void {
+  ask(outgoing: Outgoing, exchange: ResponseHandler): void {
     this.#exchange = exchange;
     try {
       this.#send(outgoing);

@@ -16,7 +16,7 @@ const statusLineStart = 'HTTP/1.';
 const nothing = Buffer.alloc(0);
 
 /** Finds the head of one answer in the bytes of a connection, behind the interim ones. */
-export class HeadReader {
+export class ResponseHeadReader {
   /** What stands behind the head that `read` gave. */
   rest: Buffer = nothing;
   /** The beginning of a head whose end has not come yet. */

@@ -33,7 +33,7 @@ export interface Head {
   readonly connection: string;
 }
 
-export interface RequestHead extends Head {
+export interface ParsedRequestHead extends Head {
   readonly method: string;
   /** As it stands there (RFC 9112, 3.2): not parsed, visible ASCII, which is all that a URI may have (RFC 3986, 2). */
   readonly target: string;
@@ -65,7 +65,7 @@ const chunkedLine = /\ntransfer-encoding: *chunked *\r/i;
 const fieldLines = new RegExp(String.raw`(?:[${tokenChars}]+:[${textChars}]*\r\n)*$`, 'y');
 
 /** `text` is a head in latin1 with the CRLF of its last line, without the empty line. Throws `MalformedMessage`. */
-export function parseRequestHead(text: string, fieldsMax: number): RequestHead {
+export function parseRequestHead(text: string, fieldsMax: number): ParsedRequestHead {
   const line = requestLine.exec(text);
   if (!line) throw new MalformedMessage('The request line is malformed.');
   const [whole, method = '', target = '', minor] = line;

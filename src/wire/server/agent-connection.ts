@@ -4,12 +4,12 @@ import type { GatewayError } from '../../core/errors.ts';
 import { chunked } from '../http1/body.ts';
 import { fieldOf } from '../http1/field.ts';
 import { Gathered } from '../http1/gathered.ts';
-import { isPersistent, type RequestHead } from '../http1/head.ts';
+import { isPersistent, type ParsedRequestHead } from '../http1/head.ts';
 import { AgentAnswer, type AnswerLine } from './agent-answer.ts';
 import { AgentExchange, expectation, type RequestLine } from './agent-exchange.ts';
 import type { BodyBounds } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
-import { HeadReader } from './head-reader.ts';
+import { RequestHeadReader } from './head-reader.ts';
 import { answerProblem, rawProblem } from './problem.ts';
 import { RequestBody } from './request-body.ts';
 import { cutShort, tooSlow, toReadingFailure, unmetExpectation } from './request-problems.ts';
@@ -59,10 +59,10 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   #hasEnded = false;
   /** What came and was not read yet: a part of a head, or what stands behind the head that is being answered. */
   readonly #waiting = new Gathered();
-  readonly #heads: HeadReader;
+  readonly #heads: RequestHeadReader;
   readonly #onConnect: OnConnect | undefined;
   #droppedBytes = 0;
-  #head: RequestHead | undefined;
+  #head: ParsedRequestHead | undefined;
   /** Whoever asks to go on in something else may have begun to: nothing behind such a request is read as one, agreed on or not. */
   #asksForUpgrade = false;
   #body: RequestBody | undefined;
@@ -79,7 +79,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     this.#context = context;
     this.#onExchange = onExchange;
     this.#onConnect = onConnect;
-    this.#heads = new HeadReader(this.#waiting, onConnect !== undefined);
+    this.#heads = new RequestHeadReader(this.#waiting, onConnect !== undefined);
     this.#sinceTick = context.tick;
     socket.on('data', this.#onData).on('drain', this.#onDrain).on('end', this.#onEnd);
     // The `close` that follows says all that matters.
@@ -127,7 +127,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     }
   }
 
-  collect(head: RequestHead, bounds: BodyBounds, into: Collected): void {
+  collect(head: ParsedRequestHead, bounds: BodyBounds, into: Collected): void {
     if (this.#phase !== 'exchange' || head !== this.#head) return;
     const body = this.#body;
     if (!body) {
@@ -144,7 +144,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     }
   }
 
-  receive(head: RequestHead, into: Receiver): Flow {
+  receive(head: ParsedRequestHead, into: Receiver): Flow {
     const body = this.#body;
     const isHere = (): boolean => this.#body === body && body?.isAwaited === true;
     if (head === this.#head) body?.receive(into);
@@ -242,7 +242,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   #readHead(chunk: Buffer): void {
     if (chunk.length === 0) return;
     const isBeginning = this.#waiting.length === 0;
-    let head: RequestHead | undefined;
+    let head: ParsedRequestHead | undefined;
     try {
       head = this.#heads.read(chunk, this.#context.limits());
     } catch (error) {
@@ -255,7 +255,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     if (head) this.#begin(head);
   }
 
-  #begin(head: RequestHead): void {
+  #begin(head: ParsedRequestHead): void {
     if (head.method === 'CONNECT') {
       const early = this.#letGo();
       this.socket.off('close', this.#onClose);

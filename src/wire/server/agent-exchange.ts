@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Answer } from '../http1/answer.ts';
 import { fieldOf } from '../http1/field.ts';
-import type { RequestHead } from '../http1/head.ts';
+import type { ParsedRequestHead } from '../http1/head.ts';
 import type { BodyRoom } from './body-ledger.ts';
 import type { BodyBounds } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
@@ -12,9 +12,9 @@ import { switchingHead } from './switching-head.ts';
 export interface RequestLine {
   readonly socket: Socket;
   /** Without effect where this is not the head that is being answered. */
-  collect(head: RequestHead, bounds: BodyBounds, into: Collected): void;
+  collect(head: ParsedRequestHead, bounds: BodyBounds, into: Collected): void;
   /** Likewise, as it comes. */
-  receive(head: RequestHead, into: Receiver): Flow;
+  receive(head: ParsedRequestHead, into: Receiver): Flow;
   /** Writes the head of the last answer and lets go of the connection, on which something else is spoken from now on. */
   handOver(head: string): Duplex;
 }
@@ -23,9 +23,9 @@ export interface RequestLine {
 export class AgentExchange implements Exchange {
   readonly answer: Answer;
   readonly #line: RequestLine;
-  readonly #head: RequestHead;
+  readonly #head: ParsedRequestHead;
 
-  constructor(line: RequestLine, head: RequestHead, answer: Answer) {
+  constructor(line: RequestLine, head: ParsedRequestHead, answer: Answer) {
     this.#line = line;
     this.#head = head;
     this.answer = answer;
@@ -75,5 +75,5 @@ export class AgentExchange implements Exchange {
 }
 
 /** What the client expects, in lower case; '' where nothing. An HTTP/1.0 client cannot expect anything (RFC 9110, 10.1.1). */
-export const expectation = ({ fields, isHttp10 }: RequestHead): string =>
+export const expectation = ({ fields, isHttp10 }: ParsedRequestHead): string =>
   isHttp10 ? '' : fieldOf(fields, 'expect').toLowerCase();

@@ -3,8 +3,8 @@ import {
   emptyLineBytes,
   findHeadEnd,
   MalformedMessage,
+  type ParsedRequestHead,
   parseRequestHead,
-  type RequestHead,
 } from '../http1/head.ts';
 import { knownMethods, nestedTunnel } from './request-problems.ts';
 
@@ -20,7 +20,7 @@ const methodLengthMax = 32;
 const beginning = /^\r?$|^[A-Z-]{1,32}(?: |$)/;
 
 /** Cuts the heads of requests out of what comes on a connection. */
-export class HeadReader {
+export class RequestHeadReader {
   readonly #waiting: Gathered;
   readonly #mayConnect: boolean;
   /** So many of the waiting bytes hold no end of a head. */
@@ -33,7 +33,7 @@ export class HeadReader {
   }
 
   /** The head that `chunk` makes whole, or undefined where more must come. Throws where no request can come of it. */
-  read(chunk: Buffer, { maxHeaderBytes, maxHeaders }: HeadLimits): RequestHead | undefined {
+  read(chunk: Buffer, { maxHeaderBytes, maxHeaders }: HeadLimits): ParsedRequestHead | undefined {
     const bytes = this.#append(chunk);
     const end = findHeadEnd(bytes, this.#searchedBytes);
     if ((end < 0 ? bytes.length - emptyLineBytes : end) > maxHeaderBytes) {
@@ -74,13 +74,13 @@ export class HeadReader {
 }
 
 /** What stands behind its head belongs to the tunnel (RFC 9110, 9.3.6), so it has no body. Its target says what Host would say. */
-function checkConnect({ contentLength, isChunked }: RequestHead, mayConnect: boolean): void {
+function checkConnect({ contentLength, isChunked }: ParsedRequestHead, mayConnect: boolean): void {
   if (!mayConnect) throw nestedTunnel();
   if (isChunked || contentLength > 0) throw new MalformedMessage('A request for a tunnel has no body.');
 }
 
 /** One Host, which only HTTP/1.0 may leave out (RFC 9112, 3.2): who serves several would else take a request for whichever it likes. */
-function checkHead({ method, fields, isHttp10 }: RequestHead): void {
+function checkHead({ method, fields, isHttp10 }: ParsedRequestHead): void {
   if (!knownMethods.has(method)) throw new MalformedMessage('The method is unknown.');
   let hosts = 0;
   for (let i = 0; i < fields.length; i += 2) {

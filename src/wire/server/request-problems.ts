@@ -7,9 +7,6 @@ import { MalformedMessage } from '../http1/head.ts';
 /** In upper case, and no others: rules speak of methods by these names, and an upstream may take `delete` for DELETE. */
 export const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
-export const malformed = (): GatewayError =>
-  new GatewayError('VALIDATION_FAILED', 'The request is not well-formed HTTP/1.1.');
-
 export const headTooLarge = (): GatewayError =>
   new GatewayError('HEADERS_TOO_LARGE', 'The request head is larger than this gateway takes.');
 

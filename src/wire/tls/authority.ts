@@ -2,7 +2,7 @@ import { type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { ensurePair, loadKey, type PairFiles, readCertFile } from './authority-files.ts';
 import { createSigner, keyIdOf, subjectKeyIdOid } from './certificate.ts';
-import { childrenOf, contentOf, encode, oid } from './der.ts';
+import { contentOf, derChildrenOf, encode, oid } from './der.ts';
 import { createLeafMaker, type Issuer, type Leaf } from './leaf.ts';
 import { newAuthority } from './new-authority.ts';
 
@@ -86,15 +86,15 @@ function complaintAbout(certificate: X509Certificate, key: KeyObject, nowMs: num
  * says.
  */
 function namesOf(certificate: X509Certificate): { name: Buffer; keyId: Buffer } {
-  const [body] = childrenOf(certificate.raw);
+  const [body] = derChildrenOf(certificate.raw);
   // RFC 5280, 4.1: version [0] (always there in one with extensions), serial, signature, issuer, validity, subject, …
-  const fields = childrenOf(body ?? certificate.raw);
+  const fields = derChildrenOf(body ?? certificate.raw);
   const name = fields[5];
   const extensions = fields.find((field) => field[0] === 0xa3);
   if (!name || !extensions) throw new TypeError('The CA certificate has no extensions.');
   const keyIdType = encode(oid(subjectKeyIdOid));
-  const keyIdExtension = childrenOf(childrenOf(extensions)[0] ?? extensions)
-    .map(childrenOf)
+  const keyIdExtension = derChildrenOf(derChildrenOf(extensions)[0] ?? extensions)
+    .map(derChildrenOf)
     .find(([type]) => type?.equals(keyIdType));
   const value = keyIdExtension?.at(-1);
   const keyId = value ? contentOf(contentOf(value)) : keyIdOf(certificate.publicKey);

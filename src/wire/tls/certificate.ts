@@ -3,10 +3,11 @@ import {
   type Asn1,
   bitStringTag,
   boolean,
-  childrenOf,
   contentOf,
+  derChildrenOf,
+  derInteger,
+  derTime,
   encode,
-  integer,
   nothing,
   octetStringTag,
   octets,
@@ -14,7 +15,6 @@ import {
   sequence,
   sequenceTag,
   set,
-  time,
   utf8,
   wrap,
 } from './der.ts';
@@ -59,10 +59,10 @@ export function signCertificate(fields: CertificateFields, signer: Signer): Buff
   const body = wrap(
     sequenceTag,
     version3,
-    encode(integer(newSerial())),
+    encode(derInteger(newSerial())),
     signer.algorithm,
     fields.issuer,
-    encode(sequence(time(fields.notBeforeMs), time(fields.notAfterMs))),
+    encode(sequence(derTime(fields.notBeforeMs), derTime(fields.notAfterMs))),
     fields.subject,
     fields.publicKey,
     wrap(extensionsTag, wrap(sequenceTag, ...fields.extensions)),
@@ -79,7 +79,7 @@ function newSerial(): Buffer {
 }
 
 /** A Name of one attribute per type; empty where there is none. */
-export const nameOf = (attributes: readonly (readonly [type: string, value: string])[]): Asn1 =>
+export const distinguishedName = (attributes: readonly (readonly [type: string, value: string])[]): Asn1 =>
   sequence(...attributes.map(([type, value]) => set(sequence(oid(type), utf8(value)))));
 
 export const commonNameOid = '2.5.4.3';
@@ -100,7 +100,7 @@ export const subjectKeyId = (keyId: Buffer): Buffer => extension(subjectKeyIdOid
  * for it any more.
  */
 export function keyIdOf(publicKey: KeyObject): Buffer {
-  const [, subjectPublicKey] = childrenOf(publicKey.export({ type: 'spki', format: 'der' }));
+  const [, subjectPublicKey] = derChildrenOf(publicKey.export({ type: 'spki', format: 'der' }));
   if (!subjectPublicKey) throw new TypeError('The public key has no bits.');
   // Without the header of the BIT STRING and its count of unused bits.
   return createHash('sha256').update(contentOf(subjectPublicKey).subarray(1)).digest().subarray(0, 20);

@@ -24,7 +24,7 @@ export const oid = (dotted: string): Asn1 => primitive(Type.OID, asn1.oidToDer(d
 export const utf8 = (text: string): Asn1 => primitive(Type.UTF8, forge.util.encodeUtf8(text));
 export const boolean = (value: boolean): Asn1 => primitive(Type.BOOLEAN, value ? '\xff' : '\0');
 export const nothing = (): Asn1 => primitive(Type.NULL, '');
-export const integer = (bytes: Buffer): Asn1 => primitive(Type.INTEGER, bytes.toString('latin1'));
+export const derInteger = (bytes: Buffer): Asn1 => primitive(Type.INTEGER, bytes.toString('latin1'));
 export const octets = (bytes: Buffer): Asn1 => primitive(Type.OCTETSTRING, bytes.toString('latin1'));
 
 /** A BIT STRING of named bits, as in a key usage; `unused` counts the bits at the end that say nothing. */
@@ -38,7 +38,7 @@ export const tagged = (number: number, bytes: Buffer): Asn1 =>
 /**
  * RFC 5280, 4.1.2.5: UTCTime through 2049, GeneralizedTime from 2050. Whole seconds; a fraction is cut off.
  */
-export function time(atMs: number): Asn1 {
+export function derTime(atMs: number): Asn1 {
   const date = new Date(atMs);
   return date.getUTCFullYear() < 2050
     ? primitive(Type.UTCTIME, asn1.dateToUtcTime(date))
@@ -66,7 +66,7 @@ function header(tag: number, size: number): Buffer {
  * certificate keeps its bytes. Throws RangeError for what is cut short or has a length of more than four
  * bytes.
  */
-export function childrenOf(der: Buffer): Buffer[] {
+export function derChildrenOf(der: Buffer): Buffer[] {
   const outer = extentAt(der, 0);
   const children: Buffer[] = [];
   for (let at = outer.content; at < outer.end; ) {

@@ -4,9 +4,9 @@ import ipaddr from 'ipaddr.js';
 import {
   commonNameOid,
   dayMs,
+  distinguishedName,
   extension,
   keyIdOf,
-  nameOf,
   type Signer,
   signCertificate,
   subjectKeyId,
@@ -80,7 +80,7 @@ export function createLeafMaker(issuer: Issuer): (host: string, nowMs: number) =
         issuer: issuer.name,
         notBeforeMs,
         notAfterMs: expiresAtMs,
-        subject: encode(nameOf(hasCommonName ? [[commonNameOid, host]] : [])),
+        subject: encode(distinguishedName(hasCommonName ? [[commonNameOid, host]] : [])),
         publicKey,
         // RFC 5280, 4.2.1.6: where the subject is empty, subjectAltName is critical.
         extensions: [

@@ -3,15 +3,15 @@ import {
   commonNameOid,
   createSigner,
   dayMs,
+  distinguishedName,
   extension,
   keyIdOf,
-  nameOf,
   organizationOid,
   signCertificate,
   subjectKeyId,
   toPem,
 } from './certificate.ts';
-import { bits, boolean, encode, integer, sequence } from './der.ts';
+import { bits, boolean, derInteger, encode, sequence } from './der.ts';
 
 const lifetimeMs = 3650 * dayMs;
 const backdatingMs = dayMs;
@@ -37,7 +37,7 @@ export function newAuthority(nowMs: number): KeyAndCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const keyId = keyIdOf(publicKey);
   const name = encode(
-    nameOf([
+    distinguishedName([
       [organizationOid, 'Postern'],
       [commonNameOid, `Postern CA ${keyId.toString('hex', 0, 4)}`],
     ]),
@@ -51,7 +51,7 @@ export function newAuthority(nowMs: number): KeyAndCertificate {
       subject: name,
       publicKey: publicKey.export({ type: 'spki', format: 'der' }),
       extensions: [
-        extension('2.5.29.19', true, sequence(boolean(true), integer(Buffer.from([0])))), // basicConstraints
+        extension('2.5.29.19', true, sequence(boolean(true), derInteger(Buffer.from([0])))), // basicConstraints
         extension('2.5.29.15', true, bits(1, 0x06)), // keyUsage: keyCertSign, cRLSign
         subjectKeyId(keyId),
       ],

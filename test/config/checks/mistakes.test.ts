@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import t from 'tap';
 import { suggestion } from '../../../src/config/checks/mistakes.ts';
-import { ConfigError, type Mistake, parseConfig, sentenceOf } from '../../../src/config/load.ts';
+import { ConfigError, type Mistake, mistakeSentence, parseConfig } from '../../../src/config/load.ts';
 
 function mistakesOf(text: string, env: Record<string, string> = {}): readonly Mistake[] {
   const readFile = (path: string): string => {
@@ -29,7 +29,7 @@ t.test('one file with every kind of mistake has them all reported, each with its
     })
     .sort();
   const found = mistakesOf(text)
-    .map((it) => (it.path === '' ? `line ${it.line}, -: ${it.message}` : sentenceOf(it)))
+    .map((it) => (it.path === '' ? `line ${it.line}, -: ${it.message}` : mistakeSentence(it)))
     .sort();
   t.strictSame(found, wanted);
   t.ok(wanted.length > 40);
@@ -81,7 +81,7 @@ const single: { name: string; text: string; want: string }[] = [
 
 for (const { name, text, want } of single) {
   t.test(`${name} is a mistake`, async (t) => {
-    t.strictSame(mistakesOf(text).map(sentenceOf), [want]);
+    t.strictSame(mistakesOf(text).map(mistakeSentence), [want]);
   });
 }
 

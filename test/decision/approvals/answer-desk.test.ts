@@ -1,6 +1,6 @@
 import t from 'tap';
 import { openLog } from '../../../src/core/log.ts';
-import { createAnswerDesk, waitingMax } from '../../../src/decision/approvals/answer-desk.ts';
+import { answersWaitingMax, createAnswerDesk } from '../../../src/decision/approvals/answer-desk.ts';
 
 const log = openLog({ level: 'silent', file: null });
 
@@ -17,12 +17,12 @@ t.test('keeps what it takes in its order, and more than it may hold it does not'
     },
     log,
   );
-  for (let i = 0; i < waitingMax + 10; i++) desk.take('acme', 'trace', String(i));
+  for (let i = 0; i < answersWaitingMax + 10; i++) desk.take('acme', 'trace', String(i));
   resolve();
   await desk.close();
   t.strictSame(
     kept,
-    Array.from({ length: waitingMax }, (_, i) => String(i)),
+    Array.from({ length: answersWaitingMax }, (_, i) => String(i)),
   );
   desk.take('acme', 'trace', 'later');
   await desk.close();

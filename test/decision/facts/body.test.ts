@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import type { BodyValue } from '../../../src/core/call.ts';
-import { bodyValue, hidesNames } from '../../../src/decision/facts/body.ts';
+import { bodyValue, mayHideNames } from '../../../src/decision/facts/body.ts';
 import {
   formFieldsMax,
   jsonDepthMax,
@@ -224,7 +224,7 @@ t.test('a body is taken apart once, and one that cannot be is unclear', async (t
 
 t.test('names may be hidden where ASCII is not written as itself', async (t) => {
   const hides = (contentType: string, body: string | Buffer): boolean =>
-    hidesNames(callOf({ contentType, body: Buffer.from(body) }), maxBytes);
+    mayHideNames(callOf({ contentType, body: Buffer.from(body) }), maxBytes);
   t.equal(hides(json, Buffer.from('{"a":1}', 'utf16le')), true);
   t.equal(hides(`${json}; charset=utf-7`, '+AHs-'), true);
   t.equal(hides(`${json}; charset="UTF-8"`, '{}'), false);
@@ -238,7 +238,7 @@ t.test('DENY on an amount is not passed by the shape of the body', async (t) => 
     const call = callOf({ contentType, body: Buffer.from(body) });
     const facts = factsOf({
       bodyTexts: [call.body],
-      bodyHidesNames: hidesNames(call, maxBytes),
+      bodyHidesNames: mayHideNames(call, maxBytes),
       bodyValue: () => bodyValue(call, maxBytes),
     });
     return set.decide(facts).action;

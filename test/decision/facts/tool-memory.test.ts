@@ -7,7 +7,7 @@ import { loadPhrasebook } from '../../../src/inspect/injection/phrasebook.ts';
 import { createInjectionReader } from '../../../src/inspect/injection/reader.ts';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../../src/risk/signals/risky-parameters.ts';
-import { remember, toolsMax } from '../../../src/state/rules/mcp-tools.ts';
+import { rememberToolList, toolsMax } from '../../../src/state/rules/mcp-tools.ts';
 import type { McpServer, Store, ToolSighting } from '../../../src/state/store.ts';
 import { createTenants } from '../../../src/tenants/tenants.ts';
 import { callOf, findingOf, identityOf } from '../../support/call.ts';
@@ -52,7 +52,7 @@ function remembering() {
   let server: McpServer | undefined;
   const rememberTools: Store['rememberTools'] = async (sighting) => {
     sightings.push(sighting);
-    const remembered = remember(server, sighting);
+    const remembered = rememberToolList(server, sighting);
     server = remembered.server;
     return remembered.drift;
   };

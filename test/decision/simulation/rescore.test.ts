@@ -4,7 +4,7 @@ import type { Call } from '../../../src/core/call.ts';
 import { noHabits } from '../../../src/core/history.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
 import { recordedRisk, rescore } from '../../../src/decision/simulation/rescore.ts';
-import { weigh } from '../../../src/decision/stages/weigh.ts';
+import { assessRiskStage } from '../../../src/decision/stages/weigh.ts';
 import { traceLine } from '../../../src/decision/trace/record.ts';
 import type { Trace } from '../../../src/decision/trace/recorded-call.ts';
 import { signalEngines } from '../../../src/risk/signals/index.ts';
@@ -46,7 +46,7 @@ async function recorded(fields: Partial<Call>): Promise<Trace> {
   call.operation = operationOf();
   const findThreats = () => fields.threats ?? [];
   const options = { engines: signalEngines, weights: defaultWeights, bounds, tenants, findThreats };
-  await weigh({ ...options, ...noticing }).run(call);
+  await assessRiskStage({ ...options, ...noticing }).run(call);
   call.verdict = { ...verdictOf('ALLOW'), explanation: [ownName('it may')] };
   return JSON.parse(traceLine(call, undefined));
 }

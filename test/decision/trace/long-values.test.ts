@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { readBody } from '../../../src/decision/facts/body-structure.ts';
-import { shortened } from '../../../src/decision/trace/long-values.ts';
+import { parseCallBody } from '../../../src/decision/facts/body-structure.ts';
+import { withoutLongStrings } from '../../../src/decision/trace/long-values.ts';
 import { longStrings } from '../../../src/inspect/kernel/string-ends.ts';
 
 /*
@@ -9,7 +9,7 @@ import { longStrings } from '../../../src/inspect/kernel/string-ends.ts';
  */
 
 const long = (text: string): string => text.repeat(Math.ceil(5_000 / text.length));
-const read = (text: string) => readBody('application/json', Buffer.from(text));
+const read = (text: string) => parseCallBody('application/json', Buffer.from(text));
 
 /** As the parser of the language reads it. */
 function plainly(text: string): unknown {
@@ -58,12 +58,12 @@ t.test('whatever stands in long strings', async (t) => {
 
 t.test('a long string is parsed when it is asked for, and is a value like any other', async (t) => {
   const value = { __proto__: null, messages: [{ content: long('Ärger, "so"\n') }, long('b')], n: 1 };
-  const short = shortened(Buffer.from(JSON.stringify(value)));
+  const short = withoutLongStrings(Buffer.from(JSON.stringify(value)));
   t.ok(short && short.bytes.length < 200);
   const body = read(JSON.stringify(value));
   t.same(body, { kind: 'value', readings: [value] });
   t.same(read(`{"__proto__":"${long('c')}","constructor":"${long('d')}"}`).kind, 'value');
-  t.equal(shortened(Buffer.from(JSON.stringify(Array(5000).fill('short')))), undefined);
+  t.equal(withoutLongStrings(Buffer.from(JSON.stringify(Array(5000).fill('short')))), undefined);
 });
 
 t.test('what is no object is parsed as a whole', async (t) => {

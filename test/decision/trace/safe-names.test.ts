@@ -3,13 +3,18 @@ import { loadCatalogue } from '../../../src/catalogue/catalogue.ts';
 import type { Call } from '../../../src/core/call.ts';
 import type { Log } from '../../../src/core/log.ts';
 import { safely } from '../../../src/core/safe-name.ts';
-import { nameLengthMax, namesOf, readName, shownOperation } from '../../../src/decision/trace/safe-names.ts';
+import {
+  nameLengthMax,
+  readName,
+  safeNamesOf,
+  shownOperation,
+} from '../../../src/decision/trace/safe-names.ts';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { awsKeyId, gitlabToken } from '../../support/secrets.ts';
 
 const engine = createEngine(loadDetectors('config/detectors'));
-const safeName = namesOf(engine);
+const safeName = safeNamesOf(engine);
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 t.test('an ordinary name is kept, without what steers a terminal', async (t) => {

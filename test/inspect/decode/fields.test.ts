@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type FieldFormat, fieldsOf, piecesOf } from '../../../src/inspect/decode/fields.ts';
+import { type FieldFormat, fieldPiecesOf, fieldsOf } from '../../../src/inspect/decode/fields.ts';
 
 /** Name and value of every field, whatever syntax has found it. */
 const read = (text: string, format: FieldFormat): string[] => {
@@ -76,7 +76,7 @@ for (const { name, format, text, want } of cases) {
 
 t.test('reads names and values alike', async (t) => {
   const pieces = (text: string, format: FieldFormat) =>
-    piecesOf(Buffer.from(text), format).map(({ start, end }) => text.slice(start, end));
+    fieldPiecesOf(Buffer.from(text), format).map(({ start, end }) => text.slice(start, end));
   t.same(pieces('{"a":{"b":"one"},"c":["two",3,""]}', 'json'), ['a', 'b', 'one', 'c', 'two']);
   t.same(pieces('a=one&b', 'form'), ['a', 'one', 'b']);
   t.same(pieces('https://h.example/p?a=one&b=two\n\x1e\nc: three', 'head').slice(-4), [

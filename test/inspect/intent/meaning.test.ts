@@ -9,7 +9,7 @@ import { createFeatures } from '../../../src/inspect/intent/features.ts';
 import { loadLexicon } from '../../../src/inspect/intent/lexicon.ts';
 import { type Category, categories, createModel, loadWeights } from '../../../src/inspect/intent/model.ts';
 import { PhraseFilter } from '../../../src/inspect/intent/phrase-filter.ts';
-import { createMeaningReader, loadMeanings, scoreMin } from '../../../src/inspect/intent/reader.ts';
+import { createMeaningReader, intentScoreMin, loadMeanings } from '../../../src/inspect/intent/reader.ts';
 import { readSentences, SentenceReader, wordsOf } from '../../../src/inspect/intent/sentences.ts';
 import { type Mark, numberOfMark } from '../../../src/inspect/intent/word-numbers.ts';
 
@@ -129,7 +129,7 @@ t.test('says why in names of features, and nothing of the text', async (t) => {
     'one of each category, in a fixed order',
   );
   for (const { score, details } of meanings) {
-    t.ok(score >= scoreMin && score <= 1);
+    t.ok(score >= intentScoreMin && score <= 1);
     t.equal(score, Math.round(score * 100) / 100, 'in hundredths');
     const names = details.split(', ');
     t.ok(names.length >= 1 && names.length <= 3);

@@ -1,29 +1,30 @@
 import t from 'tap';
 import type { Confidence } from '../../../src/core/call.ts';
-import { type Placed, weighHints } from '../../../src/inspect/match/evidence.ts';
-import type { Role } from '../../../src/inspect/patterns/detector.ts';
+import { type PlacedFinding, weighHints } from '../../../src/inspect/match/evidence.ts';
+import type { DetectorRole } from '../../../src/inspect/patterns/detector.ts';
 
 interface Fields {
-  role?: Role;
-  needs?: readonly Role[];
+  role?: DetectorRole;
+  needs?: readonly DetectorRole[];
   confidence?: Confidence;
   at: number;
   length?: number;
 }
 
-const placed = ({ role, needs = [], confidence = 'low', at, length = 8 }: Fields): Placed => ({
+const placed = ({ role, needs = [], confidence = 'low', at, length = 8 }: Fields): PlacedFinding => ({
   match: { detector: { role, needs, class: 'PHI' }, confidence },
   start: at,
   end: at + length,
 });
 
-const illness = (at: number): Placed => placed({ role: 'health', needs: ['patient', 'identifier'], at });
-const name = (at: number): Placed => placed({ role: 'person', needs: ['contact', 'identifier'], at });
-const number = (at: number, confidence: Confidence = 'medium'): Placed =>
+const illness = (at: number): PlacedFinding =>
+  placed({ role: 'health', needs: ['patient', 'identifier'], at });
+const name = (at: number): PlacedFinding => placed({ role: 'person', needs: ['contact', 'identifier'], at });
+const number = (at: number, confidence: Confidence = 'medium'): PlacedFinding =>
   placed({ role: 'identifier', confidence, at });
-const confidences = (found: readonly Placed[]): string[] => found.map(({ match }) => match.confidence);
+const confidences = (found: readonly PlacedFinding[]): string[] => found.map(({ match }) => match.confidence);
 
-const cases: readonly { name: string; found: Placed[]; hints: Placed[]; want: string[] }[] = [
+const cases: readonly { name: string; found: PlacedFinding[]; hints: PlacedFinding[]; want: string[] }[] = [
   {
     name: 'a word of health beside a number that points to somebody counts',
     found: [number(100)],

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { outlineOf } from '../../../src/inspect/kernel/outline.ts';
-import { findTokenStarts, runLengthMin } from '../../../src/inspect/match/token-runs.ts';
+import { findTokenStarts, tokenRunLengthMin } from '../../../src/inspect/match/token-runs.ts';
 
 function startsOf(text: string): number[] {
   const bytes = Buffer.from(text, 'latin1');
@@ -9,7 +9,7 @@ function startsOf(text: string): number[] {
   return starts;
 }
 
-const run = 'Ab3'.repeat(7).slice(0, runLengthMin);
+const run = 'Ab3'.repeat(7).slice(0, tokenRunLengthMin);
 
 t.test('tells where long runs begin, and where they do behind an escape', async (t) => {
   const rows: readonly [text: string, starts: readonly number[]][] = [

@@ -4,7 +4,7 @@ import type { Finding } from '../../../src/core/call.ts';
 import { createEngine, type DetectorEngine, reachMax } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { expandSample } from '../../../src/inspect/patterns/samples.ts';
-import { bodyPart, type Reading, readPart } from '../../../src/inspect/read-part.ts';
+import { bodyPart, type PartResult, readPart } from '../../../src/inspect/read-part.ts';
 import {
   beginningOf,
   createBeginningMemory,
@@ -23,18 +23,18 @@ const engine = createEngine(detectors);
 const bounds = { maxDecodedBytes: 1 << 26, isOver: () => false };
 const jsonType = 'application/json';
 
-const readWhole = (body: Buffer, by?: KnownBy, reader: DetectorEngine = engine): Reading =>
+const readWhole = (body: Buffer, by?: KnownBy, reader: DetectorEngine = engine): PartResult =>
   readPart({ ...bodyPart(body, jsonType, 'api.example.com'), knownBy: by, mayBeMany: true }, reader, bounds);
 
 /** What a body shows as a whole, and not where its beginning is known: findings of no class that is found in that place. */
-const missing = (whole: Reading, known: Reading): string[] =>
+const missing = (whole: PartResult, known: PartResult): string[] =>
   whole.findings
     .filter((it) => !known.findings.some((other) => other.class === it.class && overlap(it, other)))
     .map(({ kind, start, end }) => `${kind} ${start} ${end}`);
 
 const overlap = (one: Finding, other: Finding): boolean => one.start < other.end && other.start < one.end;
 
-const kindsIn = ({ findings }: Reading): string[] => findings.map(({ kind }) => kind);
+const kindsIn = ({ findings }: PartResult): string[] => findings.map(({ kind }) => kind);
 
 const newMemory = (tenantId = 'acme'): KnownBy => ({ memory: createBeginningMemory(), tenantId });
 
@@ -73,7 +73,7 @@ const conversation = (messages: readonly Message[]): Buffer =>
 function turns(
   before: readonly Message[],
   added: readonly Message[],
-): { known: Reading; whole: Reading; isKnown: boolean } {
+): { known: PartResult; whole: PartResult; isKnown: boolean } {
   const by = newMemory();
   readWhole(conversation(before), by);
   const body = conversation([...before, ...added]);

@@ -1,4 +1,4 @@
-import type { Condition, conditionAliases } from '../../../src/policy/schema.ts';
+import type { conditionAliases, RuleCondition } from '../../../src/policy/schema.ts';
 import type { GivenFacts } from '../facts.ts';
 import type { Row } from './row.ts';
 
@@ -11,7 +11,7 @@ const form = (value: object): GivenFacts => ({
 });
 
 /** Each condition of the language and each alias; the compiler asks for all of them. */
-export const conditions: Record<keyof Condition | keyof typeof conditionAliases, Row[]> = {
+export const conditions: Record<keyof RuleCondition | keyof typeof conditionAliases, Row[]> = {
   has_data_class: [
     {
       condition: { has_data_class: ['SECRETS', 'PII'] },

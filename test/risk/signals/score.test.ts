@@ -9,8 +9,8 @@ import {
   floorOf,
   riskOf,
   riskParts,
+  type SignalWeights,
   trustModifier,
-  type Weights,
 } from '../../../src/risk/signals/score.ts';
 import { callOf, findingOf } from '../../support/call.ts';
 
@@ -20,12 +20,12 @@ const signalOf = (engine: string, score: number, name = 'X'): Signal => ({
   score,
   details: ownName(''),
 });
-const half: Weights = { a: 1, b: 1 };
+const half: SignalWeights = { a: 1, b: 1 };
 
 const scores: readonly {
   name: string;
   signals: readonly Signal[];
-  weights?: Weights;
+  weights?: SignalWeights;
   modifier?: number;
   floor?: number;
   score: number;

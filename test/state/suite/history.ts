@@ -2,7 +2,7 @@ import { noHabits } from '../../../src/core/history.ts';
 import { newTraceId } from '../../../src/core/ids.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
 import { destinationsMax } from '../../../src/state/rules/destinations.ts';
-import { mutationsMax, windowMs, windowsMax } from '../../../src/state/rules/habits.ts';
+import { habitsWindowMs, mutationsMax, windowsMax } from '../../../src/state/rules/habits.ts';
 import type { AdmitRequest, Admitted, RecordedCall, Store } from '../../../src/state/store.ts';
 import { callBatch, noonMs, pastMs, recordedCall } from '../records.ts';
 import { admitRequest, type SuitePart, type Tenant } from './lab.ts';
@@ -61,31 +61,44 @@ export const history: SuitePart = async (t, { store, hints, ...lab }) => {
     await endCalls(store, [
       callOf(acme, { sizeClass: 80, atMs: noonMs + 5 }),
       callOf(acme, { sizeClass: 40, decision: 'SANITIZE' }),
-      callOf(acme, { atMs: noonMs + windowMs - 1 }),
+      callOf(acme, { atMs: noonMs + habitsWindowMs - 1 }),
       callOf(acme, { sizeClass: 99, decision: 'DENY', atMs: noonMs - 1 }),
       callOf(acme, { sizeClass: 99, decision: 'REQUIRE_APPROVAL' }),
       callOf(acme, { sizeClass: 99, decision: 'DENY', outcome: 'limited' }),
     ]);
     const sums = { calls: 3, firstMs: noonMs, sized: 2, sizeSum: 120, sizeSquares: 8_000 };
-    t.same(await habitsAt(noonMs + windowMs), {
+    t.same(await habitsAt(noonMs + habitsWindowMs), {
       ...noHabits,
       ...sums,
       callsAroundHour: 3,
       windows: 1,
       windowCalls: 3,
     });
-    t.match(await habitsAt(noonMs + windowMs - 1), { ...sums, windows: 0, windowCalls: 0 }, 'a window runs');
-    await endCalls(store, [callOf(acme, { atMs: noonMs + windowMs })]);
-    t.match(await habitsAt(noonMs + windowMs), { calls: 4, windows: 1, windowCalls: 3 }, 'the next one runs');
-    t.match(await habitsAt(noonMs + 9 * windowMs), { calls: 4, windows: 2, windowCalls: 4 });
+    t.match(
+      await habitsAt(noonMs + habitsWindowMs - 1),
+      { ...sums, windows: 0, windowCalls: 0 },
+      'a window runs',
+    );
+    await endCalls(store, [callOf(acme, { atMs: noonMs + habitsWindowMs })]);
+    t.match(
+      await habitsAt(noonMs + habitsWindowMs),
+      { calls: 4, windows: 1, windowCalls: 3 },
+      'the next one runs',
+    );
+    t.match(await habitsAt(noonMs + 9 * habitsWindowMs), { calls: 4, windows: 2, windowCalls: 4 });
   });
 
   await t.test('what comes late counts, but makes no window', async (t) => {
     const { acme, habitsAt } = await open();
-    await endCalls(store, [callOf(acme, { atMs: noonMs + windowMs })]);
+    await endCalls(store, [callOf(acme, { atMs: noonMs + habitsWindowMs })]);
     await endCalls(store, [callOf(acme, { atMs: noonMs })]);
-    t.match(await habitsAt(noonMs + windowMs), { calls: 2, firstMs: noonMs, windows: 0, windowCalls: 1 });
-    t.match(await habitsAt(noonMs + 2 * windowMs), { windows: 1, windowCalls: 2 });
+    t.match(await habitsAt(noonMs + habitsWindowMs), {
+      calls: 2,
+      firstMs: noonMs,
+      windows: 0,
+      windowCalls: 1,
+    });
+    t.match(await habitsAt(noonMs + 2 * habitsWindowMs), { windows: 1, windowCalls: 2 });
   });
 
   await t.test('hours of the day are looked at with their neighbours, also around midnight', async (t) => {
@@ -108,10 +121,10 @@ export const history: SuitePart = async (t, { store, hints, ...lab }) => {
   await t.test('after a week of windows all sums are halved', async (t) => {
     const { acme, habitsAt } = await open();
     const calls = Array.from({ length: windowsMax }, (_, at) =>
-      callOf(acme, { atMs: noonMs + at * windowMs, sizeClass: 3 }),
+      callOf(acme, { atMs: noonMs + at * habitsWindowMs, sizeClass: 3 }),
     );
     for (let at = 0; at < calls.length; at += 100) await endCalls(store, calls.slice(at, at + 100));
-    const endMs = noonMs + windowsMax * windowMs;
+    const endMs = noonMs + windowsMax * habitsWindowMs;
     const full = {
       calls: windowsMax,
       sized: windowsMax,
@@ -123,7 +136,7 @@ export const history: SuitePart = async (t, { store, hints, ...lab }) => {
     t.equal((await habitsAt(endMs)).callsAroundHour, 3 * 42);
     await endCalls(store, [callOf(acme, { atMs: endMs, sizeClass: 3 })]);
     const half = windowsMax / 2;
-    t.same(await habitsAt(endMs + windowMs), {
+    t.same(await habitsAt(endMs + habitsWindowMs), {
       ...noHabits,
       firstMs: noonMs,
       calls: half + 1,
@@ -143,7 +156,7 @@ export const history: SuitePart = async (t, { store, hints, ...lab }) => {
     await store.recordCalls(callBatch(calls));
     await store.recordCalls(callBatch(calls, true));
     await store.recordCalls(callBatch([...calls, ...calls], true));
-    t.match(await habitsAt(noonMs + windowMs), { calls: 2, sized: 1, sizeSum: 8, windowCalls: 2 });
+    t.match(await habitsAt(noonMs + habitsWindowMs), { calls: 2, sized: 1, sizeSum: 8, windowCalls: 2 });
   });
 
   await t.test('calls of the last ten minutes are counted exactly, on all nodes together', async (t) => {

@@ -7,7 +7,7 @@ import { openDecoding } from '../../../src/response/decoded-answer.ts';
 import type { Outgoing } from '../../../src/wire/client/carrier.ts';
 import { createGuard } from '../../../src/wire/client/reach/guard.ts';
 import { createResolver, type ResolverOptions } from '../../../src/wire/client/reach/resolve.ts';
-import type { Forwarding, Outcome } from '../../../src/wire/client/relay.ts';
+import type { Forwarding, RelayOutcome } from '../../../src/wire/client/relay.ts';
 import type { Scrub } from '../../../src/wire/client/scrub/scrub.ts';
 import { createUpstream, type Upstream, type UpstreamOptions } from '../../../src/wire/client/upstream.ts';
 import { toUpstreamHeaders } from '../../../src/wire/http1/headers.ts';
@@ -28,7 +28,7 @@ export interface Front {
   readonly port: number;
   readonly upstream: Upstream;
   readonly errors: readonly GatewayError[];
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly RelayOutcome[];
   readonly forwardings: readonly Forwarding[];
   readonly responses: readonly http.ServerResponse[];
   /** Emits `end` with each outcome and `failure` with each error. */
@@ -79,7 +79,7 @@ export async function openFront(t: Test, options: FrontOptions = {}): Promise<Fr
   const upstream = openUpstream(t, options);
   const { extraHeaders = [], onData, scrub } = options;
   const errors: GatewayError[] = [];
-  const outcomes: Outcome[] = [];
+  const outcomes: RelayOutcome[] = [];
   const forwardings: Forwarding[] = [];
   const responses: http.ServerResponse[] = [];
   const events = new EventEmitter();

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { GatewayError } from '../../../src/core/errors.ts';
 import { parseTarget } from '../../../src/core/target.ts';
 import type { BodySink, StreamedBody } from '../../../src/wire/client/carrier.ts';
-import type { Outcome } from '../../../src/wire/client/relay.ts';
+import type { RelayOutcome } from '../../../src/wire/client/relay.ts';
 import type { Answer } from '../../../src/wire/http1/answer.ts';
 import { startHttp2Upstream, startRawUpstream, startUpstream } from '../../support/upstream.ts';
 import { type Front, openFront } from './front.ts';
@@ -411,7 +411,7 @@ class TestAnswer extends EventEmitter implements Answer {
 function stream(front: Front, url: string, method = 'POST') {
   const body = new TestBody();
   const answer = new TestAnswer();
-  const { promise: over, resolve } = Promise.withResolvers<Outcome | GatewayError>();
+  const { promise: over, resolve } = Promise.withResolvers<RelayOutcome | GatewayError>();
   const forwarding = front.upstream.forward(
     {
       ...{ tenantId: 'acme', target: parseTarget(url), method, body: undefined, messages: body },

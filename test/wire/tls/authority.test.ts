@@ -16,7 +16,7 @@ import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { openAuthority } from '../../../src/wire/tls/authority.ts';
 import { dayMs, keyIdOf } from '../../../src/wire/tls/certificate.ts';
-import { childrenOf } from '../../../src/wire/tls/der.ts';
+import { derChildrenOf } from '../../../src/wire/tls/der.ts';
 import { bring, ecKey, makeCa, pathsIn, rsaKey } from './test-ca.ts';
 import { openTunnels, visit } from './tunnel.ts';
 
@@ -242,6 +242,7 @@ t.test('gives several daemons that start at once one pair', async (t) => {
 
 t.test('names itself in leaves byte for byte as in its certificate', async (t) => {
   const { certPem, issue } = openAuthority({ ...bring(t, makeCa({ name: 'Zürich Œuvre' })), nowMs });
-  const fieldsOf = (pem: string) => childrenOf(childrenOf(new X509Certificate(pem).raw)[0] ?? Buffer.of());
+  const fieldsOf = (pem: string) =>
+    derChildrenOf(derChildrenOf(new X509Certificate(pem).raw)[0] ?? Buffer.of());
   t.same(fieldsOf(issue('a.example', nowMs).cert)[3], fieldsOf(certPem)[5]);
 });

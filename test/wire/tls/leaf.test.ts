@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { openAuthority } from '../../../src/wire/tls/authority.ts';
 import { dayMs } from '../../../src/wire/tls/certificate.ts';
-import { childrenOf } from '../../../src/wire/tls/der.ts';
+import { derChildrenOf } from '../../../src/wire/tls/der.ts';
 import { needProgram } from '../../support/programs.ts';
 import { bring, makeCa, rsaKey } from './test-ca.ts';
 import { testAuthority } from './tunnel.ts';
@@ -136,8 +136,8 @@ t.test('has a serial of its own, positive and of 16 bytes, and the key of the pr
   const keys = new Set<string>();
   for (let count = 0; count < 500; count++) {
     const { cert, key } = authority.issue('a.example', nowMs);
-    const [body] = childrenOf(new X509Certificate(cert).raw);
-    const serial = childrenOf(body ?? Buffer.of())[1]?.toString('hex') ?? '';
+    const [body] = derChildrenOf(new X509Certificate(cert).raw);
+    const serial = derChildrenOf(body ?? Buffer.of())[1]?.toString('hex') ?? '';
     t.match(serial, /^0210[4-7][0-9a-f]{31}$/);
     serials.add(serial);
     keys.add(key);

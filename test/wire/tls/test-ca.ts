@@ -7,9 +7,9 @@ import {
   commonNameOid,
   createSigner,
   dayMs,
+  distinguishedName,
   extension,
   keyIdOf,
-  nameOf,
   signCertificate,
   subjectKeyId,
   toPem,
@@ -77,7 +77,7 @@ export function makeCa(shape: CaShape = {}): TestCa {
   } = shape;
   const { notBeforeMs = Date.now() - dayMs, notAfterMs = Date.now() + 90 * dayMs } = shape;
   const publicKey = createPublicKey(key);
-  const subject = encode(nameOf([[commonNameOid, name]]));
+  const subject = encode(distinguishedName([[commonNameOid, name]]));
   const certificate = signCertificate(
     {
       issuer: parent?.subject ?? subject,

@@ -4,7 +4,7 @@ import type { Call, Verdict } from '../../../core/call.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { withCandidates } from '../../../decision/candidates.ts';
 import { givenFacts } from '../../../decision/facts/given-facts.ts';
-import { createTraceJudge, type Outcome } from '../../../decision/simulation/simulate-traces.ts';
+import { createTraceJudge, type SimulatedOutcome } from '../../../decision/simulation/simulate-traces.ts';
 import { toSimulatedCall } from '../../../decision/simulation/simulated-call.ts';
 import type { Trace } from '../../../decision/trace/recorded-call.ts';
 import { jsonElementSpans, jsonValueSpan } from '../../../inspect/redact/locate.ts';
@@ -224,8 +224,8 @@ const emptySimulation = (): Simulation => ({ evaluated: 0, unchanged: 0, changed
 function note(
   simulation: Simulation,
   which: { index: number } | { trace_id: string },
-  was: Outcome,
-  becomes: Outcome,
+  was: SimulatedOutcome,
+  becomes: SimulatedOutcome,
 ): void {
   simulation.evaluated += 1;
   const [before, after] = [show(was), show(becomes)];
@@ -233,14 +233,19 @@ function note(
   else simulation.changed.push({ ...which, before, after });
 }
 
-const show = ({ decision, reasonCodes, policyName, ruleId }: Outcome): z.infer<typeof publicOutcome> => ({
+const show = ({
+  decision,
+  reasonCodes,
+  policyName,
+  ruleId,
+}: SimulatedOutcome): z.infer<typeof publicOutcome> => ({
   decision,
   reason_codes: [...reasonCodes],
   policy_name: policyName ?? null,
   rule_id: ruleId ?? null,
 });
 
-const outcomeOf = ({ decision, reasonCodes, decidedBy }: Verdict): Outcome => ({
+const outcomeOf = ({ decision, reasonCodes, decidedBy }: Verdict): SimulatedOutcome => ({
   decision,
   reasonCodes,
   policyName: decidedBy?.policyName,

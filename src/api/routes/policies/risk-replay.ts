@@ -3,7 +3,7 @@ import { type Band, bands } from '../../../core/call.ts';
 import type { Gate } from '../../../decision/gate.ts';
 import { type Risk, recordedRisk, rescore } from '../../../decision/simulation/rescore.ts';
 import type { Trace } from '../../../decision/trace/recorded-call.ts';
-import type { BandBounds, Weights } from '../../../risk/signals/score.ts';
+import type { BandBounds, SignalWeights } from '../../../risk/signals/score.ts';
 import { band, instant, ofTenant, uuid } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { toFilter } from '../../fields/trace-query.ts';
@@ -96,7 +96,7 @@ export const replayRisk = route({
   },
 });
 
-function weightsOf({ simulator }: Gate, { weights: given }: ReplayRequest): Weights {
+function weightsOf({ simulator }: Gate, { weights: given }: ReplayRequest): SignalWeights {
   const engines = Object.keys(simulator.weights);
   const errors = Object.keys(given)
     .filter((name) => !engines.includes(name))

@@ -1,20 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Store, TraceFilter } from '../../../state/store.ts';
-import { csv } from '../../exports/csv.ts';
+import { csvExport } from '../../exports/csv.ts';
 import type { ExportFormat } from '../../exports/format.ts';
 import { ndjson } from '../../exports/ndjson.ts';
 import { ocsf } from '../../exports/ocsf.ts';
 import { toFilter, traceFilterQuery, traceTimes } from '../../fields/trace-query.ts';
-import { route, StreamAnswer } from '../../route.ts';
+import { route, StreamedAnswer } from '../../route.ts';
 
-const formats = { ndjson, csv, ocsf } as const satisfies Record<string, ExportFormat>;
+const formats = { ndjson, csv: csvExport, ocsf } as const satisfies Record<string, ExportFormat>;
 const formatNames = Object.keys(formats) as readonly (keyof typeof formats)[];
 
 const perTenantMax = 2;
 const inAllMax = 8;
 /** `GET /v1/traces/export`: all traces that the filters leave, newest first, as fast as the client reads them. */
-export const exportTraces = route({
+export const exportTracesRoute = route({
   method: 'GET',
   path: '/v1/traces/export',
   tag: 'activity',
@@ -41,7 +41,7 @@ export const exportTraces = route({
       signal: signal(),
     });
     const disposition = `attachment; filename="postern-traces.${format.extension}"`;
-    return new StreamAnswer(format.contentType, pieces, ['Content-Disposition', disposition]);
+    return new StreamedAnswer(format.contentType, pieces, ['Content-Disposition', disposition]);
   },
 });
 

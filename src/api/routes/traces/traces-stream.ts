@@ -8,7 +8,7 @@ import { matchesTrace } from '../../../state/traces/filter.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { lacking } from '../../fields/permissions.ts';
 import { toFilter, traceFilterQuery } from '../../fields/trace-query.ts';
-import { type Caller, route, StreamAnswer } from '../../route.ts';
+import { type Caller, route, StreamedAnswer } from '../../route.ts';
 
 /* Server-sent events (HTML, 9.2), as browsers and `fetch` read them. */
 
@@ -71,7 +71,7 @@ export const streamTraces = route({
       nowMs,
       signal: signal(),
     };
-    return new StreamAnswer('text/event-stream', eventsOf(following), ['X-Accel-Buffering', 'no']);
+    return new StreamedAnswer('text/event-stream', eventsOf(following), ['X-Accel-Buffering', 'no']);
   },
 });
 

@@ -32,7 +32,7 @@ type PublicTrace = z.infer<typeof publicTrace>;
 const listQuery = z.object({ ...pageQuery, ...traceFilterQuery, ...traceTimes });
 
 /** `GET /v1/traces`: newest first. A page may have few items, or none, and still a next one. */
-export const listTraces = route({
+export const listTracesRoute = route({
   method: 'GET',
   path: '/v1/traces',
   tag,

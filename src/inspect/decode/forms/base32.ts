@@ -1,9 +1,9 @@
 import { byteSet, digits, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { runKinds } from '../../kernel/outline.ts';
 import { type BitCode, bitCode, decodeBits, holdsText } from '../bits.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
-import { beginsCompressed, mayBePacked } from '../packed/compression.ts';
+import { isCompressedStart, mayBePacked } from '../packed/compression.ts';
 import { findRun, runEnd } from '../runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
@@ -23,7 +23,7 @@ const textMin = 12;
 export const base32: BlockDecoder = {
   name: 'base32',
   mayHold: (text) => (text.runKinds & runKinds.base32) !== 0,
-  *find({ bytes, runs: all }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, runs: all }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     const runs = all.filter(({ kinds }) => (kinds & runKinds.base32) !== 0);
     for (const { code, has } of alphabets) {
       let end = 0;
@@ -46,4 +46,4 @@ export const base32: BlockDecoder = {
 
 const isEncoded = (run: Buffer, code: BitCode): boolean =>
   holdsText(run, { start: 0, end: run.length }, code, textMin) ||
-  beginsCompressed(run, { start: 0, end: run.length }, code);
+  isCompressedStart(run, { start: 0, end: run.length }, code);

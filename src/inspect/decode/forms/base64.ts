@@ -1,9 +1,9 @@
 import { byteSet, digits, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { runKinds } from '../../kernel/outline.ts';
 import { bitCode, decodeBits, holdsText } from '../bits.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
-import { beginsCompressed, mayBePacked } from '../packed/compression.ts';
+import { isCompressedStart, mayBePacked } from '../packed/compression.ts';
 import { runEnd, runLengthMin } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 
@@ -54,7 +54,7 @@ const pathBytesMax = 4096;
 export const base64: BlockDecoder = {
   name: 'base64',
   mayHold: (text) => (text.runKinds & (runKinds.text | runKinds.packed)) !== 0,
-  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, runs }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     for (const { start, end, kinds: mayBe } of runs) {
       if ((mayBe & (runKinds.text | runKinds.packed)) === 0) continue;
       const some = kindsIn(bytes, start, end);
@@ -63,7 +63,7 @@ export const base64: BlockDecoder = {
       const mayBeText = (mayBe & runKinds.text) !== 0;
       const isEncoded = (from: number, min: number): boolean =>
         (mayBeText && holdsTextIn(bytes, { start: from, end }, min, budget)) ||
-        beginsCompressed(bytes, { start: from, end }, code);
+        isCompressedStart(bytes, { start: from, end }, code);
       if (isLong || isEncoded(start, textMin)) yield { start, end, bytes: decode(bytes, { start, end }) };
       else if (mayBePacked(bytes, { start, end }, code))
         yield { start, end, bytes: decode(bytes, { start, end }), isGuess: true };
@@ -88,7 +88,7 @@ function* packedSegments(bytes: Buffer, { start, end }: Span): Iterable<Block> {
     const rest = { start: at, end };
     const isPacked =
       runEnd(bytes, at, isWordCharacter) < at + wordCharacters &&
-      (beginsCompressed(bytes, rest, code) || mayBePacked(bytes, rest, code));
+      (isCompressedStart(bytes, rest, code) || mayBePacked(bytes, rest, code));
     if (isPacked) yield { start, end, bytes: decode(bytes, rest), isGuess: true };
     at = nextSegment(bytes, at, end);
   }
@@ -105,7 +105,7 @@ function nextSegment(bytes: Buffer, from: number, end: number): number {
 const wordCharacters = 20;
 const isWordCharacter = byteSet(`${lowerCase}-_/`);
 
-function holdsTextIn(bytes: Buffer, run: Span, min: number, budget: Budget): boolean {
+function holdsTextIn(bytes: Buffer, run: Span, min: number, budget: DecodeBudget): boolean {
   budget.work(run.end - run.start);
   return holdsText(bytes, run, code, min);
 }

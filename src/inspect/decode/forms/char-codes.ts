@@ -1,6 +1,6 @@
 import { byteSet, isDigit, readHex } from '../../kernel/bytes.ts';
 import { isTextByte } from '../bits.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import { runEnd } from '../runs.ts';
 
@@ -22,7 +22,7 @@ interface Code {
 export const charCodes: BlockDecoder = {
   name: 'char-codes',
   mayHold: ({ outline }) => outline.places.codes.length > 0,
-  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     let end = 0;
     for (const start of outline.places.codes) {
       if (start < end) continue;
@@ -39,7 +39,7 @@ function* findSequences(
   from: number,
   to: number,
   radix: Radix,
-  budget: Budget,
+  budget: DecodeBudget,
 ): Iterable<Block> {
   const codes: number[] = [];
   let start = from;

@@ -1,7 +1,7 @@
 import { byteSet, digits, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
 import { bitCode, decodeBits } from '../bits.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
 import { base64Contents } from '../transfer-fields.ts';
@@ -21,7 +21,7 @@ const padding = 0x3d;
 export const declaredBase64: BlockDecoder = {
   name: 'declared-base64',
   mayHold: ({ outline }) => (outline.flags & textFlags.transferField) !== 0,
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     for (const { start, end } of base64Contents(bytes, budget)) {
       const content = without(space, bytes, { start, end });
       if (hasOthers(bytes, without(paddedSpace, bytes, content)))

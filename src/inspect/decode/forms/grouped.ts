@@ -1,7 +1,7 @@
 import { byteSet, digits, isHexDigit, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { blockFlags, stretchesOf } from '../../kernel/outline.ts';
 import { beginsAlike } from '../broken-token.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
 
@@ -33,7 +33,7 @@ const margin = { before: 32, after: 32 };
 export const grouped: BlockDecoder = {
   name: 'grouped',
   mayHold: ({ outline: { flags, places } }) => (flags & blockFlags.rhythm) !== 0 || places.groups.length > 0,
-  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {
       let rhythm = findRhythm(bytes, Math.max(from, end), to);
@@ -55,7 +55,7 @@ export const grouped: BlockDecoder = {
  * Groups of three and more characters: a sign that stands three times at one distance. Those of three and four end nothing, for a token with
  * strokes of its own has some of these by chance.
  */
-function* findWide(bytes: Buffer, thirds: Int32Array, budget: Budget): Iterable<Block> {
+function* findWide(bytes: Buffer, thirds: Int32Array, budget: DecodeBudget): Iterable<Block> {
   let end = 0;
   let shortEnd = 0;
   for (let index = 0; index < thirds.length; index += 1) {

@@ -1,9 +1,9 @@
 import { byteSet } from '../../kernel/bytes.ts';
 import { runKinds } from '../../kernel/outline.ts';
 import { bitCode, decodeBits, holdsText } from '../bits.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
-import { beginsCompressed, mayBePacked } from '../packed/compression.ts';
+import { isCompressedStart, mayBePacked } from '../packed/compression.ts';
 import { findRun, runEnd, runLengthMin } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 
@@ -25,7 +25,7 @@ const piecesMax = 256;
 export const hex: BlockDecoder = {
   name: 'hex',
   mayHold: (text) => (text.runKinds & runKinds.hex) !== 0,
-  *find({ bytes, runs }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, runs }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     let end = 0;
     let pieces: Span[] = [];
     for (const run of runs) {
@@ -50,7 +50,7 @@ export const hex: BlockDecoder = {
 };
 
 /** What the digits of all pieces stand for, if that is text. */
-function* read(bytes: Buffer, pieces: readonly Span[], budget: Budget): Iterable<Block> {
+function* read(bytes: Buffer, pieces: readonly Span[], budget: DecodeBudget): Iterable<Block> {
   const start = pieces[0]?.start ?? 0;
   const end = pieces.at(-1)?.end ?? 0;
   const run =
@@ -61,7 +61,7 @@ function* read(bytes: Buffer, pieces: readonly Span[], budget: Budget): Iterable
   for (let rest = run; rest.length > 0; rest = withoutFirst(rest)) {
     budget.work(run.length);
     const whole = { start: 0, end: rest.length };
-    if (holdsText(rest, whole, code, min) || beginsCompressed(rest, whole, code))
+    if (holdsText(rest, whole, code, min) || isCompressedStart(rest, whole, code))
       yield { start, end, bytes: decodeBits(rest, code) };
     else if (mayBePacked(rest, whole, code))
       yield { start, end, bytes: decodeBits(rest, code), isGuess: true };

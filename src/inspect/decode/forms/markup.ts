@@ -1,6 +1,6 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { type Outline, textFlags } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import { joinedParts } from '../joined-parts.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
@@ -38,7 +38,7 @@ const inline = new Set(
 export const markup: BlockDecoder = {
   name: 'markup',
   mayHold: ({ outline }) => outline.places.seams.length > 0,
-  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     const seams = new Seams(bytes, outline);
     let end = 0;
     for (let seam = seams.next(0); seam < bytes.length; seam = seams.next(Math.max(seam + 1, end))) {
@@ -58,7 +58,7 @@ export const markup: BlockDecoder = {
 function read(
   bytes: Buffer,
   seam: number,
-  { seams, from, budget }: { seams: Seams; from: number; budget: Budget },
+  { seams, from, budget }: { seams: Seams; from: number; budget: DecodeBudget },
 ): Block {
   let start = seam;
   while (start > from && seam - start < pieceBytesMax && isToken[bytes[start - 1] ?? 0] === 1) start -= 1;

@@ -1,6 +1,6 @@
 import { byteSet, digits, isHexDigit, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import { joinedParts } from '../joined-parts.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
@@ -27,7 +27,7 @@ const space = 0x20;
 export const pemLines: BlockDecoder = {
   name: 'pem-lines',
   mayHold: ({ outline }) => (outline.flags & textFlags.armour) !== 0,
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     for (let at = bytes.indexOf(begin); at >= 0; at = bytes.indexOf(begin, at + begin.length)) {
       const parts = partsAt(bytes, at, budget);
       if (parts) yield joinedParts(bytes, parts);
@@ -36,7 +36,7 @@ export const pemLines: BlockDecoder = {
 };
 
 /** The header there, what the lines behind it have of the key, and the footer; undefined where nothing else is in the lines. */
-function partsAt(bytes: Buffer, start: number, budget: Budget): Span[] | undefined {
+function partsAt(bytes: Buffer, start: number, budget: DecodeBudget): Span[] | undefined {
   const labelAt = start + begin.length;
   const [label] = isLabel.exec(bytes.toString('latin1', labelAt, labelAt + labelLengthMax)) ?? [];
   if (label === undefined) return undefined;

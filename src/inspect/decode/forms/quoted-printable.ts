@@ -1,6 +1,6 @@
 import { byteSet, readHex } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import { quotedPrintableFrom } from '../transfer-fields.ts';
 import { Output } from '../unescape.ts';
@@ -25,7 +25,7 @@ const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
   mayHold: ({ outline: { flags } }) => (flags & (textFlags.quotedWord | textFlags.transferField)) !== 0,
-  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     let declaredFrom = (outline.flags & textFlags.transferField) === 0 ? Number.POSITIVE_INFINITY : undefined;
     let done = 0;
     let escapeEnd = -1;
@@ -86,7 +86,7 @@ function endsLine(bytes: Buffer, at: number): boolean {
   return bytes[before] !== equalsSign;
 }
 
-function decode(line: Buffer, budget: Budget): Buffer {
+function decode(line: Buffer, budget: DecodeBudget): Buffer {
   const out = new Output(Buffer.allocUnsafe(line.length));
   let at = 0;
   while (at < line.length) {

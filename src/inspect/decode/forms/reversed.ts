@@ -1,5 +1,5 @@
 import { textFlags } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 
 const override = Buffer.from('\u202e');
@@ -12,7 +12,7 @@ const lengthMax = 65_536;
 export const reversed: BlockDecoder = {
   name: 'bidi',
   mayHold: ({ outline }) => (outline.flags & textFlags.override) !== 0,
-  *find({ bytes }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     const nextPop = searchForwards(bytes, pop, budget);
     const nextQuote = searchForwards(bytes, quote, budget);
     let at = bytes.indexOf(override);
@@ -30,7 +30,7 @@ export const reversed: BlockDecoder = {
  * Tells where a sign stands next, or behind the text. It is asked for places from left to right and remembers its answer: a sign that stands
  * far off would else be looked for again from each of them.
  */
-function searchForwards(bytes: Buffer, sign: Buffer, budget: Budget): (from: number) => number {
+function searchForwards(bytes: Buffer, sign: Buffer, budget: DecodeBudget): (from: number) => number {
   let found = -1;
   return (from) => {
     if (found >= from) return found;

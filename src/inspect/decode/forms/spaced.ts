@@ -1,6 +1,6 @@
 import { isAlphanumeric } from '../../kernel/bytes.ts';
 import { blockFlags, stretchesOf } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 
 const space = 0x20;
@@ -15,7 +15,7 @@ const margin = { before: 32, after: 32 };
 export const spaced: BlockDecoder = {
   name: 'spaced',
   mayHold: ({ outline }) => (outline.flags & blockFlags.rhythm) !== 0,
-  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     let end = 0;
     for (const { from, to } of stretchesOf(outline, blockFlags.rhythm, bytes.length, margin)) {
       let probe = findProbe(bytes, Math.max(from, end), to);
@@ -48,7 +48,7 @@ function isSingle(bytes: Buffer, at: number): boolean {
 }
 
 /** The word around the space at `probe`, not before `from`. */
-function read(bytes: Buffer, probe: number, from: number, budget: Budget): Block | undefined {
+function read(bytes: Buffer, probe: number, from: number, budget: DecodeBudget): Block | undefined {
   let start = probe;
   while (start - 2 >= from && bytes[start - 2] === space && isSingle(bytes, start - 1)) start -= 2;
   let end = probe;

@@ -1,6 +1,6 @@
 import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../../kernel/bytes.ts';
-import { beginsAlike, brokenToken, isName } from '../broken-token.ts';
-import type { Budget } from '../budget.ts';
+import { beginsAlike, brokenToken, isNameBefore } from '../broken-token.ts';
+import type { DecodeBudget } from '../budget.ts';
 import { joinedParts } from '../joined-parts.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import { lineBreakEnd } from '../runs.ts';
@@ -26,7 +26,7 @@ const space = 0x20;
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
   mayHold: ({ outline }) => outline.places.cuts.length > 0,
-  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     let from = 0;
     for (const newlineAt of outline.places.cuts) {
       if (newlineAt < from) continue;
@@ -41,7 +41,7 @@ export const splitLines: BlockDecoder = {
 };
 
 /** What belongs together on both sides of the line end there; the next one is at `next`, or nowhere. */
-function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: Budget): Span[] | undefined {
+function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: DecodeBudget): Span[] | undefined {
   const first = breakAt(bytes, newlineAt);
   return (
     linePair(bytes, first) ??
@@ -79,7 +79,7 @@ function linePair(bytes: Buffer, { start: end, end: lineStart }: Span): Span[] |
 }
 
 /** The whole lines from the one between the two breaks on, with the end of the line before and the beginning of the one behind. */
-function equalLines(bytes: Buffer, first: Span, second: Span, budget: Budget): Span[] | undefined {
+function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudget): Span[] | undefined {
   const length = second.start - first.end;
   if (length < lengthMin || length > lengthMax) return undefined;
   if (!isMadeOf(isSpacedToken, bytes, first.end, length)) return undefined;
@@ -104,7 +104,7 @@ function equalLines(bytes: Buffer, first: Span, second: Span, budget: Budget): S
   if (first.start - from === 1 && !isAlphanumeric(bytes[from])) from = first.start;
   let to = next;
   while (to - next < length && alphabet[bytes[to] ?? 0] === 1) to += 1;
-  if (isName(bytes, to)) to = next;
+  if (isNameBefore(bytes, to)) to = next;
   return [{ start: from, end: first.start }, ...parts, { start: next, end: to }].filter(
     ({ start, end }) => end > start,
   );

@@ -1,5 +1,5 @@
 import type { Outline } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
 import type { OpaqueKind } from './opaque.ts';
 
@@ -37,5 +37,5 @@ export interface BlockDecoder {
   /** A quick look: where it says no, nothing is found. Nearly all texts are sent away by it, and nothing is made for them. */
   mayHold(text: EncodedText): boolean;
   /** Every place that may hold such a value. Wrong guesses are allowed: what does not decode to text is dropped later. */
-  find(text: EncodedText, budget: Budget): Iterable<Block>;
+  find(text: EncodedText, budget: DecodeBudget): Iterable<Block>;
 }

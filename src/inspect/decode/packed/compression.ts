@@ -9,7 +9,7 @@ import {
 } from 'node:zlib';
 import { byteSet, isDigit, isUpper } from '../../kernel/bytes.ts';
 import { type BitCode, decodeBits, firstByte } from '../bits.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
 import { mayBeBrotli, mayBeDeflate, probeBytes } from './packed-start.ts';
 
@@ -54,7 +54,7 @@ export function compressionOf(bytes: Buffer): Compression | undefined {
 export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === zipEntry;
 
 /** Whether `run` decodes to something that begins like compressed bytes; nearly all do not by their first byte. */
-export function beginsCompressed(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
+export function isCompressedStart(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
   const first = firstByte(bytes, start, code);
   if (!firstBytes.has(first) && first !== (zipEntry & 0xff)) return false;
   const header = decodeBits(bytes.subarray(start, Math.min(end, start + headerCharacters)), code);
@@ -112,7 +112,11 @@ const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (isDigit(byte) ? 1 
  * What compressed bytes hold, as far as they can be inflated, or undefined where they only began like it. More than the budget
  * has left is unreadable.
  */
-export function inflateBlock(bytes: Buffer, compression: Compression, budget: Budget): Buffer | undefined {
+export function inflateBlock(
+  bytes: Buffer,
+  compression: Compression,
+  budget: DecodeBudget,
+): Buffer | undefined {
   for (const inflate of inflaters[compression]) {
     const inflated = attempt(bytes, inflate, budget);
     if (inflated && inflated.length > 0) return inflated;
@@ -121,7 +125,7 @@ export function inflateBlock(bytes: Buffer, compression: Compression, budget: Bu
 }
 
 /** What an entry of a ZIP file holds, which may be nothing; undefined where it is broken. */
-export const inflateEntry = (bytes: Buffer, budget: Budget): Buffer | undefined =>
+export const inflateEntry = (bytes: Buffer, budget: DecodeBudget): Buffer | undefined =>
   attempt(bytes, inflateRaw, budget);
 
 type Inflate = (bytes: Buffer, maxOutputLength: number) => Buffer;
@@ -166,7 +170,7 @@ const decoderBytes = 4096;
  */
 export function inflateUnmarked(
   bytes: Buffer,
-  budget: Budget,
+  budget: DecodeBudget,
 ): { text: Buffer; compression: 'brotli' | 'deflate' } | undefined {
   if (bytes.length < packedBytesMin) return undefined;
   const beginning = bytes.readUIntBE(0, beginningBytes);
@@ -184,7 +188,7 @@ const packedBytesMin = 12;
 /** Identifiers of one kind begin alike. */
 const beginningBytes = 3;
 
-function textOf(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
+function textOf(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer | undefined {
   budget.work(decoderBytes);
   const inflated = attempt(bytes, inflate, budget);
   return inflated && inflated.length >= guessedTextMin && isUtf8(inflated) ? inflated : undefined;
@@ -196,7 +200,7 @@ const usualExpansion = 64;
 const brokenShare = 1 / 16;
 
 /** First with room for what is usual: of what is broken nobody tells how much was made of it. */
-function attempt(bytes: Buffer, inflate: Inflate, budget: Budget): Buffer | undefined {
+function attempt(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer | undefined {
   budget.check();
   const room = Math.max(1, budget.remainingBytes);
   const usual = Math.min(room, Math.max(chunkBytesMax, decoderBytes + usualExpansion * bytes.length));

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { textFlags } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import { beginsLikeDelimiter, multipartParts } from '../multipart-parts.ts';
 import type { Span } from '../span-map.ts';
 import { isBinary } from './binary.ts';
@@ -23,7 +23,7 @@ const binaryBytesMin = 32;
 export const files: BlockDecoder = {
   name: 'file',
   mayHold: ({ bytes, outline }) => (outline.flags & textFlags.nonAscii) !== 0 || beginsLikeFile(bytes),
-  *find({ bytes, outline }: EncodedText, budget: Budget): Iterable<Block> {
+  *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     const mayBeBinary = (outline.flags & textFlags.nonAscii) !== 0;
     const parts = partsOf(bytes);
     for (const part of parts.length > 0 ? parts : [{ start: 0, end: bytes.length }]) {
@@ -50,7 +50,7 @@ const isFile = (bytes: Buffer): boolean =>
   compressionOf(bytes) !== undefined || opaqueKindOf(bytes) !== undefined;
 
 /** A file that nothing tells the format of: its text, if it is a packed one. */
-function* unmarked(part: Span, bytes: Buffer, budget: Budget): Iterable<Block> {
+function* unmarked(part: Span, bytes: Buffer, budget: DecodeBudget): Iterable<Block> {
   if (isUtf8(bytes)) return;
   // Of UTF-16 and UTF-32 the text is what stands between the zeros.
   const others = bytes.includes(0) ? Buffer.from(bytes.filter((byte) => byte !== 0)) : bytes;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isTextByte } from '../bits.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import { isNoise, noisePieceMin } from '../noise.ts';
 import { findRun, runEnd } from '../runs.ts';
 import { separator } from '../separator.ts';
@@ -30,11 +30,11 @@ export interface Readable {
  * Decoded bytes as text to be searched: inflated where they are compressed, UTF-16 made UTF-8, of an archive the files behind one
  * another, and of binary bytes the pieces that are text, one a line.
  */
-export function toReadable(decoded: Buffer, budget: Budget): Readable {
+export function toReadable(decoded: Buffer, budget: DecodeBudget): Readable {
   return unpacked(decoded, compressionsMax, budget);
 }
 
-function unpacked(bytes: Buffer, depth: number, budget: Budget): Readable {
+function unpacked(bytes: Buffer, depth: number, budget: DecodeBudget): Readable {
   if (depth > 0 && isZip(bytes)) {
     const zip = unzip(bytes, budget);
     if (zip) {
@@ -61,7 +61,7 @@ function unpacked(bytes: Buffer, depth: number, budget: Budget): Readable {
   return { bytes: toText(bytes, budget), names: [], opaque };
 }
 
-function toText(bytes: Buffer, budget: Budget): Buffer {
+function toText(bytes: Buffer, budget: DecodeBudget): Buffer {
   const utf16 = utf16Decoder(bytes);
   if (utf16) return Buffer.from(utf16.decode(bytes));
   // Valid UTF-8 with control characters in it passes: better one text too many than one too few.
@@ -71,7 +71,7 @@ function toText(bytes: Buffer, budget: Budget): Buffer {
 }
 
 /** The pieces of text in bytes that are none, `end` behind each; the long ones alone where the short ones say nothing. */
-export function textAmong(bytes: Buffer, lengthMin: number, budget: Budget, end = lineEnd): Buffer {
+export function textAmong(bytes: Buffer, lengthMin: number, budget: DecodeBudget, end = lineEnd): Buffer {
   const pieces = textPieces(bytes, lengthMin, budget, end);
   const noiseMin = noisePieceMin(bytes.length);
   return noiseMin > lengthMin && isNoise(pieces, bytes) ? textPieces(bytes, noiseMin, budget, end) : pieces;
@@ -91,7 +91,7 @@ function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
 }
 
 /** The runs of at least `lengthMin` bytes of ASCII text among others, `behind` each. */
-export function textPieces(bytes: Buffer, lengthMin: number, budget: Budget, behind = lineEnd): Buffer {
+export function textPieces(bytes: Buffer, lengthMin: number, budget: DecodeBudget, behind = lineEnd): Buffer {
   // Something that is no text stands between two pieces.
   const countMax = Math.ceil((bytes.length + 1) / (lengthMin + 1));
   const pieces = Buffer.allocUnsafe(bytes.length + countMax * behind.length);

@@ -1,4 +1,4 @@
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import { inflateEntry, isZip } from './compression.ts';
 
 /*
@@ -32,7 +32,7 @@ const stored = 0;
 const deflated = 8;
 
 /** The contents of the entries, in the order of the file; undefined where it has no directory that can be read. */
-export function unzip(bytes: Buffer, budget: Budget): Unzipped | undefined {
+export function unzip(bytes: Buffer, budget: DecodeBudget): Unzipped | undefined {
   const directory = readDirectory(bytes);
   if (!directory) return undefined;
   const contents: Buffer[] = [];
@@ -83,7 +83,7 @@ function dataStart(bytes: Buffer, at: number): number {
 function unpack(
   packed: Buffer,
   { isEncrypted, method, packedBytes }: Entry,
-  budget: Budget,
+  budget: DecodeBudget,
 ): Buffer | undefined {
   if (isEncrypted || packed.length < packedBytes) return undefined;
   budget.check();

@@ -1,6 +1,6 @@
 import { isAlphanumeric } from '../../kernel/bytes.ts';
 import type { Outline } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
 
 /** Called with the name of a column or field, and with a value that stands under it. */
@@ -15,7 +15,7 @@ export interface TableReader {
   /** A quick look: nearly all texts hold no table. */
   mayHold(outline: Outline): boolean;
   /** Calls `take` for the cells, row by row. Takes linear time, whatever the text. */
-  read(bytes: Buffer, take: TakeCell, budget: Budget, outline: Outline): void;
+  read(bytes: Buffer, take: TakeCell, budget: DecodeBudget, outline: Outline): void;
 }
 
 /** Of a name: longer ones are sentences. */
@@ -41,7 +41,7 @@ export function trimmed(bytes: Buffer, { start, end }: Span): Span {
 }
 
 /** Whether a column may have this name: short, a few words, no number, for rows of values begin with those, and no code. */
-export function isName(bytes: Buffer, { start, end }: Span): boolean {
+export function isColumnName(bytes: Buffer, { start, end }: Span): boolean {
   if (end <= start || end - start > nameBytesMax) return false;
   let first = start;
   while (first < end - 1 && isOrnament.has(bytes[first] ?? 0)) first += 1;

@@ -2,7 +2,7 @@ import { byteSet } from '../../kernel/bytes.ts';
 import type { Span } from '../span-map.ts';
 import {
   columnsMax,
-  isName,
+  isColumnName,
   nameBytesMax,
   noteReach,
   type TableReader,
@@ -80,7 +80,7 @@ function headerOf(bytes: Buffer, lineEnd: number, delimiter: number): Span[] | u
     const name = trimmed(bytes, cell);
     // The first column of a list of numbered rows often has no name.
     if (name.end > name.start || (cell.isFirst && delimiter !== pipe)) {
-      if (name.end > name.start && !isName(bytes, name)) return undefined;
+      if (name.end > name.start && !isColumnName(bytes, name)) return undefined;
       names.push(name);
     } else if (!cell.isFirst) return undefined;
     if (cell.isFirst) return names.length > 1 ? names.reverse() : undefined;

@@ -1,6 +1,6 @@
 import { textFlags } from '../../kernel/outline.ts';
 import type { Span } from '../span-map.ts';
-import { columnsMax, isName, noteReach, type TableReader, type TakeCell, trimmed } from './cell.ts';
+import { columnsMax, isColumnName, noteReach, type TableReader, type TakeCell, trimmed } from './cell.ts';
 
 /** Behind so many bytes without one of its tags a table has ended. */
 const gapBytesMax = 16_384;
@@ -79,14 +79,14 @@ class Rows {
     if (heads.every(Boolean) || (!this.#names && heads[0] === false)) {
       this.#names = cells
         .slice(0, columnsMax)
-        .map((it) => (isName(this.#bytes, it) ? it : { start: 0, end: 0 }));
+        .map((it) => (isColumnName(this.#bytes, it) ? it : { start: 0, end: 0 }));
       return;
     }
     for (const [index, cell] of cells.entries()) {
       if (heads[index]) continue;
       const name = this.#names?.[index];
       if (name) this.#take(name, cell);
-      if (heads[0] && isName(this.#bytes, first)) this.#take(first, cell);
+      if (heads[0] && isColumnName(this.#bytes, first)) this.#take(first, cell);
     }
   }
 }

@@ -1,8 +1,8 @@
 import { byteSet } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
-import type { Budget } from '../budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
-import { columnsMax, isName, noteReach, type TableReader, takeRow, trimmed } from './cell.ts';
+import { columnsMax, isColumnName, noteReach, type TableReader, takeRow, trimmed } from './cell.ts';
 
 const open = 0x28;
 const close = 0x29;
@@ -49,7 +49,7 @@ export const insert: TableReader = {
 };
 
 /** Where the signs stand, from left to right. */
-function* placesOf(bytes: Buffer, budget: Budget): Iterable<number> {
+function* placesOf(bytes: Buffer, budget: DecodeBudget): Iterable<number> {
   const next = signs.map((sign) => bytes.indexOf(sign));
   for (;;) {
     const at = Math.min(...next.filter((it) => it >= 0));
@@ -90,7 +90,7 @@ function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
       name = { ...name, start: name.start + 1 };
     while (name.end > name.start && '"`]\\'.includes(String.fromCharCode(bytes[name.end - 1] ?? 0)))
       name = { ...name, end: name.end - 1 };
-    if (!isName(bytes, name) || names.length === columnsMax) return undefined;
+    if (!isColumnName(bytes, name) || names.length === columnsMax) return undefined;
     names.push(name);
     start = end + 1;
   }

@@ -1,8 +1,8 @@
 import { textFlags } from '../../kernel/outline.ts';
 import { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
-import { isName, type TableReader, type TakeCell } from './cell.ts';
-import { enclosingObject, labelNames, nameOf } from './json-names.ts';
+import { isColumnName, type TableReader, type TakeCell } from './cell.ts';
+import { enclosingObject, labelNames, memberNameOf } from './json-names.ts';
 
 /** Names of members that hold what a label beside them names. */
 const valueNames = new Set(['value', 'values', 'answer', 'answers', 'content', 'text', 'response']);
@@ -55,14 +55,14 @@ function readObject(bytes: Buffer, start: number, take: TakeCell): number {
     else if (!frame) return 0;
     else if (kind === ':') frame.isValue = true;
     else if (kind === ',') frame.isValue = !frame.isObject;
-    else if (!frame.isValue) frame.member = nameOf(bytes, tokens);
+    else if (!frame.isValue) frame.member = memberNameOf(bytes, tokens);
     else {
       const span = contentOf(tokens);
       if (!label && kind === 'string' && isOfField(open, labelNames, true)) label = span;
       else if (isOfField(open, valueNames, false)) values.push(span);
     }
   } while (open.length > 0);
-  if (label && isName(bytes, label)) for (const value of values) take(label, value);
+  if (label && isColumnName(bytes, label)) for (const value of values) take(label, value);
   return tokens.end;
 }
 

@@ -1,8 +1,8 @@
 import { textFlags } from '../../kernel/outline.ts';
 import { type JsonTokenKind, JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
-import { columnsMax, isName, noteReach, type TableReader, type TakeCell, takeRow } from './cell.ts';
-import { enclosingObject, labelNames, nameOf } from './json-names.ts';
+import { columnsMax, isColumnName, noteReach, type TableReader, type TakeCell, takeRow } from './cell.ts';
+import { enclosingObject, labelNames, memberNameOf } from './json-names.ts';
 
 const opening = 0x5b;
 const quote = 0x22;
@@ -122,7 +122,7 @@ class GridWalk {
   }
 
   #member(frame: Frame, kind: JsonTokenKind): void {
-    if (!frame.isValue) frame.member = nameOf(this.#bytes, this.#tokens);
+    if (!frame.isValue) frame.member = memberNameOf(this.#bytes, this.#tokens);
     else if (kind === 'string' && !frame.label && labelNames.has(frame.member)) frame.label = this.#value();
   }
 
@@ -169,6 +169,6 @@ class GridWalk {
   }
 
   #isQuoted(name: Span): boolean {
-    return this.#bytes[name.start - 1] === quote && isName(this.#bytes, name);
+    return this.#bytes[name.start - 1] === quote && isColumnName(this.#bytes, name);
   }
 }

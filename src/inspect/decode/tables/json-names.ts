@@ -13,7 +13,7 @@ const backslash = 0x5c;
 const brace = 0x7b;
 
 /** The name of a member without case, `_` and `-`; empty where it is long. */
-export function nameOf(bytes: Buffer, { start, end }: Pick<JsonTokens, 'start' | 'end'>): string {
+export function memberNameOf(bytes: Buffer, { start, end }: Pick<JsonTokens, 'start' | 'end'>): string {
   if (end - start > memberBytesMax) return '';
   return bytes
     .toString('latin1', start + 1, end - 1)

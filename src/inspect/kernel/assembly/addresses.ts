@@ -1,4 +1,4 @@
-import { byteAt, isDigit, kindDigit, kindLower, kindOf } from './word-bytes';
+import { byteAt, isDigitByte, kindDigit, kindLower, kindOf } from './word-bytes';
 
 /* Numbers that mean something: addresses of IPv4 by where they lead, and modes of files that lend rights. */
 
@@ -60,7 +60,7 @@ export function isSetuidMode(start: i32, endOfWord: i32): bool {
 
 function digitsEnd(start: i32, digitsMax: i32): i32 {
   let at = start;
-  while (at < start + digitsMax && isDigit(byteAt(at))) at += 1;
+  while (at < start + digitsMax && isDigitByte(byteAt(at))) at += 1;
   return at;
 }
 

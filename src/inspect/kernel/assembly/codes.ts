@@ -1,5 +1,5 @@
 import { addTo, codesList } from './places';
-import { betweenCodes, byteAt, furtherTraitsOf, isDigit, isHexDigit, ofCodes } from './traits';
+import { betweenCodes, byteAt, furtherTraitsOf, isDigitByte, isHexDigitByte, ofCodes } from './traits';
 
 /* Bytes that are written as numbers (src/inspect/decode/forms/char-codes.ts): runs in which enough codes of text stand, in decimal or in hexadecimal. */
 
@@ -55,12 +55,12 @@ function holdsCodes(start: i32, end: i32): bool {
     let decimal: i32 = 0;
     for (; numberEnd < end && (furtherTraitsOf(numberEnd) & betweenCodes) === 0; numberEnd += 1) {
       const digit = byteAt(numberEnd);
-      decimal = decimal >= 0 && isDigit(digit) && numberEnd - at < 3 ? decimal * 10 + digit - 0x30 : -1;
+      decimal = decimal >= 0 && isDigitByte(digit) && numberEnd - at < 3 ? decimal * 10 + digit - 0x30 : -1;
     }
     const isMarked = numberEnd - at === 4 && byte === 0x30 && byteAt(at + 1) === 0x78;
     const digitsAt = isMarked ? at + 2 : at;
     const isHex =
-      numberEnd - digitsAt === 2 && isHexDigit(byteAt(digitsAt)) && isHexDigit(byteAt(digitsAt + 1));
+      numberEnd - digitsAt === 2 && isHexDigitByte(byteAt(digitsAt)) && isHexDigitByte(byteAt(digitsAt + 1));
     decimals = isText(decimal) ? decimals + 1 : 0;
     hexes =
       isHex && isText((hexValueOf(byteAt(digitsAt)) << 4) | hexValueOf(byteAt(digitsAt + 1))) ? hexes + 1 : 0;
@@ -71,7 +71,7 @@ function holdsCodes(start: i32, end: i32): bool {
 }
 
 function hexValueOf(digit: i32): i32 {
-  return isDigit(digit) ? digit - 0x30 : (digit | 0x20) - 0x57;
+  return isDigitByte(digit) ? digit - 0x30 : (digit | 0x20) - 0x57;
 }
 
 function isText(byte: i32): bool {

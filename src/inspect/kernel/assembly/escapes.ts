@@ -1,5 +1,5 @@
 import { addTo, escapesList } from './places';
-import { byteAt, isAlphanumeric, isDigit, isHexDigit, isLetter } from './traits';
+import { byteAt, isAlphanumericByte, isDigitByte, isHexDigitByte, isLetterByte } from './traits';
 
 /*
  * Signs with which an escape may begin, by what stands behind them. The decoders in src/inspect/decode read it; most backslashes, `%` and `&` of code, and
@@ -29,18 +29,18 @@ function mayBeEscape(at: i32): bool {
   if (byte >= 0x80) return mayBeOther(at, byte);
   const next = byteAt(at + 1);
   if (byte === 0x5c) return isBehindBackslash(at, next);
-  if (byte === 0x25) return isHexDigit(byteAt(at + 2)) && (isHexDigit(next) || next === 0x75);
-  if (byte === 0x26) return next === 0x23 || isLetter(next);
+  if (byte === 0x25) return isHexDigitByte(byteAt(at + 2)) && (isHexDigitByte(next) || next === 0x75);
+  if (byte === 0x26) return next === 0x23 || isLetterByte(next);
   return byte === 0 || next === 0x5b;
 }
 
 function isBehindBackslash(at: i32, next: i32): bool {
-  if (isDigit(next)) return isDigit(byteAt(at + 2)) && isDigit(byteAt(at + 3));
-  if (!isLetter(next)) return next > space || next === 0x0a || next === 0x0d;
+  if (isDigitByte(next)) return isDigitByte(byteAt(at + 2)) && isDigitByte(byteAt(at + 3));
+  if (!isLetterByte(next)) return next > space || next === 0x0a || next === 0x0d;
   if (next === 0x6e || next === 0x72 || next === 0x74 || next === 0x62 || next === 0x66) return true;
   const after = byteAt(at + 2);
-  if (next === 0x75) return after === 0x7b || isHexDigit(after);
-  if (next === 0x78) return isHexDigit(after) && isHexDigit(byteAt(at + 3));
+  if (next === 0x75) return after === 0x7b || isHexDigitByte(after);
+  if (next === 0x78) return isHexDigitByte(after) && isHexDigitByte(byteAt(at + 3));
   if (next === 0x55) return after === 0x30;
   return next === 0x65 && after === 0x5b;
 }
@@ -55,10 +55,11 @@ function mayBeOther(at: i32, lead: i32): bool {
     if (second === 0x80 && third >= 0xaa && third <= 0xae) return true;
     if (second === 0x81) return third >= 0xa0;
     if (second >= 0x91 && second <= 0x93) return true;
-    return (second === 0x80 || second === 0x88) && isDigit(byteAt(at - 1));
+    return (second === 0x80 || second === 0x88) && isDigitByte(byteAt(at - 1));
   }
-  if (lead === 0xc2) return second === 0xad || (second === 0xa0 && isDigit(byteAt(at - 1)));
-  if (lead === 0xe3) return second === 0x85 || (second === 0x80 && third === 0x80 && isDigit(byteAt(at - 1)));
+  if (lead === 0xc2) return second === 0xad || (second === 0xa0 && isDigitByte(byteAt(at - 1)));
+  if (lead === 0xe3)
+    return second === 0x85 || (second === 0x80 && third === 0x80 && isDigitByte(byteAt(at - 1)));
   if (lead === 0xef) return second >= 0xb8 && (second !== 0xbf || third >= 0xb0);
   if (lead === 0xe1) return second === 0x85 || second === 0x9e || second === 0xa0;
   if (lead === 0xf0) return second === 0x9d || second === 0x9b;
@@ -71,11 +72,11 @@ function mayBeOther(at: i32, lead: i32): bool {
 function mayBeHomoglyph(at: i32): bool {
   const before = byteAt(at - 1);
   if (before >= 0x80) return false;
-  if (isAlphanumeric(before)) return true;
+  if (isAlphanumericByte(before)) return true;
   const end = wordEnd(at);
-  if (byteAt(end) !== space) return isAlphanumeric(byteAt(end));
+  if (byteAt(end) !== space) return isAlphanumericByte(byteAt(end));
   const next = wordEnd(end + 1);
-  return next > end + 1 && isAlphanumeric(byteAt(next));
+  return next > end + 1 && isAlphanumericByte(byteAt(next));
 }
 
 function wordEnd(start: i32): i32 {

@@ -5,10 +5,10 @@ import {
   byteAt,
   endsHeader,
   furtherTraitsOf,
-  isDigit,
-  isLetter,
-  isLower,
-  isUpper,
+  isDigitByte,
+  isLetterByte,
+  isLowerByte,
+  isUpperByte,
   ofSpacedToken,
   ofToken,
   traitsOf,
@@ -172,9 +172,9 @@ const sign: i32 = 32;
 
 function kindAt(at: i32): i32 {
   const byte = byteAt(at);
-  if (isLower(byte)) return lower;
-  if (isDigit(byte)) return digit;
-  if (isUpper(byte)) return upper;
+  if (isLowerByte(byte)) return lower;
+  if (isDigitByte(byte)) return digit;
+  if (isUpperByte(byte)) return upper;
   if (byte === 0x5f) return underscore;
   if (byte === 0x2b || byte === 0x2f) return base64Sign;
   return byte === 0x2d || byte === 0x2e ? sign : 0;
@@ -304,7 +304,7 @@ function isName(from: i32, to: i32): bool {
   let first = start;
   while (first < end - 1 && isOrnament(byteAt(first))) first += 1;
   const byte = byteAt(first);
-  if (byte < 0x80 && !isLetter(byte)) return false;
+  if (byte < 0x80 && !isLetterByte(byte)) return false;
   let words: i32 = 1;
   let open: i32 = 0;
   for (let at = first; at < end; at += 1) {

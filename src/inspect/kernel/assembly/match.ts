@@ -10,7 +10,7 @@ let slotsAt: i32 = 0;
 let longSlotsAt: i32 = 0;
 let entriesAt: i32 = 0;
 let startsAt: i32 = 0;
-let valuesAt: i32 = 0;
+let valueBlockAt: i32 = 0;
 let foldsAt: i32 = 0;
 let needsAt: i32 = 0;
 let hitsAt: i32 = 0;
@@ -60,7 +60,7 @@ export function useTables(
   longSlotsAt = longSlots;
   entriesAt = entries;
   startsAt = starts;
-  valuesAt = values;
+  valueBlockAt = values;
   foldsAt = folds;
   needsAt = needs;
   hitsAt = hits;
@@ -258,7 +258,7 @@ function liesWithin(word: i32, start: i32): bool {
 function standsAt(word: i32, start: i32): bool {
   const from = load<i32>(startsAt + (word << 2));
   const count = load<i32>(startsAt + (word << 2), 4) - from;
-  const values = valuesAt + from;
+  const values = valueBlockAt + from;
   const folds = foldsAt + from;
   for (let index = 0; index < count; index++)
     if ((load<u8>(textAt + start + index) | load<u8>(folds + index)) !== load<u8>(values + index))
@@ -287,20 +287,20 @@ function isInsideWord(word: i32, start: i32): bool {
     const mayEndEscape =
       load<u8>(at - 2) === backslash || load<u8>(at - 3) === percent || load<u8>(at - 5) === letterU;
     const isHumped = need === isWhole && isHump(before, load<u8>(at));
-    if ((isLetter(before) || isDigit(before)) && !mayEndEscape && !isHumped) return true;
+    if ((isLetterByte(before) || isDigitByte(before)) && !mayEndEscape && !isHumped) return true;
   }
   if (need === startsToken) return false;
   const count = load<i32>(startsAt + (word << 2), 4) - load<i32>(startsAt + (word << 2));
   if (start + count >= length) return false;
   const behind = load<u8>(at + count);
-  return isLetter(behind) && !isInitial(behind) && !isHump(load<u8>(at + count - 1), behind);
+  return isLetterByte(behind) && !isInitial(behind) && !isHump(load<u8>(at + count - 1), behind);
 }
 
-function isLetter(byte: u32): bool {
+function isLetterByte(byte: u32): bool {
   return (byte | 0x20) - 0x61 < 26;
 }
 
-function isDigit(byte: u32): bool {
+function isDigitByte(byte: u32): bool {
   return byte - 0x30 < 10;
 }
 

@@ -16,7 +16,7 @@ export const longPairsAt: i32 = pairsAt + 8 * (goBytes / 2) + 64;
 export const filterAt: i32 = longPairsAt + 8 * (goBytes / 2) + 64;
 /** What `outline` knows of signs and of characters, and the lists of places that it writes. */
 export const signsAt: i32 = filterAt;
-export const valuesAt: i32 = signsAt + 512;
-export const headAt: i32 = valuesAt + 1472;
-export const traitsAt: i32 = valuesAt + 1536;
+export const valueBlockAt: i32 = signsAt + 512;
+export const headAt: i32 = valueBlockAt + 1472;
+export const traitsAt: i32 = valueBlockAt + 1536;
 export const listsAt: i32 = traitsAt + 512;

@@ -1,4 +1,4 @@
-import { textAt, valuesAt } from './memory';
+import { textAt, valueBlockAt } from './memory';
 import { beginsCompressed, mayBePacked } from './packed';
 import { addTo, lastOf, runsList, setLastOf } from './places';
 import { byteAt, ofEncoded, ofHex, ofLower, ofUpper, traitsOf } from './traits';
@@ -39,7 +39,7 @@ const stroke: i32 = 0x2d;
 /** Between two values in hexadecimal digits that are read as one. */
 const gapBytesMax: i32 = 8;
 
-const hexValuesAt: i32 = valuesAt + 256;
+const hexValuesAt: i32 = valueBlockAt + 256;
 const base32ValuesAt: i32 = hexValuesAt + 256;
 const base32HexValuesAt: i32 = base32ValuesAt + 256;
 
@@ -260,7 +260,7 @@ function holdsAnyText(start: i32, end: i32): bool {
   for (let phase = 0; phases !== 0; phase += 1, phases >>= 1)
     if (
       (phases & 1) !== 0 &&
-      holdsTextIn(start + phase, end, valuesAt, 6, phase === 0 ? textMin : guessedTextMin)
+      holdsTextIn(start + phase, end, valueBlockAt, 6, phase === 0 ? textMin : guessedTextMin)
     )
       return true;
   return false;
@@ -380,14 +380,14 @@ function mayStandAlone(bytes: v128): v128 {
 /** Whether compressed bytes may begin there, or behind a slash. */
 function holdsPacked(start: i32, end: i32, isOfWords: bool, hasSlash: bool): bool {
   for (let phase = 0; phase <= lastPhase; phase += 1)
-    if (beginsCompressed(start + phase, end, valuesAt, 6)) return true;
-  if (!isOfWords && mayBePacked(start, end, valuesAt, 6)) return true;
+    if (beginsCompressed(start + phase, end, valueBlockAt, 6)) return true;
+  if (!isOfWords && mayBePacked(start, end, valueBlockAt, 6)) return true;
   if (!hasSlash) return false;
   let segments: i32 = 0;
   for (let at = start; end - at > runBytesMin && segments < segmentsMax; at += 1) {
     if (byteAt(at) !== slash) continue;
     segments += 1;
-    if (beginsCompressed(at + 1, end, valuesAt, 6) || isPackedAt(at + 1, end)) return true;
+    if (beginsCompressed(at + 1, end, valueBlockAt, 6) || isPackedAt(at + 1, end)) return true;
   }
   return false;
 }
@@ -395,7 +395,7 @@ function holdsPacked(start: i32, end: i32, isOfWords: bool, hasSlash: bool): boo
 function isPackedAt(start: i32, end: i32): bool {
   const count = min(windowBytes, end - start);
   lookAt(start, count);
-  return !areOfWords(count) && mayBePacked(start, end, valuesAt, 6);
+  return !areOfWords(count) && mayBePacked(start, end, valueBlockAt, 6);
 }
 
 /** So many characters of text in a row, as in src/inspect/decode/bits.ts: ASCII or UTF-8, with zero bytes between them or without. */
@@ -443,25 +443,25 @@ function isText(byte: i32): bool {
 }
 
 function writeTables(): void {
-  memory.fill(valuesAt, <u8>none, 256);
+  memory.fill(valueBlockAt, <u8>none, 256);
   memory.fill(hexValuesAt, <u8>none, 768);
   for (let letter: i32 = 0; letter < 26; letter += 1) {
-    store<u8>(valuesAt + 0x41 + letter, <u8>letter);
-    store<u8>(valuesAt + 0x61 + letter, <u8>(26 + letter));
+    store<u8>(valueBlockAt + 0x41 + letter, <u8>letter);
+    store<u8>(valueBlockAt + 0x61 + letter, <u8>(26 + letter));
     writeBothCases(base32ValuesAt, letter, letter);
     if (letter < 6) writeBothCases(hexValuesAt, letter, 10 + letter);
     if (letter < 22) writeBothCases(base32HexValuesAt, letter, 10 + letter);
   }
   for (let digit: i32 = 0; digit < 10; digit += 1) {
-    store<u8>(valuesAt + 0x30 + digit, <u8>(52 + digit));
+    store<u8>(valueBlockAt + 0x30 + digit, <u8>(52 + digit));
     store<u8>(hexValuesAt + 0x30 + digit, <u8>digit);
     store<u8>(base32HexValuesAt + 0x30 + digit, <u8>digit);
     if (digit >= 2 && digit < 8) store<u8>(base32ValuesAt + 0x30 + digit, <u8>(24 + digit));
   }
-  store<u8>(valuesAt + 0x2b, 62);
-  store<u8>(valuesAt + 0x2d, 62);
-  store<u8>(valuesAt + 0x2f, 63);
-  store<u8>(valuesAt + 0x5f, 63);
+  store<u8>(valueBlockAt + 0x2b, 62);
+  store<u8>(valueBlockAt + 0x2d, 62);
+  store<u8>(valueBlockAt + 0x2f, 63);
+  store<u8>(valueBlockAt + 0x5f, 63);
   hasTables = true;
 }
 

@@ -4,8 +4,8 @@ import {
   byteAt,
   endsQuoted,
   furtherTraitsOf,
-  isHexDigit,
-  isLetter,
+  isHexDigitByte,
+  isLetterByte,
   ofEncoded,
   ofMarkup,
   traitsOf,
@@ -92,7 +92,7 @@ function mayBeSeam(at: i32, next: i32, length: i32): bool {
   if (next === 0x21) return true;
   const name = next === 0x2f ? at + 2 : at + 1;
   let end = name;
-  while (end - name <= inlineNameMax && isLetter(byteAt(end))) end += 1;
+  while (end - name <= inlineNameMax && isLetterByte(byteAt(end))) end += 1;
   if (end === name || end - name > inlineNameMax) return false;
   while (end - at < seamBytesMax && byteAt(end) !== 0x3e) end += 1;
   if (end >= length - 1) return true;
@@ -129,7 +129,7 @@ export function takeEquals(at: i32): u32 {
 
 function escapeLength(at: i32): i32 {
   let end = at + 1;
-  if (isHexDigit(byteAt(end))) return isHexDigit(byteAt(end + 1)) ? 3 : 0;
+  if (isHexDigitByte(byteAt(end))) return isHexDigitByte(byteAt(end + 1)) ? 3 : 0;
   while (end - at < gapMax && (byteAt(end) === space || byteAt(end) === tab)) end += 1;
   if (byteAt(end) === carriageReturn) end += 1;
   return byteAt(end) === newline ? end + 1 - at : 0;
@@ -200,7 +200,7 @@ function hasTokenBytes(at: i32, period: i32): bool {
   for (let one = max(at - 3 * period, 0); one < at + period; one += 1) {
     const byte = byteAt(one);
     if (byte >= 0x30 && byte <= 0x39) hasDigit = true;
-    else if (isLetter(byte)) hasLetter = true;
+    else if (isLetterByte(byte)) hasLetter = true;
     if (hasLetter && hasDigit) return true;
   }
   return false;
@@ -208,6 +208,6 @@ function hasTokenBytes(at: i32, period: i32): bool {
 
 /** Letters, digits and `+/=-_.:@`. */
 function isOfGroup(byte: i32): bool {
-  if (isLetter(byte)) return true;
+  if (isLetterByte(byte)) return true;
   return (byte >= 0x2d && byte <= 0x3a) || byte === 0x2b || byte === 0x3d || byte === 0x5f || byte === 0x40;
 }

@@ -87,7 +87,7 @@ export function longStrings(length: i32, base: i32): i32 {
       continue;
     }
     if (digitsLeft > 0) {
-      if (isHexDigit(load<u8>(textAt + at))) {
+      if (isHexDigitByte(load<u8>(textAt + at))) {
         digitsLeft -= 1;
         at += 1;
       } else {
@@ -131,6 +131,6 @@ function isEscape(byte: i32): bool {
   return byte === 0x62 || byte === 0x66 || byte === 0x6e || byte === 0x72 || byte === 0x74;
 }
 
-function isHexDigit(byte: i32): bool {
+function isHexDigitByte(byte: i32): bool {
   return <u32>(byte - 0x30) <= 9 || <u32>((byte | 0x20) - 0x61) <= 5;
 }

@@ -40,28 +40,28 @@ export function furtherTraitsOf(at: i32): i32 {
   return load<u8>(traitsAt + 256 + byteAt(at));
 }
 
-export function isDigit(byte: i32): bool {
+export function isDigitByte(byte: i32): bool {
   return <u32>(byte - 0x30) <= 9;
 }
 
-export function isLower(byte: i32): bool {
+export function isLowerByte(byte: i32): bool {
   return <u32>(byte - 0x61) <= 25;
 }
 
-export function isUpper(byte: i32): bool {
+export function isUpperByte(byte: i32): bool {
   return <u32>(byte - 0x41) <= 25;
 }
 
-export function isLetter(byte: i32): bool {
-  return isLower(byte | 0x20);
+export function isLetterByte(byte: i32): bool {
+  return isLowerByte(byte | 0x20);
 }
 
-export function isAlphanumeric(byte: i32): bool {
-  return isLetter(byte) || isDigit(byte);
+export function isAlphanumericByte(byte: i32): bool {
+  return isLetterByte(byte) || isDigitByte(byte);
 }
 
-export function isHexDigit(byte: i32): bool {
-  return isDigit(byte) || <u32>((byte | 0x20) - 0x61) <= 5;
+export function isHexDigitByte(byte: i32): bool {
+  return isDigitByte(byte) || <u32>((byte | 0x20) - 0x61) <= 5;
 }
 
 export function writeTraits(): void {
@@ -70,14 +70,14 @@ export function writeTraits(): void {
   for (let byte: i32 = 0; byte < 256; byte += 1) {
     let traits: i32 = 0;
     let further: i32 = byte >= 0x80 ? endsHeader : 0;
-    if (isAlphanumeric(byte)) {
+    if (isAlphanumericByte(byte)) {
       traits = ofEncoded | ofToken | ofSpacedToken;
-      if (!isLower(byte)) traits |= ofUpper;
-      if (!isUpper(byte)) traits |= ofLower;
-      if (isLower(byte)) traits |= ofWord;
+      if (!isLowerByte(byte)) traits |= ofUpper;
+      if (!isUpperByte(byte)) traits |= ofLower;
+      if (isLowerByte(byte)) traits |= ofWord;
       further = endsHeader;
     }
-    if (isHexDigit(byte)) {
+    if (isHexDigitByte(byte)) {
       traits |= ofHex;
       further |= ofCodes;
     }

@@ -80,14 +80,14 @@ const other: i32 = -2;
 /** The character that a backslash and this byte stand for. */
 function characterOf(byte: i32): i32 {
   if (byte === 0x6e) return 0x0a;
-  const isLetter = (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
-  const isDigit = byte >= 0x30 && byte <= 0x39;
-  if (byte > 0x20 && byte < 0x7f && !isLetter && !isDigit) return byte;
+  const isLetterByte = (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
+  const isDigitByte = byte >= 0x30 && byte <= 0x39;
+  if (byte > 0x20 && byte < 0x7f && !isLetterByte && !isDigitByte) return byte;
   if (byte === 0x74) return 0x09;
   if (byte === 0x72) return 0x0d;
   if (byte === 0x62) return 0x08;
   if (byte === 0x66) return 0x0c;
-  const isOther = byte === 0x55 || byte === 0x78 || byte === 0x65 || (isDigit && byte < 0x38);
+  const isOther = byte === 0x55 || byte === 0x78 || byte === 0x65 || (isDigitByte && byte < 0x38);
   return isOther || byte === 0x0a || byte === 0x0d ? other : none;
 }
 

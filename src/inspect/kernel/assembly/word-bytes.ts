@@ -50,6 +50,6 @@ export function byteIn(table: i32, index: i32): i32 {
   return <i32>load<u8>(tables + table + index);
 }
 
-export function isDigit(byte: i32): bool {
+export function isDigitByte(byte: i32): bool {
   return byte >= 0x30 && byte <= 0x39;
 }

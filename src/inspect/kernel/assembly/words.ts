@@ -3,7 +3,7 @@ import { textAt } from './memory';
 import {
   byteAt,
   byteIn,
-  isDigit,
+  isDigitByte,
   kindAccent,
   kindAccented,
   kindApostrophe,
@@ -202,8 +202,8 @@ function readPlainWords(): void {
 }
 
 function lettersAt(at: i32): u64 {
-  const isLetter = i8x16.lt_u(i8x16.sub(v128.load(at), i8x16.splat(0x61)), i8x16.splat(26));
-  return <u64>(<u32>i8x16.bitmask(isLetter));
+  const isLetterByte = i8x16.lt_u(i8x16.sub(v128.load(at), i8x16.splat(0x61)), i8x16.splat(26));
+  return <u64>(<u32>i8x16.bitmask(isLetterByte));
 }
 
 function spacesAt(at: i32): u64 {
@@ -396,7 +396,7 @@ function readRest(start: i32): void {
 
 function endWord(start: i32, at: i32, hash: u64): void {
   const upper = <i32>(hash >> 32);
-  if (isDigit(byteAt(start))) addNumber(start, at, toNumber(upper));
+  if (isDigitByte(byteAt(start))) addNumber(start, at, toNumber(upper));
   else {
     add(toNumber(upper));
     position = at;

@@ -2,7 +2,7 @@ import { CsvReader } from '../csv.ts';
 import type { Reader } from '../readers.ts';
 
 /** The value of a column in a row, or '' where there is none. */
-export type Row = (column: string) => string;
+type Row = (column: string) => string;
 
 /**
  * CSV by the names of its columns: those of its first row, or of a comment before it, in any order; else `columns` as they are. A row of

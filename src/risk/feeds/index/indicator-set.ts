@@ -216,7 +216,7 @@ function bitsAt(hashes: readonly number[]): Uint32Array {
   return bits;
 }
 
-export const hasBit = (bits: Uint32Array, hash: number): boolean => {
+export const hasFilterBit = (bits: Uint32Array, hash: number): boolean => {
   const at = hash & (32 * bits.length - 1);
   return (((bits[at >>> 5] ?? 0) >>> (at & 31)) & 1) === 1;
 };

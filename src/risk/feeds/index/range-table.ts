@@ -1,4 +1,4 @@
-import type { Range, Words } from '../addresses.ts';
+import type { AddressWords, Range } from '../addresses.ts';
 
 /** Ranges of one family that do not overlap, in order; found by halving. */
 export interface RangeTable {
@@ -94,7 +94,7 @@ export function findIpv4({ firsts, lasts, entries }: RangeTable, address: number
   return low > 0 && address <= (lasts[low - 1] ?? 0) ? (entries[low - 1] ?? -1) : -1;
 }
 
-export function findIpv6({ firsts, lasts, entries }: RangeTable, address: Words): number {
+export function findIpv6({ firsts, lasts, entries }: RangeTable, address: AddressWords): number {
   let low = 0;
   let high = entries.length;
   while (low < high) {
@@ -105,7 +105,7 @@ export function findIpv6({ firsts, lasts, entries }: RangeTable, address: Words)
   return low > 0 && compareWords(lasts, low - 1, address) >= 0 ? (entries[low - 1] ?? -1) : -1;
 }
 
-function compareWords(bounds: Uint32Array, index: number, address: Words): number {
+function compareWords(bounds: Uint32Array, index: number, address: AddressWords): number {
   for (let word = 0; word < 4; word++) {
     const difference = (bounds[4 * index + word] ?? 0) - (address[word] ?? 0);
     if (difference !== 0) return difference;

@@ -2,7 +2,7 @@ import type { Target } from '../../../core/target.ts';
 import { embeddedIpv4, parseIpv4, parseIpv6 } from '../addresses.ts';
 import { entryAt, type IndicatorKind } from '../entries.ts';
 import { canonicalPath, splitUrl } from './canonical-url.ts';
-import { hasBit, type IndicatorSet } from './indicator-set.ts';
+import { hasFilterBit, type IndicatorSet } from './indicator-set.ts';
 import { Hashes, hashHost, hashPath } from './keyed-hash.ts';
 import { findIpv4, findIpv6 } from './range-table.ts';
 import { findEntry } from './text-table.ts';
@@ -70,7 +70,7 @@ export function createThreatIndex(sets: readonly NamedSet[]): ThreatIndex {
         const from = hostHashes.at[at] ?? 0;
         const byHost = findEntry(set.hosts, hash, set.entries, host, from, '', 0);
         if (byHost >= 0) return toHit(named, byHost);
-        if (path === undefined || !hasBit(set.urlHosts, hash)) continue;
+        if (path === undefined || !hasFilterBit(set.urlHosts, hash)) continue;
         canonical ??= canonicalPath(path);
         const byPath = findPath(set, host, at, canonical);
         if (byPath >= 0) return toHit(named, byPath);

@@ -28,7 +28,7 @@ export interface Budgets {
 
 type Day = Map<string, number>;
 
-export function createBudgets(stored: BudgetReader): Budgets {
+export function createEmbeddedBudgets(stored: BudgetReader): Budgets {
   /** By tenant and day. */
   const tenants = new Map<string, Map<string, Day>>();
 

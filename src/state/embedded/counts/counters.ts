@@ -1,5 +1,5 @@
 import { type Decision, decisions } from '../../../core/call.ts';
-import type { Origin } from '../../journal/line.ts';
+import type { CallOrigin } from '../../journal/line.ts';
 import { hourOf, hoursInDay } from '../../rules/limits.ts';
 import type { AgentUsage, CredentialUse } from '../../store.ts';
 import type { Database, Row } from '../sqlite.ts';
@@ -12,7 +12,7 @@ import type { Database, Row } from '../sqlite.ts';
 
 /** Calls of one origin within ten minutes. */
 export interface Tally {
-  readonly origin: Origin;
+  readonly origin: CallOrigin;
   /** As `windowOf` of `habits.ts` numbers them. */
   readonly window: number;
   readonly hour: number;
@@ -172,7 +172,7 @@ export function createCounterWriter(db: Database): (tallies: readonly Tally[]) =
     forget.run(subject, counter, hour - hoursKept);
   }
 
-  const outcomes: Readonly<Record<Origin['outcome'], (tally: Tally) => void>> = {
+  const outcomes: Readonly<Record<CallOrigin['outcome'], (tally: Tally) => void>> = {
     call(tally) {
       const { origin, count, firstMs, lastMs } = tally;
       add.run(origin.tenantId, 'tenant.calls', monthNumberOf(firstMs), count);

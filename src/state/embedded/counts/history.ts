@@ -61,7 +61,7 @@ interface Agent {
 const agentsMax = 65_536;
 const toolsMax = 256;
 
-export function createHistory(stored: HistoryReader): History {
+export function createEmbeddedHistory(stored: HistoryReader): History {
   const agents = createCache<Agent>(agentsMax);
   const logs = createSightingLogs();
   let terms = defaultTrustTerms;

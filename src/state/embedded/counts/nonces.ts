@@ -21,7 +21,7 @@ interface TenantNonces {
   readonly held: Map<string, number>;
 }
 
-export function createNonces(): Nonces {
+export function createEmbeddedNonces(): Nonces {
   const byTenant = new Map<string, TenantNonces>();
 
   function nothingYet(tenantId: string): TenantNonces {

@@ -38,7 +38,7 @@ export interface Numbers {
 
 export type Taking = { readonly ok: true; readonly scansUsed: number } | Refusal;
 
-export interface Refusal {
+interface Refusal {
   readonly ok: false;
   readonly code: 'QUOTA_EXCEEDED' | 'INVALID_KEY' | 'RATE_LIMITED';
   readonly detail: string;

@@ -1,10 +1,10 @@
 import { traceIdLength } from '../../../core/ids.ts';
 import { createCache } from '../../cache.ts';
-import { type Origin, parseOrigin } from '../../journal/line.ts';
+import { type CallOrigin, parseOrigin } from '../../journal/line.ts';
 import { wasLetOut } from '../../rules/destinations.ts';
 import { windowOf } from '../../rules/habits.ts';
 import { hourOf } from '../../rules/limits.ts';
-import { idAt, nextLine, windowMs } from '../../traces/lines.ts';
+import { idAt, nextLine, traceWindowMs } from '../../traces/lines.ts';
 import { createFactReader, createStatTally, type MinuteCounts } from '../../traces/stats.ts';
 import type { Tally } from '../counts/counters.ts';
 
@@ -35,7 +35,7 @@ export interface SortedBatch {
   readonly unreadable: number;
 }
 
-export interface KnownOrigin extends Origin {
+export interface KnownOrigin extends CallOrigin {
   /** Its destination needs no writing. Set by whoever has written it. */
   isStored: boolean;
   /** That of the calls in the batch that is being sorted, and of their ten minutes. */
@@ -141,7 +141,7 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
     }
 
     function chunkFor(tenantId: string, atMs: number, bytes: number): Chunk {
-      const key = `${Math.floor(atMs / windowMs)} ${tenantId}`;
+      const key = `${Math.floor(atMs / traceWindowMs)} ${tenantId}`;
       const standing = open.get(key);
       if (standing && fits(standing, atMs, bytes)) return standing;
       const added = { tenantId, firstMs: atMs, lastMs: atMs, count: 0, bytes: 0, runs: [] };
@@ -176,7 +176,7 @@ function traceAt(content: Buffer, text: string, start: number, end: number): num
 }
 
 const fits = ({ firstMs, bytes }: Chunk, ms: number, more: number): boolean =>
-  bytes + more <= chunkBytesMax && Math.floor(firstMs / windowMs) === Math.floor(ms / windowMs);
+  bytes + more <= chunkBytesMax && Math.floor(firstMs / traceWindowMs) === Math.floor(ms / traceWindowMs);
 
 function extend(chunk: Chunk, ms: number, start: number, end: number): void {
   const last = chunk.runs.at(-1);

@@ -43,7 +43,7 @@ export interface Asking {
   readonly charges: readonly BudgetCharge[];
 }
 
-export interface Answer {
+export interface RedisAnswer {
   /** Of the tenant's records. */
   readonly revision: string;
   readonly status: string;
@@ -127,9 +127,9 @@ function numbersOf(key: KeyRecord, terms: TenantTerms, nowMs: number): readonly 
 const toPair = (rate: Rate | undefined) => (rate ? [rate.perMinute, rate.capacity] : ['', '']);
 
 /** What the numbers say against it. */
-export function toRefusal(
+export function quotaRefusal(
   identity: Identity | undefined,
-  { status, fields: [first, second, third] }: Answer,
+  { status, fields: [first, second, third] }: RedisAnswer,
 ): NotAdmitted | undefined {
   const refuse = (code: NotAdmitted['code'], detail: string, seconds?: string | number): NotAdmitted => ({
     ok: false,
@@ -155,7 +155,7 @@ export function toAdmission(
   { identity, agentStatus, scopeViolations }: Examined,
   { charges, nowMs, mcp, names }: Asking,
   sightings: Sightings,
-  { fields, agent }: Answer,
+  { fields, agent }: RedisAnswer,
 ): Admission {
   const [isNew = '', used, concerns, , lately, mutations, ...exceededBudgets] = fields;
   const news = String(isNew);

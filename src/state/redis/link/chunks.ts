@@ -1,8 +1,8 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { GatewayError } from '../../../core/errors.ts';
-import { windowMs } from '../../traces/lines.ts';
+import { traceWindowMs } from '../../traces/lines.ts';
 import type { TraceWindow } from '../../traces/list.ts';
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 import type { TenantNames } from './names.ts';
 
 /*
@@ -15,7 +15,7 @@ const chunkBytesMax = 64 * 1024 * 1024;
 /** As a chunk is, as a rule: what is taken in one piece takes half the time. */
 const chunkSize = 128 * 1024;
 
-export const secondOf = (ms: number): number => Math.floor(ms / windowMs);
+export const secondOf = (ms: number): number => Math.floor(ms / traceWindowMs);
 
 /** Sixteen bytes instead of thirty-six: each id is kept once beside its chunk. */
 export const idBytes = (traceId: string): Buffer => Buffer.from(traceId.replaceAll('-', ''), 'hex');
@@ -41,7 +41,7 @@ const windowsAtOnce = 256;
 
 /** Those windows of the tenant. */
 export async function* windowsOf(
-  connection: Connection,
+  connection: RedisConnection,
   names: TenantNames,
   starts: AsyncIterable<number>,
 ): AsyncGenerator<TraceWindow> {
@@ -60,7 +60,7 @@ export async function* windowsOf(
 
 /** Where windows of the tenant begin, newest first: `LikelySource` of `traces/likely.ts`. */
 export async function* startsOf(
-  connection: Connection,
+  connection: RedisConnection,
   { windows }: TenantNames,
   newestMs: number,
   oldestMs: number,
@@ -68,21 +68,21 @@ export async function* startsOf(
   for (let bound = String(secondOf(newestMs)); ; ) {
     const range = [windows, bound, secondOf(oldestMs), 'BYSCORE', 'REV', 'LIMIT', 0, windowsAtOnce];
     const seconds = (await connection.call('ZRANGE', ...range)) as string[];
-    for (const it of seconds) yield Number(it) * windowMs;
+    for (const it of seconds) yield Number(it) * traceWindowMs;
     const last = seconds.at(-1);
     if (last === undefined || seconds.length < windowsAtOnce) return;
     bound = `(${last}`;
   }
 }
 
-function readAhead(connection: Connection, names: TenantNames, second: number): TraceWindow {
+function readAhead(connection: RedisConnection, names: TenantNames, second: number): TraceWindow {
   const first = readChunks(connection, names, second, 0);
   // It may fail while an earlier one is looked at; who looks at this one is told.
   first.catch(() => undefined);
-  return { startMs: second * windowMs, chunks: () => chunksOf(connection, names, second, first) };
+  return { startMs: second * traceWindowMs, chunks: () => chunksOf(connection, names, second, first) };
 }
 
-const readChunks = async (connection: Connection, names: TenantNames, second: number, from: number) =>
+const readChunks = async (connection: RedisConnection, names: TenantNames, second: number, from: number) =>
   (await connection.callBuffers(
     'LRANGE',
     names.chunks(second),
@@ -91,7 +91,7 @@ const readChunks = async (connection: Connection, names: TenantNames, second: nu
   )) as readonly Buffer[];
 
 async function* chunksOf(
-  connection: Connection,
+  connection: RedisConnection,
   names: TenantNames,
   second: number,
   first: Promise<readonly Buffer[]>,

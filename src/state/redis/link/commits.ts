@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { beforeFirst, toStoredEntry } from '../../rules/audit-entry.ts';
 import type { AuditEvent } from '../../store.ts';
 import { scripts } from '../scripts/scripts.ts';
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 import type { Names, TenantNames } from './names.ts';
 
 /*
@@ -67,7 +67,7 @@ type Operation = readonly [
 ];
 
 export function createCommits(
-  connection: Connection,
+  connection: RedisConnection,
   names: Names,
   newRevision: () => string,
   onKeysChange: (tenantId: string) => void,

@@ -13,7 +13,7 @@ export interface RedisAddress {
   readonly database: number;
 }
 
-export interface ConnectionOptions extends RedisAddress {
+export interface RedisConnectionOptions extends RedisAddress {
   readonly timeoutMs: number;
   /** PEM of the authorities that a TLS server is verified against; undefined: those of Node. */
   readonly ca: string | undefined;
@@ -27,7 +27,7 @@ type Argument = string | number | Buffer;
  * Commands to Redis, each bounded by `timeoutMs`, whatever the network does. All failures are STATE_UNAVAILABLE, of which a caller
  * does not know whether the command was carried out.
  */
-export interface Connection {
+export interface RedisConnection {
   /** Runs a script; all `keys` must lie on one node. */
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
   /** One command; its first argument is its key. */
@@ -47,7 +47,7 @@ const away = (cause?: unknown): GatewayError =>
   new GatewayError('STATE_UNAVAILABLE', 'The state does not answer.', { retryAfterSeconds: 1 }, cause);
 
 /** Connects; rejects with STATE_UNAVAILABLE where that is not done in five times `timeoutMs`. */
-export async function openConnection(options: ConnectionOptions): Promise<Connection> {
+export async function openConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { timeoutMs } = options;
   const client = connect(options);
   client.on('error', options.onError);
@@ -112,7 +112,7 @@ const hasAnswered = (error: unknown): boolean =>
   error.name === 'ReplyError' &&
   !/^(?:LOADING|CLUSTERDOWN|READONLY|MASTERDOWN|TRYAGAIN|MOVED|ASK)\b/.test(error.message);
 
-function connect(options: ConnectionOptions): Client {
+function connect(options: RedisConnectionOptions): Client {
   const { timeoutMs, nodes, username, password, tls, ca } = options;
   const retryStrategy = (times: number): number => Math.min(50 * times, 500);
   const shared = {

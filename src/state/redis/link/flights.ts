@@ -6,8 +6,8 @@ import type { TrustRecord } from '../../store.ts';
 import { toBudgetArgs } from '../budgets.ts';
 import { parseTrust, parseUsual, type SightingsSeen } from '../history.ts';
 import { scripts } from '../scripts/scripts.ts';
-import type { Answer, Asking } from './asking.ts';
-import type { Connection } from './connection.ts';
+import type { Asking, RedisAnswer } from './asking.ts';
+import type { RedisConnection } from './connection.ts';
 import type { TenantNames } from './names.ts';
 
 /*
@@ -45,11 +45,11 @@ type Reply = readonly [
 
 interface Waiting {
   readonly question: Question;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (answer: RedisAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export function createFlights(connection: Connection, options: FlightsOptions) {
+export function createFlights(connection: RedisConnection, options: FlightsOptions) {
   const waiting = new Map<string, { readonly own: TenantNames; calls: Waiting[] }>();
   const marks = createCache<TrustRecord['marks']>(marksMax);
   let isPlanned = false;
@@ -94,7 +94,7 @@ export function createFlights(connection: Connection, options: FlightsOptions) {
   }
 
   return {
-    ask(tenantId: string, own: TenantNames, question: Question): Promise<Answer> {
+    ask(tenantId: string, own: TenantNames, question: Question): Promise<RedisAnswer> {
       return new Promise((resolve, reject) => {
         const standing = waiting.get(tenantId);
         if (standing) standing.calls.push({ question, resolve, reject });

@@ -1,9 +1,9 @@
 import { GatewayError } from '../../../core/errors.ts';
 import type { Page, Paged } from '../../store.ts';
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 
 /** The place of a record in an index that is ordered by time: digits of equal number sort as text. */
-export const placeOf = (atMs: number, id: string): string =>
+export const indexPlaceOf = (atMs: number, id: string): string =>
   `${String(Math.max(0, Math.floor(atMs))).padStart(15, '0')}:${id}`;
 
 export const idOfPlace = (place: string): string => place.slice(16);
@@ -34,7 +34,7 @@ const chunkMax = 500;
 
 /** Records newest first, those that `keep` makes something of. A bounded number is looked at for one page. */
 export async function readPage<T>(
-  connection: Connection,
+  connection: RedisConnection,
   index: Index,
   { limit }: Pick<Page, 'limit'>,
   keep: (text: string) => T | undefined,
@@ -61,7 +61,7 @@ export async function readPage<T>(
   return { items, nextCursor: last };
 }
 
-async function rangeBefore(connection: Connection, index: Index, from: string, count: number) {
+async function rangeBefore(connection: RedisConnection, index: Index, from: string, count: number) {
   const range = [index.key, from, index.to ?? '-', 'BYLEX', 'REV', 'LIMIT', 0, count];
   return (await connection.call('ZRANGE', ...range)) as string[];
 }

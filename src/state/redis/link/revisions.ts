@@ -1,5 +1,5 @@
 import { createCache } from '../../cache.ts';
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 
 const tenantsMax = 2_048;
 
@@ -7,7 +7,7 @@ const tenantsMax = 2_048;
  * Remembers something of each tenant that is read from the state as a whole, and reads it anew when `admit` has found another
  * revision of it. Reads that begin while the same revision is wanted share one.
  */
-export interface Follower<T> {
+interface Follower<T> {
   /** `admit` has found this revision. */
   saw(tenantId: string, revision: string): void;
   /** This node has changed it: what is remembered, or being read, counts no longer. */
@@ -19,7 +19,7 @@ export function createFollower<T>(
   kind: 'policies' | 'credentials' | 'routes',
   read: (tenantId: string) => Promise<T>,
   keyOfRevisions: (tenantId: string) => string,
-  connection: Connection,
+  connection: RedisConnection,
 ): Follower<T> {
   const held = createCache<{ readonly revision: string; readonly value: T }>(tenantsMax);
   const wanted = createCache<string>(tenantsMax);

@@ -1,9 +1,9 @@
-import type { Connection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 
 const versionMin = 7;
 
 /** Sentences on what of the server's configuration can lose what was acknowledged. */
-export async function warningsOf(connection: Connection): Promise<readonly string[]> {
+export async function redisWarningsOf(connection: RedisConnection): Promise<readonly string[]> {
   const found = (await connection.info()).flatMap(warningsIn);
   return [...new Set(found)];
 }

@@ -4,7 +4,7 @@ import { GatewayError, toGatewayError } from '../../../core/errors.ts';
 import { kept } from '../../../util/kept.ts';
 import { RangeList } from '../../../util/ranges.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
-import { embeddedIpv4, isMetadataAddress, isMetadataName, specialRangeOf } from './ranges.ts';
+import { embeddedIpv4Addresses, isMetadataAddress, isMetadataName, specialRangeOf } from './ranges.ts';
 
 /*
  * The guard against server-side request forgery. It judges twice: the host as it is asked for, before anything is resolved, and
@@ -12,7 +12,7 @@ import { embeddedIpv4, isMetadataAddress, isMetadataName, specialRangeOf } from 
  * spares us the question to a name server, and holds the rules that are about names.
  */
 
-export interface GuardOptions {
+export interface AddressGuardOptions {
   /** CIDRs that may be dialled although they are not public. Metadata services and our own listeners never may. */
   readonly allowPrivate: readonly string[];
   /** Host globs (`*` at any depth), addresses and CIDRs. Denial wins over `allowPrivate`. */
@@ -66,7 +66,7 @@ export function whyBlocked(
 const isRange = (text: string): boolean => isIP(text.split('/')[0] ?? '') !== 0;
 
 /** Throws a RangeError for a CIDR that is none. */
-export function createGuard(options: GuardOptions): Guard {
+export function createGuard(options: AddressGuardOptions): Guard {
   const allowed = new RangeList(options.allowPrivate);
   const denied = new RangeList(options.deny.filter(isRange));
   const deniedHosts: readonly HostMatcher[] = options.deny
@@ -82,7 +82,7 @@ export function createGuard(options: GuardOptions): Guard {
       isMetadata: isMetadataAddress(address),
       isDenied: denied.has(address),
       privateRange: allowed.has(address) ? undefined : specialRangeOf(address),
-      embedded: embeddedIpv4(address),
+      embedded: embeddedIpv4Addresses(address),
     }));
   }
 
@@ -115,7 +115,7 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   function checkChosen(address: string, port: number): void {
-    for (const it of [address, ...embeddedIpv4(address)])
+    for (const it of [address, ...embeddedIpv4Addresses(address)])
       if (isOwnListener(it, port, options.ownListeners())) block('The address is that of this gateway.');
   }
 

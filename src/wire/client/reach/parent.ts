@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { GatewayError } from '../../../core/errors.ts';
 import { normaliseHost, toAuthority } from '../../../core/target.ts';
 import { MalformedMessage } from '../../http1/head.ts';
-import { HeadReader } from '../../http1/head-reader.ts';
+import { ResponseHeadReader } from '../../http1/head-reader.ts';
 import { toExchangeFailure } from '../failures.ts';
 
 /*
@@ -90,7 +90,7 @@ export function openTunnel(
   // With its port, whichever that is.
   const authority = toAuthority('', host, port);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const reader = new HeadReader();
+  const reader = new ResponseHeadReader();
   const timer = setTimeout(
     () => fail(new GatewayError('UPSTREAM_TIMEOUT', 'The parent proxy did not answer in time.')),
     timeoutMs,

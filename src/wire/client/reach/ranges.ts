@@ -72,7 +72,7 @@ export const isMetadataName = (host: string): boolean => metadataName.test(host)
  * IPv4 addresses inside an IPv6 address, where the kernel or a translator would send the packets: IPv4-mapped and -compatible
  * (RFC 4291, 2.5.5), IPv4-translated (RFC 2765), NAT64 with a /96 prefix (RFC 6052), 6to4, Teredo's server and client, ISATAP.
  */
-export function embeddedIpv4(address: string): readonly string[] {
+export function embeddedIpv4Addresses(address: string): readonly string[] {
   if (isIP(address) !== 6) return [];
   const words = toWords(address);
   const at = (index: number) => dotted(words[index] ?? 0, words[index + 1] ?? 0);

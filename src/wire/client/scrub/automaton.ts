@@ -1,4 +1,4 @@
-import { dropped, type View } from './needles.ts';
+import { dropped, type ScrubView } from './needles.ts';
 
 /*
  * The automaton of Aho and Corasick for needles in several views at once, one root each. It is fed from the end of the bytes to their
@@ -6,7 +6,7 @@ import { dropped, type View } from './needles.ts';
  */
 
 export interface Needle {
-  readonly view: View;
+  readonly view: ScrubView;
   readonly characters: Buffer;
 }
 
@@ -35,7 +35,7 @@ class Node {
   state = 0;
 }
 
-export function createAutomaton(views: readonly View[]): Automaton {
+export function createAutomaton(views: readonly ScrubView[]): Automaton {
   const tries = views.map(toTrie);
   const { columns, samples } = toColumns(views);
   // Those that find are the last ones: one comparison tells them.
@@ -61,7 +61,7 @@ export function createAutomaton(views: readonly View[]): Automaton {
 }
 
 /** The nodes of a view, the root first and then by their depth. */
-function toTrie(view: View): Node[] {
+function toTrie(view: ScrubView): Node[] {
   const root = new Node();
   for (const characters of view.needles) {
     let node = root;
@@ -92,7 +92,7 @@ function stepFrom(start: Node, code: number, root: Node): Node {
 }
 
 /** Which bytes mean the same in all views, and one of each kind. */
-function toColumns(views: readonly View[]): { columns: Uint8Array; samples: number[] } {
+function toColumns(views: readonly ScrubView[]): { columns: Uint8Array; samples: number[] } {
   const alphabets = views.map((view) => new Set(view.needles.flatMap((it) => [...it])));
   const kinds = new Map<string, number>();
   const samples: number[] = [];

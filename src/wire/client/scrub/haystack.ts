@@ -3,7 +3,7 @@ import { beginsEscape, byteLengthOf, characterBytesMax, codeOf, readCharacter } 
 import { dropped, toViews } from './needles.ts';
 
 /** A place of a secret: `start` is its first byte, `end` the first one behind it. */
-export interface Place {
+export interface SecretPlace {
   readonly start: number;
   readonly end: number;
 }
@@ -39,9 +39,9 @@ export class Haystack {
   }
 
   /** The places that begin before `to`, ordered by their beginnings. `isByLine`: none goes on behind a line feed. */
-  find(bytes: Buffer, to: number, isByLine: boolean): Place[] {
+  find(bytes: Buffer, to: number, isByLine: boolean): SecretPlace[] {
     const { columns, next, firstFound, roots } = this.#automaton;
-    const places: Place[] = [];
+    const places: SecretPlace[] = [];
     const last = bytes.length;
     if (states.length < (last + 1) * 3) states = new Int32Array((last + 1) * 6);
     states.set(roots, last * 3);

@@ -9,7 +9,7 @@ import { byteLengthOf, codeOf, readCharacter } from './escapes.ts';
 export const dropped = -1;
 
 /** How an answer is read, and the texts to look for in it. */
-export interface View {
+export interface ScrubView {
   /** What each character means: itself, another one that it stands for, or `dropped`. */
   readonly meanings: Int16Array;
   /** In characters by their meanings. */
@@ -40,7 +40,7 @@ const foldBase64 = (code: number): number =>
   base64Breaks.has(code) ? dropped : code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
 
 /** Of plain text, of hex and of base64, in this order. */
-export function toViews(secrets: readonly string[]): readonly View[] {
+export function toViews(secrets: readonly string[]): readonly ScrubView[] {
   const encodings = secrets.flatMap((secret) => [Buffer.from(secret, 'latin1'), Buffer.from(secret)]);
   // A page's cursor, say, is the base64 of a URL.
   const inBase64 = [...encodings, ...secrets.map((it) => Buffer.from(encodeURIComponent(it.toWellFormed())))];
@@ -62,7 +62,7 @@ function toView(
   texts: readonly Buffer[],
   lengthMin: number,
   bytesPerCharacterMax: number,
-): View {
+): ScrubView {
   const folded = texts.map((text) => [...text].map(fold).filter((it) => it !== dropped));
   const needles = new Map(folded.map((it) => [it.join(), Buffer.from(it)]));
   return {

@@ -1,4 +1,4 @@
-import { Haystack, type Place } from './haystack.ts';
+import { Haystack, type SecretPlace } from './haystack.ts';
 
 /*
  * Takes injected credentials out of what an upstream answers, before the agent sees it. How much of a body is held back until more of it
@@ -103,7 +103,7 @@ const toAsterisks: ToFiller = (length) => Buffer.alloc(length, '*');
 /** The bytes up to `to`, or up to the end of a place that begins before, with something else for each place; and the others. */
 function redact(
   bytes: Buffer,
-  places: readonly Place[],
+  places: readonly SecretPlace[],
   to: number,
   toFiller: ToFiller,
 ): { sent: Buffer; held: Buffer } {

@@ -2,9 +2,13 @@ import { networkInterfaces } from 'node:os';
 import t from 'tap';
 import { GatewayError } from '../../../../src/core/errors.ts';
 import { parseTarget } from '../../../../src/core/target.ts';
-import { createGuard, type Guard, type GuardOptions } from '../../../../src/wire/client/reach/guard.ts';
+import {
+  type AddressGuardOptions,
+  createGuard,
+  type Guard,
+} from '../../../../src/wire/client/reach/guard.ts';
 
-const guardWith = (options: Partial<GuardOptions> = {}): Guard =>
+const guardWith = (options: Partial<AddressGuardOptions> = {}): Guard =>
   createGuard({ allowPrivate: [], deny: [], allowedPorts: [], ownListeners: () => [], ...options });
 
 /** What becomes of a URL at the door: `allowed`, or why it was refused. */
