@@ -198,4 +198,3 @@ export type OperationEntry = z.output<typeof operation>;
 export type Extract = z.output<typeof extract>;
 export type Rpc = z.output<typeof rpc>;
 export type Batch = z.output<typeof batch>;
-export type Example = z.output<typeof example>;

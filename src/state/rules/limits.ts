@@ -44,9 +44,6 @@ export const hourOf = (ms: number): number => Math.floor(ms / hourMs);
 /** Hours that a sliding day looks back, the running one included. */
 export const hoursInDay = 24;
 
-/** The calendar month (UTC) that a time lies in: `2026-11`. */
-export const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
-
 export interface Period {
   readonly startMs: number;
   readonly endMs: number;
