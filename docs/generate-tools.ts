@@ -6,6 +6,7 @@ import { readTools } from '../src/catalogue/load/load.ts';
 import type { Tool } from '../src/catalogue/load/schema.ts';
 import { type Verb, verbs } from '../src/core/call.ts';
 import { sizeText } from '../src/util/byte-size.ts';
+import { wrapLines } from './wrap.ts';
 
 /* Writes tools.md from the catalogue; a test fails where it is out of date. Run: `node docs/generate-tools.ts`. */
 
@@ -13,30 +14,28 @@ const dir = join(import.meta.dirname, '../config/tools');
 
 const intro = `# Tools
 
-What the gateway understands of the calls that agents make: which tool, which operation, whether it reads, writes or administers, what it acts
-on and whom it addresses. Policies match by these names (\`tool_names\`, \`operations\`, \`category:\`, \`verbs\`), so they are part of the API and
-do not change. This page is made from [config/tools](../config/tools) by \`node docs/generate-tools.ts\`.
+What the gateway understands of the calls that agents make: which tool, which operation, whether it reads, writes or administers, what it acts on and whom it addresses.
+Policies match by these names (\`tool_names\`, \`operations\`, \`category:\`, \`verbs\`), so they are part of the API and do not change.
+This page is made from [config/tools](../config/tools) by \`node docs/generate-tools.ts\`.
 
 - **A path that a tool's table lacks** is \`METHOD:/path/{id}\` of category \`other\`, with the verb of its method.
 - **A host that no tool has** is \`custom_proxy\`: \`http_get\`, \`http_post\` and so on.
-- **Several things in one call** are judged each by itself, and the strictest opinion is that of the call: requests of a batch, messages of JSON-RPC,
-  root fields of GraphQL, methods that override each other. A batch that nobody can take apart is \`batch\`, ADMIN, and may address anybody.
+- **Several things in one call** are judged each by itself, and the strictest decision is that of the call: requests of a batch, messages of JSON-RPC, root fields of GraphQL, methods that override each other. A batch that nobody can take apart is \`batch\`, ADMIN, and may address anybody.
 - **Protocols**: MCP and A2A are told by their messages at any host. A call of an MCP tool is named as its server names the tool, and is WRITE.
-- **Your own**: \`tools:\` in the configuration adds hosts and operations to a tool, or tools, in the form of the files. \`postern explain METHOD URL [BODY]\`
-  says how a call is understood, \`GET /v1/tools/{name}\` which paths an operation stands for.
-- **Bodies**: where a vendor documents how large a body it takes, the limit of the gateway is raised to that, unless you have set one (\`limits\`, a plan, a tenant,
-  a route, \`tools:\`). What the bodies of one agent may take together (\`limits.max_body_bytes_total\`) stands above it.
-- **Tables of the vendors**: of some tools all operations are known that the vendor publishes as data; they are asked where the list below has nothing, are named
-  after the vendor's own names (\`actions_list_artifacts_for_repo\`), and only counted here.
+- **Your own**: \`tools:\` in the configuration adds hosts and operations to a tool, or tools, in the form of the files. \`postern explain METHOD URL [BODY]\` says how a call is understood, \`GET /v1/tools/{name}\` which paths an operation stands for.
+- **Bodies**: where a vendor documents how large a body it takes, the limit of the gateway is raised to that, unless you have set one (\`limits\`, a plan, a tenant, a route, \`tools:\`). What the bodies of one agent may take together (\`limits.max_body_bytes_total\`) stands above it.
+- **Tables of the vendors**: of some tools all operations are known that the vendor publishes as data. They are asked where the list below has nothing, are named after the vendor's own names (\`actions_list_artifacts_for_repo\`), and only counted here.
 `;
 
-/** Of hosts that a line shows. */
+/** How many hosts of a tool the index shows. */
 const hostsShown = 3;
 
 function lineOf({ name, title, hosts, operations, fields }: ToolSummary): string {
   const shown = hosts.slice(0, hostsShown).map((it) => `\`${it}\``);
   const more = hosts.length > hostsShown ? ` and ${hosts.length - hostsShown} more` : '';
-  return `| [${name}](#${name}) | ${title} | ${shown.join(', ')}${more} | ${operations.length} | ${fields.join(', ')} |`;
+  const places = shown.length > 0 ? ` at ${shown.join(', ')}${more}` : '';
+  const told = fields.length > 0 ? `; tells ${fields.join(', ')}` : '';
+  return `- [${name}](#${name}): ${title}, ${operations.length} operations${places}${told}`;
 }
 
 /** What stands in the file of a tool. */
@@ -80,16 +79,15 @@ export function toolsDocument(): string {
   );
   const tools = loadCatalogue(dir).tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const total = tools.reduce((sum, { operations }) => sum + operations.length, 0);
-  return [
+  const page = [
     intro,
     `${tools.length} tools, ${total.toLocaleString('en-US')} operations:`,
     '',
-    '| tool | | hosts | operations | told of a call |',
-    '|---|---|---|---|---|',
     ...tools.map(lineOf),
     '',
     ...tools.map((tool) => sectionOf(tool, written.get(tool.name))),
-  ].join('\n');
+  ];
+  return wrapLines(page.join('\n'));
 }
 
 if (import.meta.main) writeFileSync(join(import.meta.dirname, 'tools.md'), toolsDocument());
