@@ -119,7 +119,7 @@ t.test('no imports go in a circle', async (t) => {
       return;
     }
     state.set(file, 'open');
-    for (const imported of importsOf(file)) walk(imported, [...way, file]);
+    for (const imported of importsOf(file).filter((it) => files.includes(it))) walk(imported, [...way, file]);
     state.set(file, 'done');
   };
   for (const file of files) walk(file, []);
