@@ -23,7 +23,7 @@ export * from './verdict.ts';
 
 export type Entrance = 'forward' | 'inbound' | 'scan' | 'a2a';
 
-/** Where a caller's key leads. The key itself is never in here. */
+/** The tenant, agent and key record that a presented key belongs to; the key itself is never in here. */
 export interface Identity {
   readonly keyId: string;
   readonly keyPrefix: string;
@@ -32,7 +32,7 @@ export interface Identity {
   /** The agent that makes the call: the key's own, or another one of the tenant that the call names. */
   readonly agentId: string;
   readonly agentName: string;
-  /** What a call says of itself changes nothing here: credentials go by it. */
+  /** The agent of the key. Nothing that a call claims changes it: stored credentials are chosen by it. */
   readonly ownAgent: OwnAgent;
   readonly permissions: ReadonlySet<string>;
 }
@@ -51,16 +51,16 @@ export interface CarriedRead {
   readonly by: 'content' | 'class';
 }
 
-/** Whether an agent may call: it may be suspended by itself, or all agents of its tenant at once. */
+/** An agent is suspended by itself, or with all agents of its tenant. */
 export type AgentStatus = 'active' | 'suspended' | 'tenant-suspended';
 
 /**
- * What the state made of a call: `call` was admitted and counted, `blocked` came from an address outside the allowlist of its key,
- * `limited` was over a rate; all others are `refused`.
+ * The state's answer to a call: admitted and counted, blocked by the allowlist of its key, over a rate, or refused
+ * for anything else.
  */
 type Outcome = 'call' | 'blocked' | 'limited' | 'refused';
 
-/** What a call has spent of a budget. Amounts are whole numbers, in whatever parts the budget is counted in, so that sums are exact. */
+/** An amount that a call has charged to a budget, in whole numbers so that sums are exact. */
 export interface Charge {
   readonly name: string;
   /** `2026-11-21`, in the budget's zone. */
@@ -83,7 +83,7 @@ export class Call {
   readonly traceId: string;
   readonly entrance: Entrance;
   readonly receivedAtMs: number;
-  /** Of the caller, as seen at the socket (or by a trusted proxy before it). */
+  /** The address of the caller at the socket, or as a trusted proxy before it says. */
   readonly clientAddress: string;
   /** The presented key; `undefined` where none was presented. Only its hash is kept. */
   readonly key: PresentedKey | undefined;
@@ -97,19 +97,19 @@ export class Call {
   readonly contentEncoding: string;
   /** From the proxy user name, a header or the scan request; UUIDs override the key's agent. */
   readonly claimed: Claimed;
-  /** Of the connection that the call came on: the head that was read last. Undefined where calls share no connection. */
+  /** The last head that was read on this connection; undefined where calls share no connection. */
   readonly lastHead: ReadHead | undefined;
-  /** Whether the caller is still there to get an answer. */
+  /** Tells whether the caller is still there to get an answer. */
   readonly isAwaited: () => boolean;
-  /** What its way says of the credential that it goes out with: a name, or null for none. Undefined: the configuration chooses. */
+  /** The credential that the route names, or null for none. Undefined: the configuration chooses. */
   readonly wayCredential: string | null | undefined;
   /** It asks to go on as a WebSocket: what follows is judged message by message. */
   readonly opensWebSocket: boolean;
   /** It came by a route that asks nobody who he is: what strangers do is not held against its agent. */
   readonly isAnonymous: boolean;
-  /** Of the body, where more was known of it before it was read than its tenant; else the limit of the tenant counts. */
+  /** The limit of the body where the route or tool sets one; else the limit of the tenant counts. */
   readonly bodyBytesMax: number | undefined;
-  /** Where it is one further message of a call that was let out and is still open. */
+  /** The open call that this call is a further message of. */
   readonly message: MessageOf | undefined;
 
   /** The names by which traces and approvals speak of the agent: as claimed, save what must not be kept. Undefined until they are read. */
@@ -125,7 +125,7 @@ export class Call {
   scopeViolations: readonly SafeName[] = none;
   /** The state is away, and the call goes on with what was known of its key and tenant. */
   isDegraded = false;
-  /** What the call touches, as `is_new_destination` counts it. */
+  /** The resource or host that the call touches, as `is_new_destination` counts it. */
   destination = '';
   isNewDestination = false;
   isNewHost = false;
@@ -140,9 +140,9 @@ export class Call {
   sightings: Sightings = noSightings;
   /** Budgets that were used up before this call. */
   exceededBudgets: readonly string[] = none;
-  /** What it has charged to budgets; given back unless it is let out. */
+  /** Amounts charged to budgets; they are given back unless the call is let out. */
   charges: readonly Charge[] = none;
-  /** What is known against the tools of an MCP server that it calls. */
+  /** Known concerns about the tools of an MCP server that the call uses. */
   toolConcerns: readonly ToolConcern[] = none;
   /** The body without its content coding, once it was asked for: what is read, what findings count their bytes in. */
   plain: Buffer | undefined;
@@ -151,7 +151,7 @@ export class Call {
   /** Texts that were looked for in the body, and whether they stand there. */
   mentioned: Map<string, boolean> | undefined;
   #bodyTexts: readonly Buffer[] | (() => readonly Buffer[]) = [];
-  /** What the rules of a set look for in `bodyTexts`, where it was looked for when they were read; by the list of its words. */
+  /** Words of the policy set that were found in `bodyTexts`, by the list of its words. */
   wordsFound: FoundInBody | undefined;
   /** URLs in those, each in the ways in which it may end; undefined where nobody has looked for them. */
   bodyUrls: readonly (readonly string[])[] | undefined;
@@ -164,9 +164,9 @@ export class Call {
   knownCredentials: readonly string[] = none;
   /** How surely it gives orders to the agent that reads it, 0 to 1: a message between agents, or the context of any call. */
   injection = 0;
-  /** What it asks for besides: the context of the call, and its body. */
+  /** What the text of the context and the body asks for. */
   meanings: readonly Meaning[] = none;
-  /** What of it could not be read: `image at body:$.file`. */
+  /** Places that could not be read, such as `image at body:$.file`. */
   opaque: readonly string[] = none;
   /** Classes of which only the first findings are listed: they cannot be cut out. */
   uncounted: readonly Finding['class'][] = none;
@@ -187,7 +187,7 @@ export class Call {
   isExternal = false;
   /** The first thing it does that makes somebody who may be given rights, and the first that gives rights. */
   privileges: Privileges = noPrivileges;
-  /** What of earlier answers it carries out of the organisation. */
+  /** Contents of earlier answers that the call carries out of the organisation. */
   carriedReads: readonly CarriedRead[] = none;
   /** Keyed hashes of the credentials that it carries where none of them belongs. */
   secretHashes: readonly string[] = none;
@@ -202,7 +202,7 @@ export class Call {
   riskFloor = 0;
   /** In monitor mode: everything passes, and nothing follows from it. */
   isMonitored = false;
-  /** What is held against the agent for it. */
+  /** What the call costs the trust in its agent. */
   trustLoss: readonly TrustMark[] = none;
   incidents: readonly IncidentCause[] = none;
   verdict: Verdict | undefined;
@@ -271,13 +271,13 @@ export interface CutBody {
   readonly findings: readonly Finding[];
 }
 
-/** What is bound where a call is let out; all are keyed hashes. */
+/** The home that the call's credentials get where it is let out. All are keyed hashes. */
 export interface Homing {
   readonly home: string;
   readonly credentials: readonly { readonly credential: string; readonly keptMs: number }[];
 }
 
-/** What a message belongs to. */
+/** The open call that a message belongs to, and the bytes that went out before it. */
 export interface MessageOf {
   readonly opening: Call;
   /** The last bytes that went out before it: what begins there may end in it. */
@@ -286,7 +286,7 @@ export interface MessageOf {
   readonly fieldEnds: ReadonlyMap<string, Buffer>;
 }
 
-/** Whether the call is itself a tunnel that nobody will read. No other call that is forwarded has this method. */
+/** Tells whether the call itself is a tunnel that nobody will read. No other forwarded call has this method. */
 export const isTunnel = ({
   entrance,
   method,
@@ -318,7 +318,7 @@ export interface PresentedKey {
   readonly hash: string;
 }
 
-/** What the caller says of itself. All of it is recorded, none of it is believed beyond the key's tenant. */
+/** The caller's own statements. All are recorded; none is believed beyond the tenant of its key. */
 export interface Claimed {
   readonly agentId?: string;
   readonly agentName?: string;

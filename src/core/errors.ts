@@ -125,7 +125,7 @@ export const problems = {
 
 export type ProblemCode = keyof typeof problems;
 
-/** What a `GatewayError` can carry into its body beside code and detail. Field names are those of the public body. */
+/** Fields that a `GatewayError` may add to its public body, by their public names. */
 export interface ProblemExtra {
   errors?: readonly { path: string; message: string }[];
   actual_bytes?: number;
@@ -135,7 +135,7 @@ export interface ProblemExtra {
   status_url?: string;
   reason_codes?: readonly string[];
   explanation?: readonly string[];
-  /** What was decided before, where a request comes too late. */
+  /** The earlier decision, where a request comes too late. */
   standing?: { readonly decision: string; readonly decided_at: string | null };
 }
 

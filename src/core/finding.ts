@@ -1,11 +1,11 @@
 import type { SafeName } from './safe-name.ts';
 
-/* What is found in a call, and what is known against what it names. */
+/* The classes of data that detectors find. */
 
 export const dataClasses = ['SECRETS', 'PII', 'PHI', 'INTERNAL'] as const;
 export type DataClass = (typeof dataClasses)[number];
 
-/** What policies may ask a call about: the classes, and whether it carries what nobody can read. */
+/** The classes that policies may ask for: those of data, and content that nobody can read. */
 export const contentClasses = [...dataClasses, 'OPAQUE_CONTENT'] as const;
 export type ContentClass = (typeof contentClasses)[number];
 
@@ -32,7 +32,7 @@ export interface Finding {
   readonly vendorHosts: readonly string[];
 }
 
-/** What a text asks for, as far as its words tell. */
+/** An intent that the words of a text tell. */
 export interface Meaning {
   readonly category: 'EXFILTRATION' | 'PRIVILEGE_ESCALATION' | 'DESTRUCTIVE' | 'LATERAL_MOVEMENT';
   /** 0.5 to 1, in hundredths. */
@@ -45,12 +45,12 @@ export interface Meaning {
 export interface Threat {
   readonly feed: string;
   readonly kind: 'url' | 'host' | 'ip' | 'cidr';
-  /** As the feed lists it. */
+  /** The indicator as the feed lists it. */
   readonly indicator: string;
-  /** Where the feed tells more of it; empty where it says nothing. */
+  /** A link to the feed's own page on it; empty where there is none. */
   readonly reference: string;
   readonly threat: string;
-  /** Where the call goes, or a URL that it carries. */
+  /** The call goes there itself, or its body has the URL. */
   readonly location: 'target' | 'body';
 }
 
@@ -60,7 +60,7 @@ export type ToolConcernKind = (typeof toolConcernKinds)[number];
 
 /** Why calls of a tool of an MCP server want a second look. */
 export interface ToolConcern {
-  /** As servers name their tools, `sha256:…` of a name that no rule could use, `*`: whatever the tool. */
+  /** The name that the server gives the tool, `sha256:…` where no rule could use that, or `*` for all its tools. */
   readonly tool: SafeName;
   readonly kinds: readonly ToolConcernKind[];
   readonly sinceMs: number;

@@ -4,14 +4,17 @@ import type { DataClass } from './finding.ts';
  * The nouns of what came before a call: what was usual for its agent, what is held against it, and what was seen lately in its tenant.
  */
 
-/** What an agent's calls have been like, as far as the call that asks can be compared with it. Only those that were let out count. */
+/**
+ * The behaviour of an agent so far, reduced to what the present call can be compared with. Only calls that were let
+ * out count.
+ */
 export interface Habits {
   readonly calls: number;
   /** 0 before the first. */
   readonly firstMs: number;
   /** In this hour of the day (UTC), the one before and the one after. */
   readonly callsAroundHour: number;
-  /** Of calls with bodies: how many, and the sums of their size classes and of the squares of these. */
+  /** Calls with bodies: their number, the sum of their size classes, and the sum of the squares. */
   readonly sized: number;
   readonly sizeSum: number;
   readonly sizeSquares: number;
@@ -77,7 +80,10 @@ export interface SensitiveRead extends SightingOf<'read'> {
   /** It has one or two things of a class, no credential, and comes from no tool that is marked sensitive: it may well go where they are from. */
   readonly isSlight?: true;
   readonly classes: readonly DataClass[];
-  /** By which the content is known again (`inspect/fingerprint/shingles.ts`); empty where only the classes are known. */
+  /**
+   * Numbers by which the content is recognised (`inspect/fingerprint/shingles.ts`); empty where only the classes are
+   * known.
+   */
   readonly shingles: Shingles;
 }
 
@@ -104,11 +110,11 @@ interface SightingOf<Kind extends string> {
   readonly traceId: string;
 }
 
-/** What was seen in one tenant in the last ten minutes. */
+/** The events that one tenant had in the last ten minutes. */
 export interface Sightings {
   /** Oldest first. */
   readonly all: readonly Sighting[];
-  /** Whether any of them are reads. */
+  /** Tells whether any of them are reads. */
   readonly hasReads: boolean;
   /** The reads that left this shingle, oldest first. */
   readsWith(shingle: number): readonly SensitiveRead[];

@@ -30,7 +30,7 @@ export function newTraceId(nowMs: number): string {
 export const traceIdLength = 36;
 const traceId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Whether it is a UUID of version 7, in lower case. */
+/** Tells whether it is a UUID of version 7, in lower case. */
 export const isTraceId = (text: string): boolean => traceId.test(text);
 
 /** The milliseconds in a trace's id; undefined where it is none. */

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import type { PresentedKey } from './call.ts';
 
 /*
- * The text of a key: prefix, 32 random bytes in base62, and six characters of CRC-32 over all before them, so that rubbish is
- * turned away without asking the state and a key in a log or a repository can be told from noise.
+ * A key is a prefix, 32 random bytes in base62, and six characters of CRC-32 over all of it. The checksum turns
+ * rubbish away without asking the state, and tells a leaked key from a random text.
  */
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -39,7 +39,7 @@ export const keyPrefix = (text: string): string => text.slice(0, 12);
 /** SHA-256 of the key's text, hex: what `keys[].hash` in the configuration holds. */
 export const keyDigest = (text: string): string => hash('sha256', text, 'hex');
 
-/** What is stored of a key: without the pepper, a stolen state does not even tell whether a guess is right. */
+/** The stored form of a key's digest. Without the pepper, a stolen state does not tell whether a guess is right. */
 export const peppered = (digestHex: string, pepper: Buffer): string =>
   createHmac('sha256', pepper).update(Buffer.from(digestHex, 'hex')).digest('hex');
 

@@ -2,7 +2,7 @@ import pino from 'pino';
 import { GatewayError } from './errors.ts';
 import type { SafeName } from './safe-name.ts';
 
-/** What no caller chooses: ids of the gateway, and names out of its configuration and its code. */
+/** Fields that no caller chooses: ids of the gateway, and names from its configuration and code. */
 type OwnField =
   | (
       | 'err'
@@ -57,8 +57,8 @@ const messageLengthMax = 1_024;
 const causesMax = 4;
 
 /**
- * What is written of an error: its type, its code, where it came from, and its causes. Messages of the platform and of libraries quote hosts,
- * commands and pieces of what was parsed, so only those of the gateway, of the file system, and of bugs are written.
+ * Writes an error as its type, code, origin and causes. Messages of libraries may quote secrets, so only messages of
+ * the gateway, the file system and bugs are kept.
  */
 export function toLogged(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };

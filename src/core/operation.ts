@@ -7,7 +7,7 @@ import type { Target } from './target.ts';
 export const verbs = ['READ', 'WRITE', 'ADMIN'] as const;
 export type Verb = (typeof verbs)[number];
 
-/** What a call does, as the catalogue understands it. */
+/** The tool and operation of a call, as the catalogue classifies it. */
 export interface Operation {
   /** `custom_proxy` where no tool of the catalogue has this host. */
   readonly toolName: string;
@@ -25,19 +25,19 @@ export interface Operation {
   /** Whose it is what it acts on, where the organisation of the resource does not say it: accounts, webhooks, chats; empty: nobody's. */
   readonly owners?: readonly string[];
   /**
-   * Where the call does several things at once (a batch, several messages, several root fields): all of them. Each is judged by itself, and
-   * the operation that bears them is the strictest. Absent where there is one alone.
+   * All operations of a call that does several things (a batch, several messages or root fields); absent where there
+   * is one. Each is judged by itself, and the strictest stands for the call.
    */
   readonly parts?: readonly OperationPart[];
   /** Nobody can tell what it does: it may be any operation of its tool. */
   readonly unclear?: Unclear;
 }
 
-/** What else a call may be that nobody can tell. */
+/** Other operations that the call may turn out to be, where nobody can tell. */
 export interface Unclear {
   /** Beside its own. */
   readonly toolNames: readonly string[];
-  /** Whether it may bear further requests, with whatever method. */
+  /** The call may contain further requests, with any method. */
   readonly anyMethod: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface OperationPart {
   readonly body?: BodyValue;
 }
 
-/** What an operation acts on; a field that is not known is absent. `repo` is `org/name`. */
+/** The resource that an operation acts on; unknown fields are absent. `repo` is `org/name`. */
 export interface Resource {
   readonly org?: string;
   readonly repo?: string;
@@ -66,8 +66,8 @@ export interface Resource {
 export type UnknownField = 'org' | 'repo' | 'channel' | 'region' | 'account' | 'bucket' | 'tags';
 
 /**
- * A body as conditions see it: its `readings`, of which there are several for the lines of NDJSON, for a form with repeated
- * fields and for what may be taken for one format or another. `unclear`: it has structure, and servers may read it differently.
+ * A body as conditions see it. There are several `readings` for NDJSON lines, repeated form fields and ambiguous
+ * formats. `unclear`: it has structure, and servers may read it differently.
  */
 export type BodyValue =
   | { readonly kind: 'value'; readonly readings: readonly unknown[] }
@@ -78,7 +78,7 @@ export type BodyValue =
 export const operationAndParts = (operation: Operation): readonly Omit<Operation, 'parts'>[] =>
   operation.parts ? [operation, ...operation.parts.map((it) => it.operation)] : [operation];
 
-/** Where a call leads: its target, and those of its parts that have their own. */
+/** The targets that a call reaches: its own, and those of its parts. */
 export const targetsOf = ({
   target,
   operation,
@@ -88,7 +88,7 @@ export const targetsOf = ({
 }): readonly Target[] =>
   operation?.parts ? [...new Set([target, ...operation.parts.flatMap((it) => it.target ?? [])])] : [target];
 
-/** What of a call has to do with rights. */
+/** What the call does to access rights. */
 export interface Privileges {
   readonly creates?: PrivilegedOperation;
   readonly grants?: PrivilegedOperation;

@@ -3,8 +3,8 @@ import { domainToASCII } from 'node:url';
 import { GatewayError } from './errors.ts';
 
 /**
- * Where a call leads. Normalised once, at the door: policy, reading and dialling all use these same values, so that what was
- * judged is what is sent (host lower case, punycode, no trailing dot; dot segments resolved; IPv4 in any spelling made dotted).
+ * The destination of a call, normalised once: host in lower case and punycode without a trailing dot, dot segments
+ * resolved, IPv4 dotted. Policy, inspection and dialling use the same values, so what was judged is what is sent.
  */
 export interface Target {
   /** `https`, `http`, or for descriptions that never reach a wire any other scheme: `mcp`, `exec`, … */
@@ -23,7 +23,7 @@ export interface Target {
   readonly isAddress: boolean;
 }
 
-/** Of the schemes of the web. Not an object: an agent's scheme may be `constructor`. */
+/** Default ports of web schemes. It is no object, because an agent's scheme may be `constructor`. */
 const defaultPorts: ReadonlyMap<string, number> = new Map([
   ['http', 80],
   ['https', 443],
@@ -144,7 +144,7 @@ export function parseDescribed(text: string): Target {
   return { scheme, host: host ?? '', port, path, href, fragment, userInfo, isAddress: isAddress(host ?? '') };
 }
 
-/** What `parse` gives; undefined where it throws VALIDATION_FAILED or any other `GatewayError`. */
+/** The target that `parse` gives, or undefined where it throws a `GatewayError`. */
 export function ifValid(parse: () => Target): Target | undefined {
   try {
     return parse();

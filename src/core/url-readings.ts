@@ -4,7 +4,7 @@
  * them does.
  */
 
-/** So often at most are escapes of escapes undone. */
+/** The number of times that escapes of escapes are undone. */
 const decodingsMax = 4;
 const urlParts = /^([^/?#]*:\/\/[^/?]*)([^?]*)(.*)$/s;
 /** Overlong forms of UTF-8, which lenient decoders take (RFC 3629, 10), and the escapes of old scripts. */
@@ -13,9 +13,10 @@ const oddEscape =
 const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[9AD]|2F|5C|25|C[01]|E0%[89]|F0%8|u[0-9A-F]{4})/i;
 
 /**
- * First with percent-encoding undone where it changes nothing (RFC 3986, 6.2.2.2). Then, where it differs, as servers do that merge
- * slashes, decode `%2F`, and drop `;parameters` and line ends; and the same once more for each time that escapes may be undone. What has still more
- * of them is also read as `/%`, which no rule allows that allows less than the host.
+ * The URLs that servers may take this one for. First percent-encoding is undone where that changes nothing (RFC 3986,
+ * 6.2.2.2). Then it is read as by servers that merge slashes, decode `%2F`, and drop `;parameters` and line ends,
+ * once for each level of escapes. A URL with more levels is also read as `/%`, which only a rule for the whole host
+ * allows.
  */
 export function readingsOf(href: string): readonly string[] {
   const canonical = toCanonical(href);

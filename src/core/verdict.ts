@@ -1,7 +1,7 @@
 import type { DataClass } from './finding.ts';
 import type { SafeName } from './safe-name.ts';
 
-/* What is made of a call: how risky it is, which rules hold, and the decision. */
+/* The judgement of a call: its risk, the rules that matched, and the decision. */
 
 export const decisions = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const;
 /** From the mildest to the strictest, as in `decisions`. */
@@ -17,11 +17,11 @@ export interface Signal {
   /** 0 to 1. */
   readonly score: number;
   readonly details: SafeName;
-  /** What the agent is told instead, where the details speak of other agents. */
+  /** The text that the agent gets instead, where the details speak of other agents. */
   readonly shown?: SafeName;
 }
 
-/** What one engine adds to the score: the gravest of its signals, by its weight. */
+/** The share of one engine in the score: its gravest signal times its weight. */
 export interface RiskPart {
   readonly engine: string;
   readonly part: number;
@@ -53,7 +53,7 @@ export interface Verdict {
   readonly matchedRules: readonly MatchedRule[];
   /** The rule that decided, where one did. */
   readonly decidedBy: MatchedRule | undefined;
-  /** What the rules that hold want the trace to be found by. */
+  /** Tags from matching rules, by which the trace can be found. */
   readonly tags: readonly string[];
   /** Kinds of channels that the rules that hold want to be told of it. */
   readonly escalateTo: readonly string[];

@@ -12,13 +12,13 @@ export interface CredentialEntry {
   readonly name: string;
   /** Undefined where only a route names it: then the vault knows. */
   readonly config: CredentialConfig | undefined;
-  /** Where it stands in the file. */
+  /** The secret, where it stands in the file. */
   readonly secret: Secret | undefined;
-  /** Whether calls of the forward proxy to this host may get it. */
+  /** Tells whether calls of the forward proxy to this host may get it. */
   isFor(host: string): boolean;
-  /** Whether a route may send it to this host. */
+  /** Tells whether a route may send it to this host. */
   goesTo(host: string): boolean;
-  /** Whether the host may have got it, in another way than by a route. */
+  /** Tells whether the host may have got it in another way than by a route. */
   mayReach(host: string): boolean;
   isAt(path: string): boolean;
   isOf(agent: Pick<OwnAgent, 'agentId' | 'name'>): boolean;

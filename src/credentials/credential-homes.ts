@@ -36,7 +36,7 @@ export interface CredentialHomes {
   bind(call: Call): MaybePromise<boolean>;
 }
 
-/** Of one call; what stands behind them is found as ever. */
+/** Credentials of one call that are looked up; findings behind them stay findings. */
 export const placesMax = 32;
 const knownMax = 32_768;
 /** A node believes what it knows for this part of the time that a home stands. */
@@ -83,7 +83,7 @@ interface Placed {
   readonly looked: readonly string[];
   /** The same of its pieces, unless they were looked up for this home lately. */
   readonly pieces: readonly string[];
-  /** What it is remembered by once they were; undefined where it has none. */
+  /** The text under which a composed credential is remembered; undefined where it has none. */
   readonly composed: string | undefined;
   standing: Standing;
   /** It is at home, and not by this call alone. */
@@ -153,7 +153,7 @@ export function createCredentialHomes(
       const asked = asking.flatMap((it) => [...it.looked, ...it.pieces]);
       const unknown = new Set(asked.filter((it) => knownHome(tenantId, it, receivedAtMs) === undefined));
       return after(homesOf(tenantId, [...unknown], receivedAtMs), (stored) => {
-        // What could not be looked up is at home nowhere.
+        // A credential that could not be looked up is at home nowhere.
         if (!stored)
           return settle(
             call,
@@ -208,7 +208,7 @@ export function createCredentialHomes(
   };
 }
 
-/** What `work` answers, or `otherwise` where the state is away or has no room. */
+/** The answer of `work`, or `otherwise` where the state is away or has no room. */
 function orAway<T, U>(work: () => MaybePromise<T>, otherwise: U): MaybePromise<T | U> {
   const orThrow = (error: unknown): U => {
     const { code } = toGatewayError(error);
@@ -232,7 +232,7 @@ const overlaps = (finding: Finding, { part, start, end }: PlacedCredential): boo
 const lies = (finding: Finding, { part, start, end }: PlacedCredential): boolean =>
   finding.part === part && finding.start >= start && finding.end <= end;
 
-/** What goes with the credential that it was found in, and not with something that was put beside it or into it. */
+/** Tells whether a finding belongs to the credential that it was found in, and was not put beside it or into it. */
 const isOf = (finding: Finding, credential: PlacedCredential): boolean =>
   isOfAnyone(finding) &&
   lies(finding, credential) &&
@@ -263,8 +263,8 @@ function standingByClaims(claims: Claims | undefined, host: string): Standing {
 }
 
 /**
- * Where they were seen in the last minutes. `known`: an answer has granted one, or had it and came from this domain; `elsewhere`: an answer that
- * had one, and is not known, came from another domain, or a call with it in another place went to one.
+ * The evidence of the last minutes. `known`: an answer has granted one, or had it and came from this domain.
+ * `elsewhere`: an answer that had one came from another domain, or a call took one to another.
  */
 function seenAt(
   { sightings }: Call,
@@ -290,7 +290,7 @@ const textOf = (
   { part, start, end }: Pick<Finding, 'part' | 'start' | 'end'>,
 ) => (part === 'head' ? head.toString('latin1', start, end) : (plain ?? body).toString('utf8', start, end));
 
-/** Of those that were found in one place as many are bound; all are looked up. */
+/** Of the texts found in one place as many are bound; all are looked up. */
 const foundBoundMax = 8;
 const foundTexts = (call: Call, credential: PlacedCredential): readonly string[] => [
   ...new Set(
@@ -323,7 +323,7 @@ function settle(call: Call, placed: readonly Placed[], homing: Homing | undefine
   call.markAgain = marker(call, placed);
 }
 
-/** What is cut out of a body leaves the credentials in it that are at home. */
+/** Marks the credentials at home in a body that was cut. */
 const marker =
   (call: Call, placed: readonly Placed[]): NonNullable<Call['markAgain']> =>
   (body, findings) => {

@@ -4,18 +4,18 @@ import { jsonValueSpan } from '../inspect/redact/locate.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 
 /*
- * The places that protocols give credentials: Authorization (RFC 6750, 7617), fields for keys and tokens of an API, Cookie (RFC 6265), the
- * query parameter of RFC 6750, and the fields of requests for tokens (RFC 6749, 7009, 7521, 7523, 7636, 7662, 8628, 8693, 9126).
+ * Places that protocols give to credentials: Authorization (RFC 6750, 7617), API key fields, Cookie (RFC 6265), the
+ * query parameter of RFC 6750, and token requests (RFC 6749, 7009, 7521, 7523, 7636, 7662, 8628, 8693, 9126).
  */
 
 /** A credential in such a place. */
 export interface PlacedCredential {
   readonly part: Finding['part'];
-  /** Where it stands, in bytes of its part. */
+  /** Its first and last byte within its part. */
   readonly start: number;
   readonly end: number;
   readonly location: string;
-  /** What it is known again by, in whatever place it stands: it has one home for all of them. */
+  /** The texts by which it is recognised in any place: it has one home for all of them. */
   readonly texts: readonly string[];
   /** How long its home stands without a use. */
   readonly keptMs: number;
@@ -48,7 +48,7 @@ const whole = /^\S+$/;
 const keyField =
   /^(?:[a-z0-9]{1,32}-){0,4}(?:api-?key|app-?key|auth-?key|access-?key|functions-key|subscription-key|token|jwt|api-secret|client-secret|session-id|dpop)$/;
 
-/** Of requests for tokens, and how long each is of use. */
+/** Fields of token requests, and for how long each is of use. */
 const tokenFields: Readonly<Record<string, number>> = {
   client_secret: kept.key,
   password: kept.key,
@@ -95,7 +95,10 @@ function inHead(call: Call): PlacedCredential[] {
   });
 }
 
-/** Whether the head has Basic credentials that are a key and no pair of a name and a password: no detector sees those. */
+/**
+ * Tells whether the head has Basic credentials that are a key, and no pair of name and password: no detector sees
+ * those.
+ */
 export function hasBasicKey({ headers }: Pick<Call, 'headers'>): boolean {
   for (let at = 0; at + 1 < headers.length; at += 2)
     if (isBasicKey(headers[at]?.toLowerCase() ?? '', headers[at + 1] ?? '')) return true;
@@ -108,7 +111,7 @@ function isBasicKey(field: string, value: string): boolean {
   if (token === undefined || token.length < unseenLengthMin) return false;
   const pair = Buffer.from(token, 'base64').toString('utf8');
   const [user = '', ...rest] = pair.split(':');
-  // Of a random key the decoded bytes have a colon, too, in one of ten.
+  // One in ten random keys has a colon in its decoded bytes, too.
   return rest.length === 0 || notText.test(pair) ? userKey.test(token) : isUserKey(user, rest.join(':'));
 }
 // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them stands in a name or a password.
@@ -136,7 +139,7 @@ function inCookie(value: string, from: number): PlacedCredential[] {
   for (const pair of value.split(';', cookiesMax)) {
     const valueAt = pair.indexOf('=') + 1;
     const text = pair.slice(valueAt).trim();
-    // What stands in the name of a cookie has not its place there.
+    // The name of a cookie is no place for a credential.
     if (text !== '')
       found.push(
         toPlaced(
@@ -264,7 +267,7 @@ function fromForm(text: string): string | undefined {
 }
 
 const partLengthMin = 16;
-/** Of one credential. */
+/** Parts of one credential. */
 export const partsMax = 64;
 const token68 = /[A-Za-z0-9._~+/-]{16,}={0,2}/g;
 const aroundToken = /^[.~+/=]+|[.~+/=]+$/g;
@@ -291,7 +294,10 @@ export function partsOf({ texts }: PlacedCredential, written: string): ReadonlyS
   return parts;
 }
 
-/** What stands between the dots and tildes of such parts: a token may have been put beside others. Undefined where there is too much of it. */
+/**
+ * The texts between the dots and tildes of such parts, since a token may stand beside others. Undefined where there
+ * are too many.
+ */
 export function tokenPiecesOf(parts: ReadonlySet<string>): ReadonlySet<string> | undefined {
   const pieces = new Set<string>();
   for (const part of parts)

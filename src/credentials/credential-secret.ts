@@ -15,7 +15,7 @@ export type SecretType = (typeof secretTypes)[number];
 export const isSecretType = (type: string): type is SecretType =>
   (secretTypes as readonly string[]).includes(type);
 
-/** What stands in the file. */
+/** The secret as the file has it. */
 export function toSecret(config: CredentialConfig): Secret {
   switch (config.type) {
     case 'bearer':
@@ -38,14 +38,14 @@ export function toSecret(config: CredentialConfig): Secret {
   }
 }
 
-/** What may stand in a header field or a query (RFC 9110, 5.5). */
+/** Characters that a header field or a query may have (RFC 9110, 5.5). */
 const text = z.string().regex(/^[\t\x20-\x7e\x80-\xff]{1,65536}$/, {
   error: 'must be 1 to 65536 characters of one line of Latin-1',
 });
 const fieldName = z
   .string()
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, { error: 'must be the name of a header' });
-/** Of what is sent in a form. */
+/** A text that is sent in a form. */
 const anyText = z
   .string()
   .regex(/^[^\p{Cc}\p{Cs}]{1,4096}$/u, { error: 'must be 1 to 4096 characters of one line' });
@@ -79,7 +79,7 @@ export const secretSchemas = {
       }),
   }),
   query: z.strictObject({ value: text }),
-  // What stands in the configuration wins: it is for a credential that only a route names.
+  // The configuration wins over the vault, for a credential that only a route names.
   oauth2_client_credentials: z.strictObject({
     client_secret: anyText,
     client_id: anyText.optional(),
@@ -97,8 +97,8 @@ export const secretSchemas = {
 } as const satisfies Record<SecretType, z.ZodType>;
 
 /**
- * What was sealed in the vault, with what the configuration says beside it; undefined for a type that there is not, and where something
- * that is no secret is told by neither.
+ * Merges the sealed secret with the configuration; undefined for an unknown type, and where a field that is no secret
+ * is in neither.
  */
 export function parseSecret(
   type: string,

@@ -31,16 +31,15 @@ import { createVault, parseVaultKeys, type Vault, vaultKeyBytes } from './vault.
  */
 export interface Credentials {
   /**
-   * What a call of the forward proxy goes out with: the first credential in the file whose tenant, host, path and agent are the call's.
-   * The agent is the key's own, for any may be named. Undefined where no credential goes to that host. Fails with CREDENTIAL_UNAVAILABLE
-   * where there is one that cannot be sent: the call must not go without.
+   * The first credential in the file whose tenant, host, path and agent are the call's; the agent is the key's own.
+   * Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does that cannot be used.
    */
   forCall(call: Call): MaybePromise<Injection | undefined>;
   /** Name of the credential that belongs to a call of a proxy, whether or not it can be sent; undefined where none does. Never throws. */
   nameFor(call: Call): string | undefined;
   /**
-   * What a call of a route goes out with: the credential that it names. Fails in the same way, also where that is for other hosts, paths or
-   * agents; the agent is the route's, or else the key's own.
+   * The credential that the route names. Fails likewise, also where it is for other hosts, paths or agents. The agent
+   * is the route's, else the key's own.
    */
   forRoute(call: Call, route: InboundRoute): MaybePromise<Injection | undefined>;
 }
@@ -50,13 +49,13 @@ export interface CredentialsOptions {
   readonly routes: Pick<RouteBook, 'storedOf'>;
   readonly vault: Vault;
   readonly fetchToken: FetchToken;
-  /** What was fetched lately, also by the generation before. */
+  /** Tokens fetched lately, also by the generation before. */
   readonly issued: TokenBook;
   /** Why a token could not be fetched, and whose. */
   onFailure(where: { readonly tenantId: string; readonly credential: string }, error: GatewayError): void;
   /** The agent of the calls that bring no key, where there may be such. */
   readonly keylessAgentId?: string | undefined;
-  /** What time it is, for signatures. Default: the clock of the machine. */
+  /** The time for signatures. Default: the clock of the machine. */
   readonly now?: () => number;
   /** Milliseconds since anything, for tokens; never set back. */
   readonly elapsed?: () => number;
@@ -220,7 +219,7 @@ function injectionOf(
   const scrub = scrubOf(near, sent && !known.includes(sent) ? [...known, sent] : known);
   if (!scrub) return undefined;
   const { apply = askReadable, sign, onStatus } = sent ?? {};
-  // What one credential would let pass must hide no other one that the host may have got.
+  // A credential whose answers may be stored must not hide another one that the host may have got.
   const mayBeStored = known.every((it) => it.mayBeStored?.(host) === true);
   return {
     apply: mayBeStored || !sent?.mayBeStored ? apply : (request) => askReadable(apply(request)),
@@ -248,7 +247,7 @@ function choose(candidates: readonly CredentialEntry[], call: Call): CredentialE
   return chosen;
 }
 
-/** By each reading of the path. */
+/** Credentials that match by each reading of the path. */
 const chosenBy = (
   candidates: readonly CredentialEntry[],
   call: Call,

@@ -8,7 +8,7 @@ import { createTokenSource, type TokenSource, type TokenSourceOptions } from './
 export interface HeldCredential {
   /** To be sent now. Fails with CREDENTIAL_UNAVAILABLE where it cannot be. */
   take(): MaybePromise<ReadyCredential>;
-  /** What an answer may show of it, whoever has sent it. The same one as long as that is the same. */
+  /** Its secrets that an answer may show, whoever has sent it. The same object as long as they are the same. */
   known(): Pick<ReadyCredential, 'secrets'> & ReadyCredential;
 }
 
@@ -21,7 +21,7 @@ export const heldAsIs = (ready: ReadyCredential): HeldCredential => ({
 export function heldByToken(client: TokenClient, options: TokenSourceOptions): HeldCredential {
   const source = createTokenSource(options);
   const own = [client.clientSecret, basicOf(client)];
-  /** Of this source: the newest one that is known may have been fetched on other terms. */
+  /** The token that this source sent last: the newest known one may have been fetched on other terms. */
   let sent = '';
   let tokens: readonly string[] | undefined;
   let ready: ReadyCredential;

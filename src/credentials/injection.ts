@@ -10,13 +10,13 @@ import type { TokenClient } from './token-endpoint.ts';
 /** The secrets of a credential, by its type: what the configuration or the vault holds. */
 export type Secret = SentSecret | TokenSecret;
 
-/** What tokens are fetched with; what is sent is a token. */
+/** The secret that fetches tokens; a token is sent. */
 export interface TokenSecret {
   readonly type: 'oauth2_client_credentials';
   readonly client: Omit<TokenClient, 'tenantId'>;
 }
 
-/** What is sent, or signed with, as it is. */
+/** A secret that is sent, or signed with, as it is. */
 export type SentSecret =
   | { readonly type: 'bearer'; readonly value: string }
   | { readonly type: 'basic'; readonly username: string; readonly password: string }
@@ -24,7 +24,7 @@ export type SentSecret =
   | { readonly type: 'query'; readonly parameter: string; readonly value: string }
   | AwsSecret;
 
-/** What the scope does not say, the host does. */
+/** An AWS key pair. The host tells what the scope leaves out. */
 export interface AwsSecret {
   readonly type: 'aws_sigv4';
   readonly keys: AwsKeys;
@@ -56,13 +56,13 @@ export interface ReadyCredential {
    * most. Else they must be whole and readable.
    */
   mayBeStored?(host: string): boolean;
-  /** What no answer may show. */
+  /** Texts that no answer may show. */
   readonly secrets: readonly string[];
 }
 
 /**
- * Not sent on, because the answer must be read: in no coding that would have to be undone first, and whole, for one who got it in pieces
- * of his choice would get the secret in pieces, too.
+ * Fields left out so that the answer can be read: it must come without a coding that would have to be undone, and
+ * whole, since pieces of the agent's choice could carry the secret in pieces.
  */
 const ofReading = [
   ...['accept-encoding', 'grpc-accept-encoding', 'connect-accept-encoding'],
@@ -116,7 +116,7 @@ function headersOf(secret: PlainSecret): ReadonlyMap<string, string> {
 const basicToken = (username: string, password: string): string =>
   Buffer.from(`${username}:${password}`, 'latin1').toString('base64');
 
-/** What an answer must not show. */
+/** The texts of a secret that an answer must not show. */
 function secretsOf(secret: PlainSecret, headers: ReadonlyMap<string, string>): string[] {
   if (secret.type === 'query') return [secret.value];
   const sent = [...headers].flatMap(([name, value]) => (isPlain.test(name) ? [] : secretsIn(value)));
@@ -126,7 +126,7 @@ function secretsOf(secret: PlainSecret, headers: ReadonlyMap<string, string>): s
 /** Headers that a credential may bring along, and that say nothing secret: `2022-11-28` stands in every other answer. */
 const isPlain = /^(?:accept(?:-.*)?|content-type|user-agent|.*-version)$/i;
 
-/** Of a part that is looked for alone. */
+/** The minimum of a part that is searched for alone. */
 const partLengthMin = 8;
 const word = /^[A-Za-z_-]+$/;
 
@@ -146,7 +146,7 @@ function secretsIn(value: string): string[] {
   return [value, behindScheme, ...parts.filter((it) => it.length >= partLengthMin), ...inBasic(value)];
 }
 
-/** What an Authorization of the scheme Basic says (RFC 7617, 2), and the password in it. */
+/** The value of an Authorization of the scheme Basic (RFC 7617, 2), and the password in it. */
 function inBasic(value: string): string[] {
   const [, token] = /^Basic +([^ ]+)$/i.exec(value) ?? [];
   if (token === undefined) return [];
@@ -188,8 +188,8 @@ function toSigner({ keys, scope }: AwsSecret, now: () => number): ReadyCredentia
 }
 
 /**
- * A URL can be signed as well ("Authenticating requests: using query parameters", Amazon S3 API reference), and by the older version 2: a
- * signature of the agent's must neither win over ours nor be one too many. Other parameters that begin so say what is to be done.
+ * Parameters that sign a URL ("Authenticating requests: using query parameters", Amazon S3 API reference; also
+ * version 2). The agent's signature must not win over ours. Other parameters that begin so say what is to be done.
  */
 const signatureParameters: readonly string[] = [
   ...['X-Amz-Algorithm', 'X-Amz-Credential', 'X-Amz-Date', 'X-Amz-Expires', 'X-Amz-SignedHeaders'],

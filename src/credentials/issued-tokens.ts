@@ -15,11 +15,11 @@ export interface IssuedTokens {
   add(token: { readonly text: string; readonly validMs: number }, askedAtMs: number): void;
   /** The newest one, and the others that are still valid; the newest first. The same list until they change. */
   at(nowMs: number): readonly string[];
-  /** Whether one more would be one too many to know. */
+  /** Tells whether there is no room for one more token. */
   isFullAt(nowMs: number): boolean;
 }
 
-/** By tenant and credential. Those that were asked for last: with more than that many credentials, older ones begin anew. */
+/** Tokens by tenant and credential, for the credentials that were asked for last. */
 export interface TokenBook {
   of(tenantId: string, credential: string): IssuedTokens;
 }
@@ -48,7 +48,7 @@ export function createIssuedTokens(): IssuedTokens {
     add({ text, validMs }, askedAtMs) {
       dropEnded(askedAtMs);
       const others = issued.filter((it) => it.text !== text);
-      // What has to be forgotten is what would be of use for the shortest time.
+      // Tokens with the shortest time left are forgotten first.
       const longest = others.toSorted((a, b) => b.endsAtMs - a.endsAtMs).slice(0, issuedMax - 1);
       set([{ text, endsAtMs: askedAtMs + validMs }, ...others.filter((it) => longest.includes(it))]);
     },

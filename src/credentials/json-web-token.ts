@@ -1,6 +1,6 @@
 import { parseTarget } from '../core/target.ts';
 
-/** What a JWT says of where it is at home and for how long. */
+/** The home and the lifetime that a JWT claims. */
 export interface Claims {
   /** Hosts of its audience that can be reached from outside; it belongs nowhere else where there are any. */
   readonly audience: readonly string[];

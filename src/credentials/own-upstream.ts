@@ -5,8 +5,8 @@ import { isWithin } from '../util/ranges.ts';
 import { toHostMatcher } from '../wire/client/reach/host-glob.ts';
 
 /**
- * Whether the operator runs the server behind a host, as far as the configuration says before a name is resolved: `upstream.resolve` leads
- * to it, it is an address in `upstream.allow_private`, or it is one of the tenant's `org_domains` and `internal.hosts`.
+ * Tells whether the operator runs the server behind a host, before a name is resolved: `upstream.resolve` leads to
+ * it, `upstream.allow_private` has its address, or it is in the tenant's `org_domains` or `internal.hosts`.
  */
 export type IsOwnUpstream = (tenantId: string, host: string) => boolean;
 

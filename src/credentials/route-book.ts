@@ -9,13 +9,13 @@ import type { Vault } from './vault.ts';
 /** The inbound routes: those of the configuration, and those that were made through the API. The former win. */
 export interface RouteBook {
   find(prefix: string): MaybePromise<InboundRoute | undefined>;
-  /** Whether the route is still what it was, as far as the last `admit` of its tenant tells. */
+  /** Tells whether the route is unchanged, as far as the last `admit` of its tenant knows. */
   stands(route: InboundRoute): MaybePromise<boolean>;
-  /** Where those of the tenant lead that were made through the API: the same list until one of them changes. */
+  /** The tenant's routes that were made through the API: the same list until one of them changes. */
   storedOf(tenantId: string): MaybePromise<readonly RouteReach[]>;
   /** A route of the state as it is followed. Throws CREDENTIAL_UNAVAILABLE where the vault does not open its token. */
   open(stored: StoredRoute): InboundRoute;
-  /** Whether `open` does. */
+  /** Tells whether `open` would succeed. */
   opens(stored: StoredRoute): boolean;
 }
 
@@ -23,7 +23,7 @@ export interface RouteBook {
 export type ReadRoute = Omit<InboundRoute, 'auth'> & { readonly auth: Shown<InboundRoute['auth']> };
 type Shown<Auth> = Auth extends { readonly value: unknown } ? Omit<Auth, 'value'> : Auth;
 
-/** Where a route leads, and with which credential. */
+/** The upstream and the credential of a route. */
 export type RouteReach = Pick<InboundRoute, 'tenantId' | 'credential' | 'upstream'>;
 
 /** Under which the vault seals what the callers of a route show. */
@@ -102,7 +102,7 @@ function reachOf(stored: StoredRoute): RouteReach {
   return { tenantId, credential, upstream };
 }
 
-/** What a stored route says, its token aside: that is not opened for this. */
+/** The content of a stored route without its token, which is not opened for this. */
 export function readRoute(stored: StoredRoute): ReadRoute {
   // Something must stand there for the schema; it does not leave this function.
   const { auth, ...route } = toRoute(stored, stored.sealedToken === null ? undefined : 'unread');

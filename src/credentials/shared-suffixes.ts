@@ -73,7 +73,8 @@ export const sharedSuffixes: ReadonlyMap<string, number> = new Map([
   ['packetriot.net', 1],
   ['tunnelto.dev', 1],
   ['cfargotunnel.com', 1],
-  // What comes in is shown to whoever made the name: https://beeceptor.com/docs, https://requestcatcher.com, https://docs.webhook.site,
+  // Their owners show incoming requests to whoever made the name: https://beeceptor.com/docs,
+  // https://requestcatcher.com, https://docs.webhook.site,
   // https://hookdeck.com/docs, https://portswigger.net/burp/documentation/collaborator, https://github.com/projectdiscovery/interactsh
   ['beeceptor.com', whole],
   ['requestcatcher.com', 1],

@@ -79,10 +79,10 @@ const errorCodes: ReadonlySet<unknown> = new Set([
 
 /** RFC 6750, 2.1, and what else servers send in practice: all that may stand in the field behind the scheme. */
 const tokenText = /^[\x21-\x7e]{1,16384}$/;
-/** Where the answer does not say (RFC 6749, 5.1): short, for a token that has ended is only noticed by a 401. */
+/** The lifetime where the answer names none (RFC 6749, 5.1): short, since only a 401 tells that a token has ended. */
 const validSecondsDefault = 300;
 const validSecondsMax = 86_400;
-/** Where it does not say, it may well be taken for longer than it is used. */
+/** The time for which such a token counts as known, longer than it is used. */
 const toldSecondsDefault = 3_600;
 
 export function parseToken(status: number, body: Buffer): AccessToken {

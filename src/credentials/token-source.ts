@@ -13,8 +13,8 @@ export interface TokenSource {
   /** The token of now; a new one is under way where its end is near. Fails with CREDENTIAL_UNAVAILABLE. */
   take(): MaybePromise<string>;
   /**
-   * An upstream did not take it: the next call gets a new one, unless it is itself new, or so many others are still valid that one of
-   * them would have to be forgotten, and could be shown.
+   * The upstream refused the token, so the next call gets a new one, unless it is itself new, or too many others are
+   * still valid to be remembered.
    */
   refuse(token: string): void;
   /** Those that an upstream may know and show. Another list when they change. */
@@ -23,7 +23,7 @@ export interface TokenSource {
 
 export interface TokenSourceOptions {
   fetch(): Promise<AccessToken>;
-  /** Of the credential, whoever has fetched them. */
+  /** Tokens of the credential, whoever has fetched them. */
   readonly issued: IssuedTokens;
   /** Milliseconds since anything, never set back. */
   now(): number;
@@ -31,7 +31,9 @@ export interface TokenSourceOptions {
   onFailure(error: GatewayError): void;
 }
 
-/** So long before its end, or for a fifth of its time, a new one is fetched while it goes on being used. */
+/**
+ * The time before its end, or the share of its lifetime, at which a new token is fetched while the old one is used.
+ */
 const refreshMsMax = 60_000;
 const refreshShare = 0.2;
 /** Not used so shortly before its end: it would end on the way. */

@@ -18,7 +18,7 @@ export interface Vault {
   seal(place: SealedPlace, secret: string): string;
   /** Undefined where the text was altered, belongs to another place, or was sealed with a key that is not among these. */
   open(place: SealedPlace, sealed: string): string | undefined;
-  /** Whether it was sealed with the key that seals now. */
+  /** Tells whether it was sealed with the present key. */
   isOfToday(place: SealedPlace, sealed: string): boolean;
 }
 
@@ -30,7 +30,7 @@ const cipher = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** What seals and what opens while one key follows another. */
+/** Keys that may open while one follows another. */
 const keysMax = 4;
 
 /** Each of `keys` has 32 bytes. The first one seals; all of them open. */

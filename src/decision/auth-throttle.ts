@@ -26,7 +26,7 @@ export interface AuthThrottles {
   readonly routeTokens: AuthThrottle;
 }
 
-/** Of one of so many processes, among which the connections of an address are spread evenly: each gives its share. */
+/** The throttles of one of several processes, among which the connections of an address are spread evenly. */
 export const createAuthThrottles = (processes = 1): AuthThrottles => ({
   keys: createAuthThrottle(processes),
   adminSecret: createAuthThrottle(processes),
@@ -39,10 +39,10 @@ export function createAuthThrottle(processes = 1): AuthThrottle {
     perMinute: Math.max(1, Math.floor(whole.perMinute / processes)),
     capacity: Math.max(1, Math.floor(whole.capacity / processes)),
   };
-  // In the order of the last failure.
+  // Buckets in the order of the last failure.
   const buckets = new Map<string, Bucket>();
 
-  /** What the bucket holds: at least a token, or this throws. */
+  /** The level of the bucket: at least one token, or it throws. */
   function levelOf(source: string, nowMs: number): number {
     const bucket = buckets.get(source);
     const level = bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;

@@ -32,7 +32,7 @@ export interface BodyLimitSources {
 
 /** What is known of a call before its body is read. */
 export interface KnownBefore {
-  /** Where the way names it. */
+  /** The tool, where the route names it. */
   readonly toolName?: string | undefined;
   readonly bodyless: () => Call;
   readonly wayMax?: number | undefined;
@@ -71,6 +71,6 @@ function toolLimit(
   return toolSettings.maxBodyBytes(tenantId, name);
 }
 
-/** Of two bounds, each of which may be missing. */
+/** The smaller of two bounds, each of which may be missing. */
 export const least = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);

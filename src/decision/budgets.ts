@@ -11,7 +11,7 @@ import { toRequest } from './request.ts';
 /** Sums of money are counted in millionths, so that they are exact: 0.1 has no double of its own. */
 const partsPerUnit = 1_000_000;
 
-/** What a call charges to each budget of its tenant: 0 where it does not count for it. */
+/** The charge of a call to each budget of its tenant: 0 where it does not count for it. */
 export type ChargesOf = (call: Call, identity: Identity) => readonly BudgetCharge[];
 
 interface CompiledBudget {
@@ -81,7 +81,7 @@ function amountReader({ unit, amountPath }: BudgetConfig, tenant: TenantConfig):
   };
 }
 
-/** Of the requests in a batch: each says an amount of its own. */
+/** The bodies of a batch, each with an amount of its own. */
 const bodiesOfParts = ({ operation }: Call): BodyValue[] =>
   operation?.parts?.flatMap(({ body }) => body ?? []) ?? [];
 

@@ -8,7 +8,7 @@ import type { Tenants } from '../tenants/tenants.ts';
 
 export type CallerStore = Pick<Store, 'identify' | 'agentById' | 'keyById'>;
 
-/** By which it is known who may still call. */
+/** The sources that tell who may still call. */
 export interface CallerSources {
   readonly store: CallerStore;
   readonly tenants: Pick<Tenants, 'find'>;
@@ -22,8 +22,8 @@ export interface CallerNow {
 }
 
 /**
- * What has become of the key and the agent of a call that was admitted a while ago. Takes and counts nothing. Throws INVALID_KEY where the
- * key is none any more, and IP_NOT_ALLOWED where the call's address may not use it any more.
+ * The present key and agent of a call that was admitted a while ago. Takes and counts nothing. Throws INVALID_KEY
+ * where the key has ended, and IP_NOT_ALLOWED where the address has lost its place on the allowlist.
  */
 export async function callerNow(
   { store, tenants, keyless }: CallerSources,

@@ -44,7 +44,7 @@ const sameEnvironments = (
   others: readonly string[] | undefined,
 ): boolean => JSON.stringify(some?.toSorted()) === JSON.stringify(others?.toSorted());
 
-/** What the bounds are counted of. */
+/** The policies that count towards the bounds. */
 const toApply = ({ rules }: { readonly rules: readonly unknown[] }): PolicyApply => ({
   tenantId: '',
   policyId: '',

@@ -27,7 +27,7 @@ export function admitDegraded(
   const holder = { key, parent: undefined, agent, isTenantSuspended: false };
   const examined = examine(holder, undefined, request);
   if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
-  // Whether the agent has been there nobody can tell: the stricter answer stands. Of budgets and tools nothing is known.
+  // Nobody can tell whether the agent has been there, so the stricter answer stands. Budgets and tools are unknown.
   const unknown = {
     isNewDestination: true,
     exceededBudgets: [],

@@ -32,7 +32,7 @@ import type { Events } from './trace/events.ts';
 import type { TraceFeed } from './trace/trace-feed.ts';
 
 /**
- * What one generation of the configuration gives the entrances. A reload makes a whole new gate and swaps it in one
+ * The services of one configuration generation for the entrances. A reload makes a new gate and swaps it in one
  * assignment; a running request keeps the one that it began with.
  */
 export interface Gate {
@@ -40,15 +40,15 @@ export interface Gate {
   readonly store: Store;
   readonly tenants: Tenants;
   readonly policies: PolicyBook;
-  /** What the configuration says of tools. */
+  /** The settings of tools in the configuration. */
   readonly toolSettings: ToolSettings;
-  /** What calls are understood by. */
+  /** The catalogues that classify calls. */
   readonly catalogues: Catalogues;
   readonly feeds: Pick<Feeds, 'health' | 'refresh'>;
   readonly guard: Guard;
   readonly upstream: Upstream;
   readonly isOwnUpstream: IsOwnUpstream;
-  /** Whether tunnels to a host are not read. */
+  /** Tells whether tunnels to a host are passed through unread. */
   isPassedThrough(host: string): boolean;
   readonly credentials: Credentials;
   readonly routes: RouteBook;
@@ -57,7 +57,7 @@ export interface Gate {
   readonly inspect: Inspect;
   /** Judges what follows on a call that was let out and stays open. */
   readonly inspectMessage: InspectMessage;
-  /** Whether the caller of such a call may go on. */
+  /** Tells whether the caller of such a call may go on. */
   readonly checkOpen: CheckOpen;
   /** Reads what came back. */
   readonly answerReader: AnswerReader;
@@ -72,7 +72,7 @@ export interface Gate {
   /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
   readonly record: Recorder;
   readonly names: HeaderNames;
-  /** By address, for failures to authenticate: everywhere where keys and secrets are presented. They outlive reloads. */
+  /** Throttles of failed authentication by address, for all keys and secrets. They outlive reloads. */
   readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;
   /** Traces as they become findable. It outlives reloads. */
@@ -85,17 +85,17 @@ export interface Gate {
   /** How notices, and answers to what people do with them, leave. */
   readonly transport: Transport;
   readonly log: Log;
-  /** Where the control plane is reached, without a trailing slash. */
+  /** The URL of the control plane, without a trailing slash. */
   readonly controlUrl: string;
-  /** Whether clients reach the daemon under this host, which is in its normal form. */
+  /** Tells whether clients reach the daemon under this host, which is in its normal form. */
   isOwnName(host: string): boolean;
   /** The presented key, or undefined where the text is none. */
   readKey(text: string): PresentedKey | undefined;
   /** Makes a name that a caller of the tenant chose one that may be kept and shown, for what belongs to no call. */
   safeName(tenantId: string, name: string): SafeName;
-  /** What is stored of a key's digest. */
+  /** The stored form of a key's digest. */
   hashKey(digestHex: string): string;
-  /** By which a content of the tenant, or a good part of it, is recognised but not guessed: see `contentFingerprint`. */
+  /** A fingerprint by which a content of the tenant is recognised but not guessed: see `contentFingerprint`. */
   fingerprint(tenantId: string, content: Buffer): string;
   /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
   routeKey(route: Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>): PresentedKey;

@@ -96,7 +96,7 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
 
   return (call, tenant, rules, given = asTheyAre) => {
     const judged = enforceable(call, opinionOn(call, tenant, rules, given));
-    // Whether an agent may call at all, and what its key may do, is no matter of policy: that binds in monitor mode as well.
+    // Suspension and the scope of a key bind in monitor mode as well: no policy decides them.
     const isBound = call.agentStatus !== 'active' || call.scopeViolations.length > 0;
     const isMonitored = (mode === 'monitor' || tenant.mode === 'monitor') && !isBound;
     return { opinion: withoutOwnKeys(call, isMonitored ? monitored(judged) : judged), isMonitored };

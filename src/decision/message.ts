@@ -27,7 +27,7 @@ import { assessRiskStage, type WeighOptions } from './stages/weigh.ts';
 
 export interface MessageContent {
   readonly contentType: string;
-  /** Of the message itself; by default none. */
+  /** The coding of the message itself; by default none. */
   readonly contentEncoding?: string;
   /** For entrances that know the tool, whatever the host. By default the catalogue tells what the message does. */
   readonly understand?: ((message: Call) => void) | undefined;
@@ -56,7 +56,7 @@ export const recheckMs = 1_000;
 /** Traces that the messages of one open call may leave in a second; whoever wants to leave more waits. */
 export const tracesPerSecondMax = 50;
 
-/** What an open call remembers from message to message, whatever generation of the configuration judges them. */
+/** The memory of an open call from message to message, across configuration generations. */
 interface Conversation {
   before: Buffer;
   fieldEnds: FieldEnds;
@@ -152,7 +152,7 @@ export function createMessageInspector(
     decideMessage(options),
   ];
 
-  /** What is clean, or says nothing that a trace of the call does not say already, leaves none: there may be thousands in a second. */
+  /** A message that adds nothing to its call's trace leaves none: there may be thousands in a second. */
   const recordTelling: Recorder = (message, refusal) => {
     const { opening } = message.message ?? {};
     if (!opening) return record(message, refusal);
@@ -199,7 +199,7 @@ const noBytes = Buffer.alloc(0);
 const hasFields = ({ contentType }: Call, sent: Buffer): boolean =>
   isDocument(sent) || /^application\/grpc(?!\+json)/i.test(contentType);
 
-/** What has gone out of it, without its coding. */
+/** The bytes of it that have gone out, without its coding. */
 function sentOf({ body, plain = body, verdict }: Call): Buffer {
   const { sanitizedBody = body } = verdict ?? {};
   return sanitizedBody === body ? plain : sanitizedBody;
@@ -207,7 +207,7 @@ function sentOf({ body, plain = body, verdict }: Call): Buffer {
 
 const nothingToRecord = Promise.resolve();
 
-/** So that an agent whose every message leaves a trace fills the journal no faster than calls would. */
+/** Slows an agent whose every message leaves a trace, so that it fills the journal no faster than calls would. */
 async function waitForTraces(conversation: Conversation): Promise<void> {
   const sinceMs = performance.now() - conversation.tracesSinceMs;
   if (sinceMs < 1_000 && conversation.traces >= tracesPerSecondMax) await sleep(1_000 - sinceMs);

@@ -4,7 +4,7 @@ import { createPrivilegesOf, type PrivilegeTable } from '../risk/signals/privile
 import { createCarriedReads } from './facts/carried-reads.ts';
 import type { WeighOptions } from './stages/weigh.ts';
 
-/** What the weigh stage brings together with what was seen before. */
+/** Connects the risk stage with earlier events. */
 export const createNoticing = (
   { credentialKey, shingler }: Pick<TenantSecrets, 'credentialKey' | 'shingler'>,
   privileges: PrivilegeTable,

@@ -17,7 +17,7 @@ import type { PostureOpinion } from './posture.ts';
 import { excuseOf } from './simulation/excuse.ts';
 import { signalSentence } from './trace/told-agent.ts';
 
-/* What is thought of a call, from a policy, a posture or neither, and how that becomes its verdict. Pure. */
+/* The judgement of a call by a policy, the posture or neither, and the verdict that follows from it. Pure. */
 
 /** An opinion before it is enforced. */
 export interface Opinion {
@@ -26,7 +26,7 @@ export interface Opinion {
   readonly explanation: readonly SafeName[];
   readonly matched: readonly MatchedRule[];
   readonly decidedBy: MatchedRule | undefined;
-  /** What SANITIZE cuts. */
+  /** The classes that SANITIZE cuts. */
   readonly cuts: readonly DataClass[];
   /** A held call goes out sanitised, once it may. */
   readonly alsoSanitize: boolean;
@@ -34,11 +34,11 @@ export interface Opinion {
   /** Kinds of channels that must be told, whatever their filters. */
   readonly escalateTo: readonly string[];
   readonly incidents: readonly IncidentCause[];
-  /** What rules in monitor mode would have done. */
+  /** The decision of rules in monitor mode. */
   readonly wouldBe: Decision | undefined;
 }
 
-/** What no policy is asked about. */
+/** A denial that no policy is asked about. */
 export const denial = (reasonCode: string, sentence: SafeName): Opinion => ({
   decision: 'DENY',
   reasonCodes: [reasonCode],
@@ -83,7 +83,10 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
   };
 }
 
-/** Where no rule decides. `byPolicy` has what the rules that hold leave all the same: tags, and what those in monitor mode say. */
+/**
+ * The judgement where no rule decides. `byPolicy` has tags of matching rules and the decision of those in monitor
+ * mode.
+ */
 export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecision | undefined): Opinion => ({
   decision: posture.decision,
   reasonCodes: posture.reasonCode ? [posture.reasonCode] : [],
@@ -112,8 +115,8 @@ function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readon
 }
 
 /**
- * What an analyst should look at: what the opinion says; content on its way out and a listed destination, whatever becomes of the call; and
- * one denial of critical risk that is not the gateway's own doing.
+ * Causes for an analyst: those of the judgement, content on its way out, a listed destination, and a denial of
+ * critical risk that is not the gateway's own doing.
  */
 export function incidentsOf(call: Call, opinion: Opinion): readonly IncidentCause[] {
   const { decision, incidents: given } = opinion;
@@ -162,11 +165,11 @@ export const monitored = ({ sanitized: _, ...opinion }: Enforceable): Enforceabl
 const ownKey = 'postern-key';
 
 /**
- * Whatever the opinion was, no key of the gateway goes out with the call: of the body it is cut, and elsewhere nothing can be done but to
- * deny the call. A key in its home place was taken out before.
+ * Cuts keys of the gateway from the body, and denies the call where they are elsewhere. A key in its home place was
+ * taken out before.
  */
 export function withoutOwnKeys(call: Call, opinion: Enforceable): Enforceable {
-  // What is sanitised has lost all its secrets.
+  // A sanitised call has lost all its secrets.
   if (opinion.decision === 'DENY' || opinion.sanitized || !call.findings.some(isOwnKey)) return opinion;
   const allowed = {
     decision: 'SANITIZE',

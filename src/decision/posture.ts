@@ -1,6 +1,6 @@
 import { type Band, type Call, type DataClass, type Decision, decisions } from '../core/call.ts';
 
-/** What happens when no rule matches: by data class, and by the band of the risk. */
+/** The decision where no rule matches: by data class, and by the band of the risk. */
 export interface Posture {
   readonly secrets: Decision;
   readonly pii: Decision;
@@ -23,8 +23,8 @@ const fieldOf = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'interna
 export const stricter = (a: Decision, b: Decision): boolean => decisions.indexOf(a) > decisions.indexOf(b);
 
 /**
- * The strictest of what the posture says of the classes found and of the band. The band is the one that is left once the
- * classes to be sanitised are cut out: a secret raises the risk to HIGH by itself, and a redacted call carries it no more.
+ * The strictest decision for the classes found and for the band. The band is that of the sanitised call, since a
+ * secret alone makes the risk HIGH.
  */
 export function judgeByPosture(call: Call, classes: readonly DataClass[], posture: Posture): PostureOpinion {
   const sanitizes = classes.filter((name) => posture[fieldOf[name]] === 'SANITIZE');

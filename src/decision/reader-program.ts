@@ -10,7 +10,7 @@ import { loadEngines, type Settings } from '../tenants/engines.ts';
 import { after } from '../util/maybe-promise.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
 
-/** What runs in a reader thread: the jobs, with the same tools as on the event loop. */
+/** The program of a reader thread: the same jobs and tools as on the event loop. */
 const engines = loadEngines();
 const injections = packagedInjections();
 const meanings = packagedMeanings();

@@ -45,7 +45,7 @@ function holds(body: Buffer, text: string): boolean {
 
 const escapeStart = '\\u00';
 const hexDigits = '0123456789abcdef';
-/** Where there are more, each digit is looked for by itself, and is soon found. */
+/** With more escapes each digit is searched for by itself, and is soon found. */
 const escapesMax = 10_000;
 
 /** Escapes are asked for by the digit that follows: of a large body one pass tells all of them, where each would take one. */

@@ -4,9 +4,9 @@ import { isAddressAllowed } from '../state/rules/admission.ts';
 import { identifyOrRecall } from './degraded.ts';
 import type { Gate } from './gate.ts';
 
-/** What the activity log shows of refused calls: whose key it was, what was forbidden, too large, too much. */
+/** Refusals in the activity log: wrong key, forbidden, too large, too many. */
 const recordedStatuses: ReadonlySet<number> = new Set([401, 403, 413, 429]);
-/** What it shows besides of those that came on the wire: what was malformed, or asked for what no proxy can do. */
+/** Further refusals on the wire: malformed requests, and requests that no proxy can serve. */
 const recordedOnWire: ReadonlySet<number> = new Set([400, 417, 421, 431]);
 
 /**

@@ -10,7 +10,7 @@ import { cut, factTextOf, oneLine, storedName } from './texts.ts';
 
 export type AuditNoticeSources = Pick<Store, 'agentById' | 'approvalById' | 'incidentById'>;
 
-/** What is known of whom and what an entry is about. */
+/** The subject of an audit entry and its agent. */
 interface About {
   readonly severity: Band;
   readonly summary: string;
@@ -135,7 +135,7 @@ export async function noticeOfEntry(
     agentId: agent?.agentId ?? null,
     agentName: storedName(agent?.name),
     toolName: storedName(toolName),
-    // Of ids, of names in the state, and of what operators are called.
+    // The summary consists of ids, names in the state, and names of operators.
     summary: oneLine(ownName(summary)),
     data: cut({ ...base, ...data, ...entry.details }),
     escalateTo: [],

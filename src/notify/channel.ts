@@ -3,11 +3,11 @@ import type { NotificationConfig } from '../config/schema.ts';
 import type { ChannelType } from '../config/sections/notifications.ts';
 import type { Message } from './notice.ts';
 
-/** What became of one attempt. */
+/** The outcome of one attempt. */
 export type DeliveryOutcome =
   | {
       readonly kind: 'delivered';
-      /** What an operator should know of it all the same: some of the recipients were refused. For the log. */
+      /** A remark for the operator's log: some of the recipients were refused. */
       readonly note?: string;
     }
   /** It may work later; `afterMs` is what the destination asked for (`Retry-After`). */
@@ -43,6 +43,6 @@ export interface SendContext {
   readonly transport: Transport;
   readonly nowMs: number;
   readonly signal: AbortSignal;
-  /** Where people find the gateway; undefined where it is not told. Links and buttons need it. */
+  /** The public URL of the gateway, for links and buttons; undefined where it is not configured. */
   readonly controlUrl: string | undefined;
 }

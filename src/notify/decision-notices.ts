@@ -7,8 +7,8 @@ import type { Notice } from './notice.ts';
 import { cut, factTextOf, listOf, oneLine, storedName } from './texts.ts';
 
 /*
- * Notices of calls, from the lines of the journal. Nearly all calls are of no interest to anybody, so lines are looked for by their bytes,
- * a batch at a time: fields of a line stand between tabs, which no text of a caller holds, and quotes within JSON texts are escaped.
+ * Notices of calls, from the lines of the journal. Few calls matter to anybody, so lines are found by their bytes, a
+ * batch at a time. Fields stand between tabs, which no text of a caller holds, and quotes in JSON texts are escaped.
  */
 
 export const kindOfDecision: Readonly<Record<Decision, EventKind>> = {
@@ -40,7 +40,7 @@ export function noticesOfCalls(lines: Uint8Array, wanted: WantedDecisions): Noti
   return [...starts].sort((a, b) => a - b).flatMap((start) => toNotices(bytes, start));
 }
 
-/** Whether the band of the trace is this one or above. What stands before the trace may be of a caller's making. */
+/** Tells whether the band of the trace is this one or above. Text before the trace may be of a caller's making. */
 function isGrave(bytes: Buffer, start: number, least: Band): boolean {
   if (least === 'LOW') return true;
   const at = bytes.indexOf(bandName, bytes.indexOf(traceStart, start)) + bandName.length;
@@ -48,7 +48,7 @@ function isGrave(bytes: Buffer, start: number, least: Band): boolean {
   return band >= bands.indexOf(least);
 }
 
-/** Where lines begin that have it. */
+/** Adds the starts of lines that have it. */
 function addLinesWith(bytes: Buffer, needle: Buffer, starts: Set<number>): void {
   for (let at = bytes.indexOf(needle); at >= 0; ) {
     starts.add(at === 0 ? 0 : bytes.lastIndexOf(newline, at - 1) + 1);
@@ -101,7 +101,7 @@ const sentences: Readonly<Record<Decision, string>> = {
 
 function toNotice(call: RecordedCall, trace: Readonly<Record<string, unknown>>): Notice {
   const { traceId, tenantId, agentId, atMs, decision } = call;
-  // What a trace has was made safe before it was written.
+  // Texts of a trace were made safe before they were written.
   const agentName = storedName(trace['agent_name']);
   const registeredName = storedName(trace['registered_name']);
   const toolName = storedName(trace['tool_name']);

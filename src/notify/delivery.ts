@@ -25,7 +25,7 @@ export interface Timings {
   /** A channel that fails is left alone for so long, then twice as long, up to the longest. */
   readonly pauseMinMs: number;
   readonly pauseMaxMs: number;
-  /** What a destination asks for is kept to up to this. */
+  /** The longest wait that a destination may ask for. */
   readonly retryAfterMaxMs: number;
   readonly giveUpAfterMs: number;
 }
@@ -45,7 +45,7 @@ export const timings: Timings = {
   giveUpAfterMs: 24 * hour,
 };
 
-/** Of one destination. Those of people take one message in a second; programs are made for more. */
+/** The rate of one destination. People's channels take one message a second; programs are made for more. */
 interface Rate {
   readonly intervalMs: number;
   readonly burst: number;
@@ -103,7 +103,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let isDraining = false;
   let isAway = false;
 
-  /** What there is room for. Who comes first changes, so that nobody has all of it. */
+  /** Claims messages for free places. The order changes, so that no channel has all of them. */
   function claims(): ChannelClaim[] {
     const all = [...configs.values()];
     turn = all.length === 0 ? 0 : (turn + 1) % all.length;
@@ -168,7 +168,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const outcome = await inTime(channel.send(message, config, context), signal);
       if (outcome.kind === 'delivered' && outcome.note !== undefined)
         log.warn({ channel: config.name, note: ownName(outcome.note) }, 'a notice has not come to all');
-      // What was cut off by the end of the daemon says nothing of the channel.
+      // A send that the end of the daemon cut off says nothing of the channel.
       return leaving.signal.aborted && outcome.kind !== 'delivered' ? released : outcome;
     } catch (error) {
       if (leaving.signal.aborted) return released;
@@ -211,7 +211,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return { kind: 'retry', dueAtMs, reason, pausedUntilMs, pauseFrom, pauseMinMs, pauseMaxMs };
   }
 
-  /** As long as nobody else may claim the message; after that it is sent again. */
+  /** Settles the message while nobody else may claim it; after that it is sent again. */
   async function settle(settlement: Settlement, endMs: number): Promise<void> {
     for (;;) {
       try {
@@ -290,7 +290,7 @@ async function inTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
-  // What it answers later is of no interest.
+  // Its later answer is of no interest.
   work.catch(() => undefined);
   try {
     return await Promise.race([work, promise]);

@@ -6,11 +6,14 @@ import type { Notice } from './notice.ts';
 /* Which channels are told of what. */
 
 export interface Filter {
-  /** Whether a notice goes to the channel. What a rule escalates passes all filters but that of the tenant. */
+  /**
+   * Tells whether a notice goes to the channel. A notice that a rule escalates passes all filters but that of the
+   * tenant.
+   */
   wants(notice: Notice): boolean;
-  /** Whether there may be a notice of the kind that it wants, escalated ones aside. */
+  /** Tells whether it may want notices of the kind, escalated ones aside. */
   mayWant(kind: Notice['kind']): boolean;
-  /** Whether a notice of the tenant may ever go to it; null: one of the daemon. */
+  /** Tells whether notices of the tenant may go to it; null stands for the daemon's own. */
   isFor(tenantId: string | null): boolean;
 }
 

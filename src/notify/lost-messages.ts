@@ -11,7 +11,7 @@ export interface LostTimings {
 export interface LostOptions {
   readonly store: Pick<Store, 'channelQueues' | 'buryMessages'>;
   readonly log: Pick<Log, 'warn'>;
-  /** Whether the configuration has a channel of that name. */
+  /** Tells whether the configuration has a channel of that name. */
   readonly isKnown: (channel: string) => boolean;
   readonly nowMs: number;
   readonly timings: LostTimings;
@@ -19,7 +19,7 @@ export interface LostOptions {
 
 const buriedAtOnce = 500;
 
-/** What nobody will send any more is given up, where it can be seen. */
+/** Gives up messages that nobody will send any more, so that they can be seen. */
 export async function giveUpLost({ store, log, isKnown, nowMs, timings }: LostOptions): Promise<void> {
   const failing = {
     dueBeforeMs: nowMs - timings.giveUpAfterMs,

@@ -1,7 +1,7 @@
 /** Held calls of one tenant within a minute of which people are told one by one. */
 export const askedAtOnceMax = 20;
 const spanMs = 60_000;
-/** Of those that asked last. */
+/** Tenants that asked last. */
 const tenantsMax = 1_000;
 
 export interface ManyAsked {
@@ -14,7 +14,7 @@ export interface ManyAsked {
  * second: who has hundreds of calls held would make the others' wait behind them until they end.
  */
 export function createManyAsked(): ManyAsked {
-  /** In the order in which their minutes began. */
+  /** Minutes in the order in which they began. */
   const minutes = new Map<string, { readonly fromMs: number; count: number }>();
   return {
     isOneOfMany(tenantId, nowMs) {

@@ -14,21 +14,21 @@ export interface Notice {
   readonly envName: string | null;
   readonly agentId: string | null;
   readonly agentName: SafeName | null;
-  /** As it is registered, where it calls itself otherwise: filters ask for both. */
+  /** The registered name of an agent that calls itself otherwise: filters ask for both. */
   readonly registeredName?: SafeName;
   readonly toolName: SafeName | null;
   /** One sentence of plain text, at most 300 characters. Names in it were chosen by strangers: channels escape them. */
   readonly summary: SafeName;
   /**
-   * What webhooks carry as `data`: names as in the API, with `trace_id` where there is a trace and `approval_id` where one was asked for.
-   * People are also shown `operation`, `reason_codes` and `decided_by`. At most 16 KB as JSON.
+   * The `data` of webhooks: names as in the API, with `trace_id` and `approval_id` where there are any. People also
+   * see `operation`, `reason_codes` and `decided_by`. At most 16 KB as JSON.
    */
   readonly data: Readonly<Record<string, unknown>>;
   /** Kinds of channels that a rule has named in `escalate_to`: these are told whatever their filters say. */
   readonly escalateTo: readonly string[];
 }
 
-/** What goes to one channel in one piece: a notice, or one for many of the same kind. */
+/** A message to one channel: a notice, or one for many of the same kind. */
 export interface Message {
   /** Stable over retries; unique among the messages to one channel. */
   readonly messageId: string;
@@ -36,7 +36,7 @@ export interface Message {
   readonly notice: Notice;
   /** How many notices it stands for; more than 1 is a digest. */
   readonly count: number;
-  /** Of a digest: times of its first and last notice, and up to 20 of their trace ids. */
+  /** The times of a digest's first and last notice, and up to 20 of their trace ids. */
   readonly digest?: {
     readonly firstMs: number;
     readonly lastMs: number;

@@ -28,7 +28,7 @@ export interface NotificationsOptions {
   readonly log: Log;
   /** This process looks after what nobody has nudged anybody for: of a daemon with several, one does. */
   readonly sweeps: boolean;
-  /** Of alerts on usage. */
+  /** Sends alerts on usage. */
   readonly alertUsage: (tenantId: string, percent: number, used: number, quota: number) => Promise<void>;
   readonly now?: () => number;
   readonly random?: () => number;
@@ -36,7 +36,7 @@ export interface NotificationsOptions {
 }
 
 export interface SweepTimings extends Pick<LostTimings, 'goneAfterMs'> {
-  /** What nobody was nudged for is found within this time. */
+  /** The longest time until a missed notice is found. */
   readonly sweepMs: number;
 }
 
@@ -47,7 +47,10 @@ export interface Notifications {
   shipTo(record: (batch: CallBatch) => Promise<number>): (batch: CallBatch) => Promise<number>;
   /** Something has been written to the audit log of the tenant. */
   nudge(tenantId: string): void;
-  /** What stands in no log of the state. Never throws; it is kept in memory until `start` and while the state is away, as far as there is room. */
+  /**
+   * Tells a notice that is in no log of the state. It is kept in memory until `start` and while the state is away, as
+   * far as there is room. Never throws.
+   */
   tell(notice: Notice): void;
   /** From now on to these channels, in this way. */
   use(config: NotificationConfigs, transport: Transport): void;
@@ -102,7 +105,7 @@ export function createNotifications(options: NotificationsOptions): Notification
   let wanted: WantedDecisions | undefined;
   let share = waitingOfOneMin;
   let held: Notice[] = [];
-  /** Of these, on their way into the queue. */
+  /** Such notices on their way into the queue. */
   let leaving = 0;
   let telling: Promise<void> | undefined;
   let sweeping: Promise<void> | undefined;
@@ -196,7 +199,7 @@ export function createNotifications(options: NotificationsOptions): Notification
     }
   }
 
-  /** What this process has told of needs no look at the state. */
+  /** Alerts that this process has sent need no look at the state. */
   const alerted = new Map<string, number>();
 
   async function alertOnce(tenantId: string, percent: number, used: number, quota: number): Promise<void> {
@@ -250,7 +253,7 @@ export function createNotifications(options: NotificationsOptions): Notification
     start() {
       isStarted = true;
       delivery.start();
-      // What an earlier process has left is told first.
+      // Notices that an earlier process has left are told first.
       sweepSoon(0);
     },
     drain: delivery.drain,

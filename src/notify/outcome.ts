@@ -3,8 +3,8 @@ import { GatewayError } from '../core/errors.ts';
 import type { DeliveryOutcome, SendContext } from './channel.ts';
 
 /*
- * What an answer, or a failure to get one, means for a message. Reasons end up in logs and in the list of dead letters: they are made of
- * status codes and our own words, never of what a destination has answered or of its URL.
+ * The meaning of an answer, or of its absence, for a message. Reasons end up in logs and in the list of dead letters,
+ * so they consist of status codes and our own words.
  */
 
 /** A destination cannot ask for more patience than this. */
@@ -79,7 +79,10 @@ export function outcomeOfFailure(error: unknown): DeliveryOutcome {
     : { kind: 'retry', reason: error.message, afterMs: mendingMs };
 }
 
-/** Of a failure that nobody has thought of its code or name, which are words of programs; its message may quote anything. */
+/**
+ * The reason for an unforeseen failure: its code or name, which are words of programs. Its message may quote
+ * anything.
+ */
 function unexpected(error: unknown): string {
   const { code, name } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   const word = [code, name].find((it) => it !== undefined && /^[A-Za-z0-9_]{1,64}$/.test(it));

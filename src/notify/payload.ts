@@ -1,6 +1,6 @@
 import type { Message } from './notice.ts';
 
-/** What programs are told: `data` of the notice, with whom and what it concerns, and with `digest` where it stands for several. */
+/** The data for programs: `data` of the notice, its subject, and `digest` where it stands for several. */
 export function toData({ notice, count, digest }: Message): Record<string, unknown> {
   return {
     severity: notice.severity,

@@ -20,7 +20,7 @@ type RelayStore = AuditNoticeSources & Pick<Store, 'auditAfter' | 'toldUpTo' | '
 
 interface RelayOptions {
   readonly store: RelayStore;
-  /** Whether any channel may want notices of the kind and the tenant. */
+  /** Tells whether any channel may want notices of the kind and the tenant. */
   readonly wants: (kind: EventKind, tenantId: string) => boolean;
   /** Rejects where they are not in the queue. */
   readonly tell: (notices: readonly Notice[]) => Promise<void>;

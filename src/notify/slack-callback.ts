@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/* What Slack sends back when somebody has pressed a button. */
+/* The request that Slack sends when somebody presses a button. */
 
-/** What a button says of itself. Nothing secret: whoever sees the message in Slack's API sees it. */
+/** The value of a button. Nothing in it is secret: whoever sees the message in Slack's API sees it. */
 export interface Button {
   /** Name of the channel that it was sent to, whose signing secret verifies what comes back. */
   readonly channel: string;
@@ -27,7 +27,10 @@ export function readButton(value: string): Button | undefined {
   return { channel, tenantId, approvalId };
 }
 
-/** Whether Slack has signed this body at this time: HMAC-SHA256 over `v0:timestamp:body`, compared in constant time. */
+/**
+ * Tells whether Slack has signed this body at this time: HMAC-SHA256 over `v0:timestamp:body`, compared in constant
+ * time.
+ */
 export function isSignedBySlack(
   signingSecret: string,
   { timestamp, signature }: { readonly timestamp: string; readonly signature: string },

@@ -1,6 +1,6 @@
 import { ownName, type SafeName } from '../core/safe-name.ts';
 
-/* What notices are made of is bounded, whoever has chosen it. */
+/* Bounds of the texts in notices, whoever has chosen them. */
 
 const summaryLengthMax = 300;
 const textLengthMax = 2_048;

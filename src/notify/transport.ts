@@ -99,7 +99,7 @@ function exchange(dialer: Dialer, { url, headers, body }: Post, signal: AbortSig
       bytes += chunk.length;
       if (bytes > answerBytesMax) answer.destroy();
     });
-    // What becomes of the rest changes nothing: the head has said it.
+    // The rest of the answer changes nothing: the head has said it.
     answer.on('error', () => {});
     const fields = Object.entries(answer.headers).map(([name, value]) => [name, [value].flat()[0]] as const);
     resolve({ status: answer.statusCode ?? 0, headers: Object.fromEntries(fields) });

@@ -14,8 +14,8 @@ export const proxyAuthRequired = (): GatewayError =>
   );
 
 /**
- * Outside a tunnel an invalid key is a matter between client and proxy (407), and the same answer for all: whose key it was is for its
- * tenant alone to see.
+ * Outside a tunnel an invalid key is a matter between client and proxy (407). All get the same answer: whose key it
+ * was is for its tenant alone.
  */
 export const inProxyTerms = (error: GatewayError): GatewayError =>
   error.code === 'INVALID_KEY' ? proxyAuthRequired() : error;
@@ -35,10 +35,7 @@ function withoutKey({ keyless, tenants }: Gate): Authenticated {
   return { user, tenant: tenants.find(tenantId), owner: { tenantId, agentId: key.hash } };
 }
 
-/**
- * What a call without a key says of itself: its context, which can only make it riskier. Which agent it is of, and what that is called, is
- * not its to say.
- */
+/** Claims of a call without a key: only its context, which can only make it riskier. It may not name an agent. */
 const claimedWithoutKey = ({ context }: Claimed): Claimed => (context === undefined ? {} : { context });
 
 /** The fields of a call win over the user name of its connection, where either may speak. */
@@ -59,9 +56,9 @@ export const refusalOfClaim = ({ agentId }: Claimed): GatewayError | undefined =
 const nobody: ConnectionOwner = { tenantId: '', agentId: '' };
 
 /**
- * Who uses the forward proxy. Throws PROXY_AUTH_REQUIRED where there
- * is no key and one is required, and RATE_LIMITED in place of anything that is wrong with it where too much was; a request that brings none
- * tries nothing, since clients ask that way whether they need one.
+ * Authenticates a user of the forward proxy. Throws PROXY_AUTH_REQUIRED where a key is required and missing, and
+ * RATE_LIMITED after too many wrong ones. A request without a key counts for nothing, since clients ask that way
+ * whether they need one.
  */
 export async function authenticateProxyUser(
   gate: Gate,

@@ -172,7 +172,7 @@ function connectAsCall(
   });
 }
 
-/** Where the client's spelling is no name, the raw text stays: it agrees with no host. */
+/** A name that cannot be read stays as it is: it agrees with no host. */
 function nameInHandshake(secured: TLSSocket): string {
   const name = secured.servername || '';
   return normaliseHost(name) ?? name;

@@ -21,7 +21,7 @@ import { answerProblem } from '../wire/server/problem.ts';
 import { newKey, upgradeFields } from '../wire/websocket/handshake.ts';
 import type { AccessMonitor } from './standing.ts';
 
-/** By the protocol that the request came in (RFC 9110, 7.6.3). */
+/** The Via entry, by the protocol that the request came in (RFC 9110, 7.6.3). */
 const viaFor = ({ stream }: Exchange): string => `${stream ? '2' : '1.1'} postern`;
 
 /** How a call came. */
@@ -30,11 +30,14 @@ export interface Way {
   findCredential(call: Call): MaybePromise<Injection | undefined>;
   /** The inbound route that it came by. */
   readonly route?: InboundRoute;
-  /** Whether its answer may go on. */
+  /** Tells at each tick whether its answer may go on. */
   readonly standing: AccessMonitor;
-  /** Where there is more of the body than was judged. */
+  /** The rest of a body of which only a part was judged. */
   readonly further?: FurtherBody | undefined;
-  /** Where it asks to go on in WebSocket: takes both connections, once the upstream has agreed. Never throws. */
+  /**
+   * Takes both connections once the upstream has agreed to WebSocket; present where the call asks for it. Never
+   * throws.
+   */
   readonly openWebSocket?: ((opened: Switched) => void) | undefined;
 }
 
@@ -52,7 +55,7 @@ export interface Switched {
   readonly connection: Duplex;
   /** That the upstream had to answer. */
   readonly key: string;
-  /** What was decided, as fields of the answer. */
+  /** The decision, as fields of the answer. */
   readonly ours: readonly string[];
   readonly scrub: Scrub | undefined;
   refuse(error: GatewayError): void;
@@ -68,7 +71,7 @@ export function enforce(
 ): void {
   const ours = decisionHeaders(gate.names, call.traceId, verdict);
   const refuse = (error: GatewayError): void => {
-    // What was to go and cannot, for a reason of ours, was not let out.
+    // A call that fails for a reason of ours was not let out.
     const isOurs = problems[error.code].status === 503;
     const { reason_codes: reasons = [] } = error.extra;
     const isOfAnswer = reasons[0] === 'RESPONSE_BLOCKED';
@@ -167,7 +170,7 @@ function send(
  */
 const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
 
-/** What the agent is told of a call, or a message, that may not go. */
+/** The error that the agent gets for a call or message that may not go. */
 export function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayError {
   const explanation = toldExplanation(call, verdict);
   const detail = explanation[0] ?? 'The call is denied.';

@@ -8,8 +8,8 @@ import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.
 import { fieldOf } from '../wire/http1/field.ts';
 
 /*
- * Whether a web page has a browser call a route that asks for no secret. Upstreams on this machine or in this network protect themselves by
- * a look at Host, against names that are bound to another address (DNS rebinding), and the route puts its own Host in place of that one.
+ * Finds requests that a web page has a browser send to a route without a secret. Upstreams here or nearby check Host
+ * against names bound to another address (DNS rebinding), and the route replaces Host.
  */
 
 /** Why the request is not taken as one of the route's callers; undefined where it is. `fields` is flat. */
@@ -35,7 +35,7 @@ export function whyForeign(
     return foreign('Referer names another site');
   const relation = fieldOf(fields, 'sec-fetch-site').toLowerCase();
   const page = site ?? from;
-  // What is on another port, or beside us in one domain, has to say which page it is.
+  // A page on another port, or on a sibling domain, has to say which page it is.
   const isStrange = relation === 'cross-site' || (relation === 'same-site' && site === undefined);
   if (isStrange && !(page !== undefined && isAllowed(page)))
     return foreign('Sec-Fetch-Site names a page of another site');

@@ -55,7 +55,7 @@ export interface Tunnel {
   readonly isKeyless?: boolean;
 }
 
-/** What the entrances keep beyond a call. */
+/** State of the entrances that outlives a call. */
 export interface Held {
   readonly connections: Connections;
   readonly bodies: BodyLedger;
@@ -100,7 +100,7 @@ export function createForward(
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       // RFC 6455, 4.4: which version would do.
       const beside = wantsWebSocket ? ['Sec-WebSocket-Version', version] : [];
-      // What has no place must not keep one until it is idle for long.
+      // A connection that was refused a place must not keep one until it is idle for long.
       const ending = !tunnel && error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
       answerProblem(exchange, error, [...refusalHeaders(names, traceId, error.code), ...beside, ...ending]);
     };
@@ -173,7 +173,10 @@ export function createForward(
   };
 }
 
-/** What names another URL is for servers behind proxies of one's own. Anywhere else it is taken out before the call is judged. */
+/**
+ * Fields that name another URL are meant for servers behind one's own proxies. For all others they are removed before
+ * the call is judged.
+ */
 const headersFor = (
   { isOwnUpstream }: Gate,
   { headers }: RequestHead,
@@ -227,7 +230,10 @@ function targetInside({ scheme, host, port }: Tunnel, method: string, url: strin
   return targetOf(method, url);
 }
 
-/** Of an absolute-form. Without a path OPTIONS asks about the whole server, and goes out as `OPTIONS *` (RFC 9112, 3.2.4). */
+/**
+ * The target of an absolute-form. OPTIONS without a path asks about the whole server, and goes out as `OPTIONS *`
+ * (RFC 9112, 3.2.4).
+ */
 function targetOf(method: string, url: string): Target {
   const target = parseTarget(url);
   const { scheme, host, port } = target;

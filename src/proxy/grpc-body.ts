@@ -12,11 +12,11 @@ import { cutShort } from '../wire/server/request-problems.ts';
  * the agent.
  */
 
-/** What is judged first. */
+/** The part of a gRPC call that is judged first. */
 export interface Opening {
   /** The first message; empty where the head is judged alone. */
   readonly body: Buffer;
-  /** Of this message. */
+  /** The coding of this message. */
   readonly contentEncoding: string;
 }
 
@@ -28,13 +28,13 @@ export interface GrpcBodyEvents {
 }
 
 export interface GrpcBodyOptions {
-  /** Of a message, and of the body where it is collected whole. */
+  /** The limit of a message, and of a body that is collected whole. */
   readonly bytesMax: number;
-  /** What the field `grpc-encoding` says. */
+  /** The value of the field `grpc-encoding`. */
   readonly encoding: string;
 }
 
-/** What becomes of the messages behind the first. */
+/** Handles the messages behind the first. */
 export interface Passage {
   /** Judges a message that is not empty. Rejects with why it does not go, else with what goes in its place. */
   inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer>;
@@ -47,7 +47,7 @@ export interface Passage {
  * behind it: after so long without a byte of it, the head is judged by itself.
  */
 const headAloneMs = 200;
-/** So long are messages judged before others have their turn. */
+/** The time for which messages are judged before others have their turn. */
 const turnMsMax = 5;
 const noBytes = Buffer.alloc(0);
 const nothing = { frame: noBytes, payload: noBytes };
@@ -119,7 +119,7 @@ export class GrpcBody implements Receiver, StreamedBody {
     this.#onRoom?.();
   }
 
-  /** What is to be sent, now that the first message was let out: as it came, or `judged` in its place. */
+  /** Sends the first message, which was let out: as it came, or `judged` in its place. */
   release(
     judged: Buffer,
     passage: Passage,

@@ -17,7 +17,7 @@ import { GrpcBody } from './grpc-body.ts';
 const noBytes = Buffer.alloc(0);
 
 interface Receiving {
-  /** Of a message. */
+  /** The limit of one message. */
   readonly bytesMax: number;
   /** The call as it is judged first. */
   toCall(body: Buffer, contentEncoding: string): Call;
@@ -27,7 +27,7 @@ interface Receiving {
   readonly way?: GrpcWay;
 }
 
-/** What a call that came by an inbound route needs beside others. */
+/** Fields of a call that came by an inbound route. */
 export interface GrpcWay {
   /** For routes that know the tool. */
   understand(message: Call): void;
@@ -35,7 +35,7 @@ export interface GrpcWay {
   checkWay(): Promise<void>;
 }
 
-/** What the head of the call says of its messages. */
+/** The fields of the head that concern its messages. */
 interface GrpcHead {
   /** Flat. */
   readonly headers: readonly string[];

@@ -9,7 +9,7 @@ import { isWithin } from '../util/ranges.ts';
 import { foldedName } from '../wire/http1/folded-name.ts';
 import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 
-/** What a request to a route shows, beside where it wants to go. */
+/** The credentials that a request to a route shows. */
 interface Shown {
   /** Flat. */
   readonly headers: readonly string[];
@@ -83,7 +83,7 @@ async function byKey(
     const refusal = new GatewayError('INVALID_KEY', holder.detail);
     return { key, query, headers: kept, owner: { tenantId: '', agentId: '' }, refusal };
   }
-  // As if there was no such route: who belongs to another tenant learns nothing of it.
+  // A caller of another tenant gets the answer for a missing route, and learns nothing of it.
   if (holder.identity.tenantId !== route?.tenantId) throw noRoute();
   if (query.includes(text)) {
     throw new GatewayError('VALIDATION_FAILED', 'The API key belongs into the Authorization header alone.');
@@ -93,7 +93,9 @@ async function byKey(
 
 type TokenAuth = Extract<InboundRoute['auth'], { type: 'token' }>;
 
-/** What is left once exactly one field, or parameter, with the secret is taken out; undefined where it is not there. */
+/**
+ * The request without the one field or parameter that has the secret; undefined where it is not there exactly once.
+ */
 function withoutToken(
   { header, query: parameter, value }: TokenAuth,
   { headers, query }: Shown,
@@ -115,7 +117,7 @@ function withoutToken(
   return { headers, query: kept === '' ? '' : `?${kept}` };
 }
 
-/** As a form writes it; what is no valid encoding is taken as it stands. */
+/** Decodes a part as a form does; an invalid encoding is taken as it stands. */
 function readPart(text: string): string {
   const spaced = text.replaceAll('+', ' ');
   return /^(?:[^%]|%[0-9a-f]{2})*$/i.test(spaced) ? latin1Of(spaced) : text;
@@ -131,7 +133,7 @@ const isSame = (shown: string | undefined, secret: string): boolean =>
 const valuesOf = (headers: readonly string[], name: string): string[] =>
   headers.filter((_, i) => i % 2 === 1 && isFolded(headers[i - 1] as string, name));
 
-/** Whether a name is `folded` once it is folded, which never changes its length. */
+/** Tells whether a name equals `folded` once folded, which never changes its length. */
 const isFolded = (name: string, folded: string): boolean =>
   name.length === folded.length && foldedName(name) === folded;
 

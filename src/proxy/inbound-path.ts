@@ -4,11 +4,11 @@ import { createCache } from '../state/cache.ts';
 import { kept } from '../util/kept.ts';
 
 /*
- * Where a request to a route leads: the base of the route's upstream, then the rest of the path, then the query. The rest comes from
+ * The target of a request to a route: the base of its upstream, the rest of the path, the query. The rest comes from
  * outside and must not lead anywhere else, whoever reads it.
  */
 
-/** What `/inbound/{prefix}/rest?query` names. */
+/** The parts of `/inbound/{prefix}/rest?query`. */
 export interface InboundPath {
   readonly prefix: string;
   /** Begins with `/`, or is empty where the request ends with the prefix. */
@@ -32,7 +32,7 @@ export function parseInboundPath(target: string): InboundPath | undefined {
   return prefix === undefined ? undefined : { prefix, rest, query: mark < 0 ? '' : target.slice(mark) };
 }
 
-/** Whether a request target is one of the inbound routes, whether or not there is such a route. */
+/** Tells whether a request target is below `/inbound/`, whether or not there is such a route. */
 export const isInboundTarget = (target: string): boolean => target.startsWith(start);
 
 /** Refuses what any server might read as a way out of the base: dot segments, in whatever coding, and empty segments. */

@@ -32,12 +32,12 @@ import { readRequestHead } from './request-head.ts';
 import { createRouteCheck } from './route-check.ts';
 import { whyNoHandshake, withoutHandshake } from './websocket.ts';
 
-/** Whether a request target belongs to the inbound routes, so that `createInbound` answers it. */
+/** Tells whether `createInbound` answers a request target. */
 export const isInbound = isInboundTarget;
 
 /**
- * `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy: the request is judged like any other and sent on to the
- * upstream of its route, with the stored credential of that. Every answer says what was decided.
+ * Serves `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy. A request is judged like any
+ * other, and goes to the upstream of its route with the stored credential. Every answer has the decision.
  */
 export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange: Exchange) => void {
   return function inbound(exchange) {
@@ -48,7 +48,7 @@ export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange
     serve(current, held, { exchange, traceId, receivedAtMs, gateNow: gate }).catch((thrown: unknown) => {
       const error = toGatewayError(thrown);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
-      // What has no place must not keep one until it is idle for long.
+      // A connection that was refused a place must not keep one until it is idle for long.
       const ending = error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
       answerProblem(exchange, error, [...refusalHeaders(current.names, traceId, error.code), ...ending]);
     });
@@ -59,7 +59,7 @@ interface Arrival {
   readonly exchange: Exchange;
   readonly traceId: string;
   readonly receivedAtMs: number;
-  /** What holds for messages that come later. */
+  /** The gate in force, for messages that come later. */
   readonly gateNow: () => Gate;
 }
 
@@ -108,7 +108,7 @@ async function serve(
       isAnonymous: route?.auth.type === 'none',
       isAwaited: () => !exchange.answer.destroyed,
     });
-  // Where a route leads is for its tenant to know, and a key that is not valid may be of another one.
+  // The target of a route is for its tenant to know, and an invalid key may be of another one.
   if (refusal || !route)
     throw await turnAway(gate, toCall(parseTarget(gate.controlUrl), noBody), refusal ?? noRoute());
   const target = targetBelow(route.upstream, { rest: path.rest, query });
@@ -129,7 +129,7 @@ interface Passing {
   toCall(body: Buffer, bodyBytesMax?: number, contentEncoding?: string): Call;
 }
 
-/** What the caller of a route asks for, as far as the route takes it. */
+/** The route's answer to what its caller asks for. */
 async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
   const { exchange, route, path, owner, wantsWebSocket, toCall } = passing;
   const bodyless = toCall(noBody);
@@ -201,7 +201,7 @@ function receiveMessages(
 
 interface Judged {
   readonly call: Call;
-  /** Where there is more of its body. */
+  /** The rest of its body, where it has more. */
   readonly further?: FurtherBody;
 }
 
@@ -246,8 +246,8 @@ function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed = {}): Cla
 }
 
 /**
- * What proxies before us say of the way to here, which are addresses of the inside. Fields that name another URL than the one that was
- * judged go as well.
+ * Fields in which proxies before us tell the way to here, which has addresses of the inside. Fields that name another
+ * URL than the judged one go as well.
  */
 const notForUpstream =
   /^(?:x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;

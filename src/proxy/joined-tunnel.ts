@@ -44,7 +44,7 @@ export class JoinedTunnel {
     this.#client = client;
     this.#upstream = upstream;
     this.#host = host;
-    // By what came before: the CONNECT of the client, and ours where the upstream stands behind a parent proxy.
+    // The bytes before the tunnel: the client's CONNECT, and ours where a parent proxy is asked.
     this.#sentBefore = upstream.bytesWritten;
     this.#receivedBefore = upstream.bytesRead - upstream.readableLength;
     for (const socket of [client, upstream]) socket.setTimeout(0).on('error', () => socket.destroy());

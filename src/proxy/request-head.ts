@@ -5,7 +5,7 @@ import { saysAwsChunked } from '../wire/http1/aws-chunked.ts';
 import { withoutNamedFields } from '../wire/http1/headers.ts';
 import { hasItem } from '../wire/websocket/handshake.ts';
 
-/** What the proxies need of a request's head, read in one pass over the raw fields. */
+/** The facts that the proxies need of a request's head, read in one pass over the raw fields. */
 export interface RequestHead {
   /** Flat [name, value, …] without the gateway's own and the proxy's fields: what is read and what is forwarded. */
   readonly headers: readonly string[];
@@ -13,7 +13,7 @@ export interface RequestHead {
   readonly contentType: string;
   readonly contentEncoding: string;
   readonly proxyAuthorization: string | undefined;
-  /** What the gateway's own headers say of the caller; undefined where there are none. */
+  /** Claims about the caller in the gateway's own headers; undefined where there are none. */
   readonly claimed: Claimed | undefined;
   /** It asks to go on in WebSocket (RFC 9110, 7.8), rightly or not. */
   readonly wantsWebSocket: boolean;

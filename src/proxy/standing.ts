@@ -9,8 +9,8 @@ import { createCache } from '../state/cache.ts';
 export type Owner = Pick<Call, 'key' | 'identity' | 'clientAddress'>;
 
 /**
- * A call is judged once, and what stays open for hours would outlive its key: whoever keeps such things asks at each tick of a clock
- * whether they may go on.
+ * Asks at each tick whether open connections may go on, since a call is judged once and might otherwise outlive its
+ * key.
  */
 export interface AccessMonitor {
   /**
@@ -50,7 +50,7 @@ export function createStanding(gate: () => Gate, log: Log): AccessMonitor {
     whyEnded(owner, sinceMs) {
       const name = `${owner.key?.hash} ${owner.identity?.agentId} ${owner.clientAddress}`;
       const last = asked.get(name);
-      // What was so before it was opened says nothing of it.
+      // An older change says nothing of a connection that was opened after it.
       const why = last && last.atMs >= sinceMs ? last.why : undefined;
       const nowMs = performance.now();
       if (!last || (last.isAnswered && nowMs - last.atMs >= askAgainMs)) {

@@ -30,8 +30,8 @@ const closeTimeoutMs = 5_000;
 const noBytes = Buffer.alloc(0);
 
 /**
- * Passes messages from one end to the other, each way one after the other: the next one is not read before the one before it was judged
- * and the other end has taken it. Where one must not pass, both ends are closed.
+ * Passes messages both ways, in order: the next one is read when the one before was judged and taken. A message that
+ * must not pass closes both ends.
  */
 export class WebSocketRelay {
   readonly #options: WebSocketRelayOptions;
@@ -145,7 +145,7 @@ export class WebSocketRelay {
     }
   }
 
-  /** What may go out of what the agent sends; undefined where nothing may, and both ends are being closed. */
+  /** The part of the agent's message that may go out; undefined where nothing may, and both ends are being closed. */
   async #judged(data: Buffer, isBinary: boolean): Promise<Buffer | undefined> {
     const { gate, call, understand, checkWay } = this.#options;
     await checkWay?.();
@@ -158,7 +158,7 @@ export class WebSocketRelay {
     return undefined;
   }
 
-  /** Whether the reason of a close, or what a ping or pong carries, may come in as it is. */
+  /** Tells whether a close reason, ping or pong may come in as it is. */
   async #mayComeIn(data: Buffer): Promise<boolean> {
     const { scan } = this.#options;
     if (data.length === 0 || !scan.holds) return true;

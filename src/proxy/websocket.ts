@@ -21,7 +21,7 @@ import { WebSocketRelay } from './websocket-relay.ts';
  * the handshake, so that nothing is compressed and no message is larger than the frames that bring it.
  */
 
-/** What the call of a WebSocket needs beside that of others. */
+/** Fields that a WebSocket call has beside others. */
 export interface WebSocketWay {
   readonly route?: InboundRoute | undefined;
   /** For routes that know the tool. */
@@ -83,7 +83,7 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
   };
 }
 
-/** What of the upstream's answer comes in. Throws where nothing may. */
+/** Gives the fields of the upstream's answer that may come in. Throws where none may. */
 function admitHandshake(
   gate: Gate,
   fields: string[],
@@ -107,7 +107,7 @@ const ofHandshake: ReadonlySet<string> = new Set([
 export const withoutHandshake = (fields: readonly string[]): string[] =>
   fields.filter((_, i) => !ofHandshake.has((fields[i & ~1] as string).toLowerCase()));
 
-/** What is wrong with a request that asks to go on in WebSocket (RFC 6455, 4.2.1); undefined where nothing is. */
+/** The fault of a WebSocket request (RFC 6455, 4.2.1); undefined where it has none. */
 export function whyNoHandshake(exchange: Exchange): GatewayError | undefined {
   const { fields, method, hasBody, stream } = exchange;
   const wrong = (detail: string): GatewayError => new GatewayError('VALIDATION_FAILED', detail);
@@ -120,7 +120,7 @@ export function whyNoHandshake(exchange: Exchange): GatewayError | undefined {
   return undefined;
 }
 
-/** What the agent is told of the upstream's answer. Throws where that does not agree to what was asked. */
+/** The fields of the upstream's answer for the agent. Throws where they do not agree to the request. */
 function toClientFields({ call, head, key, ours, scrub }: Switched, ownPrefix: string): string[] {
   const why = whyNotSwitched(call, head, key);
   if (why !== undefined)

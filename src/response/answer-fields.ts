@@ -14,14 +14,14 @@ export interface FieldsOf {
   readonly call: Call;
   readonly tenant: TenantConfig;
   readonly part: 'head' | 'trailers';
-  /** Of the answer. */
+  /** The status of the answer. */
   readonly status: number;
 }
 
 export interface AdmittedFields {
   /** Why they must not come in, and nothing of the answer; empty where they may. */
   readonly reasons: readonly string[];
-  /** What was cut out of them. */
+  /** The classes that were cut out of the fields. */
   readonly cuts: readonly DataClass[];
   /** Flat; the same list where nothing was cut. */
   readonly fields: readonly string[];
@@ -30,7 +30,7 @@ export interface AdmittedFields {
 /** They say what the answer is or where it leads: with a part cut out they would say something else. */
 const fixedFields =
   /^(?:content-(?:type|encoding|length|range|location)|transfer-encoding|grpc-(?:status|encoding)|location|refresh|sec-websocket-.*)$/;
-/** Of gRPC, in base64. */
+/** gRPC writes such fields in base64. */
 const isBinary = (name: string): boolean => name.endsWith('-bin');
 
 /** Reads fields that may come in whatever is found in them; what is, is kept with the trace. Never throws. */
@@ -45,7 +45,7 @@ export function observeFields(gate: Gate, of: FieldsOf, fields: readonly string[
   }
 }
 
-/** What of header fields, or of trailers, comes in under `enforce`. Throws where they cannot be read. */
+/** The header or trailer fields that come in under `enforce`. Throws where they cannot be read. */
 export function admitFields(gate: Gate, of: FieldsOf, fields: readonly string[]): AdmittedFields {
   const text = fieldsText(fields, gate.names.requestPrefix);
   const reading = readingOf(gate, of, text);

@@ -8,15 +8,15 @@ import { isCutFor } from '../inspect/parts/sanitize.ts';
 import { contentPlaceOf } from '../tenants/external.ts';
 import { fieldOf, withoutField } from '../wire/http1/headers.ts';
 
-/* What holds for all that comes in: answers as a whole, the events of a stream, messages. */
+/* Rules for all that comes in: whole answers, events of a stream, messages. */
 
 export const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
 
-/** Whether what comes in is read at all: what must be known again has to be read once. */
+/** Tells whether answers are read at all; an answer that must be recognised later is read once. */
 export const isRead = (gate: Gate, call: Call, { id }: TenantConfig, { mode }: ResponseScanConfig): boolean =>
   mode !== 'off' || gate.answerMemory.isSensitive(id, toolNameOf(call));
 
-/** What the route says, else the tool, else the tenant; key by key. */
+/** The setting of the route, else of the tool, else of the tenant, key by key. */
 export function scanOf(
   { config }: Gate,
   { operation }: Call,
@@ -36,11 +36,11 @@ export function scanOf(
   };
 }
 
-/** Whether what comes in is held until it was read, and refused where it must not come in. */
+/** Tells whether an answer is held until it was read, so that it can be refused. */
 export const isEnforced = ({ config }: Gate, { mode }: ResponseScanConfig, tenant: TenantConfig): boolean =>
   mode === 'enforce' && tenant.mode === 'enforce' && config.mode === 'enforce';
 
-/** Of what does not come in nothing can go out. */
+/** Content that does not come in cannot go out, so it is not remembered. */
 export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): void {
   const { identity, traceId, target } = call;
   if (!identity) return;
@@ -94,10 +94,10 @@ export const unsanitizable = (classes: readonly DataClass[]): string[] => [
   ...classes,
 ];
 
-/** What of one answer a trace tells of. */
+/** Redactions of one answer that a trace lists. */
 const toldRedactionsMax = 50;
 
-/** What was cut out, for the trace: none of the text. */
+/** The redactions for the trace, without any text. */
 export function toldRedactions(
   findings: readonly Finding[],
   classes: readonly DataClass[],
@@ -126,7 +126,7 @@ export function toldRedacted(
 
 const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
 
-/** What the agent is told in its place. */
+/** The error that the agent gets in place of a refused answer. */
 export const blocked = (reasons: readonly string[], why = seeTrace): GatewayError =>
   new GatewayError(
     'POLICY_DENIED',
@@ -137,6 +137,6 @@ export const blocked = (reasons: readonly string[], why = seeTrace): GatewayErro
   );
 
 const seeTrace = 'The trace of the call says what was found.';
-/** Of an answer in which nothing else was found. */
+/** The reason for an answer that is too long and in which nothing else was found. */
 export const isLongerThan = (bytesMax: number): string =>
   `It is longer than the ${bytesMax} bytes that are read of it (response_scan.max_bytes).`;

@@ -44,7 +44,7 @@ import {
 import { ToolListScan } from './tool-list-scan.ts';
 
 const megabyte = 1024 * 1024;
-/** Of all answers that are being read, in one process. */
+/** The room for all answers that one process is reading. */
 const room = createAnswerRoom(64 * megabyte, 16 * megabyte);
 /** Between two lines of the log about answers for which there was no room. */
 const crowdedEveryMs = 1_000;
@@ -55,7 +55,7 @@ const opaqueTypes =
   /^(?:image\/(?!svg)|audio\/|video\/|font\/|binary\/octet-stream|application\/(?:octet-stream|zip|gzip|x-gzip|x-tar|zstd|pdf|java-archive|vnd\.))/i;
 /** In formats of text, by their suffix (RFC 6839). */
 const textSuffix = /\+(?:json|xml)\b/i;
-/** Of the first chunk: as a shorter one, whatever it is, an answer is read. */
+/** A sample of the first chunk: content of this size is read whatever its type says. */
 const sampleBytesMin = 64;
 const sampleBytesMax = 512;
 
@@ -213,7 +213,7 @@ class AnswerScan implements Tap {
       });
       return 'events';
     }
-    // What cannot be taken apart as it comes cannot come in as it comes, unless what is not read may.
+    // A stream that cannot be taken apart is held, unless unread content may come in.
     this.#isHeld = this.endsBeyond || !isStream(fields) || hasEvents(fields);
     return this.#isHeld ? 'hold' : 'read';
   }
@@ -307,7 +307,7 @@ class AnswerScan implements Tap {
     return instead ? { instead, reasons: ['RESPONSE_SANITIZED', ...cuts] } : 'pass';
   }
 
-  /** What becomes of an answer that is held. */
+  /** Judges an answer that is held. */
   async #verdictOn(
     identity: Identity,
     reading: AnswerReading,
@@ -345,7 +345,7 @@ class AnswerScan implements Tap {
 
 interface AnswerVerdict {
   readonly reasons: readonly string[];
-  /** What had to be cut out. */
+  /** The classes that had to be cut out. */
   readonly cuts: readonly DataClass[];
   /** The answer without it, and what that shows. */
   readonly instead?: Buffer;

@@ -8,7 +8,7 @@ const codingsMax = 3;
 export const openDecoding: OpenDecoding = (contentEncoding, { take, onFlow, ended, broken }) => {
   const codings = codingsOf(contentEncoding);
   if (codings.length > codingsMax || !codings.every(isStreamable)) return undefined;
-  /** In the order in which the codings were applied: the last one is taken off first. */
+  /** Codings are listed in the order in which they were applied, so the last one comes off first. */
   const layers: DecodedEvents[] = [];
   for (const [at, coding] of codings.entries()) {
     layers.push(

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import { inflaterOf } from '../inspect/decode/packed/inflate.ts';
 
-/** What takes a stream as it comes. */
+/** Takes a stream as it comes. */
 export interface EventSink {
   /** False where it should wait for `onFlow`, or for the answer to take more. */
   write(chunk: Buffer): boolean;

@@ -6,7 +6,7 @@ import type { Splitter, StreamEvent } from './event-splitter.ts';
 export interface EventGateOptions {
   readonly answer: Answer;
   readonly splitter: Splitter;
-  /** What comes in of it, or in its place; undefined where nothing may. Never rejects. */
+  /** The bytes that come in for an event; undefined where none may. Never rejects. */
   read(event: StreamEvent): Promise<Buffer | undefined>;
   /** Takes more again, after `write` has answered false. */
   onFlow(): void;
@@ -18,7 +18,7 @@ export interface EventGateOptions {
 
 /** More than this is not taken before what came before it was read. */
 const waitingBytesMax = 65_536;
-/** So long are events read before others have their turn. */
+/** The time for which events are read before others have their turn. */
 const turnMsMax = 5;
 
 /**
@@ -85,7 +85,7 @@ export class EventGate implements EventSink {
     this.#isReading = true;
     this.#readAll()
       .then(() => this.#rest())
-      // What an answer does not take can only be cut off: its head was sent.
+      // A stream that the answer does not take can only be cut off: its head was sent.
       .catch(() => {
         this.#isRefused = true;
         this.#options.answer.destroy();

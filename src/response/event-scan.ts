@@ -12,17 +12,17 @@ import { GrpcSplitter } from './grpc-splitter.ts';
 import { MessageScan } from './message-scan.ts';
 import type { EventTap, LastWords } from './tapped-answer.ts';
 
-/** Whether a stream has no coding, or one that can be taken off as it comes. */
+/** Tells whether a stream has no coding, or one that can be taken off as it comes. */
 export function isDecodable(contentEncoding: string): boolean {
   const [coding, ...others] = codingsOf(contentEncoding);
   return others.length === 0 && (coding === undefined || isStreamable(coding));
 }
 
-/** What the head of a stream says of its events. */
+/** The facts that the head of a stream tells of its events. */
 export interface EventHead {
-  /** Of one event; a longer one is read in parts. */
+  /** The limit of one event; a longer one is read in parts. */
   readonly bytesMax: number;
-  /** What cannot be read for its length does not come in. */
+  /** Content that is too long to be read does not come in. */
   readonly endsBeyond: boolean;
   readonly contentType: string;
   /** One that is decodable. */
@@ -96,13 +96,13 @@ export class EventScan implements EventTap {
     }
   }
 
-  /** Of messages of gRPC that say that they have one. */
+  /** The coding of gRPC messages that say that they have one. */
   get #messageCoding(): string {
     const { grpcEncoding } = this.#head;
     return codingsOf(grpcEncoding).length > 0 ? grpcEncoding : unsaid;
   }
 
-  /** As clients of server-sent events, or of gRPC, are told of errors. */
+  /** The error in the form that clients of server-sent events or gRPC understand. */
   get lastWords(): LastWords {
     const error = blocked(this.#reasons);
     if (this.#isGrpc) return { trailers: failureFields(error, this.#gate.names) };
@@ -112,7 +112,7 @@ export class EventScan implements EventTap {
     return { event: Buffer.from(event) };
   }
 
-  /** What stands behind the last event may not come in, for these reasons. */
+  /** Refuses the end of the stream behind its last event, for these reasons. */
   refuseEnd(reasons: readonly string[]): void {
     this.#reasons = reasons;
   }

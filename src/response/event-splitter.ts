@@ -1,9 +1,9 @@
 import { LineEnds } from '../inspect/decode/line-ends.ts';
 import { Gathered } from '../wire/http1/gathered.ts';
 
-/** What is let in or not as one. */
+/** A part of a stream that is let in or refused as one. */
 export interface StreamEvent {
-  /** As it came, whatever marks its end or its length included. */
+  /** The bytes as they came, with all that marks their end or length. */
   readonly bytes: Buffer;
   /** One part of an event that is longer than is read at once. */
   readonly isPart: boolean;
@@ -13,17 +13,17 @@ export interface StreamEvent {
 
 /** Takes a stream apart into its events as it comes, so that all of them together are the stream, byte for byte. */
 export interface Splitter {
-  /** Of the event that has not ended. */
+  /** Bytes of the event that has not ended. */
   readonly pendingBytes: number;
   push(chunk: Buffer): StreamEvent[];
-  /** What is left when nothing follows. */
+  /** The rest, when nothing follows. */
   end(): StreamEvent | undefined;
 }
 
 export interface EventSplitterOptions {
-  /** Of one event; a longer one comes in parts of this size. */
+  /** The limit of one event; a longer one comes in parts of this size. */
   readonly bytesMax: number;
-  /** Whether an empty line ends an event (HTML Living Standard, 9.2.6), or any line end does, as in NDJSON. */
+  /** An event ends with an empty line (HTML Living Standard, 9.2.6), or with any line end, as in NDJSON. */
   readonly endsWith: 'empty line' | 'line';
 }
 
@@ -37,9 +37,9 @@ export class EventSplitter implements Splitter {
   readonly #pending = new Gathered();
   /** Since the last line end. */
   #isLineEmpty = true;
-  /** Of the event that has not ended, only line ends have come. */
+  /** Only line ends have come of the event so far. */
   #isBlank = true;
-  /** Of the event that has not ended, some has come already. */
+  /** A part of the event was given out already. */
   #isContinued = false;
 
   constructor(options: EventSplitterOptions) {
@@ -70,7 +70,7 @@ export class EventSplitter implements Splitter {
     return this.pendingBytes === 0 ? undefined : this.#take(true);
   }
 
-  /** Whether an event ends with this byte. */
+  /** Tells whether an event ends with this byte. */
   #endsAt(byte: number): boolean {
     const kind = this.#lineEnds.take(byte);
     if (kind === 'half') return false;

@@ -8,7 +8,7 @@ export interface ServerEvent {
 }
 
 export interface EventStreamOptions {
-  /** Of one event. */
+  /** The limit of one event. */
   readonly bytesMax: number;
   /** May so many more bytes be kept? What was granted is given back with a negative number. */
   keep(bytes: number): boolean;

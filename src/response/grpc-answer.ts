@@ -7,8 +7,8 @@ import type { HeaderNames } from '../wire/server/decision-headers.ts';
 type Listener = () => void;
 
 /**
- * The answer to a call of gRPC. Where it is cut off, it does not end in a reset but in the status of a call that failed, which a client
- * takes for no whole answer and shows to its program.
+ * The answer to a gRPC call. Where it is cut off, it ends in the status of a failed call instead of a reset, which a
+ * client shows to its program.
  */
 export class GrpcAnswer implements Answer {
   readonly #answer: Answer;
@@ -87,7 +87,7 @@ export class GrpcAnswer implements Answer {
 const unavailable = 14;
 const internal = 13;
 
-/** As gRPC's clients would read the status of HTTP ("HTTP to gRPC Status Code Mapping"), and RESOURCE_EXHAUSTED for what is too much. */
+/** The gRPC status for a status of HTTP ("HTTP to gRPC Status Code Mapping"), and RESOURCE_EXHAUSTED for too much. */
 const codes: Readonly<Record<number, number>> = {
   401: 16,
   403: 7,
@@ -99,7 +99,7 @@ const codes: Readonly<Record<number, number>> = {
   504: unavailable,
 };
 
-/** What a client is told of a call that failed after it began: the reasons, or the detail, neither of which quotes any content. */
+/** The trailers of a call that failed after it began: reasons or detail, neither of which quotes content. */
 export function failureFields(error: GatewayError, names: HeaderNames): [string, string][] {
   const { reason_codes: reasons } = error.extra;
   const message = reasons ? `${error.code}: ${reasons.join(', ')}` : error.message;

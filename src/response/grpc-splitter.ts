@@ -6,7 +6,7 @@ import type { Splitter, StreamEvent } from './event-splitter.ts';
 export class GrpcSplitter implements Splitter {
   readonly #bytesMax: number;
   readonly #pending = new Gathered();
-  /** Of the message that has begun, how much is to come; negative while its prefix is not there. */
+  /** The bytes that the present message still lacks; negative while its prefix is incomplete. */
   #missingBytes = -1;
   #isContinued = false;
   #isCoded = false;

@@ -6,14 +6,14 @@ import { notDetected } from '../inspect/boundary/answer-injection.ts';
 import type { AnswerSeams, SeenAtSeams } from '../inspect/boundary/answer-seams.ts';
 import { eventDataOf } from '../inspect/decode/event-data.ts';
 
-/* What an upstream sends as one: a message of a WebSocket or of gRPC, an event or a line of a stream. */
+/* One unit that an upstream sends: a message of a WebSocket or of gRPC, an event or a line of a stream. */
 
 export interface IncomingMessage {
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** Of this message; by default none. */
+  /** The content coding of this message; by default none. */
   readonly contentEncoding?: string;
-  /** Of a longer one: then it is no message of its type. */
+  /** It is a part of a longer message, and so is no whole message of its type. */
   readonly isPart?: boolean;
   /** More of it comes in unread. */
   readonly isStart?: boolean;
@@ -27,16 +27,16 @@ export interface Receiving {
   readonly identity: Identity;
 }
 
-/** What it shows, by itself and together with those before it. */
+/** Findings in the message, by itself and together with those before it. */
 export interface SeenMessage
   extends Pick<AnswerReading, 'classes' | 'findings' | 'injection' | 'unreadable'> {
   readonly message: IncomingMessage;
   readonly content: Content;
 }
 
-/** What in a message is read as a text of its own, and cut. */
+/** A text within a message that is read and cut by itself. */
 interface Content {
-  /** Where findings have their places. */
+  /** The text in which findings have their places. */
   readonly text: Buffer;
   readonly contentType: string;
   /** The message is more than this text. */

@@ -23,13 +23,13 @@ import {
   type SeenMessage,
 } from './incoming-message.ts';
 
-/** Of one connection: as many as a trace takes, of which one is for the head and the last for what was refused. */
+/** Scans of one connection: as many as a trace takes, one of them for the head and the last for a refusal. */
 const scansMax = 14;
 
 interface Admission {
   /** Why it must not come in; empty where it may. */
   readonly reasons: readonly string[];
-  /** What comes in: the bytes as they came, or redacted and without their coding. */
+  /** The bytes that come in: as they came, or redacted and without their coding. */
   readonly bytes: Buffer;
 }
 
@@ -38,7 +38,7 @@ interface Rules extends Receiving {
   readonly tenant: TenantConfig;
 }
 
-/** What the trace is told besides what was found. */
+/** Facts for the trace beside the findings. */
 interface Told {
   readonly blocked?: readonly string[];
   readonly redacted?: ReturnType<typeof toldRedactions>;
@@ -50,7 +50,7 @@ export class MessageScan {
   readonly #call: Call;
   readonly #route: InboundRoute | undefined;
   readonly #seams = new AnswerSeams();
-  /** What the trace tells already. */
+  /** Facts that the trace has already. */
   readonly #told = new Set<string>();
   #scans = 0;
 
@@ -60,14 +60,17 @@ export class MessageScan {
     this.#route = route;
   }
 
-  /** Whether a message waits until it was read. */
+  /** Tells whether a message waits until it was read. */
   get holds(): boolean {
     const gate = this.#gate();
     const tenant = gate.tenants.find(this.#call.identity?.tenantId ?? '');
     return tenant !== undefined && isEnforced(gate, scanOf(gate, this.#call, tenant, this.#route), tenant);
   }
 
-  /** What comes in of the next message: all of it, where messages are only observed. Rejects where it cannot be read. */
+  /**
+   * The part of the next message that comes in: all of it, where messages are only observed. Rejects where it cannot
+   * be read.
+   */
   async read(message: IncomingMessage): Promise<Admission> {
     const asItCame = { reasons: nothing, bytes: message.bytes };
     const gate = this.#gate();
@@ -144,7 +147,7 @@ export class MessageScan {
   }
 }
 
-/** What is read of it. */
+/** The part of the message that is read. */
 function startOf(message: IncomingMessage, bytesMax: number): IncomingMessage {
   if (message.bytes.length <= bytesMax) return message;
   return { ...message, bytes: message.bytes.subarray(0, bytesMax), isPart: true, isStart: true };

@@ -6,11 +6,11 @@ import { EventGate } from './event-gate.ts';
 import type { Splitter, StreamEvent } from './event-splitter.ts';
 
 /*
- * An answer that is read on its way to the agent. Either it passes at once and is read when it is over, or it is held: then nothing of it
- * goes out before it was judged, and what is refused never does; or it is let in event by event. The upstream's side sees an answer like any other.
+ * An answer that is read on its way to the agent. It passes at once and is read when it is over; or it is held until
+ * it was judged; or it is let in event by event. To the upstream's side it is an answer like any other.
  */
 
-/** What was seen of an answer. */
+/** The part of an answer that was read. */
 export interface TappedBytes {
   readonly status: number;
   readonly bytes: Buffer;
@@ -23,21 +23,21 @@ export interface Tap {
   readonly bytesMax: number;
   /** A held answer that goes on behind them is refused; else the rest passes unread. */
   readonly endsBeyond?: boolean;
-  /** What of a head comes in, whatever is done with the body; by default all. */
+  /** Admits fields of the head, whatever is done with the body; by default all. */
   admitHead?(status: number, fields: readonly string[]): FieldsJudgement;
-  /** What of the trailers comes in; by default all. */
+  /** Admits trailers; by default all. */
   admitTrailers?(status: number, trailers: readonly [string, string][]): TrailersJudgement;
-  /** What is to be done with the answer, by its head and, once it has one, its first chunk; `fields` is flat. */
+  /** Chooses how to handle the answer, by its head and, once it is there, its first chunk; `fields` is flat. */
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
   /** May so much more be kept in memory? What was granted is given back with a negative number. */
   keep(bytes: number): boolean;
   /** Told of every chunk as it comes, also behind what is read. */
   hear?(chunk: Buffer): void;
-  /** Whether a whole answer that has gone out need not be read. */
+  /** Tells whether a whole answer that has gone out need not be read. */
   isKnownClean(bytes: Buffer): boolean;
   /** Called once, if any of it was to be read; never rejects. */
   seen(answer: TappedBytes): Promise<Judgement>;
-  /** Of an answer that is handled as events, once that was said. */
+  /** The tap for an answer that is handled as events. */
   readonly events?: EventTap | undefined;
   /** The head of an answer that goes out redacted, for these reasons. */
   redactedFields(fields: readonly string[], reasons: readonly string[]): string[];
@@ -45,17 +45,17 @@ export interface Tap {
   refuse(refused: Refused): void;
 }
 
-/** What is done with a stream that is let in event by event. */
+/** Handles a stream that is let in event by event. */
 export interface EventTap {
   /** The one content coding that is to be taken off it; '' where there is none. */
   readonly coding: string;
   /** How it is taken apart. */
   splitter(): Splitter;
-  /** What comes in of an event; undefined where nothing may. Never rejects. */
+  /** The bytes that come in for an event; undefined where none may. Never rejects. */
   admit(event: StreamEvent): Promise<Buffer | undefined>;
   /** It is not what its coding says, and ends with the last words. */
   broken(error: Error): void;
-  /** What is said in place of what may not come in. */
+  /** The last words, in place of a refused event. */
   readonly lastWords: LastWords;
 }
 
@@ -76,12 +76,12 @@ export interface AdmittedTrailers {
 }
 
 export interface Redacted {
-  /** What goes out in place of what was read, without a content coding. */
+  /** The text that goes out in place of the answer, without a content coding. */
   readonly instead: Buffer;
   readonly reasons: readonly string[];
 }
 
-/** What ends a stream of which an event did not come in. */
+/** The end of a stream of which an event was refused. */
 export interface LastWords {
   readonly event?: Buffer;
   readonly trailers?: [string, string][];
@@ -99,7 +99,7 @@ export class TappedAnswer implements Answer {
   #status = 0;
   #fields: string[] = [];
   #trailers: [string, string][] = [];
-  /** What is to be read, and while the answer is held also what is to go out. */
+  /** Chunks to be read and, while the answer is held, to be sent. */
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** How much of them was read. */
@@ -109,9 +109,9 @@ export class TappedAnswer implements Answer {
   #isEnded = false;
   #isCrowded = false;
   #isSeen = false;
-  /** Of a stream whose head has not gone out. */
+  /** The head of a stream has not gone out. */
   #isHeadDue = false;
-  /** Of a stream whose trailers may not come in. */
+  /** The trailers of a stream may not come in. */
   #isEndRefused = false;
   #onDrain: readonly Listener[] = noListeners;
   #events: EventGate | DecodedEvents | undefined;
@@ -135,7 +135,7 @@ export class TappedAnswer implements Answer {
     return this.#answer.destroyed;
   }
 
-  /** Of a held answer it is not known yet: trailers are taken, and go out if they can. */
+  /** A held answer may still get trailers; they go out if they can. */
   get chunkedEncoding(): boolean {
     return this.#isHeld || this.#isHeadDue || this.#answer.chunkedEncoding;
   }
@@ -163,7 +163,7 @@ export class TappedAnswer implements Answer {
     this.#status = status;
     this.#state = 'passing';
     if (handling === 'events' && events) {
-      // What it will be is not known yet.
+      // The length of the body is not known yet.
       this.#fields = withoutAnswerBodyFields(fields);
       this.#isHeadDue = true;
       this.#events = this.#openEvents(events);
@@ -226,7 +226,7 @@ export class TappedAnswer implements Answer {
     if (this.#isHeld) this.#refuse(refused);
     else if (this.#events) this.#isEndRefused = true;
     else {
-      // What has gone out must not look whole.
+      // A part that has gone out must not look whole.
       this.#state = 'refused';
       this.#answer.destroy();
     }
@@ -240,7 +240,7 @@ export class TappedAnswer implements Answer {
   }
 
   destroy(): void {
-    // What was refused is answered already; its connection may serve on.
+    // A refused answer is complete; its connection may serve on.
     if (this.#state !== 'refused') this.#answer.destroy();
   }
 
@@ -335,14 +335,14 @@ export class TappedAnswer implements Answer {
 
   #keep(chunk: Buffer): void {
     const isKept = this.#tap.keep(chunk.length);
-    // What is held is there already, whether or not there is room for it; but no more is read.
+    // A held chunk is kept even where there is no room for it, but no more is read.
     if (isKept) this.#bytes += chunk.length;
     else if (this.#isReading) this.#isCrowded = true;
     if (isKept || this.#isHeld) this.#chunks.push(chunk);
     if (!isKept || this.#isEnough) this.#full();
   }
 
-  /** Whether an answer is longer than is read can be told only by what comes behind. */
+  /** Only the bytes behind the limit tell whether an answer is longer than is read. */
   get #isEnough(): boolean {
     const { bytesMax, endsBeyond = false } = this.#tap;
     return endsBeyond && this.#isHeld ? this.#bytes > bytesMax : this.#bytes >= bytesMax;
@@ -353,7 +353,7 @@ export class TappedAnswer implements Answer {
     if (this.#state === 'passing') this.#showSoon();
   }
 
-  /** By its first bytes it may be none that can be read. */
+  /** Decides again by the first bytes, which may show that the body cannot be read. */
   #reconsider(chunk: Buffer): void {
     if (this.#tap.handling(this.#status, this.#fields, chunk) !== 'pass') return;
     this.#isReading = false;
@@ -395,7 +395,7 @@ export class TappedAnswer implements Answer {
     return this.#tap.seen({ status: this.#status, bytes, extent });
   }
 
-  /** What was read of a held answer is replaced, and it goes. */
+  /** Sends the replacement of a held answer. */
   #redact({ instead, reasons }: Redacted): void {
     const behind = Buffer.concat(this.#chunks).subarray(this.#readBytes);
     const hadLength = fieldOf(this.#fields, 'content-length') !== '';

@@ -4,9 +4,9 @@ import { mayListTools, toolLists } from '../tenants/listed-tools.ts';
 import { EventStream } from './event-stream.ts';
 
 export interface ToolListListenerOptions {
-  /** Of one event. */
+  /** The limit of one event. */
   readonly bytesMax: number;
-  /** As for `EventStream`. */
+  /** See `EventStream`. */
   keep(bytes: number): boolean;
   /** The call spoke MCP. Else the stream must begin as one of that protocol does. */
   readonly isMcp: boolean;

@@ -11,7 +11,7 @@ import { ToolListListener } from './tool-list-listener.ts';
 /** How much of an answer may be kept in memory: see `Tap`. */
 interface Room {
   readonly bytesMax: number;
-  /** As the tenant has it, of the body of the call. */
+  /** The tenant's limit, for the body of the call. */
   readonly maxDecodedBytes: number;
   keep(bytes: number): boolean;
 }
@@ -22,7 +22,7 @@ interface AnswerHead {
   readonly contentEncoding: string;
 }
 
-/** Of one stream, that its trace keeps. */
+/** Drifts of one stream that its trace keeps. */
 const driftsMax = 4;
 const eventStreamType = /^text\/event-stream\b/i;
 const unread = { tools: undefined, hasMore: false };
@@ -68,7 +68,7 @@ export class ToolListScan {
     this.#listener?.take(chunk);
   }
 
-  /** What is new about a list in a stream is kept at once. */
+  /** News in a list of a stream is kept at once. */
   async #heard(list: SeenList): Promise<void> {
     const { identity, traceId } = this.#call;
     const drift = await this.#gate.toolMemory.saw(this.#call, list);
@@ -79,7 +79,7 @@ export class ToolListScan {
     this.#gate.answers.take(identity.tenantId, traceId, JSON.stringify(scan));
   }
 
-  /** What is new about the tools that a whole answer lists, where it was not heard already. `plain` is without its content coding. */
+  /** News about the tools of a whole answer, unless it was noted already. `plain` has no content coding. */
   async driftIn(plain: Buffer, isWhole: boolean): Promise<ShownDrift | undefined> {
     if (!this.isMcp || this.#listener || !this.#isSuccess) return undefined;
     const isReadable = isWhole && plain.length > 0;

@@ -24,7 +24,7 @@ export interface Journal {
 }
 
 export interface JournalOptions {
-  /** Of this process alone. */
+  /** The folder, which belongs to this process alone. */
   readonly dir: string;
   /** `Store.recordCalls`: takes calls in order, some of them again, and answers how many lines it could not read. */
   readonly ship: (batch: CallBatch) => Promise<number>;
@@ -32,11 +32,11 @@ export interface JournalOptions {
   readonly onError: (error: unknown) => void;
   /** Default 16 MB. */
   readonly segmentBytesMax?: number;
-  /** Of all files together; beyond it calls are refused. Default 1 GB. */
+  /** The limit of all files together; above it calls are refused. Default 1 GB. */
   readonly bytesMax?: number;
   /** A line waits no longer than this for company. Default 250. */
   readonly shipIntervalMs?: number;
-  /** So much is shipped at once, and at once; a longer line is shipped alone. Default 512 KB. */
+  /** The size of one shipment; a full one goes at once, and a longer line goes alone. Default 512 KB. */
   readonly shipBatchBytes?: number;
 }
 
@@ -120,7 +120,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     segments.close();
   }
 
-  // What an earlier process left behind.
+  // Lines that an earlier process left behind are shipped as well.
   shipper.notice();
   return { append, flush, close };
 }

@@ -5,7 +5,7 @@ import type { RedisAddress } from './redis/link/connection.ts';
 import type { RedisStoreOptions } from './redis/store.ts';
 import type { Store } from './store.ts';
 
-/** Where the state is: `state.url` as the configuration has parsed it. */
+/** The place of the state: `state.url` as the configuration has parsed it. */
 export type StateAddress =
   | { readonly driver: 'embedded'; readonly dir: string }
   | (RedisAddress & {
@@ -16,9 +16,9 @@ export type StateAddress =
 
 export interface OpenStoreOptions {
   readonly url: StateAddress;
-  /** Of local files: that of the embedded state. */
+  /** The folder of local files, such as those of the embedded state. */
   readonly dir: string;
-  /** Of a command to Redis. */
+  /** The time limit of one command to Redis. */
   readonly timeoutMs: number;
   /** PEM file with the authorities that a `rediss://` server is verified against; null: those of Node. */
   readonly caFile: string | null;

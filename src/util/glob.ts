@@ -19,7 +19,7 @@ interface CharSet {
   readonly ignoresCase?: boolean;
 }
 
-/** What stands between two stars: a plain text where it has no `?` and no set. */
+/** The part between two stars: a plain text where it has no `?` and no set. */
 type Piece = string | readonly Unit[];
 
 export type Glob = (text: string) => boolean;

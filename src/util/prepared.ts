@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 
 /*
- * What is made of the files that come with the program takes a second of each start and of each thread. So it is kept beside the program, where
- * whoever may write could change the program as well; where nobody may, it is made each time.
+ * Tables made of the shipped files cost a second of each start and each thread. They are cached beside the program,
+ * where only those who may change the program may write. Where nobody may, they are made each time.
  */
 
 const programFolder = join(import.meta.dirname, '..');
 const cacheFolder = join(import.meta.dirname, '../../node_modules/.cache/postern');
-/** Where it is kept. */
+/** The folder of the cache. */
 export const preparedFolder = join(cacheFolder, 'prepared');
 
 /** The environment of a thread that keeps its compiled code, too: what `bin/postern` says counts for the main thread alone. */
@@ -18,7 +18,7 @@ export const threadEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   NODE_COMPILE_CACHE: cacheFolder,
 });
-/** Where nothing can be written or read: there is no such preparedFolder, or it is not ours. */
+/** Errors that mean that the folder cannot be used; the tables are then made in memory. */
 const passedOver: ReadonlySet<string | undefined> = new Set([
   ...['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC'],
 ]);
@@ -26,8 +26,8 @@ const digestBytes = 32;
 const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
 /**
- * What `make` makes of the content, which must be plain data and depend on nothing but the content and the program. Only for content that comes
- * with the program: it is written to the disk.
+ * Gives what `make` makes of the content, from the cache where it is there. The result must be plain data that
+ * depends on the content and the program alone, since it is written to disk.
  */
 export function prepared<T>(name: string, content: string, make: () => T): T {
   const key = createHash('sha256').update(programStamp()).update(content).digest('hex').slice(0, 32);
@@ -56,7 +56,7 @@ function programStamp(): string {
   return stamp;
 }
 
-/** What a disk has damaged is made anew. */
+/** A damaged file counts as absent, so its table is made anew. */
 function readIfThere(file: string): Buffer | undefined {
   let kept: Buffer;
   try {

@@ -6,7 +6,7 @@ export class RangeList {
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
 
-  /** Of CIDRs and single addresses. Throws a RangeError that quotes the first text that is neither. */
+  /** Takes CIDRs and single addresses. Throws a RangeError that quotes the first text that is neither. */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) this.#add(range);
   }
@@ -31,7 +31,10 @@ export class RangeList {
 
 const lists = new WeakMap<readonly string[], RangeList>();
 
-/** Whether an address is in one of the ranges. Text that is no address is in none. The list is compiled once, so it must not change. */
+/**
+ * Tells whether an address is in one of the ranges; text that is no address is in none. The list is compiled once and
+ * must not change.
+ */
 export function isWithin(ranges: readonly string[], address: string): boolean {
   if (isIP(address) === 0) return false;
   let list = lists.get(ranges);
@@ -54,8 +57,8 @@ export function unmapped(address: string): string {
 }
 
 /**
- * Whether a host, in its normal form, is an address that leads elsewhere than it says: the unspecified ones lead to this machine (RFC 1122,
- * 3.2.1.3; RFC 4291, 2.5.2), IPv4-mapped ones to IPv4. Browsers take neither for the loopback.
+ * Tells whether a host is an address that leads elsewhere: unspecified ones lead to this machine (RFC 1122, 3.2.1.3;
+ * RFC 4291, 2.5.2), IPv4-mapped ones to IPv4.
  */
 export const isDisguised = (host: string): boolean =>
   host === '0.0.0.0' || host === '::' || unmapped(host) !== host;

@@ -19,7 +19,7 @@ import {
  * stand for more than all the rest. And its messages quote the text, which may hold secrets, so they are said anew here.
  */
 
-/** What is nested deeper, give or take two, is refused before anything recurses into it. */
+/** Deeper nesting, give or take two levels, is refused before anything recurses into it. */
 const depthMax = 100;
 const mistakesMax = 50;
 
@@ -36,7 +36,7 @@ export interface YamlMistake {
 export interface YamlDocument {
   /** A plain value; null for a document of comments only, and for one that has a mistake. */
   readonly value: unknown;
-  /** Where it begins, from 1. */
+  /** The line of its first character, from 1. */
   readonly line: number;
   /** The line of what stands at a path such as `cases[2].expect`, or of the nearest thing around it. */
   lineOf(path: string): number;
@@ -45,20 +45,20 @@ export interface YamlDocument {
 export interface YamlText {
   /** At least one. */
   readonly documents: readonly YamlDocument[];
-  /** In the order of the text, the first 50. */
+  /** The first 50 mistakes, in the order of the text. */
   readonly mistakes: readonly YamlMistake[];
 }
 
 export interface YamlBounds {
   readonly documentsMax: number;
-  /** Of a document. */
+  /** The limit of aliases in one document. */
   readonly aliasesMax: number;
 }
 
 /**
- * Reads YAML 1.2 (core schema), of which JSON is a part. Every key is a text and stands once in its mapping. Mistakes are also tags that
- * the core schema lacks, nesting beyond 100 levels, more documents or aliases than there may be (one and none, where nothing else is
- * said), and a value that aliases of aliases repeat more than `aliasesMax` times.
+ * Reads YAML 1.2 (core schema), of which JSON is a part. Every key is a text and stands once in its mapping. Unknown
+ * tags, nesting beyond 100 levels, and too many documents or aliases are mistakes. So is a value that aliases of
+ * aliases repeat more than `aliasesMax` times.
  */
 export function readYaml(text: string, bounds: Partial<YamlBounds> = {}): YamlText {
   const { documentsMax = 1, aliasesMax = 0 } = bounds;
@@ -121,7 +121,7 @@ export function composeYaml(text: string, bounds: YamlBounds): ComposedYaml {
     documents.push({ tree, isValid: found.length === 0 });
     for (const fault of found.slice(0, mistakesMax)) faults.push(fault);
   }
-  // Of one place only the first is said: the parser may have several words for it.
+  // Only the first mistake at a place is told: the parser may have several words for it.
   const ordered = faults
     .sort((a, b) => a.offset - b.offset)
     .filter(({ offset }, index) => offset !== faults[index - 1]?.offset)
@@ -182,7 +182,7 @@ const harmless: ReadonlySet<Fault['code']> = new Set([
   'TAG_RESOLVE_FAILED',
 ]);
 
-/** What the parser makes of a text, to its end or to where it is nested too deep. */
+/** The tokens of a text, up to its end or to the place that is nested too deep. */
 function* tokensOf(
   text: string,
   lines: LineCounter,
@@ -201,7 +201,7 @@ function* tokensOf(
 const errorsOf = ({ errors, warnings }: Document.Parsed): Fault[] =>
   [...errors, ...warnings].map(({ code, pos }) => ({ code, offset: pos[0] }));
 
-/** What the parser lets pass: keys that stand twice, the first alias too many, and those that stand for nothing or for themselves. */
+/** Faults that the parser lets pass: repeated keys, too many aliases, and aliases of nothing or of themselves. */
 function strangersIn(tree: Document.Parsed, aliasesMax: number): Fault[] {
   const faults: Fault[] = [];
   const note = (code: Fault['code'], { range }: Node): void => {
@@ -230,7 +230,7 @@ function strangersIn(tree: Document.Parsed, aliasesMax: number): Fault[] {
   return faults;
 }
 
-/** Where in the text the value at a path begins, or the nearest one around it. */
+/** The offset of the value at a path, or of the nearest one around it. */
 function offsetOf(tree: Document.Parsed, path: string): number | undefined {
   const steps = (path.match(/[^.[\]]+/g) ?? []).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
   for (let length = steps.length; length > 0; length--) {

@@ -35,7 +35,7 @@ export interface CanonicalHeaders {
   readonly names: string;
 }
 
-/** Of a flat head. Fields of one name become a list, in their order. */
+/** Canonical headers of a flat head. Fields of one name become a list, in their order. */
 export function canonicalHeaders(headers: readonly string[]): CanonicalHeaders {
   const values = new Map<string, string[]>();
   for (let i = 0; i + 1 < headers.length; i += 2) {

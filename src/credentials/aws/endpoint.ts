@@ -69,7 +69,7 @@ const signingNames: Readonly<Record<string, string>> = {
   transcribestreaming: 'transcribe',
 };
 
-/** Where a service has one endpoint for all regions, elsewhere than at home. */
+/** Services with one endpoint for all regions, elsewhere than at home. */
 const globalRegions: Readonly<Record<string, string>> = {
   globalaccelerator: 'us-west-2',
   networkmanager: 'us-west-2',
@@ -77,7 +77,7 @@ const globalRegions: Readonly<Record<string, string>> = {
   'organizations.cn': 'cn-northwest-1',
 };
 
-/** Whether answers from there are what somebody has stored: S3 gives its objects as they are, and runs nobody's code. */
+/** Tells whether a host answers only stored objects: S3 gives them as they are, and runs nobody's code. */
 export const isObjectStore = (host: string): boolean =>
   /^s3(?:express)?$/.test(scopeOfHost(host)?.service ?? '');
 

@@ -12,12 +12,12 @@ import { canonicalAwsPath, canonicalHeaders, canonicalQuery } from './canonical.
 export interface AwsKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary keys. */
+  /** The session token of temporary keys. */
   readonly sessionToken: string | undefined;
 }
 
 export interface AwsScope {
-  /** As signatures name it. */
+  /** The service as signatures name it. */
   readonly service: string;
   readonly region: string;
 }
@@ -89,7 +89,7 @@ export function signRequest<Request extends Signable>(
   return { ...request, headers, body: signed };
 }
 
-/** What `x-amz-content-sha256` says, and the chunks where the body has some. */
+/** The value of `x-amz-content-sha256`, and the chunks where the body has some. */
 type Payload =
   | { readonly sha256: string; readonly chunks?: undefined; readonly areSigned?: false }
   | { readonly sha256: string; readonly chunks: AwsChunks; readonly areSigned: boolean };
@@ -158,10 +158,10 @@ function signChunks({ chunks, trailers }: AwsChunks, seed: string, sign: Sign): 
 const toScope = ({ region, service }: AwsScope, time: string): string =>
   `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
 
-/** As ISO 8601 has it in its short form, in seconds. */
+/** The short form of ISO 8601, in seconds. */
 const toAmzTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d{3}/g, '');
 
-/** Of a field that the request has once; else ''. */
+/** The value of a field that the request has once; else ''. */
 function soleField(headers: readonly string[], name: string): string {
   const values = headers.filter((_, i) => i % 2 === 1 && (headers[i - 1] as string).toLowerCase() === name);
   return values.length === 1 ? (values[0] as string) : '';

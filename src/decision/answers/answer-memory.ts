@@ -9,7 +9,7 @@ import type { AnswerReading } from './read-answer.ts';
 /** Remembers what agents were answered, where that is sensitive: not the content, but what it is known again by. */
 export interface AnswerMemory {
   saw(answer: SeenAnswer, reading: AnswerReading): void;
-  /** Whether what this tool answers is sensitive, whatever is found in it. */
+  /** Tells whether answers of this tool are sensitive, whatever is found in them. */
   isSensitive(tenantId: string, toolName: string): boolean;
 }
 
@@ -23,7 +23,7 @@ export interface SeenAnswer {
   /** The organisation, account or bucket there. */
   readonly account?: string | undefined;
   readonly atMs: number;
-  /** What the call itself has sent, where that is known: an answer that shows it again has not brought it. */
+  /** The content that the call itself has sent: an answer that shows it again has not brought it. */
   readonly sent?: () => readonly Buffer[];
 }
 
@@ -59,7 +59,7 @@ export function createAnswerMemory(
         ...how,
       });
     };
-    // What is reported may be invented, and says nothing of where credentials belong.
+    // A reported answer may be invented, and says nothing of where credentials belong.
     if (host === '') {
       note(secrets, {});
       return;

@@ -45,11 +45,11 @@ export interface AnswerReader {
     fields: readonly string[],
     from: { readonly ownPrefix: string; readonly host: string },
   ): AnswerReading | undefined;
-  /** Whether the same content was read a short while ago and had nothing in it: then it need not be read, nor waited for. */
+  /** Tells whether the same content was clean a short while ago, so that it need be neither read nor waited for. */
   isKnownClean(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): boolean;
   /**
-   * What was read without its findings of these classes, in the same way as they are cut out of calls; read again, it shows none of them.
-   * Undefined where they cannot be cut. Throws for a tenant that is not served.
+   * The content without its findings of these classes; read again, it shows none of them. Undefined where they cannot
+   * be cut. Throws for a tenant that is not served.
    */
   redact(
     identity: Owned,
@@ -67,7 +67,7 @@ export interface AnswerReaderOptions {
   readonly tenants: Pick<Tenants, 'find'>;
   readonly injections: ReadingTools['injections'];
   readonly meanings: ReadingTools['meanings'];
-  /** By default all is read on the event loop. */
+  /** Reader threads; by default all is read on the event loop. */
   readonly readers?: Readers;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -87,7 +87,10 @@ export function createAnswerReader({
   clock,
   readers = onTheLoop,
 }: AnswerReaderOptions): AnswerReader {
-  /** By the engine, since another one may find what this one does not, and by the declared type, which says how a content is taken apart. */
+  /**
+   * Clean answers by engine, since another one may find more, and by declared type, which says how a content is taken
+   * apart.
+   */
   const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
 
   function cleanAnswers(engine: DetectorEngine, contentType: string): CleanAnswers {

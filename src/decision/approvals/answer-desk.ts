@@ -2,7 +2,7 @@ import { toGatewayError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
 
-/** Beyond so many the state is too slow or away: what was found is in the log then. */
+/** Scans that may wait; above this the state is too slow or away, and findings are in the log. */
 export const answersWaitingMax = 1000;
 
 /**

@@ -15,12 +15,12 @@ import { shownOperationOf } from '../trace/safe-names.ts';
 
 /** Whoever waits for a decision, on this node, at the same time: calls that are held open, and those who ask how it ends. */
 export const waitersMax = 1000;
-/** Of one tenant: the others must find room. */
+/** Waiters of one tenant: the others must find room. */
 export const waitersOfTenantMax = 500;
 /** How soon a decision that was made on another node is seen. */
 const pollMs = 500;
 
-/** Where calls are held, and where one waits for what people decide. */
+/** Holds calls, and waits for the decisions of people. */
 export interface ApprovalDesk {
   /** Spends a grant of the identical call, meets a denial that stands, or finds or opens its approval: on disk when this resolves. */
   hold(call: Call, verdict: Verdict, tenant: TenantConfig): Promise<Hold>;
@@ -34,11 +34,11 @@ export interface ApprovalDesk {
     waitMs: number,
     isAwaited?: () => boolean,
   ): Promise<ApprovalRecord | undefined>;
-  /** As many wait as may, here or of this tenant. */
+  /** Tells whether there is no room for another waiter, here or of this tenant. */
   isFull(tenantId: string): boolean;
   /** Something was decided here: who waits for it on this node need not look for it. */
   wake(approvalId: string): void;
-  /** Whether the holder of this key may decide: who has asked, in whatever way, may not. */
+  /** Tells whether the holder of this key may decide; who has asked, in whatever way, may not. */
   mayDecide(approval: ApprovalRecord, key: KeyRecord): Promise<boolean>;
 }
 
@@ -109,8 +109,8 @@ export function createApprovalDesk(store: Store, now: () => number = Date.now): 
 }
 
 /**
- * Whether the holder of this key asked for the approval: with the key itself, with one that it was made with or has made, or with another
- * of the same agent, be it the agent that the call names or the one of the key that `asked` (undefined where it is not there any more).
+ * Tells whether the holder of this key asked for the approval: with the same key, one that it made or was made with,
+ * or another of an agent that the call names or that `asked` belongs to.
  */
 const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord | undefined): boolean =>
   liveKeyOf(key) === (asked ? liveKeyOf(asked) : approval.keyId) ||
@@ -119,7 +119,7 @@ const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord 
 /** An ephemeral key is its maker's. */
 const liveKeyOf = ({ keyId, parentKeyId }: KeyRecord): string => parentKeyId ?? keyId;
 
-/** What the audit log is told of a call that met the desk: what is pending already, or stands for a while, is told by its trace. */
+/** The audit event of a held call. An approval that was pending before is told by the call's trace. */
 function stepOf({ kind, isNew, approval }: Hold, call: Call): AuditEvent | undefined {
   const isUsedUp = kind === 'granted' && approval.scope === 'once';
   const { identity, traceId, receivedAtMs } = call;
@@ -173,7 +173,7 @@ function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: n
   };
 }
 
-/** What else a grant is for. A denial stands whatever agent is named, whatever way the call takes, and whatever else is in the headers. */
+/** The terms of a grant. A denial stands for any agent, way and headers. */
 interface GrantTerms {
   readonly agentId: string;
   /** That its way names. */
@@ -202,15 +202,15 @@ function tellingHeaders({ headers }: Call): string[] {
   return found;
 }
 
-/** What counts of what was found in the headers, and where it stands. */
+/** The findings in headers, with their places, that distinguish calls. */
 const headerFindings = ({ head, findings }: Call): string[] =>
   findings
     .filter((it) => it.location.startsWith('header:') && counts(it))
     .map(({ location, start, end }: Finding) => `${location}: ${head.toString('latin1', start, end)}`);
 
 /**
- * What makes two calls the same call: who makes it with whose key, what was asked for, and whatever servers may read that from. Of the
- * headers those count that the operation was read from, for it is in here, and those that say how the body is read.
+ * The hash of an identical call: agent, key, what is asked for and how servers may read it, with the headers that
+ * decide the operation and how the body is read.
  */
 function callHash(call: Call, terms: GrantTerms | null, { maxDecodedBytes }: TenantConfig): string {
   const { identity, operation, method, target, contentType, contentEncoding, body } = call;

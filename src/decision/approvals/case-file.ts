@@ -10,7 +10,7 @@ import { givenFacts } from '../facts/given-facts.ts';
 
 const casesMax = 10_000;
 const policyFilesMax = 100;
-/** Of the configuration that a case file's tenant stands in. */
+/** The tenant of a case file in its configuration. */
 export const caseTenantId = 'cases';
 
 /** A case file, or a policy that it names, is not valid: all that is wrong with it; of a policy, with the path of its file in front. */
@@ -49,7 +49,7 @@ export type Case = z.output<typeof testCase>;
 const caseFile = z.strictObject({
   policies: z.array(z.string().min(1)).min(1, 'must name a policy file').max(policyFilesMax),
   tenant: z.record(z.string(), z.unknown()).default({}),
-  /** As in the configuration. */
+  /** Tools, as in the configuration. */
   tools: z.array(z.record(z.string(), z.unknown())).default([]),
   cases: z.array(testCase).min(1, 'must have a case').max(casesMax),
 });
@@ -104,7 +104,7 @@ export function sayingOfFile<T>(make: () => T): T {
   }
 }
 
-/** Where the tenant names none: those of the cases, `production` first, where calls without one are made. */
+/** The environments where the tenant names none: those of the cases, `production` first. */
 const environmentsOf = (cases: readonly Case[]): string[] => [
   ...new Set(['production', ...cases.flatMap(({ call }) => call.env ?? [])]),
 ];

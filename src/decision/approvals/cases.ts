@@ -128,7 +128,7 @@ async function judgeCase(
       url: described.url,
       headers,
       body: Buffer.from(isText ? (body ?? '') : JSON.stringify(body)),
-      // What is described as a value is JSON, whatever its header says: as `POST /v1/scan` has it.
+      // A body described as a value is JSON, whatever its header says, as for `POST /v1/scan`.
       contentType: isText ? contentTypeIn(headers) : 'application/json',
       identity: identityOf(env, facts.agent_id ?? someAgent, facts.runtime_type ?? null),
       agentStatus: 'active',

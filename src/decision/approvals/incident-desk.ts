@@ -18,8 +18,8 @@ const retryMs = 1000;
 const complaintMs = 10_000;
 
 /**
- * Opens incidents after the verdict, without anybody waiting for it. What the state does not take is tried again every second, and once
- * more at the end; what does not fit any more is in the log, and in the trace of its call either way.
+ * Opens incidents after the verdict, without anybody waiting. Failures are tried again every second, and once more at
+ * the end. Causes without room are in the log, and always in the trace.
  */
 export interface IncidentDesk {
   /** Takes the call's causes, once its trace is written, and counts it if it was denied. `shipped` resolves when the trace is in the state. */
@@ -104,7 +104,7 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
     add(denials.note(denial) ? entry : { ...entry, isDue });
   }
 
-  /** What comes while it runs is opened too. */
+  /** Causes that come while it runs are opened, too. */
   async function openAll(): Promise<void> {
     for (let isThere = true; isThere && waiting.size > 0; ) {
       const some = Array.from({ length: Math.min(openingMax, waiting.size) }, () => takeNext());

@@ -7,11 +7,11 @@ import { foldName } from '../../policy/index.ts';
 import { withoutLongStrings } from '../trace/long-values.ts';
 
 /*
- * What structure a body has. A rule that limits a field must not be passed by a body that Postern reads one way and the vendor
- * another: bytes count more than the declared type, and what may be read in two ways is either read in both or unclear.
+ * The structure of a body. A rule that limits a field must not be evaded by a body that Postern and the vendor read
+ * differently. Bytes count more than the declared type, and an ambiguous body is read in both ways or is unclear.
  */
 
-/** Of a body that is taken apart; what is larger is unclear, since parsing blocks all other calls. */
+/** Larger bodies are unclear, since parsing them would block all other calls. */
 export const structuredBytesMax = 1_048_576;
 export const jsonDepthMax = 512;
 export const formFieldsMax = 10_000;
@@ -62,7 +62,10 @@ function contentStart(body: Buffer): number {
 const asciiCharsets = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin-?1|windows-1252)$/i;
 const charset = /;\s*charset\s*=\s*"?([^\s";]{1,64})/gi;
 
-/** Whether the body says, or begins as if, it was in a character set in which ASCII is not written as itself. */
+/**
+ * Tells whether the body is, by its declaration or its beginning, in a character set that does not write ASCII as
+ * itself.
+ */
 export function isInOtherCharset(contentType: string, body: Buffer): boolean {
   if (looksWide(body)) return true;
   if (!/charset/i.test(contentType)) return false;
@@ -108,12 +111,15 @@ function parse(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };
   } catch {
-    // Whether that makes the body unclear is the caller's to say.
+    // The caller decides whether that makes the body unclear.
     return undefined;
   }
 }
 
-/** Whether no object has a key twice, of which each parser takes another, and nothing is nested too deep to be parsed. */
+/**
+ * Tells whether no object repeats a key, of which each parser takes another, and nothing is nested too deep to be
+ * parsed.
+ */
 function isPlainJson(content: Buffer): boolean {
   /** The keys of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
@@ -162,9 +168,8 @@ function readMultipart(content: Buffer, contentType: string): BodyValue {
 }
 
 /**
- * One object of all fields; further values of a repeated one, in whatever spelling, go into a second object, a third, … A field
- * `a[b]` is there under its name and, as most frameworks read it, as the field `b` of `a`; where it is at odds with another, in an
- * object of its own.
+ * One object of all fields. Repeated fields, in any spelling, go into further objects. A field `a[b]` is there under
+ * its name and as field `b` of `a`; where that conflicts with another, in an object of its own.
  */
 function toReadings(fields: readonly FormField[]): readonly unknown[] {
   const readings: Tree[] = [];
@@ -188,7 +193,7 @@ function toReadings(fields: readonly FormField[]): readonly unknown[] {
 
 const nestingMax = 32;
 
-/** As a plain name and, for `items[0][amount]`, as what leads there; nothing that a path of a rule can ask for is nested deeper. */
+/** The plain name and, for `items[0][amount]`, the path; a rule's path can ask for no deeper one. */
 function keysOf(name: string): readonly (readonly string[])[] {
   const start = name.indexOf('[');
   if (start < 1 || !name.endsWith(']')) return [[name]];

@@ -35,6 +35,6 @@ export function bodyValue(call: Call, maxBytes: number): BodyValue {
   return call.parsed;
 }
 
-/** Whether field names may stand in the body in bytes that a search for them does not find. */
+/** Tells whether the body may have field names in bytes that a search for them does not find. */
 export const mayHideNames = (call: Call, maxBytes: number): boolean =>
   isInOtherCharset(call.contentType, plainBody(call, maxBytes));

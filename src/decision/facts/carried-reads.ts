@@ -7,12 +7,12 @@ import { isCertain } from '../../risk/signals/read-then-write.ts';
 import { type ContentPlace, contentPlaceOf, goesOutside, isForOthers } from '../../tenants/external.ts';
 import { classesOf } from '../opinion.ts';
 
-/** What of earlier answers a call carries out of the organisation. */
+/** Finds content of earlier answers that a call carries out of the organisation. */
 export type FindCarriedReads = (call: Call, tenant: TenantConfig) => readonly CarriedRead[];
 
-/** What is sent later than this after it was read is not brought together with it. */
+/** The time after a read in which a call can be matched with it. */
 export const carriedMs = 5 * 60_000;
-/** Of all that one agent was answered. Fewer may be a turn of phrase. */
+/** Shingles of one agent's answers; fewer may be a turn of phrase. */
 export const shinglesEnough = 3;
 /** Reads of one agent that one call names. */
 const carriedMax = 16;
@@ -37,10 +37,10 @@ export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): 
   };
 }
 
-/** Whether it is a read that the call may carry. */
+/** Tells whether an event is a read that the call may carry. */
 type MayBe = (it: Sighting) => it is SensitiveRead;
 
-/** What goes back to where it came from has not left it. */
+/** Content that returns to where it came from has not left it. */
 function createMayBe(call: Call, tenant: TenantConfig): MayBe {
   const { receivedAtMs, traceId } = call;
   const goesTo = isForOthers(call, tenant) ? undefined : contentPlaceOf(call);
@@ -51,18 +51,18 @@ function createMayBe(call: Call, tenant: TenantConfig): MayBe {
     !isPlace(it, goesTo);
 }
 
-/** What was reported came from no host, and many of those that are asked about have none either. */
+/** A reported read has no host, and many destinations have none either. */
 const isPlace = ({ host, account }: SensitiveRead, place: ContentPlace | undefined): boolean =>
   host !== '' && host === place?.host && account === place.account;
 
-/** What one agent was answered: records that are read one by one leave as a list. */
+/** The answers of one agent: records that are read one by one leave as a list. */
 interface Answers {
   readonly reads: Map<SensitiveRead, number>;
   /** Distinct ones that the call has of all of them. */
   shared: number;
 }
 
-/** Of agents that were answered enough of it: the reads of which most is in there, those that are certain last. */
+/** The reads of agents with enough shared shingles, of which most is in the call; certain ones come last. */
 function carriedIn(
   shingles: readonly Shingles[],
   sightings: Sightings,
@@ -73,7 +73,7 @@ function carriedIn(
     const seen = new Set<Answers>();
     for (const read of known) {
       if (!mayBe(read)) continue;
-      // What is slight does not add to what is grave.
+      // Slight reads do not add to grave ones.
       const name = `${read.agentId} ${read.isSlight === true}`;
       const answers = groups.get(name) ?? { reads: new Map(), shared: 0 };
       groups.set(name, answers);
@@ -150,7 +150,7 @@ const without = (known: readonly string[], text: string): string =>
 /** Longer ones carry something. */
 const fieldNameLengthMax = 40;
 
-/** What is longer is none of a client. */
+/** A longer field is that of no client. */
 const clientFieldLengthMax = 256;
 /** RFC 9110, 10.1.5, with two short comments: who quotes something finds no room for 200 letters of it. */
 const comment = /\([^()]{1,60}\)/g;

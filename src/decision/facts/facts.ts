@@ -16,7 +16,7 @@ import { isExternal } from '../../tenants/external.ts';
 import { toRequest } from '../request.ts';
 import { bodyValue, mayHideNames } from './body.ts';
 
-/** What the policies may know of a call. Dear things are worked out when the first rule asks. */
+/** The facts of a call that policies may ask for. Dear ones are computed when the first rule asks. */
 export class CallFacts implements Facts {
   readonly envName: string;
   readonly operation: Operation;
@@ -39,7 +39,7 @@ export class CallFacts implements Facts {
   readonly #tenant: TenantConfig;
   readonly #body: BodyValue | undefined;
 
-  /** Of one `part` of the call, where it has several. */
+  /** Takes one `part` of the call, where it has several. */
   constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig, part?: OperationPart) {
     if (!call.operation || !call.identity)
       throw new Error('facts need a call that was identified and understood');
@@ -81,7 +81,7 @@ export class CallFacts implements Facts {
     return isExternal(this.operation, this.target, this.#tenant);
   }
 
-  /** As it was when the call was admitted; what this call charges itself does not count. */
+  /** The budget as it was when the call was admitted, without its own charges. */
   isBudgetExceeded(name: string): boolean {
     return this.#call.exceededBudgets.includes(name);
   }

@@ -3,7 +3,7 @@ import { type Target, toAuthority } from '../../core/target.ts';
 import type { McpCall } from '../../state/store.ts';
 import { bodyValue } from './body.ts';
 
-/* What the catalogue's reading of a call means to the memory of MCP tools. */
+/* The catalogue's classification of a call in the terms of the memory of MCP tools. */
 
 type Done = Omit<Operation, 'parts'>;
 
@@ -11,11 +11,11 @@ const isOfMcp = ({ toolName }: Done): boolean => toolName === 'mcp';
 const isToolCall = (it: Done): boolean => isOfMcp(it) && it.category === 'tools' && it.verb === 'WRITE';
 const isToolList = (it: Done): boolean => isOfMcp(it) && it.name === 'list_tools' && it.verb === 'READ';
 
-/** Whether the operation is such a one, or one of its parts. Asked of every call. */
+/** Tells whether the operation, or one of its parts, is such a one. It is asked for every call. */
 const does = (operation: Operation | undefined, is: (it: Done) => boolean): boolean =>
   operation !== undefined && (is(operation) || (operation.parts?.some((it) => is(it.operation)) ?? false));
 
-/** By which a server is known: who runs it may move it to another path with every session. */
+/** The identity of a server. Its path is left out, since it may change with every session. */
 export const serverOrigin = ({ scheme, host, port }: Target): string =>
   `${scheme}://${toAuthority(scheme, host, port)}`;
 
@@ -32,10 +32,10 @@ export function mcpCallOf(operation: Operation, target: Target): McpCall | undef
 
 export const speaksMcp = ({ operation }: Call): boolean => does(operation, isOfMcp);
 
-/** Whether the call asks the server for its tools. */
+/** Tells whether the call asks the server for its tools. */
 export const asksForTools = ({ operation }: Call): boolean => does(operation, isToolList);
 
-/** Whether it asks for another page of them than the first. */
+/** Tells whether it asks for a further page of them. */
 export function asksForFurtherPage(call: Call, maxDecodedBytes: number): boolean {
   const body = bodyValue(call, maxDecodedBytes);
   const messages = body.kind === 'value' ? body.readings.flat() : [];

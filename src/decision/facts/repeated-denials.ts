@@ -1,13 +1,13 @@
 import { hourMs } from '../../state/rules/limits.ts';
 import type { Store } from '../../state/store.ts';
 
-/** So many denials of one agent within an hour are worth a look. */
+/** Denials of one agent within an hour that deserve an incident. */
 export const denialsEnough = 5;
 /** Agents whose denials are remembered here; beyond that the one that was not denied for longest is forgotten. */
 export const rememberedAgentsMax = 10_000;
 
 const pageLimit = 100;
-/** Of traces, for one question: beyond it, what is older is not seen. */
+/** Pages of traces for one question; older ones are not seen. */
 export const pagesMax = 16;
 
 export interface Denial {
@@ -21,8 +21,8 @@ export interface RepeatedDenials {
   /** Notes a denial; true where this node has seen enough of them by itself, and nobody need be asked. */
   note(denial: Denial): boolean;
   /**
-   * Whether the state has enough of them around this one, seen by whatever node. Each node asks when its own denial has got there, so the
-   * one that gets there last sees them all. Looks at a bounded number of traces.
+   * Tells whether the state has enough denials around this one, from any node. Each node asks when its own denial is
+   * stored, so the last one sees them all. Looks at a bounded number of traces.
    */
   isRepeated(denial: Denial): Promise<boolean>;
 }
@@ -62,7 +62,7 @@ export function createRepeatedDenials(store: Pick<Store, 'agentUsage' | 'listTra
   };
 }
 
-/** Of times in their order. */
+/** Takes times in their order. */
 const isRun = (times: readonly number[]): boolean =>
   times.length === denialsEnough && (times.at(-1) ?? 0) - (times[0] ?? 0) < hourMs;
 

@@ -3,7 +3,7 @@ import type { Sighting } from '../../core/history.ts';
 import { registrableDomain } from '../../credentials/registrable-domain.ts';
 import { wasLetOut } from '../../state/rules/destinations.ts';
 
-/** What of a call may explain later calls of the tenant, once it has its verdict. */
+/** The events of a decided call that may explain later calls of the tenant. */
 export function sightingsOf(call: Call): Sighting[] {
   const { identity, traceId, receivedAtMs, verdict, privileges } = call;
   if (!identity || !verdict) return [];

@@ -7,10 +7,10 @@ import type { ThreatHit } from '../../risk/feeds/index/threat-index.ts';
 import { compileAllowlist, type DestinationList } from '../../tenants/destination-list.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
 
-/** What threat feeds list of a call: where it goes, and the URLs in what it carries; save what its tenant allows. */
+/** Finds what threat feeds list of a call's target and of URLs in its body, save for what the tenant allows. */
 export type FindThreats = (call: Call) => readonly Threat[];
 
-/** Of one call. */
+/** Threats of one call. */
 const threatsMax = 16;
 const none: readonly Threat[] = Object.freeze([]);
 

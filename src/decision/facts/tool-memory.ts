@@ -27,13 +27,15 @@ export interface ToolMemory {
 }
 
 export interface SeenList {
-  /** As they were parsed; undefined for a list that nobody could read. */
+  /** The tools as they were parsed; undefined for a list that nobody could read. */
   readonly tools: readonly unknown[] | undefined;
   readonly isPart: boolean;
   readonly hasMore: boolean;
 }
 
-/** As traces have it. Names that were found to hold something, or that no tool should have, stand as their hash. */
+/**
+ * A drift as traces show it. Names with findings, or of a form that no tool should have, are replaced by their hash.
+ */
 export type ShownDrift = { readonly [K in keyof ToolDrift]: SafeName[] };
 
 export interface ToolMemoryOptions {
@@ -47,11 +49,11 @@ export interface ToolMemoryOptions {
   readonly clock: () => number;
 }
 
-/** Beyond so many the state is too slow or away. */
+/** Lists that may wait; above this the state is too slow or away. */
 const waitingMax = 1_000;
-/** Of each kind that one trace names. */
+/** Names of each kind in one trace. */
 export const shownNamesMax = 50;
-/** As the catalogue names calls by their tool. */
+/** The form of a tool name that the catalogue uses. */
 const usableName = /^[\w.:/-]{1,128}$/;
 const judgedMax = 8_192;
 const listIdLength = 22;
@@ -113,7 +115,7 @@ export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
       listId: hashedName(pathOf(call.target.path)).slice(-listIdLength),
       path,
       tools,
-      // What could not be read says nothing of what is gone, nor is it the end of a list.
+      // An unreadable list says nothing of removed tools, and is no end of a list.
       isPart: list.isPart || list.tools === undefined,
       hasMore: list.hasMore || list.tools === undefined,
       nowMs: Date.now(),

@@ -5,7 +5,7 @@ import { isOneTooMany } from '../../state/rules/trust.ts';
 import type { TrustTerms } from '../../state/store.ts';
 import { excuseOf } from '../simulation/excuse.ts';
 
-/** What each cause takes, 0 to 1 of the whole trust. */
+/** The loss for each cause, from 0 to 1 of the whole trust. */
 export interface TrustLosses {
   readonly denial: number;
   readonly analystDenial: number;
@@ -28,7 +28,7 @@ export const toParts = (trust: number): number => Math.round(trust * partsPerTru
 /** An anomaly graver than a new host, which is all in a day's work for who browses: what is a little odd only weighs. */
 const anomalyMin = 0.6;
 
-/** What a call can carry that makes an anomaly more than a new turn of the agent's work, and how grave it must be. */
+/** Signals that make an anomaly more than a new turn of the agent's work, and their minimum severity. */
 const carriedNames: ReadonlySet<string> = new Set([
   'SENSITIVE_DATA',
   'THREAT_INTEL_MATCH',
@@ -38,8 +38,8 @@ const carriedNames: ReadonlySet<string> = new Set([
 const carriedMin = 0.7;
 
 /**
- * Answers what is held against the agent for a call that was decided. Nothing is in monitor mode, for an agent that is suspended or whose
- * tenant is, and for what strangers do; nothing but a threat is where the gateway itself has failed.
+ * The losses for a decided call. There are none in monitor mode, for suspended agents or tenants, and for strangers;
+ * where the gateway itself failed, only threats count.
  */
 export function trustLossOf(call: Call, losses: TrustLosses): readonly TrustMark[] {
   const { verdict, isMonitored, isAnonymous } = call;
@@ -69,7 +69,7 @@ const isGraveAnomaly = ({ signals }: Call): boolean =>
   signals.some((it) => it.name === 'BASELINE_ANOMALY' && it.score >= anomalyMin) &&
   signals.some((it) => carriedNames.has(it.name) && it.score >= carriedMin);
 
-/** Of a burst one call counts, not each. */
+/** One call of a burst counts, not each. */
 const isStartOfBurst = ({ habits }: Call): boolean => habits.lately === burstFrom(habits);
 
 const none: readonly never[] = Object.freeze([]);

@@ -34,14 +34,14 @@ const needed: Readonly<Record<Lack | 'state', readonly string[]>> = {
     'is_external_principal',
   ],
   url: ['url_patterns'],
-  // What it was then, no trace tells.
+  // Traces do not tell the state of that time.
   state: ['trust_score_lt', 'daily_budget_exceeded'],
 };
 
 export interface PartialRules {
   /** The rules that ask for nothing that is lacking: what they decide stands where `doubts` has nothing to say. */
   readonly certain: PolicySet;
-  /** What the decision depends on that is not known; undefined where it does not. */
+  /** The unknown fact that the decision depends on; undefined where there is none. */
   doubts(facts: Facts): string | undefined;
 }
 
@@ -100,14 +100,14 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
         strictest = Math.max(strictest, Math.max(...ranks));
       }
       const isHeld = decisions[strictest] === 'REQUIRE_APPROVAL';
-      // Where it must be held, what would be cut out before it is sent decides whether it can be sent at all.
+      // A held call that cannot be sanitised cannot be sent at all, so the cuts matter.
       if (mildest === strictest && !(isHeld && maySanitize)) return undefined;
       return namesSome([...because]);
     },
   };
 }
 
-/** Of the rules that one trace depends on; an answer has thousands of traces. */
+/** Named rules of one trace: an answer has thousands of traces. */
 const namedMax = 5;
 
 const namesSome = (causes: readonly string[]): string =>
@@ -135,6 +135,6 @@ const withoutKeys = (rule: Rule, keys: readonly string[]): Rule => ({
 const without = <T extends object>(from: T, keys: readonly string[]): T =>
   Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key))) as T;
 
-/** As strict as the decision that the action comes to. */
+/** The strictness of the decision that an action comes to. */
 const rank = (action: string): number =>
   decisions.indexOf(action === 'OPEN_INCIDENT' ? 'DENY' : (action as Decision));

@@ -8,7 +8,7 @@ export interface Risk {
   readonly band: Band;
 }
 
-/** As it was recorded; undefined of a call that was refused before it could be weighed. */
+/** The recorded risk; undefined for a call that was refused before it was scored. */
 export const recordedRisk = ({ explanation, risk_score, risk_band }: Trace): Risk | undefined =>
   explanation === undefined ? undefined : { score: risk_score, band: risk_band };
 

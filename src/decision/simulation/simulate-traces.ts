@@ -10,9 +10,9 @@ import { type Trace, type TraceRecord, toRecordedCall, wasJudged } from '../trac
 import { compilePartial, type PartialRules } from './partial-rules.ts';
 import type { Simulator } from './simulate.ts';
 
-/* What other rules would have made of calls that are recorded. Nothing that a trace lacks is guessed. */
+/* Judges recorded calls by other rules. Nothing that a trace lacks is guessed. */
 
-/** What became of a call, or would. */
+/** The decision on a call, actual or simulated. */
 export interface SimulatedOutcome {
   readonly decision: Decision;
   readonly reasonCodes: readonly string[];
@@ -71,7 +71,7 @@ export function createTraceJudge(
   };
 }
 
-/** Whether the body could be cut is known where it was, and where there is nothing to cut. */
+/** It is certain that the body can be cut where it was cut, and where there is nothing to cut. */
 function isCutDoubtful(
   { decision, reason_codes = [], classifications = [] }: Trace,
   opinion: Enforceable,
@@ -83,7 +83,7 @@ function isCutDoubtful(
   );
 }
 
-/** What people had said of the identical call stands. */
+/** Decisions of people on the identical call stand. */
 function afterPeople({ reason_codes = [] }: Trace, opinion: Enforceable): SimulatedOutcome {
   const isHeld = opinion.decision === 'REQUIRE_APPROVAL';
   const decided =

@@ -29,18 +29,18 @@ export interface SimulatorOptions extends WeighOptions, Omit<ReadOptions, 'polic
   readonly homes: Pick<CredentialHomes, 'mark'>;
 }
 
-/** What one call is judged under. */
+/** The conditions under which a call is judged. */
 export interface Ground {
   readonly tenant: TenantConfig;
   /** Reads the call; other rules may judge it then. */
   readonly page: TenantRules;
   readonly given: GivenFacts;
-  /** What the state says of the call, without taking anything. */
+  /** The state's knowledge of the call, without taking anything. */
   standingOf(call: Call): Promise<SimulatedStanding>;
 }
 
 export interface Simulator extends SimulatorOptions {
-  /** Of a call whose body is read already, or was never there. */
+  /** Judges a call whose body is read already, or was never there. */
   readonly judge: Judge;
   /**
    * Reads a call whose identity is set, once, and answers what each set of rules makes of it. Changes nothing but the call. Bounded by
@@ -54,7 +54,7 @@ export interface SimulatedStanding extends AdmissionPreview {
   readonly trustScore: number;
 }
 
-/** As if nobody had ever been there, and no budget were used up: without a state. */
+/** A caller without history, and without used budgets: the standing where there is no state. */
 export const noStanding: SimulatedStanding = {
   isNewDestination: false,
   exceededBudgets: [],

@@ -29,7 +29,7 @@ import { readName } from '../trace/safe-names.ts';
 import { touchedNamesOf } from '../trace/touched-names.ts';
 
 const dayMs = 86_400_000;
-/** Of one tenant, by this process. */
+/** Registrations of one tenant a day, by this process. */
 export const registrationsPerDayMax = 10_000;
 
 export interface AdmitOptions {
@@ -64,7 +64,7 @@ export function admit(options: AdmitOptions): Stage {
     }
   };
 
-  /** What is known of the key from a moment ago, where its tenant wants that; else the failure stands. */
+  /** The last known standing of the key, where its tenant allows that; else the failure stands. */
   function withoutState(request: AdmitRequest, error: unknown): Admission {
     const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
     const admission = isAway ? admitDegraded(store, tenants, request) : undefined;
@@ -128,7 +128,7 @@ export function admit(options: AdmitOptions): Stage {
     if (!tenant)
       throw new GatewayError('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
     call.isDegraded = 'isDegraded' in admission;
-    // What was let through without the state was not counted by it either.
+    // A call that was let through without the state was not counted by it.
     call.outcome = call.isDegraded ? 'refused' : 'call';
     call.agentStatus = admission.agentStatus;
     call.isNewDestination = admission.isNewDestination;
@@ -236,14 +236,17 @@ function toRequest(
   };
 }
 
-/** What the scope of a key is about. Tools are named by the catalogue and the configuration, never by a caller. */
+/**
+ * The operations that the scope of a key is checked against. Tools are named by the catalogue and the configuration,
+ * never by a caller.
+ */
 export const doneBy = (operation: Operation): Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'> => ({
   toolName: ownName(operation.toolName),
   verb: operation.verb,
   ...(operation.parts || operation.unclear ? { parts: allOf(operation) } : {}),
 });
 
-/** Of hosts that no tool has, nobody knows that a POST changes anything. */
+/** A POST to a host without a tool need not change anything. */
 function mutationsOf({ toolName, verb, parts }: Operation): number {
   if (verb === 'READ' || toolName === 'custom_proxy') return 0;
   return Math.max(1, parts?.filter((it) => it.operation.verb !== 'READ').length ?? 1);

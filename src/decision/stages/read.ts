@@ -36,13 +36,13 @@ export interface ReadOptions {
   readonly injections: ReadingTools['injections'];
   readonly meanings: ReadingTools['meanings'];
   readonly beginnings?: ReadingTools['beginnings'];
-  /** By default all is read on the event loop. */
+  /** Reader threads; by default all is read on the event loop. */
   readonly readers?: Readers;
-  /** Whether URLs in bodies will be looked up; by default they are not. */
+  /** Tells whether URLs in bodies will be looked up; by default they are not. */
   readonly wantsUrls?: () => boolean;
 }
 
-/** What is to be cut is read once more, so of a longer one that is done where others do not wait for it. */
+/** A body to be cut is read once more, so longer ones are cut where others do not wait. */
 const cutBytesMax = 8_192;
 /** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
 const turnBytesMax = 16_384;
@@ -50,14 +50,14 @@ const turnBytesMax = 16_384;
 const cleanHeadsMax = 4_096;
 
 /**
- * What does it carry? Looks for findings in URL, headers and body, each also decoded. Finds; never decides. What cannot be
- * read within the bounds makes the call `unreadable`, and the next stages deny it.
+ * The inspection stage: finds data in URL, headers and body, and in their decoded forms. It never decides. A call
+ * that exceeds the bounds is `unreadable`, and later stages deny it.
  */
 export function read(options: ReadOptions): Stage {
   const { policies, tenants, clock, injections, meanings, beginnings } = options;
   const { readers = onTheLoop, wantsUrls = never } = options;
 
-  // By digest, so that nothing of a head stays in memory: the reader that found nothing in it.
+  // The engine that found a head clean, by the head's digest, so that no head stays in memory.
   const cleanHeads = createCache<DetectorEngine>(cleanHeadsMax);
 
   /**
@@ -93,11 +93,11 @@ export function read(options: ReadOptions): Stage {
         return;
       }
       note(call, it);
-      // What was not found in the rest of it can be cut out of nothing: traces have no more of it than the origin.
+      // The rest of an unreadable head may hold findings that nobody cut, so its trace has only the origin.
       if (call.unreadable !== undefined) call.head = Buffer.alloc(0);
       const isClean = it.findings.length === 0 && it.opaque.length === 0 && it.uncounted.length === 0;
       if (isClean && call.unreadable === undefined) cleanHeads.set(digest, engine);
-      // What a head brings besides findings is for its own call, and so rare that it is read again.
+      // Heads with more than findings are rare, and are read again.
       const hasMore = call.unreadable !== undefined || call.opaque.length > 0;
       if (lastHead && !hasMore) keepHead(lastHead, call, { text, engine });
     });
@@ -160,8 +160,8 @@ export function read(options: ReadOptions): Stage {
   }
 
   /**
-   * Made apart from the assignment: V8 puts a function that is written down in one to a property into the old generation at once, and the
-   * whole call would stay with it until the next full collection.
+   * A function of its own: V8 puts one written in an assignment to a property into the old generation, and the whole
+   * call would stay with it until the next full collection.
    */
   const readerOf =
     (call: Call, engine: DetectorEngine, tenant: TenantConfig): NonNullable<Call['readAgain']> =>
@@ -190,7 +190,7 @@ export function read(options: ReadOptions): Stage {
       return 'lost' in answer ? undefined : answer.left;
     };
 
-  /** Of a content, from now on. */
+  /** The time for a content, from now on. */
   function timeFor(
     tenant: TenantConfig,
     bytes: number,
@@ -272,7 +272,7 @@ const textsLater =
   (): readonly Buffer[] =>
     bodyTextsOf(plain ?? body, contentType, decoded);
 
-/** Whether they are the same down to what is not read. It spares putting the text together. */
+/** Tells whether heads are alike down to their unread fields, which spares composing the text. */
 function isAlike(last: ReadHead, { method, target, headers }: Call): boolean {
   if (last.method !== method || last.headers.length !== headers.length) return false;
   const { href, fragment, userInfo } = target;
@@ -306,7 +306,7 @@ function takeHead(call: Call, { bytes, findings }: ReadHead): void {
   call.findings = [...findings];
 }
 
-/** What both parts have in common. */
+/** The fields that both parts share. */
 const sentOf = ({ identity, target }: Call) => ({
   host: target.host,
   tenantId: identity?.tenantId ?? '',

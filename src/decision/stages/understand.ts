@@ -14,7 +14,7 @@ export interface UnderstandOptions {
   readonly catalogues: Catalogues;
   readonly store: Store;
   readonly tenants: Tenants;
-  /** By default the coding is taken off when somebody asks for it. */
+  /** Takes the coding off the body; by default when somebody asks for it. */
   readonly open?: OpenCall;
 }
 

@@ -35,7 +35,7 @@ const asEither = (a: KnownTool, b: KnownTool): KnownTool => ({
   fields: [...a.fields, ...b.fields],
 });
 
-/** What policies of the tenants may name; several tenants where a policy may be for any of them. */
+/** Names that policies of the tenants may use. */
 export function namesKnownTo(
   { notifications, tools: settings }: Pick<Config, 'notifications' | 'tools'>,
   catalogues: Catalogues,
@@ -55,8 +55,7 @@ export function namesKnownTo(
 }
 
 /**
- * What policies of files may name. They may be for any tenant: one of the configuration, one of `registered`, or one that will be
- * registered by minting for it and then is as the default one.
+ * Names that policies of files may use, for any tenant: of the configuration, of `registered`, or registered later.
  */
 export function namesInFiles(
   config: Config,

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { longStrings } from '../../inspect/kernel/string-ends.ts';
 
 /*
- * A conversation is a few long strings, which rules hardly ever look at: such strings of a JSON text are left out when it is parsed, and each
- * is parsed when somebody asks for it.
+ * Long strings of a JSON text are left out when it is parsed, since rules hardly ever look at them. Each is parsed
+ * when somebody asks for it.
  */
 
 /** A text without its long strings, and what puts them in their places in a value that was parsed of it. */
@@ -15,7 +15,7 @@ export interface Shortened {
 /** Shorter texts, and shorter strings, are parsed in less time. */
 const textBytesMin = 8_192;
 const stringBytesMin = 512;
-/** What stands for a string begins with it. No text can have it, for nobody knows it. */
+/** The prefix of placeholders. No text can have it, since nobody knows it. */
 const mark = randomBytes(16).toString('hex');
 const colon = 0x3a;
 
@@ -41,7 +41,7 @@ export function withoutLongStrings(text: Buffer): Shortened | undefined {
   return { bytes: Buffer.concat(parts), restore: (value) => restoreIn(value, stringAt) };
 }
 
-/** Whether a string that ends there is the name of a member. */
+/** Tells whether a string that ends there is the name of a member. */
 function isName(text: Buffer, end: number): boolean {
   let at = end;
   while (at < text.length && (text[at] as number) <= 0x20) at += 1;

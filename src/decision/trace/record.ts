@@ -102,7 +102,7 @@ export function createRecorder({
   }
 }
 
-/** Whether a request goes out for it: a further message goes with none of its own. */
+/** Tells whether a request goes out for it; a further message has none of its own. */
 const isLetOut = ({ entrance, verdict, message }: Call): boolean =>
   message === undefined &&
   (entrance === 'forward' || entrance === 'inbound') &&
@@ -110,7 +110,7 @@ const isLetOut = ({ entrance, verdict, message }: Call): boolean =>
 
 const nothingToRecord = Promise.resolve();
 
-/** Of the trust, within an hour. */
+/** The loss of trust within an hour that is announced. */
 const dropMin = 0.3;
 
 const trustDrop: IncidentCause = {
@@ -122,7 +122,7 @@ const trustDrop: IncidentCause = {
 const isTrustDrop = ({ trustLoss, trustMarks, receivedAtMs }: Call): boolean =>
   trustLoss.length > 0 && lostWithinHour([...trustMarks, ...trustLoss], receivedAtMs) > toParts(dropMin);
 
-/** What was found in a call does not stay in the names that its agent is known by. */
+/** Findings of a call do not stay in the names by which its agent is known. */
 function keptNames(call: Call): readonly SafeName[] {
   const { newNames, operation } = call;
   if (newNames.length === 0) return none;
@@ -201,10 +201,10 @@ function refusalFields({ headers }: Call, { message, extra }: GatewayError): str
   return fields;
 }
 
-/** What only the agent is told stands in its answer alone. */
+/** Details for the agent alone stand only in its answer. */
 const recordedSignal = ({ shown: _, ...signal }: Signal): Signal => signal;
 
-/** Of those that one trace names. */
+/** Parts that one trace names. */
 const recordedPartsMax = 20;
 
 const partNames = (call: Call, parts: readonly OperationPart[]): readonly SafeName[] =>
@@ -221,7 +221,7 @@ function list(name: string, values: readonly unknown[] | undefined): string {
 
 const whos = new WeakMap<Identity, string>();
 
-/** What a trace says of the key and its agent: the same for all its calls. */
+/** The fields of a trace on key and agent, the same for all their calls. */
 function whoOf(identity: Identity | undefined): string {
   if (!identity) return '"tenant_id":null';
   const known = whos.get(identity);

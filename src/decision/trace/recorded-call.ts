@@ -41,7 +41,7 @@ export interface Trace {
   readonly decision: Decision;
   readonly risk_score: number;
   readonly risk_band: Band;
-  /** What its score was at least for what was found, and what the trust in the agent added. */
+  /** The minimum score for its findings, and the share of the agent's trust. */
   readonly risk?: { readonly floor: number; readonly modifier: number };
   readonly reason_codes?: readonly string[];
   readonly classifications?: readonly Finding['class'][];
@@ -52,7 +52,7 @@ export interface Trace {
   readonly explanation?: readonly string[];
 }
 
-/** What a trace may not tell: the body's content, what the call acts on and addresses, its URL as it was. */
+/** Facts that a trace may lack: the content of the body, the resource and principals, the full URL. */
 export type Lack = 'body' | 'resource' | 'url';
 
 export interface TraceRecord {
@@ -75,7 +75,7 @@ const notJudged: ReadonlySet<string | undefined> = new Set([
   'NO_VERDICT',
 ]);
 
-/** Whether policies and posture have been asked about it. What was refused before has no explanation. */
+/** Tells whether policies and posture have judged it. A call refused earlier has no explanation. */
 export const wasJudged = ({ explanation, rule_id, reason_codes, tool_name }: Trace): boolean =>
   explanation !== undefined &&
   tool_name !== undefined &&
@@ -89,7 +89,7 @@ export function toRecordedCall(
 ): TraceRecord {
   const call = new Call({
     traceId: trace.trace_id,
-    // By its entrance a tunnel is told, and by nothing else is anything.
+    // Only the entrance tells a tunnel, and it tells nothing else.
     entrance: isTunnel(trace) ? 'forward' : 'scan',
     receivedAtMs: Date.parse(trace.at),
     clientAddress: '',
@@ -118,7 +118,7 @@ export function toRecordedCall(
   };
   call.signals = [...(trace.signals ?? [])];
   call.isNewDestination = call.signals.some((it) => it.name === 'NEW_DESTINATION');
-  // Where it went was judged before the rules; see `notJudged`.
+  // Its target was judged before the rules; see `notJudged`.
   call.threats = call.signals.filter((it) => it.name === 'THREAT_INTEL_MATCH').map(toThreat);
   call.opaque = call.signals.filter((it) => it.name === 'OPAQUE_CONTENT').map((it) => it.details);
   call.findings = findingsOf(trace);

@@ -6,7 +6,7 @@ import { separatorText } from '../../inspect/decode/separator.ts';
 import { marker } from '../../inspect/redact/cuts.ts';
 import { redact } from '../../inspect/redact/redact.ts';
 
-/** What is kept of a URL and of a body. */
+/** Limits of a kept URL and body. */
 export const urlLengthMax = 2048;
 export const previewBytesMax = 2048;
 
@@ -22,7 +22,7 @@ export function redactedUrl(call: Call): SafeName {
   return cutUrl(`${url}#${redactedText(call, href.length + separatorText.length, fragment)}`);
 }
 
-/** What is not all there says so. */
+/** A cut URL says so. */
 const cutUrl = (url: string): SafeName =>
   ownName(url.length > urlLengthMax ? `${url.slice(0, urlLengthMax - 1)}…` : url);
 
@@ -49,8 +49,8 @@ function redactedText({ head, findings }: Call, from: number, text: string): str
 }
 
 /**
- * The beginning of the body with all findings cut out, for people who decide about all of it: how much more there is stands behind it, and
- * what would not be seen, or would turn the direction of what is, stands as `\u{…}`.
+ * The beginning of the body without its findings, for people who decide about all of it. The length of the rest
+ * stands behind it, and invisible or direction-turning characters stand as `\u{…}`.
  */
 export function redactedPreview(call: Call): SafeName {
   const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);

@@ -1,7 +1,7 @@
 import type { Call, Signal, Verdict } from '../../core/call.ts';
 import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 
-/* What an agent is told of its own call: all of its verdict, save what speaks of other agents, which stands in the trace alone. */
+/* The part of its verdict that an agent may see: all but details on other agents, which stand in the trace alone. */
 
 /** A signal as a sentence of the explanation. */
 export const signalSentence = ({ name, details }: Pick<Signal, 'name' | 'details'>): SafeName =>

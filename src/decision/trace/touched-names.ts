@@ -1,6 +1,6 @@
 import type { Call } from '../../core/call.ts';
 
-/** By which it is known again what an agent has done: the host, the tool, and what it did with it. */
+/** The names by which an agent's action is known again: the host, the tool, and the operation. */
 export const touchedNamesOf = ({
   operation,
   target,
@@ -10,5 +10,5 @@ export const touchedNamesOf = ({
   `does:${operation?.toolName} ${operation?.name}`,
 ];
 
-/** Whether one of these has the name of an operation in it. */
+/** Tells whether a name is that of an operation. */
 export const isOfOperation = (name: string): boolean => name.startsWith('does:');

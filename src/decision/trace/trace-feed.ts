@@ -24,7 +24,7 @@ export interface Followed {
 }
 
 interface Follower {
-  /** What has come since; waits for it at most so long. */
+  /** The traces since the last question; waits for them at most so long. */
   next(waitMs: number): Promise<Followed>;
   leave(): void;
 }
@@ -141,7 +141,7 @@ function give(to: Waiting, { traces, hasGap }: Arrivals): void {
   for (const trace of traces) {
     if (!to.wants(trace)) continue;
     if (to.hasGap || to.traces.length >= waitingTracesMax || to.chars + trace.length > waitingCharsMax) {
-      // What came before the gap stays in order; what comes behind it waits until that is taken.
+      // Traces before the gap stay in order; later ones wait until those are taken.
       to.hasGap = true;
       break;
     }

@@ -165,10 +165,10 @@ function subjectOf({ severity, title }: Brief, agentName: string | null): string
   return `[Postern] ${severity}: ${title}${agent === '' ? '' : ` (${agent})`}`;
 }
 
-/** By the code of the answer alone: its text is the server's, and the command that it answers may hold the password. */
+/** The outcome by the code of the answer alone: its text is the server's, and the command may hold the password. */
 function outcomeOfMail(error: unknown): DeliveryOutcome {
   const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
-  // What the mailer has found wrong has a code of its own, all else is ours.
+  // Errors of the mailer have a code of their own; all others are ours.
   if (error instanceof GatewayError || typeof code !== 'string') return outcomeOfFailure(error);
   if (code === 'EAUTH' || code === 'ENOAUTH')
     return {

@@ -29,7 +29,7 @@ const formats: Readonly<Record<Format, (message: Message) => Record<string, unkn
   cef: toCef,
 };
 
-/** Where an envelope is taken when the URL has no path of its own. */
+/** The URL of the collector, with this path where it has none of its own. */
 function atPath(text: string, path: string): string {
   const url = new URL(text);
   return url.pathname === '/' ? new URL(`${path}${url.search}`, url).href : text;

@@ -6,8 +6,8 @@ import { postTo } from '../outcome.ts';
 import { type Button, buttonActions, writeButton } from '../slack-callback.ts';
 
 /*
- * Slack: Block Kit. Summaries are plain text, in which nothing is markup; values stand in spans of code, which have no bold, no emoji and
- * no links, with the three characters escaped that begin mentions and links. `verbatim` keeps Slack from making links of names.
+ * Slack: Block Kit. Summaries are plain text, in which nothing is markup. Values are code spans with the three
+ * characters escaped that begin mentions and links. `verbatim` keeps Slack from making links of names.
  */
 
 const escapeSlack = (text: string): string =>
@@ -29,7 +29,7 @@ export function toSlack(brief: Brief, button: Button | undefined, controlUrl: st
     controlUrl === undefined ? 'Postern' : `Postern at ${toCode(controlUrl)}`,
   ];
   return {
-    // What notifications of the client show, and readers of screens: our own words.
+    // The text for the client's notifications and for screen readers: our own words.
     text: `${severity}: ${title}`,
     unfurl_links: false,
     unfurl_media: false,
@@ -61,7 +61,7 @@ function toActions(button: Button): object {
   };
 }
 
-/** What takes the place of a message with buttons once they are of no use any more. */
+/** The message that replaces one with buttons once they are of no use any more. */
 export const toDecidedSlack = (title: string, summary: string, facts: readonly Fact[]): object => ({
   replace_original: true,
   text: title,
@@ -80,7 +80,7 @@ const toSections = (facts: readonly Fact[]): object[] =>
     fields: facts.slice(at * fieldsMax, (at + 1) * fieldsMax).map(toField),
   }));
 
-/** What is said to one person alone. */
+/** A message for one person alone. */
 export const toNoteSlack = (
   text: string,
 ): { response_type: 'ephemeral'; replace_original: false; text: string } => ({

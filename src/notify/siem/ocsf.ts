@@ -5,8 +5,8 @@ import type { Message } from '../notice.ts';
 import { toData } from '../payload.ts';
 
 /*
- * The Open Cybersecurity Schema Framework: each notice is a Detection Finding (category 2, class 4), with the profile of a security control,
- * since a gateway does not only see but decides. What the schema has no name for stands under `unmapped`.
+ * The Open Cybersecurity Schema Framework: each notice is a Detection Finding (category 2, class 4) with the security
+ * control profile, since a gateway also decides. Fields without a name in the schema are under `unmapped`.
  */
 
 const schemaVersion = '1.9.0';
@@ -23,13 +23,13 @@ const severities: Readonly<Record<Band, readonly [id: number, name: string]>> = 
 const activities = { 1: 'Create', 2: 'Update', 3: 'Close' } as const;
 const statuses = { 1: 'New', 2: 'In Progress', 4: 'Resolved' } as const;
 
-/** What becomes of the finding, by the words of the incident or approval that it is of. */
+/** The state of the finding, by that of its incident or approval. */
 function lifeOf(kind: EventKind, state: unknown): readonly [keyof typeof activities, keyof typeof statuses] {
   if (kind === 'incident.changed') return state === 'closed' ? [3, 4] : [2, 2];
   return kind === 'approval.decided' || kind === 'approval.expired' ? [3, 4] : [1, 1];
 }
 
-/** What the gateway has done: `action_id` and `disposition_id`. */
+/** The action of the gateway: `action_id` and `disposition_id`. */
 const dispositions: Partial<
   Record<EventKind, readonly [actionId: number, action: string, id: number, name: string]>
 > = {
@@ -85,7 +85,7 @@ export function toOcsf(message: Message): Record<string, unknown> {
   };
 }
 
-/** Of an incident or an approval: the same for all that is told of it, so that updates find what they update. */
+/** The id of an incident or approval, the same in all its notices, so that updates find what they update. */
 function findingUid(data: Readonly<Record<string, unknown>>, noticeId: string): string {
   const id = data['incident_id'] ?? data['approval_id'] ?? data['trace_id'];
   return typeof id === 'string' && id !== '' ? id : noticeId;

@@ -61,7 +61,7 @@ export interface Range {
   readonly bits: number;
 }
 
-/** Of an address or a CIDR; bits behind the prefix are not looked at. Undefined where the text is neither. */
+/** The range of an address or a CIDR; bits behind the prefix are ignored. Undefined where the text is neither. */
 export function parseRange(text: string): Range | undefined {
   const [address = '', prefix, ...rest] = text.split('/');
   if (rest.length > 0 || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return undefined;

@@ -25,7 +25,7 @@ export class CsvReader implements Reader {
   #field = '';
   #rowLength = 0;
   #line = 1;
-  /** Of the first row, which the last one is compared with. */
+  /** The width of the first row, which the last one is compared with. */
   #width = 0;
 
   constructor(handlers: CsvHandlers) {

@@ -5,9 +5,11 @@ import type { Duplex, Readable } from 'node:stream';
 /** One answer, before any redirect is followed. */
 export interface Downloaded {
   readonly status: number;
-  /** By name in lower case. */
+  /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As it came, with its content coding on. Must be read or destroyed. It fails where the answer is cut. */
+  /**
+   * The body as it came, with its content coding. It must be read or destroyed, and fails where the answer is cut.
+   */
   readonly body: Readable;
 }
 
@@ -15,7 +17,7 @@ export type Download = (
   url: string,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  /** Whether an administrator has chosen the server, and not another server. */
+  /** Tells whether an administrator has chosen the server, and not another server. */
   isChosen: boolean,
 ) => Promise<Downloaded>;
 

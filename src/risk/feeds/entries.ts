@@ -12,9 +12,9 @@ interface Entry {
   readonly kind: IndicatorKind;
   /** In canonical form; a URL without scheme and port. */
   readonly indicator: string;
-  /** What the feed calls it, or where it tells more: up to 256 characters. Empty where it says nothing. */
+  /** The feed's name for it or its link, up to 256 characters; empty where there is none. */
   readonly reference: string;
-  /** Of what kind the threat is, in the feed's words: up to 64 characters. Empty where it says nothing. */
+  /** The kind of threat in the feed's words, up to 64 characters; empty where there is none. */
   readonly threat: string;
 }
 
@@ -22,9 +22,9 @@ export interface EntriesData {
   readonly count: number;
   /** ASCII: the indicator, then the reference. */
   readonly text: Uint8Array;
-  /** Where each begins; one more than there are entries. */
+  /** The start of each entry, and the end of the last one. */
   readonly offsets: Uint32Array;
-  /** Of the indicator alone. */
+  /** The length of each indicator. */
   readonly lengths: Uint16Array;
   readonly kinds: Uint8Array;
   readonly threatOf: Uint16Array;
@@ -120,7 +120,10 @@ export function entryAt(data: EntriesData, index: number): Entry {
   };
 }
 
-/** Whether entry `index` is `host` from `hostFrom` on, with the first `pathLength` characters of `path` behind it. */
+/**
+ * Tells whether entry `index` is `host` from `hostFrom` on, with the first `pathLength` characters of `path` behind
+ * it.
+ */
 export function isEntry(
   data: EntriesData,
   index: number,
@@ -139,7 +142,7 @@ export function isEntry(
   return true;
 }
 
-/** Whether two entries list the same, whatever is said of it. */
+/** Tells whether two entries list the same indicator. */
 export function isSameText({ text, offsets, lengths }: EntriesData, a: number, b: number): boolean {
   const [beginA = 0, beginB = 0, length = 0] = [offsets[a], offsets[b], lengths[a]];
   if (length !== lengths[b]) return false;

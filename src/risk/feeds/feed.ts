@@ -31,13 +31,13 @@ export interface FeedHealth {
   /** Since the feed was last fetched or said to be unchanged. */
   readonly ageMs: number | undefined;
   readonly lastSuccessMs: number | undefined;
-  /** Of the last fetch: a sentence, empty where it went well. */
+  /** The failure of the last fetch as a sentence; empty where it went well. */
   readonly lastError: string;
   readonly etag: string;
   readonly nextFetchMs: number;
 }
 
-/** What all feeds share. */
+/** Settings that all feeds share. */
 export interface FeedSetting {
   readonly dir: string;
   readonly log: Log;
@@ -54,10 +54,10 @@ export interface FeedSetting {
   readonly reading: ReturnType<typeof createTurns>;
 }
 
-/** So many intervals without success make a feed stale. */
+/** Intervals without success after which a feed is stale. */
 const staleIntervals = 3;
 const firstRetryMs = 60_000;
-/** Of an interval, more or less. */
+/** The random share of an interval. */
 const jitter = 0.1;
 const readTimeoutMs = 2 * 60_000;
 
@@ -76,7 +76,7 @@ export class Feed {
   readonly #lastGood: LastGood;
   #set: IndicatorSet | undefined;
   #kept: Validators = noValidators;
-  /** Of the text in use. */
+  /** The version of the text in use. */
   #version = '';
   #lastSuccessMs: number | undefined;
   #lastError = '';
@@ -198,7 +198,7 @@ export class Feed {
   async #fetch(): Promise<void> {
     const { download, maxBytes, fetchTimeoutMs, stopped } = this.#setting;
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(fetchTimeoutMs)]);
-    // Of a feed that is not in use, `unchanged` would be no help.
+    // For a feed that is not in use, `unchanged` would be no help.
     const known = this.#set ? this.#kept : noValidators;
     const drafts: Draft[] = [];
     const sink = async (validators: Validators) => {

@@ -9,7 +9,7 @@ import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 export interface Agents {
   /** At once: from memory, or by one look-up in the database. */
   find(agentId: string): AgentRecord | undefined;
-  /** As the database has it, what the running transaction has written included; memory learns nothing of it. */
+  /** The record in the database, as the running transaction has left it; memory learns nothing of it. */
   load(agentId: string): AgentRecord | undefined;
   ensure(agent: AgentRecord): Promise<AgentRecord>;
   /** Which of these are agents of the tenant. */

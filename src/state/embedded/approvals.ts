@@ -130,7 +130,10 @@ export function createEmbeddedApprovals(db: Database, commits: GroupCommit, audi
     return approval;
   }
 
-  /** As of then, and from now on: nobody whose clock is behind decides it any more. One that another has followed has expired, whatever the time. */
+  /**
+   * The approval at that time, which holds from now on: no process with a slower clock decides it any more. A
+   * superseded approval has expired, whatever the time.
+   */
   function standingAt(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined {
     const found = rowToRecord<ApprovalRecord>(byId.get(tenantId, approvalId));
     if (found?.status !== 'pending') return found;

@@ -3,7 +3,7 @@ import type { Database } from './sqlite.ts';
 
 export interface BoundOptions {
   readonly table: string;
-  /** As the index of the table has them behind the tenant. */
+  /** Columns of the table's index behind the tenant. */
   readonly order: readonly [number: string, id: string];
   readonly most: number;
 }
@@ -26,8 +26,8 @@ export function createBound(db: Database, { table, order, most }: BoundOptions):
 const tenantsCached = 2_048;
 
 /**
- * Whether a tenant has less than `most` at a time, when one more is added each time that it is asked. Counting costs as much as there is to
- * count, so what was counted last and all that came since are taken for the number until that reaches the bound.
+ * Tells whether a tenant has less than `most`, for one more that is added at each question. Counting is dear, so the
+ * last count plus all additions stands for the number until that reaches the bound.
  */
 export function createRoom(
   most: number,

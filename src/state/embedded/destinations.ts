@@ -4,7 +4,10 @@ import { destinationName, destinationsMax, touchedBy } from '../rules/destinatio
 import type { RecordedCall } from '../store.ts';
 import type { Database } from './sqlite.ts';
 
-/** What each agent has touched. Memory holds pairs that are known; one that is not there costs a look-up in the database. */
+/**
+ * The destinations that each agent has touched. Memory holds known pairs; another one costs a look-up in the
+ * database.
+ */
 export interface Destinations {
   isKnown(agentId: string, destination: string): boolean;
   /** Known from now on, in memory, if the call was let out: what is denied or held has touched nothing. */

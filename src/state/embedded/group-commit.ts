@@ -9,7 +9,7 @@ export interface GroupCommit {
    * transaction fails.
    */
   write<T>(work: () => T, apply?: (result: T) => void): Promise<T>;
-  /** Whether the last transaction failed as a whole. */
+  /** Tells whether the last transaction failed as a whole. */
   isFailing(): boolean;
   /** Commits what waits, then refuses further writes. */
   close(): void;

@@ -101,7 +101,7 @@ export function createEmbeddedKeys(
     return stands ? before : { key, parent, agent, isTenantSuspended: isSuspended };
   }
 
-  /** What is remembered of a key while its records cannot be read; this is in memory, and always as it stands. */
+  /** The last known state of a key while its records cannot be read. It is in memory, and always current. */
   function withSuspension(holder: Holder): Holder {
     const isSuspended = isTenantSuspended(holder.key.tenantId);
     return holder.isTenantSuspended === isSuspended ? holder : { ...holder, isTenantSuspended: isSuspended };

@@ -8,7 +8,7 @@ import type { GroupCommit } from './group-commit.ts';
 import { createListing } from './listing.ts';
 import { type Database, parseStored, type Row, recordOf } from './sqlite.ts';
 
-/** What MCP servers have said of their tools. What stands against them is answered from memory. */
+/** The tools that MCP servers have listed. Concerns about them are answered from memory. */
 export interface McpTools {
   concernsOf(tenantId: string, call: McpCall, nowMs: number): readonly ToolConcern[];
   readonly remember: Store['rememberTools'];

@@ -3,7 +3,7 @@ import { traceIdsFrom } from '../../core/ids.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Database } from './sqlite.ts';
 
-/** What was found in answers, by the trace of the call. */
+/** Findings in answers, by the trace of the call. */
 export interface ResponseScans {
   add(tenantId: string, traceId: string, scan: string): Promise<void>;
   of(tenantId: string, traceId: string): readonly string[];

@@ -7,9 +7,9 @@ import type { Traces } from './traces/traces.ts';
 export interface Retention {
   /** `Store.keepTraces`. */
   keep(keptMsOf: (tenantId: string) => number): Promise<void>;
-  /** What happened before then is not there. */
+  /** The start of the kept time; earlier traces are not answered. */
   startMs(tenantId: string): number;
-  /** Whether the last removal failed; the next one comes within the hour. */
+  /** Tells whether the last removal failed; the next one comes within the hour. */
   isFailing(): boolean;
   close(): void;
 }
@@ -26,7 +26,7 @@ export function createRetention(
 
   const startMs = (tenantId: string): number => Date.now() - keptMsOf(tenantId);
 
-  /** Of the buckets that have begun before then, the last one may have ended later. */
+  /** The last bucket that began before then may have ended later. */
   function statsStartMs(tenantId: string, interval: StatInterval): number {
     const keptMs = interval === 'day' ? keptMsOf(tenantId) : statKeptMs[interval];
     return Math.max(0, Date.now() - keptMs - statIntervals[interval]);

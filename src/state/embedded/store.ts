@@ -40,11 +40,9 @@ import { openTraces } from './traces/traces.ts';
 type Closer = () => void | Promise<void>;
 
 /**
- * Opens the store in `dir`, which is made (mode 0700) where it is missing. Rejects with STATE_UNAVAILABLE when another process
- * has the directory, when a database is newer than this code, or when it cannot be read.
- *
- * The store knows nothing of lines that an earlier process has left in the journal: who opens it ships them (`Journal.flush`) before the
- * first `admit`, or the numbers of their keys and tenants are read without them.
+ * Opens the store in `dir`, which is made (mode 0700) where it is missing. Rejects with STATE_UNAVAILABLE when
+ * another process has it, when a database is newer than this code, or cannot be read. Lines that an earlier process
+ * left in the journal are shipped by whoever opens it (`Journal`).
  */
 export async function openEmbeddedStore({ dir }: { dir: string }): Promise<Store> {
   const closers: Closer[] = [];
@@ -213,7 +211,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
       if (traces.isFailing())
         return 'Calls cannot be stored: traces.db takes no batch. They wait in the journal.';
       if (retention.isFailing()) return 'Old traces cannot be removed.';
-      // Where nobody else writes any more, this finds out whether the disk is well again.
+      // No write may come for a long time, so this finds out whether the disk is well again.
       if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
       return commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
     },

@@ -7,7 +7,7 @@ import type { Database } from './sqlite.ts';
 /** Read at once. */
 const rowsMax = 500;
 
-/** Where notices come from, and how far that was read. */
+/** The sources of notices, and how far each was read. */
 export function createEmbeddedTold(db: Database, commits: GroupCommit, audit: Audit): NoticeSources {
   const find = db.prepare('SELECT place FROM notices_told WHERE tenant_id = ? AND source = ?');
   const put = db.prepare(`

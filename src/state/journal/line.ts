@@ -39,7 +39,7 @@ export function toHead(call: RecordedCall): string {
   return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t${more}`;
 }
 
-/** What few calls have. */
+/** The list of rare fields. */
 function moreOf({ sizeClass = 0, names, marks, charges, credential }: RecordedCall): string {
   if (!names && !marks && !charges && credential === undefined)
     return sizeClass === 0 ? '' : `[${sizeClass}]\t`;
@@ -76,7 +76,7 @@ function parseMore(
 /** The whole line, with its newline. */
 export const toLine = (call: RecordedCall): string => `${toHead(call)}${call.line}\n`;
 
-/** What calls have in common that touch the same from the same place: the head behind the time. */
+/** The fields that calls share which touch the same from the same place: the head behind the time. */
 export type CallOrigin = Pick<
   RecordedCall,
   | 'tenantId'

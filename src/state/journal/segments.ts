@@ -42,7 +42,7 @@ export interface SegmentsOptions {
   readonly dir: string;
   /** A segment that would grow beyond it is followed by a new one. */
   readonly segmentBytesMax: number;
-  /** Of all segments together. */
+  /** The limit of all segments together. */
   readonly bytesMax: number;
 }
 
@@ -80,7 +80,10 @@ export function openSegments({ dir, segmentBytesMax, bytesMax }: SegmentsOptions
     return current;
   }
 
-  /** What a failed write has left behind goes. Should that fail too, this segment is left, and readers drop its torn line. */
+  /**
+   * Removes what a failed write left behind. Should that fail too, this segment is left, and readers drop its torn
+   * line.
+   */
   function repair(segment: Segment): void {
     try {
       ftruncateSync(segment.fd, segment.bytes);

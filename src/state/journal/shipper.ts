@@ -42,7 +42,7 @@ export function createShipper(segments: Segments, options: ShipperOptions): Ship
     });
   }
 
-  /** What waits at the start, so that lines which come meanwhile gather for the next time. */
+  /** Ships what waits at the start; lines that come meanwhile gather for the next time. */
   async function shipWaiting(): Promise<void> {
     for (let left = segments.waitingBytes(); left > 0; ) left -= await shipChunk();
   }
@@ -50,7 +50,7 @@ export function createShipper(segments: Segments, options: ShipperOptions): Ship
   async function shipChunk(): Promise<number> {
     const { lines, bytes, isInherited } = segments.read(shipBatchBytes);
     if (lines.length > 0) {
-      // What failed may have been stored all the same: it comes again, at the front of the next chunk.
+      // A failed chunk may have been stored all the same, so it is sent again in front of the next one.
       const unreadable = await ship({ lines, mayRepeat: isInherited || failures > 0 });
       if (unreadable > 0)
         onError(new Error(`${unreadable} lines of the journal cannot be read and are left out`));
@@ -86,7 +86,7 @@ export function createShipper(segments: Segments, options: ShipperOptions): Ship
   return {
     notice: schedule,
     async drain() {
-      // What is under way may have begun before the last lines were written.
+      // A shipment under way may have begun before the last lines were written.
       await draining;
       await drainOnce();
     },

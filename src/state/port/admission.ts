@@ -16,9 +16,12 @@ export interface AdmissionStore {
    * What the call charges to budgets is added in the same step; a call that in the end is not let out gives it back when it is recorded.
    */
   admit(request: AdmitRequest): MaybePromise<Admission>;
-  /** What `admit` would say of these now. Takes, counts and notes nothing. */
+  /** Tells what `admit` would answer now, without counting or noting anything. */
   standingOf(question: StandingQuestion): Promise<AdmissionPreview>;
-  /** Of an identity that `identify` or `admit` answered within the last `withinMs`: for calls that may pass while the state is away. */
+  /**
+   * The identity that `identify` or `admit` answered within the last `withinMs`, for calls that may pass while the
+   * state is away.
+   */
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined;
   /**
    * True once for each nonce of a key until `endsAtMs`, on all nodes together. Rejects with GATEWAY_BUSY where 10,000 of the key or 100,000
@@ -50,20 +53,20 @@ export interface AdmitRequest {
   readonly agentId: string | undefined;
   /** An environment that the call names; the key must be of it, or may name it. */
   readonly envName: string | undefined;
-  /** Of the caller, for the allowlist of the key. */
+  /** The address of the caller, for the allowlist of the key. */
   readonly clientAddress: string;
-  /** What the call would touch: resource or host, as `is_new_destination` counts it. */
+  /** The resource or host that the call would touch, as `is_new_destination` counts it. */
   readonly destination: string;
   /** Further names, of which it is asked whether the agent has touched them before. Absent: none. */
   readonly names?: readonly string[];
   /** How many things at once the call writes. Absent: none. */
   readonly mutations?: number;
-  /** Of which server which tools are called, whose concerns are asked for. Absent: none. */
+  /** The MCP server and its tools that are called, whose concerns are asked for. Absent: none. */
   readonly mcp?: McpCall | undefined;
   /** For the scope of an ephemeral key. */
   readonly toolName: SafeName;
   readonly verb: Verb;
-  /** Where the call does several things at once: all of them, and the scope of the key must have all. */
+  /** All parts of a call that does several things; the scope of the key must allow each of them. */
   readonly parts?: readonly { readonly toolName: SafeName; readonly verb: Verb }[];
   /** `call` counts in full; `rate` takes from the buckets alone (`/v1/scan/response`). */
   readonly counts: 'call' | 'rate';
@@ -100,13 +103,13 @@ export interface AdmissionPreview {
   readonly exceededBudgets: readonly string[];
 }
 
-/** What the plan of a tenant grants. null is unlimited. */
+/** The limits of a tenant's plan. null is unlimited. */
 export interface TenantTerms {
   readonly scansPerMonth: number | null;
   readonly scansPerMinute: number | null;
   /** Capacity of the bucket; null: twice the rate. */
   readonly burst: number | null;
-  /** Of each key that has no rate of its own. */
+  /** The rate of each key that has none of its own. */
   readonly perKeyScansPerMinute: number | null;
   /** Calls beyond the quota are let in and counted. */
   readonly overage: boolean;
@@ -120,19 +123,19 @@ export interface Admitted extends AdmissionPreview {
   /** In the environment and with the agent that the call names. */
   readonly identity: Identity;
   readonly agentStatus: AgentStatus;
-  /** What the call has charged to budgets; only amounts above 0. To be recorded with it. */
+  /** Amounts above 0 that the call has charged to budgets; they must be recorded with it. */
   readonly charges: readonly Charge[];
-  /** Of the tools that are called: what stands at the time of the call, seen by whatever node. */
+  /** The concerns about the called tools at the time of the call, whichever node saw them. */
   readonly toolConcerns: readonly ToolConcern[];
   /** Which of the further names the agent has not touched before. */
   readonly newNames: readonly string[];
   readonly habits: Habits;
   readonly trust: TrustRecord;
-  /** Of the tenant, in the last ten minutes. What is added later is in it as well. */
+  /** The tenant's events of the last ten minutes. Later ones are added to it. */
   readonly sightings: Sightings;
   /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */
   readonly scopeViolations: readonly SafeName[];
-  /** Of the quota in this month, this call included. */
+  /** The part of the month's quota that is used, this call included. */
   readonly scansUsed: number;
 }
 
@@ -155,7 +158,7 @@ export interface NotAdmitted {
 }
 
 export interface TenantUsage {
-  /** Of the calendar month (UTC) that `nowMs` lies in. */
+  /** The calls of the calendar month (UTC) that `nowMs` lies in. */
   readonly scansUsed: number;
   /** Refused with RATE_LIMITED, by full hours. */
   readonly rateLimitHits24h: number;

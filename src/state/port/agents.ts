@@ -7,7 +7,7 @@ export interface AgentStore {
   /** Adds the agent unless it is there; answers the one that stands. An agent never changes its tenant. */
   ensureAgent(agent: AgentRecord): Promise<AgentRecord>;
   agentById(agentId: string): Promise<AgentRecord | undefined>;
-  /** By time of creation, newest first. */
+  /** Agents by time of creation, newest first. */
   listAgents(tenantId: string, page: Page): Promise<Paged<AgentRecord>>;
   updateAgent(
     tenantId: string,
@@ -37,6 +37,6 @@ export interface AgentUsage {
   readonly firstSeenAtMs: number | null;
   readonly lastSeenAtMs: number | null;
   readonly callsTotal: number;
-  /** By full hours. */
+  /** Decisions of the last 24 hours, by full hours. */
   readonly decisions24h: Readonly<Record<Decision, number>>;
 }

@@ -41,7 +41,7 @@ export interface ApprovalFilter {
   readonly status?: ApprovalRecord['status'];
   readonly agentId?: string;
   readonly toolName?: string;
-  /** By when it was opened. */
+  /** Bounds on the time at which an approval was opened. */
   readonly fromMs?: number;
   readonly beforeMs?: number;
 }
@@ -70,9 +70,9 @@ export interface ApprovalRecord {
   readonly bodyPreview: SafeName;
   /** The call asks to go on as a WebSocket, so that more follows. */
   readonly opensWebSocket: boolean;
-  /** Of the whole body, as it was received. */
+  /** The size of the whole body, as it was received. */
   readonly bodyBytes: number;
-  /** What was found in the call, never its text; bounded. */
+  /** Findings in the call, never their text; bounded. */
   readonly findings: readonly ApprovalFinding[];
   readonly reasonCodes: readonly string[];
   readonly riskScore: number;

@@ -4,12 +4,14 @@ import type { MaybePromise } from './page.ts';
 /** Credentials of the vault: what is stored is sealed already. */
 export interface CredentialStore {
   putCredential(credential: SealedCredential, audit: AuditEvent): Promise<void>;
-  /** As the last `admit` of this tenant has left it; undefined where there is none, or it was revoked. */
+  /**
+   * The credential as the last `admit` of this tenant has left it; undefined where there is none, or it was revoked.
+   */
   credentialOf(tenantId: string, name: string): MaybePromise<SealedCredential | undefined>;
   listCredentials(tenantId: string): Promise<readonly SealedCredential[]>;
   /** Replaces what is sealed, where that is still `from`; else, and where there is none, nothing changes and the answer is false. */
   resealCredential(reseal: Reseal, audit: AuditEvent): Promise<boolean>;
-  /** By name, of all that calls were recorded with; also of such as are there no more. */
+  /** The use of every credential that calls were recorded with, by name, removed ones included. */
   credentialUses(tenantId: string): Promise<ReadonlyMap<string, CredentialUse>>;
   /** False where there is none. */
   removeCredential(tenantId: string, name: string, audit: AuditEvent): Promise<boolean>;
@@ -20,7 +22,7 @@ export interface Reseal extends Pick<SealedCredential, 'tenantId' | 'name'> {
   readonly to: string;
 }
 
-/** Of calls that were let out. */
+/** The use by calls that were let out. */
 export interface CredentialUse {
   readonly uses: number;
   readonly lastUsedAtMs: number;

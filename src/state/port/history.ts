@@ -2,16 +2,16 @@ import type { Sighting, TrustMark } from '../../core/history.ts';
 import type { AuditEvent } from './audit.ts';
 
 /**
- * What is remembered of agents to tell the usual from the unusual; of each at most 4,096 names and about a kilobyte. Ninety days after its last
- * call nothing is.
+ * The memory of agents that tells the usual from the unusual: at most 4,096 names and about a kilobyte an agent. It
+ * ends ninety days after the last call.
  */
 export interface HistoryStore {
   /**
-   * Something was seen that may explain a later call of the tenant: `admit` answers it to all of its calls, on this node at once and on others
-   * soon, for ten minutes, the last 512. It may be lost where the state is away or starts anew. Never throws.
+   * Notes an event that may explain a later call. `admit` answers it to all calls of the tenant, soon on other nodes
+   * too, for ten minutes, the last 512. It may be lost where the state is away. Never throws.
    */
   noteSighting(tenantId: string, sighting: Sighting): void;
-  /** What the agents' trust has come to, in the order of the ids; that of an agent that nobody has seen, or of another tenant, is whole. */
+  /** The trust in each agent, in the order of the ids; it is whole for unknown agents. */
   trustOf(tenantId: string, agentIds: readonly string[]): Promise<readonly TrustRecord[]>;
   /** Something that counts against an agent, beside its calls: those bring their marks themselves. */
   markTrust(tenantId: string, agentId: string, mark: TrustMark): Promise<void>;

@@ -1,6 +1,6 @@
 import type { MaybePromise } from './page.ts';
 
-/** Where credentials without a vendor are at home: the first use of one binds it, for the whole tenant. */
+/** The homes of credentials without a vendor: the first use of one binds it, for the whole tenant. */
 export interface HomeStore {
   /** The home of each credential, in their order; undefined where none is bound. Binds nothing and keeps nothing longer. */
   homesOf(
@@ -9,8 +9,8 @@ export interface HomeStore {
     nowMs: number,
   ): MaybePromise<readonly (string | undefined)[]>;
   /**
-   * Binds each of the credentials to the home, and keeps those that are bound to it already. All of them or none, in one atomic step on all
-   * nodes together: `elsewhere` where one of them is bound to another home, `full` where there is no room for those that are new.
+   * Binds the credentials to the home in one atomic step on all nodes, all of them or none. `elsewhere`: one is bound
+   * to another home. `full`: there is no room for new ones.
    */
   bindHomes(binding: HomeBinding): Promise<'bound' | 'elsewhere' | 'full'>;
 }

@@ -5,8 +5,8 @@ import type { Page, Paged } from './page.ts';
 /** Incidents and what people made of them. */
 export interface IncidentStore {
   /**
-   * Opens an incident; while one of the same agent and trigger is not closed, adds traces and notes to that one instead, which is answered and
-   * becomes as severe as the graver of the two. A trace that it has among its last counts once.
+   * Opens an incident, or adds traces and notes to an open one of the same agent and trigger, which takes the graver
+   * severity. A trace among its last ones counts once.
    */
   openIncident(
     incident: IncidentRecord,
@@ -30,7 +30,10 @@ export interface IncidentRecord {
   readonly tenantId: string;
   readonly envName: string;
   readonly agentId: string;
-  /** What opened it: `policy:<name>`, `critical-denial`, `scope-violation`, `manual`, … One open incident an agent and trigger. */
+  /**
+   * The cause: `policy:<name>`, `critical-denial`, `scope-violation`, `manual`, … An agent has one open incident for
+   * each.
+   */
   readonly trigger: string;
   readonly title: string;
   readonly severity: Band;
@@ -47,7 +50,7 @@ export interface IncidentRecord {
   readonly closedBy: string | null;
   /** The last 100. */
   readonly notes: readonly IncidentNote[];
-  /** What became of status and severity, the last 100; absent: nothing yet. */
+  /** The last 100 changes of status and severity; absent where there were none. */
   readonly steps?: readonly IncidentStep[];
 }
 
@@ -56,7 +59,7 @@ export type IncidentStep = { readonly atMs: number; readonly by: string } & (
       readonly kind: 'transition';
       readonly from: IncidentRecord['status'];
       readonly to: IncidentRecord['status'];
-      /** Of one that was closed. */
+      /** The close code of a closed incident. */
       readonly code?: string;
     }
   | { readonly kind: 'severity'; readonly from: Band; readonly to: Band }
@@ -74,7 +77,7 @@ export interface IncidentFilter {
   readonly severity?: Band;
 }
 
-/** What a change says nothing of stays. */
+/** A change of an incident; absent fields stay as they are. */
 export interface IncidentChange {
   readonly status?: IncidentRecord['status'];
   readonly severity?: Band;

@@ -22,7 +22,7 @@ export interface KeyStore {
   ): Promise<KeyRecord | undefined>;
   /** Marks the key revoked, with its audit entry; a revoked key stays as it is. Holds, for its children too, from the next `admit` on. */
   revokeKey(tenantId: string, keyId: string, audit: AuditEvent): Promise<KeyRecord | undefined>;
-  /** In the order of the ids; zeros for one that was never used. */
+  /** The usage of each key, in the order of the ids; zeros for one that was never used. */
   keyUsage(tenantId: string, keyIds: readonly string[], nowMs: number): Promise<readonly KeyUsage[]>;
 }
 
@@ -50,12 +50,12 @@ export interface KeyRecord {
   /** Its own steady rate, beside that of its tenant. */
   readonly perMinute: number | null;
   readonly requireNonce: boolean;
-  /** Of an ephemeral key: the live one that it dies with. */
+  /** The live key that an ephemeral key ends with. */
   readonly parentKeyId: string | null;
   readonly maxUses: number | null;
   /** null: everything. An empty list: nothing. */
   readonly scope: KeyScope | null;
-  /** Whether the configuration made it: the API does not change it. */
+  /** The key comes from the configuration: the API does not change it. */
   readonly isFromConfig: boolean;
 }
 
@@ -69,7 +69,7 @@ export type KeyChange = Partial<
 >;
 
 export interface KeyUsage {
-  /** Of the last call that was admitted; null where there was none. */
+  /** The time of the last admitted call; null where there was none. */
   readonly lastSeenAtMs: number | null;
   /** Admitted within the last 24 hours, by full hours. */
   readonly calls24h: number;

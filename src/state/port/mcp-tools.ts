@@ -3,14 +3,17 @@ import type { SafeName } from '../../core/safe-name.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
-/** What MCP servers have said of their tools, so that a change is noticed. A server is an origin; each tenant has its own memory of it. */
+/**
+ * The tools that MCP servers have listed, so that a change is noticed. A server is an origin, and each tenant has its
+ * own memory of it.
+ */
 export interface McpToolStore {
   /**
    * A server has listed tools. Compares them with what is remembered and remembers them, in one step: of nodes that see the same change
    * one is told of it. The first list at a path changes nothing. `admit` answers the concerns that come of it from the next call on.
    */
   rememberTools(sighting: ToolSighting): Promise<ToolDrift>;
-  /** By the day on which they have last listed tools, newest first. */
+  /** Servers by the day on which they last listed tools, newest first. */
   listMcpServers(tenantId: string, page: Page): Promise<Paged<McpServer>>;
   /**
    * Nothing is held any more against these tools as they are now, or against all of the server where none are named. Undefined where there
@@ -40,21 +43,21 @@ export interface ToolSighting {
 }
 
 export interface ServerName {
-  /** Of this tenant and origin: see `mcpServerId`. */
+  /** The id for this tenant and origin: see `mcpServerId`. */
   readonly serverId: string;
-  /** As it may be shown. */
+  /** The origin in a form that may be shown. */
   readonly origin: SafeName;
 }
 
 export interface SeenTool {
-  /** As in `ToolConcern`. */
+  /** The name, as in `ToolConcern`. */
   readonly name: SafeName;
   /** A digest of all that the server says of it. */
   readonly version: string;
   readonly marks: readonly ToolMark[];
 }
 
-/** What is found in what a server says of a tool. `unread`: it was too much to be read. */
+/** Marks of a tool's description. `unread`: it was too long to be read. */
 export type ToolMark = 'risky' | 'injected' | 'unread';
 
 /** Names of tools; those with a mark only when this version of them was not seen before. */
@@ -76,11 +79,11 @@ export interface McpServer extends ServerName {
 }
 
 export interface StandingConcern extends ToolConcern {
-  /** Of the list that the tool is on; '' where there are several. */
+  /** The list that the tool is on; '' where there are several. */
   readonly listId: string;
 }
 
-/** What is remembered of the list at one path. */
+/** The list at one path. */
 export interface ToolList {
   readonly listId: string;
   readonly path: SafeName;

@@ -19,7 +19,10 @@ export interface NoticeQueue {
     nowMs: number,
     leaseMs: number,
   ): Promise<readonly ClaimedMessage[]>;
-  /** What became of a message that was claimed. False where somebody else has claimed it since, or it is gone: nothing has changed. */
+  /**
+   * Records the outcome of a claimed message. False, with nothing changed, where somebody else has claimed it since,
+   * or it is gone.
+   */
   settleMessage(settlement: Settlement): Promise<boolean>;
   /** Gives up messages that have been due since before `dueBeforeMs`, oldest first, at most `limit`; answers how many. */
   buryMessages(burial: Burial): Promise<number>;
@@ -33,7 +36,7 @@ export interface NoticeQueue {
   channelQueues(): Promise<readonly ChannelQueue[]>;
 }
 
-/** Where notices come from, and how far that was read. */
+/** The sources of notices, and how far each was read. */
 export interface NoticeSources {
   /** How far a source of notices of the tenant has been read; undefined where nobody has begun. */
   toldUpTo(tenantId: string, source: NoticeSource): Promise<number | undefined>;
@@ -45,7 +48,7 @@ export interface NoticeSources {
   alertUsage(tenantId: string, alert: UsageAlert, audit: AuditEvent): Promise<boolean>;
 }
 
-/** By numbers of entries. */
+/** A source whose entries are numbered. */
 export type NoticeSource = 'audit';
 
 export interface UsageAlert {
@@ -59,7 +62,7 @@ export interface NewNotice {
   readonly tenantId: string | null;
   readonly atMs: number;
   readonly traceId: string | null;
-  /** What the message says where this is its first notice. */
+  /** The text of the message, where this is its first notice. */
   readonly body: string;
   readonly channels: readonly NoticeTarget[];
 }
@@ -114,7 +117,7 @@ export interface DeadMessage extends QueuedMessage {
 export interface Settlement {
   readonly id: string;
   readonly channel: string;
-  /** As it was claimed. */
+  /** The attempts before this claim. */
   readonly attempts: number;
   readonly claimedAtMs: number;
   readonly nowMs: number;
@@ -151,7 +154,7 @@ export interface Burial {
 }
 
 export interface DeadFilter {
-  /** Of channels of this tenant; absent: of all. */
+  /** Limits the answer to channels of this tenant; absent: all. */
   readonly owner?: string;
   readonly channel?: string;
 }

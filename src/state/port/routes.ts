@@ -13,7 +13,7 @@ export interface RouteStore {
   removeRoute(tenantId: string, prefix: string, audit: AuditEvent): Promise<boolean>;
   /** The tenant that has the prefix, or had it last; undefined where nobody has. */
   routeOwner(prefix: string): MaybePromise<string | undefined>;
-  /** By prefix, as the last `admit` of this tenant has left them: the same map until one of them changes. */
+  /** Routes by prefix, as the last `admit` of this tenant has left them: the same map until one of them changes. */
   routesOf(tenantId: string): MaybePromise<ReadonlyMap<string, StoredRoute>>;
 }
 
@@ -22,15 +22,15 @@ export interface RouteReseal extends Pick<StoredRoute, 'tenantId' | 'prefix'> {
   readonly to: string;
 }
 
-/** What a route says is nothing to the state. */
+/** A stored route, whose content means nothing to the state. */
 export interface StoredRoute {
   readonly tenantId: string;
   readonly prefix: string;
-  /** As it was written, without the secret that its callers show. */
+  /** The route as it was written, without its shared secret. */
   readonly document: Readonly<Record<string, unknown>>;
   /** That secret, sealed by the vault; null where there is none. */
   readonly sealedToken: string | null;
-  /** Of the key that stands for callers who have none; null where they have. */
+  /** The key that stands for callers without one; null where callers have keys. */
   readonly keyId: string | null;
   readonly createdAtMs: number;
   readonly changedAtMs: number;

@@ -7,8 +7,8 @@ import type { Page, Paged } from './page.ts';
 /** What happened. */
 export interface TraceStore {
   /**
-   * A call has ended, and is in the journal unless it is not let out: when it is, its destination is known to the next `admit`, which would otherwise
-   * wait for the batch, and so may be what it gives back to budgets. Once a call. Never throws; `recordCalls` makes it last.
+   * Notes the end of a call before its batch is stored: a new destination is known to the next `admit`, and budgets
+   * get back what a refused call charged. It is called once a call, and never throws. `recordCalls` makes it last.
    */
   noteCall(call: RecordedCall): void;
   /**
@@ -20,15 +20,18 @@ export interface TraceStore {
   /** The trace as JSON text; undefined for what is no UUID of version 7. */
   traceById(tenantId: string, traceId: string): Promise<string | undefined>;
   /**
-   * Newest first, as JSON texts. Looks at a bounded number of traces: `nextCursor` may stand beside few items or none. What was on a page
-   * never comes again on a later one, whatever is written meanwhile; what is written late, with an older id, is on the pages still to come.
+   * Traces as JSON texts, newest first. It looks at a bounded number, so `nextCursor` may stand beside few items or
+   * none. Nothing on a page comes again on a later one; a late trace with an older id is on the pages to come.
    */
   listTraces(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
-  /** All that the pages of a list would have, in small batches, some of them empty, each read when it is asked for; at most one batch and one second of traces are held. */
+  /**
+   * All traces of the filter in small batches, some of them empty, each read when asked for. At most one batch and
+   * one second of traces are held.
+   */
   exportTraces(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]>;
   /**
-   * What has become findable since `position`, in that order, on whichever node: a bounded part of it, and where to go on. Without a
-   * position there is nothing yet, and it is now.
+   * A bounded part of the traces that became findable since `position` on any node, in that order, and the next
+   * position. Without a position it answers the present one and no traces.
    */
   tracesSince(tenantId: string, position: string | undefined): Promise<Arrivals>;
   /**
@@ -46,8 +49,8 @@ export interface TraceStore {
   addResponseScan(tenantId: string, traceId: string, scan: string): Promise<boolean>;
   responseScansOf(tenantId: string, traceId: string): Promise<readonly string[]>;
   /**
-   * Says how long the traces of each tenant are kept, from now on; until it is said, there is no end to it. Older ones are not answered
-   * any more and go, with their scans and counts: when the promise resolves, or, on a server that forgets by itself, when it gets to it.
+   * Sets how long the traces of each tenant are kept; before that there is no end. Older ones are no longer answered,
+   * and go with their scans and counts.
    */
   keepTraces(keptMsOf: (tenantId: string) => number): Promise<void>;
 }
@@ -92,19 +95,16 @@ export interface RecordedCall {
   readonly keyId: string;
   readonly atMs: number;
   readonly decision: Decision;
-  /**
-   * What `admit` made of it: `call` was admitted and counted, `blocked` came from an address outside the allowlist, `limited` was over
-   * a rate; all others are `refused`.
-   */
+  /** The answer of `admit`: admitted and counted, blocked by the allowlist, over a rate, or refused. */
   readonly outcome: 'call' | 'blocked' | 'limited' | 'refused';
   readonly destination: SafeName;
-  /** Of the body: see `sizeClassOf` of `history.ts`. Absent where there is none. */
+  /** The size class of the body (`sizeClassOf` of `history.ts`); absent where there is none. */
   readonly sizeClass?: number;
   /** Names that `admit` called new, and that the agent has touched where the call was let out. Absent where there are none. */
   readonly names?: readonly SafeName[];
-  /** What is held against the agent for it. Absent where nothing is. */
+  /** Losses of trust by this call; absent where there are none. */
   readonly marks?: readonly TrustMark[];
-  /** What `admit` has charged to budgets: given back where the call was not let out. Absent where that is nothing. */
+  /** Charges to budgets, given back where the call was not let out; absent where there are none. */
   readonly charges?: readonly Charge[];
   /** Name of the stored credential that it goes out with. Absent where it goes with what the agent has sent, or not at all. */
   readonly credential?: string;

@@ -30,7 +30,7 @@ const linkOf = ({ callHash }: ApprovalRecord): string => `call:${callHash}`;
 /** Leads to the last denial of what one key may ask as several agents. */
 const denialLinkOf = ({ denialHash }: ApprovalRecord): string => `denied:${denialHash}`;
 
-/** What has ended waits here to be told as expired; so long, where no daemon runs. */
+/** The time for which an ended approval waits to be announced, where no daemon runs. */
 const untoldMs = 86_400_000;
 
 const boundsOf = (
@@ -109,7 +109,10 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
     return undefined;
   }
 
-  /** As of then, and from now on: nobody whose clock is behind decides it any more. One that another has followed has expired, whatever the time. */
+  /**
+   * The approval at that time, which holds from now on: no process with a slower clock decides it any more. A
+   * superseded approval has expired, whatever the time.
+   */
   async function standingAt(
     change: Change,
     approvalId: string,
@@ -122,7 +125,7 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
     return isOver ? expireIn(change, found) : found;
   }
 
-  /** Of one tenant. */
+  /** Expires the approvals of one tenant. */
   async function expireOf(tenantId: string, nowMs: number): Promise<readonly ApprovalRecord[]> {
     const { pending } = names.of(tenantId);
     const range = [pending, '-inf', nowMs, 'BYSCORE', 'LIMIT', 0, expiredPerStepMax] as const;

@@ -5,7 +5,7 @@ import type { BudgetCharge, Store } from '../store.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names, TenantNames } from './link/names.ts';
 
-/* What was charged to budgets: a hash for each day, which `admit.lua` adds to and `record.lua` takes back from. */
+/* Charges to budgets: a hash for each day, which `admit.lua` adds to and `record.lua` takes back from. */
 
 /** Keys of days that scripts are given behind their other keys, and the numbers that these have there. */
 function daysOf(own: TenantNames, charges: readonly Charge[], keysBefore: number) {
@@ -22,7 +22,7 @@ export const toBudgetArgs = (
   numberOf: (charge: Charge) => number,
 ): readonly (string | number)[] => charges.flatMap((it) => [numberOf(it), it.name, it.amount, it.daily]);
 
-/** What calls give back, as `record.lua` wants it. */
+/** The amounts that calls give back, as arguments of `record.lua`. */
 export function toGivenBackArgs(own: TenantNames, calls: readonly (readonly Charge[])[], keysBefore: number) {
   const { keys, numberOf } = daysOf(own, calls.flat(), keysBefore);
   const argsOf = (charges: readonly Charge[]): (string | number)[] =>

@@ -21,11 +21,12 @@ import type { Names } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /*
- * What is usual for agents, what their trust has come to, and what was seen lately: hashes that `record.lua` adds to and `admit.lua` answers, and
- * for each tenant a stream of sightings, of which each node is handed what it does not know yet with its next call.
+ * The usual behaviour of agents, their trust, and recent events: hashes that `record.lua` adds to and `admit.lua`
+ * answers, and a stream of events for each tenant. A node gets the events that it does not know yet with its next
+ * call.
  */
 
-/** What a node knows of the sightings of a tenant. */
+/** The events of a tenant that a node knows. */
 export interface SightingsSeen {
   /** Id of the last entry; '-' where there was none. */
   lastId(tenantId: string): string;
@@ -84,7 +85,10 @@ export function createRedisHistory(
     return log;
   }
 
-  /** What this node has pushed out the others would as well: it is not handed to anybody any more. */
+  /**
+   * Events that this node has dropped for lack of room are not handed to anybody any more: other nodes would drop
+   * them as well.
+   */
   function dropPushedOut(tenantId: string): void {
     const gone = pushedOut.flatMap((it) => ids.get(it) ?? []);
     pushedOut = [];
@@ -208,7 +212,7 @@ function fromStored(text: string): Sighting {
   return stored.kind === 'read' ? { ...stored, shingles: shinglesFromText(String(stored.shingles)) } : stored;
 }
 
-/** What is usual for an agent, without what the call itself adds. */
+/** The usual behaviour of an agent, without what the present call adds. */
 export type UsualOf = Omit<Habits, 'lately' | 'mutations'>;
 
 /** What `admit.lua` answers of it. */

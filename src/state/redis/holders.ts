@@ -36,7 +36,7 @@ interface Known {
   readonly keyId: string;
   /** Made once: every call asks for them. */
   readonly own: TenantNames;
-  /** Of the records; '' where none were read yet. */
+  /** The revision of the records; '' where none were read yet. */
   revision: string;
   holder: Holder | undefined;
   /** Agents that calls have named, of this tenant and of the same revision. */
@@ -165,7 +165,10 @@ export function createHolders(connection: RedisConnection, names: Names, options
     throw changesTooOften();
   }
 
-  /** Where it is not the key's own. An agent never changes its tenant; the rest of its record is read by the script. */
+  /**
+   * Reads the agent where it is not the key's own. An agent never changes its tenant; the script reads the rest of
+   * its record.
+   */
   async function namedAgent({ holder, named }: Known, agentId: string | undefined) {
     if (agentId === undefined || !holder || agentId === holder.key.agentId) return undefined;
     return named.get(agentId) ?? (await options.agentById(agentId));
@@ -177,7 +180,7 @@ export function createHolders(connection: RedisConnection, names: Names, options
     recall(keyHash, nowMs, withinMs) {
       const it = known.get(keyHash);
       if (!it?.holder || it.seenAtMs === 0 || nowMs - it.seenAtMs > withinMs) return undefined;
-      // What is known to have changed since may be this very key, or its agent.
+      // The records that have changed since may be this very key, or its agent.
       if (it.revision !== options.heard.get(it.tenantId)) return undefined;
       return identifyHolder(it.holder, nowMs);
     },

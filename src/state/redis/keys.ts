@@ -10,7 +10,7 @@ import { scripts } from './scripts/scripts.ts';
 
 type Keys = Pick<Store, 'addKey' | 'keyById' | 'listKeys' | 'updateKey' | 'revokeKey'>;
 
-/** Where a key's hash leads. */
+/** The owner of a key's hash. */
 export interface KeyOwner {
   readonly tenantId: string;
   readonly keyId: string;

@@ -12,7 +12,10 @@ type McpTools = Pick<Store, 'rememberTools' | 'listMcpServers' | 'acceptTools'>;
 /** Beside the record, because `admit.lua` answers them. */
 export const concernsField = (serverId: string): string => `concerns:${serverId}`;
 
-/** What MCP servers have said of their tools: for each a record, its place by the day it was seen, and what stands against it. */
+/**
+ * The tools that MCP servers have listed: a record of each server, its place by the day it was seen, and concerns
+ * about its tools.
+ */
 export function createRedisMcpTools(connection: RedisConnection, names: Names, commits: Commits): McpTools {
   function save(change: Change, before: McpServer | undefined, server: McpServer): void {
     const { mcpServers } = change.names;

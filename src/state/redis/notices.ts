@@ -34,7 +34,7 @@ const scriptNoticesMax = 100;
 /** Messages given up that are looked at for a page, of one channel at a time. */
 const chunkMax = 500;
 
-/** As the scripts write it. */
+/** A message as the scripts write it. */
 interface Message {
   readonly c: string;
   readonly o: string;
@@ -119,7 +119,7 @@ export function createRedisNotices(connection: RedisConnection, names: Names): N
     return places.map(({ id, atMs }, at) => toDead(id, messages[at], texts[at], atMs));
   }
 
-  /** Of one channel, those before the place, newest first. */
+  /** Dead messages of one channel before the place, newest first. */
   async function deadBefore(channel: string, before: Place | undefined, count: number): Promise<Place[]> {
     const max = before === undefined ? '+inf' : before.atMs;
     const found: Place[] = [];

@@ -4,7 +4,7 @@ import type { RedisConnection } from './link/connection.ts';
 export const toRecord = <T>(text: unknown): T | undefined =>
   typeof text === 'string' && text !== '' ? (JSON.parse(text) as T) : undefined;
 
-/** In the order of the ids; null for one that is not there. */
+/** Records in the order of the ids; null for one that is missing. */
 export async function readMany(
   connection: RedisConnection,
   key: string,

@@ -11,10 +11,10 @@ export interface Routes extends RouteStore {
   saw(tenantId: string, revision: string): void;
 }
 
-/** So long after it was made a claim stands without its record: then whoever made it has failed. */
+/** A claim without a record is void after this time: whoever made it has failed. */
 const claimStandsMs = 60_000;
 
-/** What leads from a prefix to its tenant. */
+/** A prefix and the tenant that has claimed it. */
 interface Claim {
   readonly tenantId: string;
   /** 0 once its route was deleted. */

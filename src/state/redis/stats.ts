@@ -17,7 +17,7 @@ import { scripts } from './scripts/scripts.ts';
 
 /* Counts of calls by minute, hour and day: a hash each, with the fields `<dimension>:<name>`, and `<dimension>` for how many names it has. */
 
-/** Of a minute, the names of its three buckets, in the order that `record.lua` takes them. */
+/** The names of the three buckets of a minute, in the order that `record.lua` takes them. */
 export const statKeys = (names: TenantNames, minuteMs: number): readonly string[] =>
   statIntervalNames.map((interval) => names.stats(statIntervals[interval], statStart(minuteMs, interval)));
 
@@ -25,7 +25,7 @@ export const statKeys = (names: TenantNames, minuteMs: number): readonly string[
 export const statLives = (keptMs: number): readonly number[] =>
   statIntervalNames.map((it) => (it === 'day' ? keptMs : statKeptMs[it]) + statIntervals[it]);
 
-/** So many are read by one script: Redis does nothing else meanwhile. */
+/** The number of buckets that one script reads: Redis does nothing else meanwhile. */
 const bucketsAtOnce = 32;
 
 export function createStats(connection: RedisConnection, names: Names): Pick<Store, 'callStats'> {

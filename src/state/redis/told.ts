@@ -8,7 +8,7 @@ import { scripts } from './scripts/scripts.ts';
 /** Read at once. */
 const rowsMax = 500;
 
-/** Where notices come from, and how far that was read. */
+/** The sources of notices, and how far each was read. */
 export function createRedisTold(connection: RedisConnection, names: Names, commits: Commits): NoticeSources {
   return {
     async toldUpTo(tenantId, source) {
@@ -30,7 +30,7 @@ export function createRedisTold(connection: RedisConnection, names: Names, commi
       commits.write(tenantId, async (change) => {
         const { told } = change.names;
         const field = `usage ${percent}`;
-        // Of the last period alone: the next one takes its place.
+        // Only the last period is kept: the next one takes its place.
         if ((await change.read(told, field)) === String(periodStartMs)) return false;
         change.put(told, field, String(periodStartMs));
         change.audit(event);

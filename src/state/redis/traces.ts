@@ -43,7 +43,7 @@ const youngMs = 2_000;
 const retries = 10;
 const retryMs = 100;
 
-/** Where nobody has said how long: Redis wants a number. */
+/** The time to keep traces where nobody has set one: Redis wants a number. */
 const keptMsMax = 100 * 365 * 86_400_000;
 
 /** `onError` is told of a destination that could not be noted; the batch brings it again. */
@@ -54,7 +54,7 @@ export function createTraces(
   termsOf: () => TrustTerms,
 ): Traces {
   let keptMsOf: (tenantId: string) => number = () => keptMsMax;
-  /** What happened before then is not there, whether or not Redis has forgotten it. */
+  /** The start of the kept time: earlier traces are not answered, even while Redis still has them. */
   const startMs = (tenantId: string): number => Date.now() - keptMsOf(tenantId);
   const isOld = (tenantId: string, traceId: string): boolean =>
     (timeOfTraceId(traceId) ?? 0) < startMs(tenantId);
@@ -217,7 +217,7 @@ function sort(lines: Uint8Array<ArrayBuffer>) {
   let unreadable = 0;
   const text = new TextDecoder().decode(lines);
   const pieces = text.split('\n');
-  // What stands behind the last newline is a line that has no end.
+  // The text behind the last newline is an unfinished line.
   const rest = pieces.pop();
   if (rest) unreadable += 1;
   for (const piece of pieces) {

@@ -11,7 +11,7 @@ import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted 
 /** The records behind a key. */
 export interface Holder {
   readonly key: KeyRecord;
-  /** Of an ephemeral key. */
+  /** The live key that an ephemeral key belongs to. */
   readonly parent: KeyRecord | undefined;
   /** The key's own. */
   readonly agent: AgentRecord;
@@ -124,7 +124,7 @@ export function examine(
   };
 }
 
-/** Whether the key may speak for agents of this environment. */
+/** Tells whether the key may speak for agents of this environment. */
 export const mayNameEnvironment = (
   { envName: own, envNames }: Pick<KeyRecord, 'envName' | 'envNames'>,
   envName: string,

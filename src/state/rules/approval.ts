@@ -6,13 +6,16 @@ import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold
  * answer in the same atomic step.
  */
 
-/** Of one tenant, at a time: people decide them one by one. */
+/** Pending approvals that a tenant may have: people decide them one by one. */
 export const pendingMax = 10_000;
 
 /** That keys of one agent have asked for, whatever agents they name: they do not keep the others from asking. */
 export const pendingPerAgentMax = 2_000;
 
-/** Of one tenant. The oldest make room, of those that count no more: neither pending nor within the window of their decision. */
+/**
+ * Approvals that a tenant may have. The oldest make room that are neither pending nor within the window of their
+ * decision.
+ */
 export const approvalsMax = 2 * pendingMax;
 
 /** That have expired, of one tenant, are written down in one step. */
@@ -27,10 +30,13 @@ export const tooManyPending = (): GatewayError =>
 export const countsUntilMs = ({ countsUntilMs, expiresAtMs }: ApprovalRecord): number =>
   countsUntilMs ?? expiresAtMs;
 
-/** As everybody has it once another one of the same call was opened: that happens only when it had ended. */
+/**
+ * The approval as everybody sees it once another one of the same call was opened, which happens only after it has
+ * ended.
+ */
 export const expired = (approval: ApprovalRecord): ApprovalRecord => ({ ...approval, status: 'expired' });
 
-/** What the audit log says of one that has expired, once, in the step in which the record says so. */
+/** The audit entry of an approval that has expired, written once, in the step that changes the record. */
 export const expiryOf = ({
   tenantId,
   approvalId,
@@ -79,7 +85,7 @@ export const decide = (
   countsUntilMs: nowMs + windowMs,
 });
 
-/** Whether a list with that filter has it; its status is that of the moment. */
+/** Tells whether a list with that filter has it; its status is that of the moment. */
 export const isListed = (
   it: ApprovalRecord,
   { status, agentId, toolName, fromMs, beforeMs }: ApprovalFilter,

@@ -12,7 +12,7 @@ import { toCanonicalJson } from './canonical-json.ts';
  * Whoever can write the store can also write a new chain: an operator who needs proof against that keeps the `head` elsewhere.
  */
 
-/** What stands before the first entry of a chain. */
+/** The hash that stands before the first entry of a chain. */
 export const beforeFirst = '0'.repeat(64);
 
 /** An entry as it is stored. */

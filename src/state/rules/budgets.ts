@@ -2,7 +2,7 @@ import type { Charge } from '../../core/call.ts';
 import type { BudgetCharge, RecordedCall } from '../store.ts';
 import { wasLetOut } from './destinations.ts';
 
-/* What budgets count, the same for every driver. */
+/* The arithmetic of budgets, the same for every driver. */
 
 /** A day is remembered for two more; zones have three days at a time. */
 const daysKept = 2;
@@ -24,13 +24,13 @@ export const exceededOf = (
   used: (charge: BudgetCharge, at: number) => number,
 ): readonly string[] => charges.filter((it, at) => used(it, at) >= it.daily).map(({ name }) => name);
 
-/** What a call gives back that was admitted, and then not let out. */
+/** The charges that an admitted call gives back when it is not let out. */
 export const givenBack = (call: Pick<RecordedCall, 'charges' | 'decision'>): readonly Charge[] =>
   call.charges === undefined || wasLetOut(call) ? none : call.charges;
 
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** As a journal line has them. */
+/** Charges in the form of a journal line. */
 export const chargesText = (charges: readonly Charge[]): readonly unknown[] =>
   charges.map(({ name, day, amount }) => [name, day, amount]);
 

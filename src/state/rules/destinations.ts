@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RecordedCall } from '../store.ts';
 
-/** Of one agent; where there are more, an eighth goes, those first that were seen first. */
+/** Destinations of one agent; above this an eighth goes, oldest first. */
 export const destinationsMax = 4_096;
 
 /** A longer one is known by its hash: names come from requests. */
@@ -13,12 +13,12 @@ export const destinationName = (destination: string): string =>
     ? destination
     : `sha256:${hash('sha256', destination)}`;
 
-/** What the call has touched, by the names under which that is known; none where it was not let out. */
+/** The names of what the call has touched; none where it was not let out. */
 export const touchedBy = (
   call: Pick<RecordedCall, 'decision' | 'destination' | 'names'>,
 ): readonly string[] =>
   wasLetOut(call) ? [call.destination, ...(call.names ?? [])].map(destinationName) : [];
 
-/** What is denied or held has touched nothing. */
+/** A denied or held call has touched nothing. */
 export const wasLetOut = ({ decision }: Pick<RecordedCall, 'decision'>): boolean =>
   decision === 'ALLOW' || decision === 'SANITIZE';

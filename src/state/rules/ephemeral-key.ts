@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 /** An ephemeral key is still listed so long after its end. */
 export const endedKeptMs = 7 * 86_400_000;
 
-/** Of those that ended longer ago, so many go when another one is made: more than come. */
+/** Ended keys that go when another one is made: more than come. */
 export const endedPerKey = 16;
 
 /** Ephemeral keys of one parent that have neither ended nor been revoked. */

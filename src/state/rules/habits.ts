@@ -6,7 +6,7 @@ import { hourOf, hoursInDay } from './limits.ts';
  * them in any order (only sizes far out teach a little more or less by it). About half a kilobyte an agent.
  */
 
-/** Of an agent that does not call any more. */
+/** The time for which an agent that no longer calls is remembered. */
 export const historyKeptMs = 90 * 86_400_000;
 
 export const habitsWindowMs = 600_000;
@@ -55,7 +55,7 @@ export function addCalls(sums: HabitSums, firstMs: number, count: number, sizeCl
     sums.windows += 1;
     sums.inWindow = 0;
   }
-  // What comes late counts, but to no window that is over.
+  // A late call counts, but not to a window that is over.
   if (window === sums.window) sums.inWindow += count;
   sums.calls += count;
   if (sums.firstMs === 0 || firstMs < sums.firstMs) sums.firstMs = firstMs;
@@ -68,7 +68,7 @@ export function addCalls(sums: HabitSums, firstMs: number, count: number, sizeCl
   sums.sizeSquares += count * taught * taught;
 }
 
-/** What is much larger than usual teaches little: else a few of them would make the next ones usual. */
+/** Sizes far above the usual are clipped, else a few of them would make the next ones usual. */
 const clipped = ({ sized, sizeSum }: HabitSums, sizeClass: number): number =>
   sized < sizedMin ? sizeClass : Math.min(sizeClass, Math.round(sizeSum / sized) + sizeStepMin);
 
@@ -83,7 +83,7 @@ function halve(sums: HabitSums): void {
 const hourOfDay = (ms: number): number => hourOf(ms) % hoursInDay;
 const hourAt = ({ hours }: HabitSums, hour: number): number => hours[(hour + hoursInDay) % hoursInDay] ?? 0;
 
-/** As a call at that time is compared with it. */
+/** The behaviour that a call at that time is compared with. */
 export function habitsAt(sums: HabitSums, nowMs: number, lately: number, mutations: number): Habits {
   const hour = hourOfDay(nowMs);
   const isRunning = sums.windows > 0 && sums.window === windowOf(nowMs);

@@ -1,6 +1,6 @@
 /*
- * Bounds of the homes of credentials. Where there is no room, nothing new is bound: if old ones gave way, whoever makes enough calls could push
- * out the home of a credential and then give it another one.
+ * Bounds of the homes of credentials. Where there is no room, nothing new is bound: otherwise many calls could push
+ * out the home of a credential and give it another one.
  */
 
 export const homesPerAgentMax = 16_384;

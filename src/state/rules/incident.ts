@@ -2,9 +2,9 @@ import { type Band, bands } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { AuditEvent, IncidentChange, IncidentRecord, IncidentStep } from '../store.ts';
 
-/* What becomes of incidents. Pure, and the same for every driver. */
+/* The life of incidents. Pure, and the same for every driver. */
 
-/** Of one tenant, the newest. */
+/** Incidents that a tenant may have; the newest stay. */
 export const incidentsMax = 10_000;
 
 const tracesMax = 100;

@@ -31,7 +31,7 @@ export function keyRateOf({ perMinute }: KeyRecord, { perKeyScansPerMinute }: Te
   return rate === null ? undefined : { perMinute: rate, capacity: rate * 2 };
 }
 
-/** What has flowed in since. Time that runs backwards brings nothing. */
+/** The level of a bucket at that time. A clock that runs backwards brings nothing. */
 export const levelAt = ({ level, atMs }: Bucket, { perMinute, capacity }: Rate, nowMs: number): number =>
   Math.min(capacity * partsPerToken, level + Math.max(0, nowMs - atMs) * perMinute);
 
@@ -56,7 +56,7 @@ export function periodOf(ms: number): Period {
   return { startMs: Date.UTC(year, month, 1), endMs: Date.UTC(year, month + 1, 1) };
 }
 
-/** What the month will have come to, if it goes on as it went: linear, rounded, never less than what was used. */
+/** The expected use of the month at the present pace: linear, rounded, never below the present use. */
 export function forecast(used: number, { startMs, endMs }: Period, nowMs: number): number {
   const passed = Math.max(1, nowMs - startMs);
   return Math.max(used, Math.round((used * (endMs - startMs)) / passed));

@@ -1,12 +1,12 @@
 import type { KeyRecord } from '../store.ts';
 
-/** What every live key has of its own. */
+/** The fields that every live key sets. */
 type Given = Pick<
   KeyRecord,
   'keyId' | 'hash' | 'prefix' | 'tenantId' | 'envName' | 'agentId' | 'name' | 'permissions' | 'createdAtMs'
 >;
 
-/** What a key may have beside: without it there is no limit, no bound and no further environment. */
+/** Optional fields of a key: absent ones mean no limit, no bound and no further environment. */
 type Chosen = Partial<
   Pick<
     KeyRecord,

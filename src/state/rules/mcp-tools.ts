@@ -14,20 +14,20 @@ import type {
 } from '../store.ts';
 
 /*
- * What is remembered of the tools of an MCP server, and what a new list of them means. Pure, and the same for every driver: a driver reads
- * the record, asks here, and writes the new one if nobody was faster.
+ * The memory of an MCP server's tools, and the meaning of a new list of them. Pure, and the same for every driver: a
+ * driver reads the record, asks here, and writes the new one if nobody was faster.
  */
 
-/** Of a tenant; those that were not seen for longest make room. */
+/** Servers that a tenant may have; those seen longest ago make room. */
 export const serversMax = 500;
-/** Of a list; what comes behind them is remembered as one. */
+/** Tools of one list; further ones are remembered together, as one. */
 export const toolsMax = 512;
-/** Of a server, over all its lists. Lists that were not seen for longest make room. */
+/** Tools of a server over all its lists; lists seen longest ago make room. */
 const toolsPerServerMax = 1_024;
 export const listsMax = 16;
 /** A server that gives other lists to other sessions changes nothing as long as it has no more of them. */
 export const versionsMax = 8;
-/** Where there are more, they stand against all tools of the server. */
+/** Above this number, a concern stands against all tools of the server. */
 export const concernsMax = 64;
 const pathLengthMax = 256;
 
@@ -58,7 +58,10 @@ interface Remembered {
   readonly drift: ToolDrift;
 }
 
-/** What stands once a list was seen. Equal to what stood before where the list, seen again on the same day, says nothing new. */
+/**
+ * The record after a list was seen. It equals the former one where the list, seen again on the same day, says nothing
+ * new.
+ */
 export function rememberToolList(standing: McpServer | undefined, sighting: ToolSighting): Remembered {
   const { tenantId, server, listId, nowMs } = sighting;
   const before = standing?.lists.find((it) => it.listId === listId);
@@ -115,7 +118,7 @@ interface Compared {
   readonly found: readonly Found[];
 }
 
-/** What speaks against a tool of the list, which may be nothing. */
+/** Concerns about one tool of a list, perhaps none. */
 interface Found {
   readonly tool: SafeName;
   readonly kinds: readonly ToolConcernKind[];
@@ -137,7 +140,7 @@ function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }
     const tool = listed(was, name, version);
     tools.push(tool);
     const changes: ('added' | 'changed')[] = [];
-    // What could not be read, or is on several pages, says nothing of a change.
+    // A list that was unreadable, or is on several pages, says nothing of a change.
     const isTold = name !== anyTool || !(isLearning || marks.includes('unread'));
     if (isTold && !was && !isLearning) changes.push('added');
     if (isTold && was && !isKnown) changes.push('changed');
@@ -240,7 +243,7 @@ export function accept(server: McpServer, tools: readonly string[] | undefined):
 
 const none: readonly never[] = Object.freeze([]);
 
-/** What stands at that time against the tools that are called. */
+/** The concerns at that time about the tools that are called. */
 export function concernsOf(
   standing: readonly StandingConcern[],
   { tools }: McpCall,

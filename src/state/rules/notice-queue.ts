@@ -28,7 +28,7 @@ export const reasonLengthMax = 200;
 export const messageIdOf = (channel: string, noticeId: string): string =>
   derivedId(hash('sha256', `${channel}\n${noticeId}`));
 
-/** What is digested together. Neither names of channels nor ids of tenants have spaces. */
+/** The name of a digest's window. Neither names of channels nor ids of tenants have spaces. */
 export const windowNameOf = (channel: string, { tenantId, kind }: NewNotice): string =>
   `${channel} ${tenantId ?? ''} ${kind}`;
 
@@ -55,7 +55,7 @@ interface Placed {
   readonly window: Omit<Window, 'id'>;
 }
 
-/** Where a notice goes. */
+/** Decides where a notice goes. */
 export function placeNotice(
   { window, isOpen, waiting }: Standing,
   { digestMs, waitingMax }: NoticeTarget,
@@ -95,7 +95,7 @@ export function withNotice<T extends Pick<QueuedMessage, 'count' | 'firstMs' | '
   };
 }
 
-/** What is known of how a channel does, beside its name and what stands in its queue. */
+/** The health of a channel, without its name and its queue. */
 export interface ChannelRecord extends Omit<ChannelQueue, 'name' | 'waiting' | 'dead'> {
   /** Its bucket is full at that time, if nothing is claimed. */
   readonly fullAtMs: number;

@@ -2,8 +2,8 @@ import { GatewayError } from '../../core/errors.ts';
 import type { PolicyApply } from '../store.ts';
 
 /*
- * What the policies of a tenant may come to, those of policy files aside. All of them are compiled in one go when the first call after a
- * change comes, and everybody waits for that.
+ * Bounds of a tenant's policies, without those of policy files. All are compiled in one go when the first call after
+ * a change comes, and every call waits for that.
  */
 
 /** Latest versions, each environment by itself. */
@@ -11,7 +11,7 @@ export const policiesMax = 200;
 export const rulesMax = 5_000;
 /** In lists of rules: phrases, patterns, names. */
 export const valuesMax = 10_000;
-/** Of the rules as JSON. */
+/** Characters of the rules as JSON. */
 export const charsMax = 1_000_000;
 
 interface Size {

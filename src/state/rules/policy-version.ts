@@ -3,7 +3,7 @@ import type { AuditEvent, Page, PolicyApply, PolicyArchive, PolicyRecord } from 
 import { toCanonicalJson } from './canonical-json.ts';
 import { checkBounds } from './policy-bounds.ts';
 
-/** Of each policy; older ones go, and their numbers are not given again. */
+/** Versions kept of each policy; the numbers of older ones are not given again. */
 export const versionsKept = 1_000;
 /** Policies of a tenant that are archived; beyond it the one that was archived first goes with all its versions. */
 export const archivedMax = 200;
@@ -44,11 +44,11 @@ export const withVersion = (event: AuditEvent, { version, unchanged }: PolicyRec
 
 export interface Archived {
   readonly record: PolicyRecord;
-  /** What makes room for it. */
+  /** The policy that makes room for it. */
   readonly forgotten: PolicyRecord | undefined;
 }
 
-/** What archiving makes of the latest versions of a tenant; undefined where there is nothing to archive. */
+/** The latest versions of a tenant after archiving; undefined where there is nothing to archive. */
 export function archived(archive: PolicyArchive, latest: readonly PolicyRecord[]): Archived | undefined {
   const standing = latest.find(at(archive));
   if (!standing || !isActive(standing)) return undefined;

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 
-/** Of one tenant. */
+/** Routes that a tenant may have. */
 export const routesMax = 256;
 
 export const prefixTaken = (): GatewayError =>

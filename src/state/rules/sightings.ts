@@ -9,9 +9,12 @@ import type { SensitiveRead, Sighting, Sightings } from '../../core/history.ts';
  */
 
 export const sightingsKeptMs = 600_000;
-/** Of one kind, of one tenant; reads that were reported, of which agents may invent any number, are a kind of their own. */
+/**
+ * Events of one kind that a tenant may have. Reads that agents report are a kind of their own, since agents may
+ * invent any number.
+ */
 export const sightingsMax = 512;
-/** Of all sightings of one kind, of one tenant. */
+/** Shingles of all events of one kind, of one tenant. */
 export const shinglesMax = 131_072;
 /** Answers to one call that were reported. */
 export const readsOfTraceMax = 4;
@@ -90,7 +93,7 @@ const shinglesOf = (sighting: Sighting): number => (sighting.kind === 'read' ? s
 /** Answers that are reported come from no host. */
 const isReported = ({ host }: SensitiveRead): boolean => host === '';
 
-/** What goes is mostly the oldest, which is the first. */
+/** The removed one is mostly the oldest, which is the first. */
 function removeFrom<T>(list: T[], gone: T): void {
   if (list[0] === gone) list.shift();
   else list.splice(list.indexOf(gone), 1);
@@ -98,7 +101,7 @@ function removeFrom<T>(list: T[], gone: T): void {
 
 /** Slots of the filter, by the highest bits of a shingle: with all shingles that are kept every third is taken. */
 const slotBits = 18;
-/** Of a shingle, 48 bits. */
+/** The width of a slot, for shingles of 48 bits. */
 const slotWidth = 2 ** (48 - slotBits);
 const slotOf = (shingle: number): number => Math.trunc(shingle / slotWidth);
 /** A slot that so many shingles share stays taken. */
@@ -175,7 +178,7 @@ class Shelf {
     owned.shingles += shingles;
   }
 
-  /** Of the same owner and trace, oldest first. */
+  /** Events of the same owner and trace, oldest first. */
   ofTrace(sighting: Sighting): readonly Sighting[] {
     const { sightings } = this.#owners.get(sighting.agentId) ?? { sightings: none };
     return sightings.filter((it) => it.traceId === sighting.traceId);
@@ -206,7 +209,7 @@ export interface SightingLogs {
   expire(tenantId: string, nowMs: number): void;
 }
 
-/** Of the tenants that called last. Who does not call again is forgotten by the calls of others. */
+/** The logs of the tenants that called last. Others are forgotten by the calls that come after them. */
 export function createSightingLogs(
   create: (tenantId: string) => SightingLog = () => createSightingLog(),
 ): SightingLogs {

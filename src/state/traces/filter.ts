@@ -1,7 +1,7 @@
 import type { TraceFilter } from '../store.ts';
 import { type TraceLine, traceLines, traceLinesWith } from './lines.ts';
 
-/** Whether a trace, as JSON text, is one of those asked for. Times are not looked at here: the id has them. */
+/** Tells whether a trace, as JSON text, matches the filter. Times are not looked at here: the id has them. */
 export function matchesTrace(filter: TraceFilter, line: string): boolean {
   const { text } = filter;
   if (text !== undefined && !line.toLowerCase().includes(text.toLowerCase())) return false;

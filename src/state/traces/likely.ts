@@ -21,7 +21,7 @@ export interface CountedName {
 }
 
 export interface LikelySource {
-  /** Where windows begin that have traces, newest first: from that of `newestMs` to that of `oldestMs`. */
+  /** The starts of windows that have traces, newest first: from that of `newestMs` to that of `oldestMs`. */
   starts(newestMs: number, oldestMs: number): Iterable<number> | AsyncIterable<number>;
   /**
    * For each bucket that begins then, whether there may be calls in it with all these names: false only where there are counts, and none
@@ -34,7 +34,7 @@ export interface LikelySource {
   ): MaybePromise<readonly boolean[]>;
 }
 
-/** So many buckets are looked at together, backwards: what is passed over is passed over in a row. */
+/** Buckets that are looked at together, backwards, so that empty ones are skipped in a row. */
 const bucketsAtOnce = { day: 8, hour: 24, minute: 60 } as const;
 const coarsestFirst = ['day', 'hour', 'minute'] as const;
 /** After so many leaps others get their turn. */
@@ -72,7 +72,7 @@ export async function* likelyStarts(
 /** Answers where the longest bucket around a time begins that has none of these names; undefined where each of them may have some. */
 function createBarrenSearch(source: LikelySource, names: readonly CountedName[]) {
   const known = { day: new Map<number, boolean>(), hour: new Map(), minute: new Map() };
-  // What is counted late, when its bucket has been forgotten, is not all that the bucket had: the last ones before that do not count.
+  // A late trace may be missing from a bucket that was forgotten, so the last buckets before that do not count.
   const isWhole = (interval: StatInterval, startMs: number): boolean =>
     interval === 'day' || startMs > Date.now() - statKeptMs[interval] + 2 * statIntervals[interval];
 

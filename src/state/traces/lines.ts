@@ -1,9 +1,9 @@
 import { traceIdLength } from '../../core/ids.ts';
 
 /*
- * Traces are kept as chunks, whatever the driver: lines of one tenant and one second of ids, as they came. A line begins with the trace's id
- * and ends with the trace; what stands between, if anything, ends with a tab and has no tab that is followed by a brace. An id says when it
- * was made, so a trace is looked for in the few chunks around its time.
+ * Traces are kept as chunks, whatever the driver: lines of one tenant and one second of ids, as they came. A line is
+ * the trace's id, fields that end with a tab, and the trace. A trace is looked for in the few chunks around the time
+ * in its id.
  */
 
 export const traceWindowMs = 1_000;
@@ -27,7 +27,7 @@ export function* traceLines(lines: Buffer): Generator<TraceLine> {
   }
 }
 
-/** Of lines that have these bytes in them: a chunk without them costs one search. */
+/** Lines that contain these bytes: a chunk without them costs one search. */
 export function* traceLinesWith(lines: Buffer, wanted: Buffer): Generator<TraceLine> {
   for (let found = lines.indexOf(wanted); found !== -1; ) {
     const next = nextLine(lines, found);

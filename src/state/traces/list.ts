@@ -16,7 +16,7 @@ import { type TraceLine, traceWindowMs } from './lines.ts';
 /** Those of one tenant. */
 export interface TraceWindow {
   readonly startMs: number;
-  /** In the order in which they came. */
+  /** Chunks in the order in which they came. */
   chunks(): Iterable<Buffer> | AsyncIterable<Buffer>;
 }
 

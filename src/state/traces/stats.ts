@@ -1,15 +1,18 @@
 import { createCache } from '../cache.ts';
 
 /*
- * Counts of calls by minute, hour and day (UTC), for charts. They are made of the lines of the journal where these are stored, in the same
- * step, so that each call counts once however often it is shipped; the path of a call pays nothing for them.
+ * Counts of calls by minute, hour and day (UTC), for charts. They are made where journal lines are stored, in the
+ * same step, so that each call counts once. Calls pay nothing for them.
  */
 
 export const statIntervals = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 export type StatInterval = keyof typeof statIntervals;
 export const statIntervalNames = Object.keys(statIntervals) as readonly StatInterval[];
 
-/** What calls are counted by. A call has one of each, but as many reasons as it has; what it lacks is not counted. */
+/**
+ * The dimensions of the counts. A call has one value of each, but as many reasons as it has; missing values are not
+ * counted.
+ */
 export const statDimensions = ['decision', 'reason', 'band', 'tool', 'agent'] as const;
 export type StatDimension = (typeof statDimensions)[number];
 
@@ -17,7 +20,7 @@ export type StatDimension = (typeof statDimensions)[number];
 export const statNamesMax = 256;
 /** No name of a call is empty. */
 export const otherName = '';
-/** Of a longer one this much counts: rules and catalogues have none. */
+/** The counted part of a longer name: those of rules and catalogues are shorter. */
 export const statNameLengthMax = 128;
 
 const dayMs = 86_400_000;
@@ -43,7 +46,7 @@ export const noCounts = (): StatCounts => ({
 /** Names come from requests: none of them may mean something to an object. */
 const newNames = (): StatNames => Object.create(null) as StatNames;
 
-/** What has no room among the names counts under `otherName`. */
+/** Names without room count under `otherName`. */
 function addNames(into: StatNames, from: StatNames, namesMax: number): void {
   let size = Object.keys(into).length - (into[otherName] === undefined ? 0 : 1);
   for (const [name, count] of Object.entries(from)) {
@@ -59,7 +62,7 @@ export function addCounts(into: StatCounts, from: Partial<StatCounts>, namesMax 
   for (const dimension of statDimensions) addNames(into[dimension], from[dimension] ?? {}, namesMax);
 }
 
-/** What a trace is counted by, beside its agent and decision. */
+/** The counted facts of a trace, beside its agent and decision. */
 export interface TraceFacts {
   readonly tool: string | undefined;
   readonly band: string | undefined;
@@ -96,7 +99,7 @@ export function createFactReader(coding: 'text' | 'latin1') {
     }
   }
 
-  /** Where each member was found last in the text: lines without it do not search all those behind them. */
+  /** The place where each member was found last, so that lines without it do not search all those behind them. */
   let searched = '';
   const found = new Map<string, number>();
 
@@ -137,7 +140,7 @@ export function createFactReader(coding: 'text' | 'latin1') {
     return list;
   }
 
-  /** Of the trace between these places. Traces of one text come in their order. */
+  /** Reads the trace between these places. Traces of one text come in their order. */
   return function read(text: string, start: number, end: number): TraceFacts {
     if (text !== searched) found.clear();
     searched = text;
@@ -149,11 +152,11 @@ export function createFactReader(coding: 'text' | 'latin1') {
   };
 }
 
-/** Of one call; further ones count together, as one. */
+/** Reasons of one call; further ones count together, as one. */
 export const reasonsMax = 32;
 const none: readonly string[] = [];
 
-/** As it is counted. */
+/** The name in its counted form. */
 export const statName = (name: string): string => name.slice(0, statNameLengthMax).toWellFormed();
 
 /** Behind the quote that ends the text of JSON which begins there. */

@@ -34,7 +34,7 @@ export function ask(upstream: Upstream, request: UpstreamRequest, bounds: AskBou
   return promise.finally(() => clearTimeout(timer));
 }
 
-/** Where the answer goes instead of to a client. */
+/** Collects an answer that goes to no client. */
 class KeptAnswer implements Answer {
   headersSent = false;
   writableEnded = false;

@@ -51,7 +51,7 @@ export interface ResponseHandler {
   onFailure(error: unknown, isLost: boolean): void;
 }
 
-/** What brings a request to an upstream and its answer back: an HTTP/1.1 connection, or a stream of HTTP/2. */
+/** Carries a request to an upstream and its answer back: an HTTP/1.1 connection, or a stream of HTTP/2. */
 export interface Carrier {
   ask(outgoing: Outgoing, exchange: ResponseHandler): void;
   pause(): void;
@@ -68,7 +68,7 @@ export interface Waiting {
   fail(error: GatewayError): void;
 }
 
-/** What carries requests to one scheme, host and port. */
+/** Carries requests to one scheme, host and port. */
 export interface Origin {
   /** Requests that have a carrier or wait for one. */
   readonly running: number;
@@ -85,12 +85,12 @@ export interface Origin {
   sweep(tick: number): void;
 }
 
-/** What all origins share. */
+/** State that all origins share. */
 export interface OriginContext {
   readonly deadlines: Deadlines;
   readonly turnEnd: TurnEnd;
   readonly connectionsMax: number;
   readonly keptMs: number;
-  /** Of sessions of HTTP/2: what their upstream can do must be known before the first request. */
+  /** Waits for the settings of an HTTP/2 session: the first request must know what the upstream can do. */
   readonly awaitsSettings?: boolean;
 }

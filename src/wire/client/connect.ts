@@ -46,7 +46,7 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** As ALPN names them (RFC 7301). */
+/** The protocols by their names in ALPN (RFC 7301). */
 export type Protocol = 'http/1.1' | 'h2';
 
 /** Keeps the last TLS session of one origin. Never share one between hosts: a resumed session skips the name check. */
@@ -54,7 +54,7 @@ export interface SessionStore {
   session: Buffer | undefined;
 }
 
-/** Where an endpoint is reached: the addresses are judged. */
+/** The judged addresses of an endpoint. */
 interface Location {
   readonly addresses: readonly string[];
   readonly port: number;
@@ -117,7 +117,7 @@ export function createDialer(options: DialerOptions): Dialer {
         return await attempt.opened;
       } catch (error) {
         failure = error as GatewayError;
-        // What answered on TCP is the upstream; its siblings would fail at TLS as well.
+        // Its TCP answered, so this is the upstream; its siblings would fail at TLS as well.
         if (attempt.isTcpOpen) break;
       }
     }
@@ -203,7 +203,7 @@ export function createDialer(options: DialerOptions): Dialer {
   return { dial };
 }
 
-/** What is to be dialled. */
+/** The endpoint to dial. */
 interface Wanted {
   readonly endpoint: Endpoint;
   readonly addresses: readonly string[];

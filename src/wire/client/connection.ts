@@ -172,7 +172,7 @@ export class Connection implements Carrier, TurnEndListener {
     try {
       this.#read(bytes);
     } catch (error) {
-      // What an exchange throws that is over already is nobody's but ours.
+      // An exchange that is over has nobody else to hear its error.
       if (!this.#exchange && !(error instanceof MalformedMessage)) throw error;
       this.#fail(error);
     }

@@ -2,8 +2,8 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { MalformedMessage } from '../http1/head.ts';
 
 /*
- * What can go wrong towards an upstream, as the caller may see it. The detail says which kind of failure it was; it never
- * repeats Node's message, which may quote addresses, certificates or content.
+ * Failures towards an upstream, as the caller may see them. The detail tells the kind of failure, and never repeats
+ * Node's message, which may quote addresses, certificates or content.
  */
 
 /** Why a certificate was refused: OpenSSL's verification codes as node:tls names them. */
@@ -102,7 +102,7 @@ export function toExchangeFailure(error: unknown, isAnswering: boolean): Gateway
 const toProtocolFailure = (detail: string, cause: unknown): GatewayError =>
   new GatewayError('UPSTREAM_PROTOCOL', detail, {}, cause);
 
-/** What was received is no answer that HTTP/2 would carry on. The message says why, and quotes nothing of it. */
+/** The answer is none that HTTP/2 would carry on. The message says why, and quotes nothing of it. */
 export class MalformedStream extends Error {}
 
 /** The upstream closed its side of the connection in order. */

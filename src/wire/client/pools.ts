@@ -19,7 +19,7 @@ export interface PoolsOptions extends OriginContext {
   /** Origins that speak HTTP/2 alone are spoken to in it. */
   readonly mayFallBack: boolean;
   readonly originsMax: number;
-  /** Of requests to one origin, beyond those that its connections can carry at once. */
+  /** Requests that may wait for one origin. */
   readonly waitingMax: number;
   readonly idleTicks: number;
 }
@@ -27,7 +27,7 @@ export interface PoolsOptions extends OriginContext {
 /** Connections that stay open for hours do not take the places of those that calls take turns on. */
 export type Purpose = 'calls' | 'websocket';
 
-/** Of one tenant to one origin. */
+/** WebSockets of one tenant to one origin. */
 const webSocketsMax = 1_024;
 
 export interface Pools {
@@ -46,7 +46,7 @@ export interface Pools {
 
 export function createPools(options: PoolsOptions): Pools {
   const requestsMax = options.connectionsMax + options.waitingMax;
-  /** In the order of use, to the tick. */
+  /** Origins in the order of their last use, to the tick. */
   const origins = new Map<string, Origin>();
   let isDestroyed = false;
 

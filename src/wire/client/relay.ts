@@ -20,7 +20,7 @@ export interface RelayOptions {
   readonly extraHeaders: readonly string[];
   /** Takes the credential out of the answer that was put into the request, which must ask for an answer without content coding. */
   readonly scrub?: Scrub;
-  /** What is asked for may be a part, or stored with a coding: then it is looked through as it comes. */
+  /** The answer may be a part, or be stored with a coding, so it is searched as it comes. */
   readonly mayBeStored?: boolean;
   /** Takes a content coding off what is to be looked through and was not to have one; by default none is known. */
   readonly openDecoding?: OpenDecoding;
@@ -53,7 +53,7 @@ export interface Forwarding {
   abort(): void;
 }
 
-/** What the exchanges of one gateway share. */
+/** State that the exchanges of one gateway share. */
 export interface RelayContext {
   readonly deadlines: Deadlines;
   readonly turnEnd: TurnEnd;
@@ -67,16 +67,15 @@ const idempotentMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'
 
 const noFields: string[] = [];
 
-/** Of a body to scrub: what comes in one turn of the event loop waits for its end, and no more is read once there is so much. */
+/** Bytes of a scrubbed body that wait for the end of a turn; above this no more is read. */
 const collectedBytesMax = 65_536;
-/** Of a body that is decoded: beyond so many bytes it may be no more than so many times as large as it came. */
+/** Decoded bytes above which the ratio to the received ones is bounded. */
 const expandedBytesMax = 16 * 1024 * 1024;
 const expansionMax = 200;
 
 /**
- * One exchange: takes an answer from its carrier and gives it to the client. The head waits for the first chunk, so that a small
- * answer is one write and one TLS record; an answer without a chunk in the same turn of the event loop is not kept waiting, so that
- * server-sent events are never held back.
+ * One exchange: gives the answer of its carrier to the client. The head waits for the first chunk of the same turn,
+ * so that a small answer is one write and one TLS record, and server-sent events are never held back.
  */
 export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnEndListener {
   slot = 0;
@@ -97,7 +96,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   #status = 0;
   #contentLength = -1;
   #scrubbed: ScrubbedBody | undefined;
-  /** Of a body to scrub, what waits for the end of the turn. */
+  /** Bytes of a scrubbed body that wait for the end of the turn. */
   #collected: Buffer[] = [];
   #collectedBytes = 0;
   #receivedBytes = 0;
@@ -148,7 +147,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     // RFC 9110, 8.6: a 204 has none; a client that believed it would wait for a body.
     if (status === 204 && head.contentLength >= 0) this.#head = withoutField(this.#head, 'content-length');
     if (this.#options.scrub && !this.#beginScrub(this.#options.scrub, isBodiless)) return;
-    // Whether a body is what its coding says is seen when some of it is decoded.
+    // Decoding a part of the body shows whether it has the coding that it claims.
     if (!this.#decoding) this.#wait();
   }
 
@@ -217,13 +216,13 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     return this.#collectedBytes < collectedBytesMax && !this.#needsDrain;
   }
 
-  /** Where the bytes come from that are sent next. */
+  /** Resumes the source of the next bytes. */
   #resumeSource(): void {
     if (this.#decoding) this.#decoding.resume();
     else this.#carrier?.resume();
   }
 
-  /** What is decoded waits by itself. */
+  /** Pauses the source; a decoder waits by itself. */
   #pauseSource(): void {
     if (!this.#decoding) this.#carrier?.pause();
   }
@@ -238,8 +237,8 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   }
 
   /**
-   * However small the pieces are in which a body comes, what is held back of it is looked through but once a turn; and however fast it
-   * comes, others have their turn before much of it is looked through.
+   * Searches once a turn, however small the pieces are; and however fast they come, others have their turn in
+   * between.
    */
   #collect(received: Buffer): void {
     this.#collected.push(received);

@@ -7,10 +7,10 @@ import type { SessionStore } from './connect.ts';
 import { ConnectionEnded, toExchangeFailure } from './failures.ts';
 import { StreamCarrier } from './stream-carrier.ts';
 
-/** Of one session at once, whatever the upstream would take. */
+/** Streams of one session, whatever the upstream would take. */
 const streamsMax = 100;
 const sessionMegabytesMax = 16;
-/** Of each stream: an answer is read ahead by so much and no more. */
+/** The window of each stream: an answer is read ahead by no more. */
 const windowBytes = 1024 * 1024;
 
 /**

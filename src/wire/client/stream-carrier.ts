@@ -130,7 +130,7 @@ export class StreamCarrier implements Carrier {
     if (!exchange || !this.#isWhole || this.#stream?.rstCode !== constants.NGHTTP2_NO_ERROR) return;
     if (!this.#hasBegun) throw new MalformedStream('It ended without an answer.');
     this.#exchange = undefined;
-    // What is left of a request that was answered before its end goes nowhere (RFC 9113, 8.1).
+    // The rest of a request that was answered early goes nowhere (RFC 9113, 8.1).
     if (!this.#stream.writableEnded) this.#cancel();
     exchange.onEnd(this.#trailers);
   }

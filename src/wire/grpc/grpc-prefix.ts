@@ -1,16 +1,16 @@
 /*
- * What stands before each message of gRPC: a flag, and the length in four bytes ("gRPC over HTTP2", Length-Prefixed-Message). Whoever asks
- * has seen that so many bytes are there.
+ * The prefix of a gRPC message: a flag, and the length in four bytes ("gRPC over HTTP2", Length-Prefixed-Message).
+ * Callers make sure that so many bytes are there.
  */
 
 export const prefixBytes = 5;
 
 const compressedFlag = 1;
 
-/** Whether a byte may be the first one of a prefix. */
+/** Tells whether a byte may be the first one of a prefix. */
 export const isFlag = (byte: number): boolean => byte <= compressedFlag;
 
-/** Of the message whose prefix stands at `at`. */
+/** Tells whether the message whose prefix stands at `at` is compressed. */
 export const isCompressedAt = (bytes: Buffer, at: number): boolean =>
   ((bytes[at] as number) & compressedFlag) !== 0;
 

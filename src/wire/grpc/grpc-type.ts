@@ -1,22 +1,25 @@
 /**
- * Whether a content type is that of gRPC over HTTP/2, and not of gRPC-Web, which any version carries. Servers differ in what they take
- * behind the name: here it is whatever one of them may take.
+ * Tells whether a content type is that of gRPC over HTTP/2, and not of gRPC-Web. Servers differ in what they take
+ * behind the name; here any of that counts.
  */
 export const isGrpcType = (contentType: string): boolean =>
   // Nearly all others are told by the letter behind `application/`.
   (contentType.charCodeAt(12) | 0x20) === 0x67 && /^application\/grpc(?!-web)/i.test(contentType);
 
-/** By the letter behind `application/`, which tells nearly all others. */
+/** The letter behind `application/` excludes nearly all other types. */
 function mayBeEnveloped(contentType: string): boolean {
   const letter = contentType.charCodeAt(12) | 0x20;
   return letter === 0x67 || letter === 0x63;
 }
 
-/** Whether a type is that of gRPC, gRPC-Web or Connect, which put an envelope around each message that may say that it is compressed. */
+/**
+ * Tells whether a type is gRPC, gRPC-Web or Connect, whose envelope around each message may say that it is
+ * compressed.
+ */
 export const isEnvelopedType = (contentType: string): boolean =>
   mayBeEnveloped(contentType) && /^application\/(?:grpc|connect\+)/i.test(contentType);
 
-/** Whether the envelopes are written in base64. */
+/** Tells whether the envelopes are written in base64. */
 export const isEnvelopedText = (contentType: string): boolean =>
   mayBeEnveloped(contentType) && /^application\/grpc-web-text/i.test(contentType);
 

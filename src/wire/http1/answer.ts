@@ -1,6 +1,6 @@
 /**
- * What an answer to a client can be written to: `http.ServerResponse`, whose words these are, or an `AgentConnection`'s own. Nothing is
- * sent before `writeHead`; the head goes out with the first chunk, with the end, or with `flushHeaders`.
+ * The writer of an answer to a client: an `http.ServerResponse`, whose names these are, or our own. Nothing is sent
+ * before `writeHead`; the head goes out with the first chunk, the end, or `flushHeaders`.
  */
 export interface Answer {
   /** A head was sent, or is about to be: there is no second one. */

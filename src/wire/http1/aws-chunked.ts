@@ -5,7 +5,7 @@
  */
 
 export interface AwsChunks {
-  /** Of content, without the last chunk, which is empty. */
+  /** The chunks of content, without the empty last one. */
   readonly chunks: readonly Buffer[];
   /** Without a signature of their own. Names in lower case. */
   readonly trailers: readonly (readonly [name: string, value: string])[];
@@ -74,5 +74,5 @@ export const awsChunk = (content: Buffer, signature: string): readonly Buffer[] 
   ...(content.length > 0 ? [content, Buffer.from(lineEnd)] : []),
 ];
 
-/** Whether `x-amz-content-sha256` says that the body is in this coding; then Content-Encoding need not. */
+/** Tells whether `x-amz-content-sha256` names this coding; then Content-Encoding need not. */
 export const saysAwsChunked = (contentSha256: string): boolean => /^STREAMING-/i.test(contentSha256.trim());

@@ -50,7 +50,7 @@ export class BodyReader {
     return this.#state === 'done';
   }
 
-  /** Whether the end of the connection is the end of the body, rather than of half of it. */
+  /** Tells whether the end of the connection ends the body, and does not cut it. */
   get mayEndHere(): boolean {
     return this.isDone || this.#left === Number.POSITIVE_INFINITY;
   }
@@ -81,7 +81,7 @@ export class BodyReader {
     return from;
   }
 
-  /** Where the data ends that begins at `from`, as far as it is there. */
+  /** The end of the data that begins at `from`, as far as it is there. */
   #takeData(available: number, from: number): number {
     const end = Math.min(available, from + this.#left);
     this.#left -= end - from;

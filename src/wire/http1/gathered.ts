@@ -12,7 +12,7 @@ export class Gathered {
   #bytes: Buffer = empty;
   #length = 0;
 
-  /** Where it is known how many come, they are given their room at once, as soon as they come in pieces, and some for a head. */
+  /** Room for a known number of bytes is made at once when they come in pieces, with some for a head. */
   constructor(expectedBytes = 0) {
     this.#expectedBytes = expectedBytes;
   }

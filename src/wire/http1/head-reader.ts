@@ -8,7 +8,7 @@ import {
 } from './head.ts';
 
 const headBytesMax = 65_536;
-/** Of an answer, whatever protocol it comes in. */
+/** Limits of an answer's head, in any protocol. */
 export const fieldsMax = 200;
 export const interimMax = 16;
 const statusLineStart = 'HTTP/1.';
@@ -17,7 +17,7 @@ const nothing = Buffer.alloc(0);
 
 /** Finds the head of one answer in the bytes of a connection, behind the interim ones. */
 export class ResponseHeadReader {
-  /** What stands behind the head that `read` gave. */
+  /** The bytes behind the head that `read` gave. */
   rest: Buffer = nothing;
   /** The beginning of a head whose end has not come yet. */
   readonly #held = new Gathered();

@@ -1,6 +1,6 @@
 /*
- * A body that goes on is sent behind a head of the gateway's own. Where both stand in one buffer, nothing has to be copied for that: so a body
- * that is put together from pieces gets some room before it, which is nobody else's.
+ * A body that is put together from pieces gets room before it, so that the gateway's own head can be written there
+ * and nothing is copied.
  */
 
 /** For nearly all heads. */

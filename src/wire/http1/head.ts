@@ -11,7 +11,7 @@
  * of a cache say, needs a copy.
  */
 
-/** What was received is no HTTP/1.1 that this gateway would pass on. The message says why, and quotes nothing of it. */
+/** The bytes are no HTTP/1.1 that this gateway would pass on. The message says why, and quotes nothing of them. */
 export class MalformedMessage extends Error {
   /** It may be well-formed, but is longer than what is taken. */
   readonly isTooLarge: boolean;
@@ -35,7 +35,10 @@ export interface Head {
 
 export interface ParsedRequestHead extends Head {
   readonly method: string;
-  /** As it stands there (RFC 9112, 3.2): not parsed, visible ASCII, which is all that a URI may have (RFC 3986, 2). */
+  /**
+   * The target as it was sent (RFC 9112, 3.2): not parsed, visible ASCII, which is all that a URI may have (RFC 3986,
+   * 2).
+   */
   readonly target: string;
 }
 
@@ -47,13 +50,12 @@ const emptyLine = '\r\n\r\n';
 export const emptyLineBytes = emptyLine.length;
 
 /**
- * Where the last line of the head ends, that is where `\r\n\r\n` begins, or -1. An earlier look at the same bytes ended at `from`: what
- * it has seen is not looked through again.
+ * The end of the last line of the head, where `\r\n\r\n` begins, or -1. Bytes before `from` were searched already.
  */
 export const findHeadEnd = (bytes: Buffer, from: number): number =>
   bytes.indexOf(emptyLine, Math.max(0, from - emptyLineBytes + 1), 'latin1');
 
-/** Of a token, as a class of a regular expression (RFC 9110, 5.6.2). */
+/** Characters of a token, as a class of a regular expression (RFC 9110, 5.6.2). */
 export const tokenChars = "!#$%&'*+.^_`|~0-9A-Za-z-";
 /** Likewise of a value: white space, what is visible, and obs-text (RFC 9110, 5.5). */
 export const textChars = String.raw`\t\x20-\x7e\x80-\xff`;
@@ -107,7 +109,7 @@ export function parseTrailers(text: string, fieldsMax: number): string[] {
   return fields;
 }
 
-/** Whether the connection may carry another message behind this one (RFC 9112, 9.3); HTTP/1.0 is not asked to. */
+/** Tells whether the connection may carry another message (RFC 9112, 9.3); HTTP/1.0 is not asked to. */
 export const isPersistent = (head: Head): boolean => !head.isHttp10 && !head.connection.includes(',close,');
 
 /** RFC 9112, 5. */

@@ -5,8 +5,8 @@ import type { ResponseHead } from './head.ts';
 export { fieldOf } from './field.ts';
 
 /*
- * The heads of requests and answers as they go through a gateway: flat [name, value, …], in the order and casing in which they
- * came, without the fields that are about one connection only (RFC 9110, 7.6.1).
+ * Heads as they pass through a gateway: flat [name, value, …], in their order and casing, without the fields of one
+ * connection (RFC 9110, 7.6.1).
  */
 
 /**
@@ -61,7 +61,7 @@ const notToUpstream = new NameSet(...hopByHop, 'host', 'content-length', 'expect
  */
 const notToClient = new NameSet(...hopByHop, 'alt-svc', 'proxy-status');
 
-/** What frames, routes or guards a message must be known before it (RFC 9110, 6.5.1). */
+/** Fields that frame, route or guard a message must come before it (RFC 9110, 6.5.1). */
 const notInTrailers = new NameSet(
   ...[
     'content-length',
@@ -125,8 +125,8 @@ const isProxyField = (name: string): boolean =>
   (name.charCodeAt(0) | 0x20) === 0x70 && foldedName(name.slice(0, 6)) === 'proxy-';
 
 /**
- * The head of a request to an upstream. `raw` is the flat head as `withoutNamedFields` has left it; `authority` becomes its only Host;
- * `via` is a whole Via entry (`1.1 postern`, `2 postern`) and goes after those that stand there already.
+ * The head of a request to an upstream. `raw` is a flat head from `withoutNamedFields`; `authority` becomes the only
+ * Host; `via` is a whole entry (`1.1 postern`) and goes behind those that are there.
  */
 export function toUpstreamHeaders(raw: readonly string[], authority: string, via: string): string[] {
   const headers: string[] = [];

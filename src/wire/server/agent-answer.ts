@@ -4,12 +4,12 @@ import type { Answer } from '../http1/answer.ts';
 import { isField } from '../http1/field.ts';
 import { holdBack } from './hold-back.ts';
 
-/** What an answer needs of the connection that it is written to. */
+/** The parts of a connection that an answer needs. */
 export interface AnswerLine {
   readonly socket: Socket;
   /** The field lines of an answer that others may follow. */
   readonly keepAliveLines: string;
-  /** Whether the connection ends with the answer whose head is being written. */
+  /** Tells whether the connection ends with the answer whose head is being written. */
   endsWithAnswer(): boolean;
   /** The last byte was given to the socket, which may still hold it. */
   answerEnded(): void;
@@ -22,8 +22,8 @@ const copiedBytesMax = 16_384;
 const noData = Buffer.alloc(0);
 
 /**
- * An answer on an `AgentConnection`. It frames the body itself (RFC 9112, 6): by the Content-Length that the head declares, which is
- * then kept to the byte or the connection is cut; else in chunks; for HTTP/1.0 by the end of the connection.
+ * An answer on an `AgentConnection`. It frames the body itself (RFC 9112, 6): by the declared Content-Length, which
+ * it enforces; else in chunks, or for HTTP/1.0 by the end of the connection.
  */
 export class AgentAnswer implements Answer {
   headersSent = false;

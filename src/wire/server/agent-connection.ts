@@ -15,14 +15,14 @@ import { RequestBody } from './request-body.ts';
 import { cutShort, tooSlow, toReadingFailure, unmetExpectation } from './request-problems.ts';
 import type { AllowedTicks, Served, ServingContext } from './serving-context.ts';
 
-/** What is kept of later requests while one is being answered; then nothing more is read. */
+/** Bytes of later requests that are kept while one is answered; above this nothing more is read. */
 const waitingBytesMax = 65_536;
-/** What is read and dropped of a refused body, so that the client lives to read why. */
+/** Bytes of a refused body that are read and dropped, so that the client lives to read why. */
 const lingerBytesMax = 16 * 1024 * 1024;
 
 /** A request for a tunnel (RFC 9110, 9.3.6). */
 export interface ConnectRequest {
-  /** As it stands in the request line, not parsed. */
+  /** The target as it was sent, not parsed. */
   readonly target: string;
   /** Flat. */
   readonly fields: readonly string[];
@@ -57,7 +57,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   #isFirst = true;
   /** The client has closed its side. */
   #hasEnded = false;
-  /** What came and was not read yet: a part of a head, or what stands behind the head that is being answered. */
+  /** Bytes not read yet: a part of a head, or requests behind the one that is being answered. */
   readonly #waiting = new Gathered();
   readonly #heads: RequestHeadReader;
   readonly #onConnect: OnConnect | undefined;
@@ -156,7 +156,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
       if (this.#waiting.length === 0 && expectation(head) !== '') this.socket.write(continueHead);
       this.#readBody(body, this.#waiting.take());
     });
-    // What follows the body is not for its receiver to stop.
+    // The receiver of the body cannot stop what follows it.
     return {
       pause: () => isHere() && this.socket.pause(),
       resume: () => isHere() && this.socket.resume(),
@@ -175,7 +175,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   #letGo(): Buffer {
     this.#phase = 'switched';
     this.socket.pause();
-    // By name alone Node would take the listener away and still believe that somebody listens for data.
+    // Removing the listener by name alone would leave Node believing that somebody listens for data.
     this.socket.off('data', this.#onData).off('drain', this.#onDrain).off('end', this.#onEnd);
     return this.#waiting.take();
   }

@@ -80,7 +80,7 @@ export function createAgentConnections(limits: () => ConnectionLimits): AgentCon
   };
 }
 
-/** So that a client does not send its next request into a connection that is just being closed for idling. */
+/** The idle time for clients, so that none sends a request into a connection that is just being closed. */
 const toKeepAliveLines = (idleTimeoutMs: number): string =>
   `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(idleTimeoutMs / 1000)}\r\n\r\n`;
 

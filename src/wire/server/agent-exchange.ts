@@ -8,7 +8,7 @@ import type { BodyBounds } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
 import { switchingHead } from './switching-head.ts';
 
-/** What an exchange needs of the connection that it came on. */
+/** The parts of a connection that an exchange needs. */
 export interface RequestLine {
   readonly socket: Socket;
   /** Without effect where this is not the head that is being answered. */
@@ -74,6 +74,6 @@ export class AgentExchange implements Exchange {
   }
 }
 
-/** What the client expects, in lower case; '' where nothing. An HTTP/1.0 client cannot expect anything (RFC 9110, 10.1.1). */
+/** The expectation of the client in lower case, or ''. An HTTP/1.0 client cannot have one (RFC 9110, 10.1.1). */
 export const expectation = ({ fields, isHttp10 }: ParsedRequestHead): string =>
   isHttp10 ? '' : fieldOf(fields, 'expect').toLowerCase();

@@ -9,7 +9,7 @@ import { readStreamRequest, type StreamRequest } from './stream-request.ts';
 
 /** Requests of one connection at once. */
 const streamsMax = 100;
-/** Of all that is kept for one connection, beside what the windows of its streams allow. */
+/** Memory kept for one connection, beside the windows of its streams. */
 const sessionMegabytesMax = 4;
 /** Pairs beyond the limit that are still read, so that the client is told; with more the stream is reset. */
 const pairsBeyond = 8;

@@ -11,7 +11,7 @@ import type { ConnectionOwner } from './connections.ts';
 
 /** Shorter bodies are not counted: the number of connections bounds them, and most calls never ask the ledger. */
 export const uncountedBytesMax = 65_536;
-/** Of all agents together, in rooms of one. */
+/** Room for all agents together, in rooms of one agent. */
 const agentsInAll = 4;
 
 /** The room of one body. */
@@ -81,7 +81,7 @@ export function createBodyLedger(perAgentMax: () => number): BodyLedger {
   };
 }
 
-/** Of what nothing is held it keeps nothing. */
+/** Entries that reach zero are removed. */
 function add(counts: Map<string, number>, name: string, bytes: number): void {
   const left = (counts.get(name) ?? 0) + bytes;
   if (left > 0) counts.set(name, left);

@@ -2,7 +2,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { Gathered } from '../http1/gathered.ts';
 import type { BodyRoom } from './body-ledger.ts';
 
-/** What bounds a body while it is collected. */
+/** Bounds of a body while it is collected. */
 export interface BodyBounds {
   readonly bytesMax: number;
   readonly room: BodyRoom | undefined;

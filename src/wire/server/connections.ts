@@ -32,7 +32,7 @@ export interface ConnectionBounds {
   readonly perAgent: number;
   /** Null: as many as leave room for others. */
   readonly perTenant: number | null;
-  /** Whether there are other tenants, for whom room is kept. */
+  /** Tells whether there are other tenants, for whom room is kept. */
   readonly isShared: boolean;
 }
 
@@ -93,11 +93,11 @@ export const countedAddress = (socket: Socket, trustedProxies: readonly string[]
 const isTrusted = (socket: Socket, trustedProxies: readonly string[]): boolean =>
   trustedProxies.length > 0 && isWithin(trustedProxies, unmapped(peerAddress(socket)));
 
-/** What one connection counts for. */
+/** The record of one connection in the counts. */
 interface Place {
   /** False once the connection has closed: from then on nothing would take back what it counts for. */
   isOpen: boolean;
-  /** Of a stranger. */
+  /** The address of a stranger. */
   address: string | undefined;
   /** Agents and their tenants: several, where a proxy of the agents' own shares a connection. */
   readonly owners: Map<string, string>;
@@ -158,7 +158,10 @@ export function createConnections(connectionsMax: () => number): Connections {
     return false;
   }
 
-  /** Whether somebody who holds so many may have another one, in a place that is counted already or that a stranger has. */
+  /**
+   * Tells whether a holder of so many connections may have another one, in a place already counted or that a stranger
+   * has.
+   */
   const leavesRoom = (held: number, place: Place): boolean =>
     held < connectionsMax() - (open - strangers) + (place.address === undefined ? 1 : 0);
 

@@ -11,14 +11,14 @@ import type { Closable } from './closable.ts';
  */
 export interface Exchange {
   readonly method: string;
-  /** As it stands in the request line (RFC 9112, 3.2), not parsed. */
+  /** The target as it was sent (RFC 9112, 3.2), not parsed. */
   readonly target: string;
   /** Flat [name, value, …] in the order and casing in which they came. They are slices of the head: who keeps one for long copies it. */
   readonly fields: readonly string[];
-  /** Whether a body is declared, in whatever way. */
+  /** Tells whether a body is declared, in whatever way. */
   readonly hasBody: boolean;
   readonly socket: Socket;
-  /** Where several exchanges share the connection: its part of that, which closes with it. */
+  /** The exchange's own part of a shared connection, which closes with it. */
   readonly stream?: Closable;
   readonly answer: Answer;
   /**
@@ -30,7 +30,7 @@ export interface Exchange {
   receive(into: Receiver): Flow;
   /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */
   refuse(status: number, fields: string[], body: Buffer): void;
-  /** Whether the client may ask to go on in WebSocket, and is then answered by `switchProtocols`. */
+  /** Tells whether the client may ask for WebSocket, which `switchProtocols` answers. */
   readonly maySwitch: boolean;
   /**
    * Answers that WebSocket is spoken from now on, with these fields beside those that say it; hands over the connection, or the stream. The

@@ -16,14 +16,14 @@ export interface HeadLimits {
 const cr = 0x0d;
 const lf = 0x0a;
 const methodLengthMax = 32;
-/** Of half a head. Who speaks TLS, say, to whom it is not expected of, is told at once and not when it is late. */
+/** The beginning of any request line. A client that speaks TLS here, say, is told at once and not when it is late. */
 const beginning = /^\r?$|^[A-Z-]{1,32}(?: |$)/;
 
 /** Cuts the heads of requests out of what comes on a connection. */
 export class RequestHeadReader {
   readonly #waiting: Gathered;
   readonly #mayConnect: boolean;
-  /** So many of the waiting bytes hold no end of a head. */
+  /** Waiting bytes that were searched and hold no end of a head. */
   #searchedBytes = 0;
 
   /** `waiting` takes half a head, and what stands behind a whole one. `mayConnect`: a tunnel can be asked for. */
@@ -73,7 +73,10 @@ export class RequestHeadReader {
   }
 }
 
-/** What stands behind its head belongs to the tunnel (RFC 9110, 9.3.6), so it has no body. Its target says what Host would say. */
+/**
+ * Bytes behind its head belong to the tunnel (RFC 9110, 9.3.6), so it has no body. Its target says what Host would
+ * say.
+ */
 function checkConnect({ contentLength, isChunked }: ParsedRequestHead, mayConnect: boolean): void {
   if (!mayConnect) throw nestedTunnel();
   if (isChunked || contentLength > 0) throw new MalformedMessage('A request for a tunnel has no body.');

@@ -18,7 +18,7 @@ const fixedBytes = 16;
 const textStart = Buffer.from('PROXY ', 'latin1');
 /** With its CRLF (2.1). */
 const textBytesMax = 107;
-/** Of version 2, with all that follows the addresses (2.2): certificates of clients are the largest. */
+/** The limit of version 2 with all that follows the addresses (2.2): client certificates are the largest. */
 export const proxyHeaderBytesMax = 16_384;
 
 /**
@@ -31,7 +31,7 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader | 'malformed' | unde
   return 'malformed';
 }
 
-/** As far as there are bytes. */
+/** Compares as many bytes as there are. */
 function beginsAs(bytes: Buffer, start: Buffer): boolean {
   const length = Math.min(bytes.length, start.length);
   return bytes.compare(start, 0, length, 0, length) === 0;
@@ -59,7 +59,7 @@ function readText(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
 
 const local = 0;
 const proxied = 1;
-/** By the upper half of the thirteenth byte: bytes of both addresses with what else stands there. */
+/** The size of both addresses, by the upper half of the thirteenth byte. */
 const addressBytes: readonly (number | undefined)[] = [0, 12, 36, 216];
 const [ipv4, ipv6] = [1, 2];
 /** Unspecified, stream, datagram. */
@@ -76,7 +76,7 @@ function readBinary(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
   if (version !== 2 || command > proxied || needed === undefined || transport >= transports)
     return 'malformed';
   if (length > proxyHeaderBytesMax) return 'malformed';
-  // What a check of its own says of addresses counts for nothing, nor how much room it takes.
+  // A LOCAL command says nothing of addresses, so neither they nor their size count.
   if (command === proxied && restBytes < needed) return 'malformed';
   if (bytes.length < length) return undefined;
   const isTold = command !== local && transport !== 0;

@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { MalformedMessage } from '../http1/head.ts';
 
-/* What can be wrong with a request before anybody looks at what it wants. */
+/* Problems of a request that show before anybody looks at what it wants. */
 
 /** In upper case, and no others: rules speak of methods by these names, and an upstream may take `delete` for DELETE. */
 export const knownMethods: ReadonlySet<string> = new Set(METHODS);
@@ -25,7 +25,7 @@ export const nestedTunnel = (): GatewayError =>
 export const unmetExpectation = (): GatewayError =>
   new GatewayError('EXPECTATION_FAILED', 'The only expectation that can be met is 100-continue.');
 
-/** What the parser threw, as the client may see it. */
+/** The parser's error in the form that the client may see. */
 export function toReadingFailure(thrown: unknown): GatewayError {
   if (!(thrown instanceof MalformedMessage)) return toGatewayError(thrown);
   if (thrown.isTooLarge) return headTooLarge();

@@ -1,5 +1,5 @@
 export interface ConnectionLimits {
-  /** Of the request line and all fields together. */
+  /** The limit of the request line and all fields together. */
   readonly maxHeaderBytes: number;
   readonly maxHeaders: number;
   /** For a head, from its first byte; for the first one from the beginning of the connection. */
@@ -29,7 +29,7 @@ export interface Served {
   drain(): void;
 }
 
-/** What all connections share. */
+/** State that all connections share. */
 export interface ServingContext {
   /** The present, in ticks of their clock. */
   readonly tick: number;

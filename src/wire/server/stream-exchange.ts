@@ -51,8 +51,8 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * Asked at every tick: a body takes its time, or each message of one that is received as it comes, and so does a client that does not
-   * take the rest of its answer.
+   * Checks the times at every tick: those of a body or of each message, and of a client that does not take the rest
+   * of its answer.
    */
   checkDeadline({ request, idle }: AllowedTicks): void {
     // Node keeps a stream that is closed until its rest was read, and its connection with it; nobody reads it any more.
@@ -146,8 +146,8 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * Whether the client need not send the rest of its request (RFC 9113, 8.1). Asked at a tick and not when the answer ends: a reset drops
-   * what waits to be written, and nothing tells when that has gone.
+   * Tells whether the client need not send the rest of its request (RFC 9113, 8.1). It is asked at a tick, since a
+   * reset drops what waits to be written.
    */
   get #isAnsweredEarly(): boolean {
     const { stream } = this;

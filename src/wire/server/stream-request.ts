@@ -22,7 +22,7 @@ export interface StreamRequest {
 
 /** How a stream's head is judged. */
 export interface StreamRequestOptions {
-  /** What the connection speaks: `:scheme` may name nothing else. */
+  /** The scheme of the connection: `:scheme` may name nothing else. */
   readonly scheme: string;
   readonly fieldsMax: number;
   readonly bytesMax: number;
@@ -81,7 +81,7 @@ export function readStreamRequest(
   };
 }
 
-/** As in a request line of HTTP/1.1: whatever else a path needs is percent-encoded. */
+/** Visible ASCII, as in a request line of HTTP/1.1; a path percent-encodes the rest. */
 const visible = /^[!-~]+$/;
 
 const oddPath = (): GatewayError =>

@@ -2,10 +2,11 @@ import type { Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
 
 export interface AcceptOptions {
-  /** Of the host that the tunnel was opened for. */
+  /** The context for the host of the tunnel. */
   readonly secureContext: SecureContext;
   /**
-   * In the order of our preference. A client that offers others only is refused; one that offers none is not.
+   * Protocols in the order of our preference. A client that offers only others is refused; one that offers none is
+   * not.
    */
   readonly alpnProtocols: readonly string[];
   readonly timeoutMs: number;

@@ -7,7 +7,7 @@ import { createLeafMaker, type Issuer, type Leaf } from './leaf.ts';
 import { newAuthority } from './new-authority.ts';
 
 export interface Authority {
-  /** What clients trust: the certificate, and those above it where the file has some. Never a key. */
+  /** The certificate that clients trust, and those above it where the file has some. Never a key. */
   readonly certPem: string;
   readonly certFile: string;
   readonly expiresAtMs: number;
@@ -66,7 +66,7 @@ const newPair = 'Bring a valid pair, or move both files away to have a new CA ma
 const curves = ['prime256v1', 'secp384r1', 'secp521r1'];
 const rsaBitsMin = 2048;
 
-/** What speaks against signing leaves with this pair, as the end of a sentence. */
+/** The reason against signing leaves with this pair, as the end of a sentence. */
 function complaintAbout(certificate: X509Certificate, key: KeyObject, nowMs: number): string | undefined {
   if (!certificate.checkPrivateKey(key)) return `does not belong to the key beside it. ${newPair}`;
   if (!certificate.ca) return `is not one of a CA (basicConstraints CA:TRUE, keyCertSign). ${newPair}`;

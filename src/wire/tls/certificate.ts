@@ -19,10 +19,7 @@ import {
   wrap,
 } from './der.ts';
 
-/**
- * What both kinds of our certificates are made of: fields that are DER already, in the order of RFC 5280,
- * 4.1.
- */
+/** Fields of our certificates as DER, in the order of RFC 5280, 4.1. */
 export interface CertificateFields {
   /** The issuer's subject, byte for byte: chains are built by comparing these. */
   readonly issuer: Buffer;

@@ -4,12 +4,12 @@ import { DEFAULT_CIPHERS } from 'node:tls';
 const common = 'TLS_AES_128_GCM_SHA256';
 
 /**
- * Node's own suites, and that one first where it is among them, as browsers have it: both sides of a call would else agree on a key of 256
- * bits, and each byte is decrypted and encrypted again here, which takes a quarter longer then.
+ * Node's suites with AES-128 first, as browsers have it: with a key of 256 bits decrypting and encrypting again takes
+ * a quarter longer.
  */
 export const cipherSuites = inOrder(DEFAULT_CIPHERS);
 
-/** Of suites as OpenSSL lists them. */
+/** Orders suites as OpenSSL lists them. */
 export function inOrder(suites: string): string {
   const all = suites.split(':');
   return all.includes(common) ? [common, ...all.filter((it) => it !== common)].join(':') : suites;

@@ -1,6 +1,6 @@
 /*
- * Whom a client speaks to, by the first bytes that it sends: nothing of TLS is done here. A hello may be cut into records, and these into
- * segments, wherever its sender likes (RFC 8446, 5.1), so it is read only when it is whole, and what can be read in two ways is refused.
+ * Reads the server name of a client's first bytes without doing TLS. A hello may be cut into records and segments
+ * anywhere (RFC 8446, 5.1), so it is read when it is whole. An ambiguous one is refused.
  */
 
 /** `serverName` is as the client wrote it, '' where it named none (RFC 6066, 3). */
@@ -11,7 +11,7 @@ export type FirstWords =
   /** TLS, and yet no hello that can be told. */
   | { readonly kind: 'malformed' };
 
-/** Of records with their headers. With keys and tickets of the largest kinds in use it is some five thousand. */
+/** The limit of records with their headers. The largest keys and tickets in use make it some five thousand. */
 export const helloBytesMax = 16_384;
 
 const other: FirstWords = { kind: 'other' };

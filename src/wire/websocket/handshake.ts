@@ -5,12 +5,12 @@ import { hash, randomBytes } from 'node:crypto';
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 export const version = '13';
 
-/** What the server answers to a key, so that the client knows that it was understood. */
+/** The server's answer to a key, which proves that it understood. */
 export const acceptOf = (key: string): string => hash('sha1', `${key}${guid}`, 'base64');
 
 export const newKey = (): string => randomBytes(16).toString('base64');
 
-/** What a request over HTTP/1.1 says beside the fields of its sender, flat. */
+/** The fields of a request over HTTP/1.1 that asks for WebSocket, flat. */
 export const upgradeFields = (key: string): string[] => [
   ...['Connection', 'Upgrade', 'Upgrade', 'websocket'],
   ...['Sec-WebSocket-Version', version, 'Sec-WebSocket-Key', key],
@@ -26,6 +26,6 @@ export const itemsOf = (value: string): string[] =>
     .map((it) => it.trim())
     .filter((it) => it !== '');
 
-/** Whether a list has the item, in any case. `item` is in lower case. */
+/** Tells whether a list has the item, in any case. `item` is in lower case. */
 export const hasItem = (value: string, item: string): boolean =>
   itemsOf(value).some((it) => it.toLowerCase() === item);

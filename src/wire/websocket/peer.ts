@@ -11,7 +11,7 @@ export type Incoming =
   | { readonly kind: 'ping' | 'pong'; readonly data: Buffer }
   /** `code` is 1005 where the frame has none. Nothing follows. */
   | { readonly kind: 'close'; readonly code: number; readonly reason: Buffer }
-  /** What came is no WebSocket, or too large: the code with which to close. Nothing follows. */
+  /** The bytes are no WebSocket, or too many: the code with which to close. Nothing follows. */
   | { readonly kind: 'broken'; readonly code: number }
   /** The connection ended without a word. Nothing follows. */
   | { readonly kind: 'gone' };
@@ -32,7 +32,7 @@ const codes: Readonly<Record<string, number>> = {
 };
 const opcodes = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 export const controlBytesMax = 125;
-/** Of a close frame, behind its code. */
+/** The limit of the text behind a close frame's code. */
 export const reasonBytesMax = controlBytesMax - 2;
 /** Frames of one message, and pieces in which one frame may come: each costs memory beside its bytes. */
 const fragmentsMax = 8_192;
@@ -43,7 +43,7 @@ export class Peer {
   readonly #socket: Duplex;
   readonly #isServer: boolean;
   readonly #receiver: Receiver;
-  /** What one chunk has brought, and nobody has asked for yet. */
+  /** Messages of one chunk that nobody has asked for yet. */
   readonly #waiting: Incoming[] = [];
   #wanted: ((incoming: Incoming) => void) | undefined;
   /** The last thing that is answered was queued. */
@@ -77,7 +77,7 @@ export class Peer {
     socket.on('close', () => this.#last({ kind: 'gone' }));
   }
 
-  /** What comes next. Asked for one at a time, and not again after the last. */
+  /** Gives the next message. It is asked for one at a time, and not again after the last. */
   next(): Promise<Incoming> {
     const incoming = this.#waiting.shift();
     if (incoming) return Promise.resolve(incoming);

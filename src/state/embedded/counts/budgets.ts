@@ -6,9 +6,9 @@ import type { Database } from '../sqlite.ts';
 import type { Tally } from './counters.ts';
 
 /*
- * What was charged to budgets. As with the other numbers memory is authoritative, and the disk follows with the batches of the journal: a
- * budget is read when it is first asked for on a day. The disk has what calls have spent that were let out; memory also has what the
- * calls under way may yet spend.
+ * Charges to budgets. Memory is authoritative and the disk follows with the batches of the journal; a budget is read
+ * when it is first asked for on a day. The disk has what finished calls have spent, memory also what running calls
+ * may yet spend.
  */
 
 export interface BudgetReader {
@@ -20,7 +20,7 @@ export interface Budgets {
   exceeded(tenantId: string, charges: readonly BudgetCharge[]): readonly string[];
   /** The same of any day, without a place in memory for it. */
   peek(tenantId: string, charges: readonly BudgetCharge[]): readonly string[];
-  /** Of budgets that `exceeded` was asked about in the same turn. Never throws. */
+  /** Charges budgets that `exceeded` was asked about in the same turn. Never throws. */
   charge(tenantId: string, charges: readonly BudgetCharge[]): void;
   /** A call has ended. Never throws. */
   note(call: RecordedCall): void;
@@ -29,7 +29,7 @@ export interface Budgets {
 type Day = Map<string, number>;
 
 export function createEmbeddedBudgets(stored: BudgetReader): Budgets {
-  /** By tenant and day. */
+  /** Days by tenant. */
   const tenants = new Map<string, Map<string, Day>>();
 
   function dayOf(tenantId: string, day: string): Day {

@@ -5,15 +5,15 @@ import type { AgentUsage, CredentialUse } from '../../store.ts';
 import type { Database, Row } from '../sqlite.ts';
 
 /*
- * Counts on disk: of tenants by month, of keys, tenants and agents by hour. They are made of the lines of the journal, in the
- * transaction that stores these lines, so each call is counted exactly once, however often it is shipped and whenever the process is
- * killed.
+ * Counts on disk: of tenants by month, of keys, tenants and agents by hour. They are made of journal lines in the
+ * transaction that stores these lines. So each call counts once, however often it is shipped and whenever the process
+ * is killed.
  */
 
 /** Calls of one origin within ten minutes. */
 export interface Tally {
   readonly origin: CallOrigin;
-  /** As `windowOf` of `habits.ts` numbers them. */
+  /** The number of the window, as `windowOf` of `habits.ts` has it. */
   readonly window: number;
   readonly hour: number;
   count: number;
@@ -21,7 +21,7 @@ export interface Tally {
   lastMs: number;
 }
 
-/** What a key has behind it when it is first seen. */
+/** The counts that are stored of a key when it is first seen. */
 export interface StoredKeyCounts {
   readonly uses: number;
   readonly blocked: number;
@@ -31,14 +31,14 @@ export interface StoredKeyCounts {
 }
 
 export interface CounterReader {
-  /** In the order of the ids. */
+  /** The counts of each key, in the order of the ids. */
   ofKeys(keyIds: readonly string[], fromHour: number): readonly StoredKeyCounts[];
   /** Refused with RATE_LIMITED, as hour and count. */
   limitedOf(tenantId: string, fromHour: number): readonly (readonly [number, number])[];
   callsInMonth(tenantId: string, month: number): number;
   /** By name. */
   ofCredentials(tenantId: string): ReadonlyMap<string, CredentialUse>;
-  /** In the order of the ids. */
+  /** The usage of each agent, in the order of the ids. */
   ofAgents(agentIds: readonly string[], nowMs: number): readonly AgentUsage[];
 }
 
@@ -52,10 +52,10 @@ const ever = 0;
 
 /** Before the name of a credential. */
 const credentialCounter = 'credential.';
-/** What the counts of a tenant's credentials belong to: no id looks so. */
+/** The owner under which a tenant's credentials are counted: no id looks like it. */
 const credentialsOf = (tenantId: string): string => `credentials of ${tenantId}`;
 
-/** What is stored of a key or an agent: by counter the count of all time, and hours with theirs. */
+/** The stored counts of a key or an agent: totals by counter, and hours with theirs. */
 interface Counts {
   readonly total: Map<string, number>;
   readonly byHour: Map<string, (readonly [hour: number, count: number])[]>;

@@ -18,8 +18,8 @@ import type { Tally } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
 /*
- * What is usual for agents and what their trust has come to. As with the numbers, memory is authoritative: an agent is read from the disk when
- * it is first touched, and the disk follows with the batches of the journal. What counts for minutes is in memory alone.
+ * The usual behaviour and the trust of agents. Memory is authoritative: an agent is read from disk when it is first
+ * touched, and the disk follows with the batches of the journal. Counts of minutes are in memory alone.
  */
 
 export interface StoredHistory {
@@ -51,7 +51,7 @@ interface Agent {
   readonly habits: HabitSums;
   trust: TrustRecord;
   lately: SlidingCount;
-  /** Of the last call that is counted there. */
+  /** The minute of the last counted call. */
   minute: number;
   /** Times of the last writes, by tool. */
   readonly mutations: Map<string, readonly number[]>;

@@ -15,7 +15,7 @@ interface Seen {
 }
 
 interface TenantNonces {
-  /** In the order in which they came, which is about that of their ends. */
+  /** Nonces in the order in which they came, which is about that of their ends. */
   readonly seen: Map<string, Seen>;
   /** How many of them are of each key. */
   readonly held: Map<string, number>;

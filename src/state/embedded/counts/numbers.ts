@@ -15,12 +15,10 @@ import { type CounterReader, monthNumberOf } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
 /*
- * Quotas, buckets, uses and counts: memory is authoritative for them. A number is read from the disk when its key or tenant is first
- * touched, and from then on grows here at once; the disk follows with the batches of the journal. Numbers that nobody has touched for
- * long enough that their calls are on the disk are forgotten.
- *
- * A restart finds quotas, uses and counts as they were, because every call that was let out is in the journal. Buckets start full and the
- * rate of the last minute at nothing: those are not kept.
+ * Quotas, buckets, uses and counts. Memory is authoritative: a number is read from disk when its key or tenant is
+ * first touched, and the disk follows with the batches of the journal. Numbers that are idle and on disk are
+ * forgotten. After a restart quotas, uses and counts are as they were, since every call that was let out is in the
+ * journal. Buckets start full, and the rate of the last minute at nothing.
  */
 
 export interface Numbers {
@@ -31,7 +29,7 @@ export interface Numbers {
   take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: AdmitRequest['counts'] | 'nothing'): Taking;
   /** A call with this key came from an address outside its allowlist. */
   block(keyId: string, nowMs: number): void;
-  /** In the order of the ids. */
+  /** The usage of each key, in the order of the ids. */
   keyUsage(keyIds: readonly string[], nowMs: number): readonly KeyUsage[];
   tenantUsage(tenantId: string, nowMs: number): TenantUsage;
 }
@@ -51,7 +49,7 @@ interface KeyNumbers {
   lastSeenAtMs: number | null;
   readonly byHour: SlidingCount;
   bucket: Bucket | undefined;
-  /** By the clock of this process, which may be another than that of the calls. */
+  /** The time by the clock of this process, which may differ from that of the calls. */
   touchedAt: number;
 }
 
@@ -64,11 +62,11 @@ interface TenantNumbers {
 }
 
 export interface NumbersOptions {
-  /** Whether calls that have ended may still be on their way to the disk, however long ago that was. */
+  /** Tells whether finished calls may still be on their way to the disk, however long ago that was. */
   readonly isDiskBehind: () => boolean;
   /** Monotonic, in milliseconds. */
   readonly clock?: () => number;
-  /** Beyond it, keys that were idle for `idleMs` are forgotten; those in use are never. */
+  /** Above this number, keys that were idle for `idleMs` are forgotten; those in use never are. */
   readonly keysMax?: number;
 }
 
@@ -102,7 +100,7 @@ export function createNumbers(stored: CounterReader, options: NumbersOptions): N
     touchedAt: clock(),
   });
 
-  /** In the order of the ids. */
+  /** The numbers of each key, in the order of the ids. */
   function loadKeys(keyIds: readonly string[], nowMs: number): KeyNumbers[] {
     return stored.ofKeys(keyIds, hourOf(nowMs) - hoursInDay + 1).map(({ callsByHour, ...counts }) => {
       const numbers = { ...neverUsed(), ...counts };
@@ -127,7 +125,7 @@ export function createNumbers(stored: CounterReader, options: NumbersOptions): N
     const before = clock() - idleMs;
     if (!isDiskBehind())
       for (const [keyId, { touchedAt }] of keys) if (touchedAt < before) keys.delete(keyId);
-    // What is in use stays. The next look comes when there are twice as many, so that a busy day is not spent on looking.
+    // Keys in use stay. The next sweep comes when there are twice as many, so that a busy day is not spent on sweeping.
     sweepAtSize = Math.max(keysMax, keys.size * 2);
   }
 
@@ -225,7 +223,7 @@ const levelOf = (bucket: Bucket | undefined, rate: Rate | undefined, nowMs: numb
 function withoutToken(bucket: Bucket | undefined, level: number, nowMs: number): Bucket {
   if (!bucket) return { level: level - partsPerToken, atMs: nowMs };
   bucket.level = level - partsPerToken;
-  // What has flowed in once does not flow in again when the clock is set back.
+  // A clock that is set back must not fill the bucket twice.
   bucket.atMs = Math.max(bucket.atMs, nowMs);
   return bucket;
 }

@@ -2,7 +2,7 @@
 export interface SlidingCount {
   /** A slot that is too old to be remembered is not counted. */
   add(slot: number, count: number): void;
-  /** Of the slots that end with this one. */
+  /** The sum of the slots that end with this one. */
   sum(slot: number): number;
 }
 

@@ -89,7 +89,7 @@ export interface StatsRemoval {
   readonly beforeMs: number;
 }
 
-/** So many go at a time. */
+/** The number of rows that are removed at a time. */
 export const statsRemovedMax = 500;
 
 /** Answers how many went; when it is `statsRemovedMax` there may be more. */

@@ -47,7 +47,7 @@ export interface KnownOrigin extends CallOrigin {
 /** A chunk that would grow beyond it is followed by another. */
 export const chunkBytesMax = 512 * 1024;
 const originsMax = 32_768;
-/** Beyond it an origin is parsed each time: names come from requests. */
+/** Longer origins are parsed each time, since their names come from requests. */
 const originLengthMax = 1_024;
 
 const newline = '\n';
@@ -151,7 +151,7 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
     }
   }
 
-  /** What stands between the time and the trace. */
+  /** The fields between the time and the trace. */
   function readOrigin(content: Buffer, text: string, start: number, lineAt: number): KnownOrigin | undefined {
     const originAt = text.indexOf('\t', start + traceIdLength + 1) + 1;
     // Not a slice of the text: what is remembered would keep all of it in memory.
@@ -166,7 +166,7 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
   };
 }
 
-/** Where the tab before the trace stands; -1 where the line is not whole. */
+/** The place of the tab before the trace; -1 where the line is not whole. */
 function traceAt(content: Buffer, text: string, start: number, end: number): number {
   const idEnd = start + traceIdLength;
   if (content[idEnd] !== tab || content[end - 2] !== brace || content[end - 1] !== lineEnd) return -1;

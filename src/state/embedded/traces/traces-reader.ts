@@ -7,7 +7,7 @@ import { toBuffer } from './traces-chunks.ts';
 export interface ChunkReader {
   /** Lines of each chunk of the tenant that may hold an id of that time; both ends lie in one window. One is read at a time. */
   between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer>;
-  /** Where windows of the tenant begin, newest first: `LikelySource` of `traces/likely.ts`. */
+  /** The starts of windows of the tenant that have traces, newest first: `LikelySource` of `traces/likely.ts`. */
   starts(tenantId: string, newestMs: number, oldestMs: number): Generator<number>;
   window(tenantId: string, startMs: number): TraceWindow;
   /** Chunks of the tenant with greater numbers than `after`, up to `last`, in their order: that in which they were stored. */
@@ -26,7 +26,7 @@ export function createChunkReader(db: Database): ChunkReader {
   const read = db.prepare('SELECT lines FROM trace_chunks WHERE chunk_id = ?');
 
   const greatest = db.prepare('SELECT max(chunk_id) AS chunk_id FROM trace_chunks');
-  // By the number, which few are above, and not by the tenant, which has many.
+  // The number is the better index: few rows are above it, while a tenant has many.
   const above = db.prepare(`
     SELECT chunk_id, lines FROM trace_chunks WHERE chunk_id > ? AND chunk_id <= ? AND +tenant_id = ?
     ORDER BY chunk_id LIMIT ?

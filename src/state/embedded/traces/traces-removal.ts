@@ -16,7 +16,7 @@ export interface HistoriesRemoval {
   readonly idleSinceMs: number;
 }
 
-/** So many go at a time: sixteen megabytes at most. */
+/** The number of chunks removed at a time: sixteen megabytes at most. */
 export const removedMax = 32;
 
 /** Answers how many went; when it is `removedMax` there may be more. */

@@ -27,8 +27,8 @@ import {
 } from './traces-removal.ts';
 
 /*
- * The thread that writes traces. It gets whole batches by transfer, so the calls' own thread spends nothing on a line, and when
- * SQLite moves its WAL into the database, which takes tens of milliseconds, nobody waits.
+ * The thread that writes traces. Batches come to it by transfer, so the main thread spends nothing on a line, and
+ * nobody waits while SQLite checkpoints its WAL.
  */
 
 /** Each is answered in turn by a `TracesResult`. */
@@ -105,7 +105,7 @@ function record({ lines, mayRepeat, terms }: TracesBatch): number {
   return sorted.unreadable;
 }
 
-/** What is left of a batch is sorted anew: a call that is stored already is not counted again either. */
+/** The rest of a batch is sorted anew, so that a call that is stored already is not counted again. */
 function storeNew(lines: Uint8Array<ArrayBuffer>, terms: TrustTerms): void {
   store(sorter.sort(lines), lines, terms);
 }

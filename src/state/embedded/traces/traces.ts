@@ -47,7 +47,7 @@ export interface Traces {
   /** Something is held against the agent; null: nothing is any more. */
   markTrust(agentId: string, mark: TrustMark | null): Promise<void>;
   restoreTrust(terms: TrustTerms): void;
-  /** Whether the last batch was not taken. */
+  /** Tells whether the last batch was refused. */
   isFailing(): boolean;
   close(): Promise<void>;
 }

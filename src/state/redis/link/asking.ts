@@ -19,7 +19,7 @@ import type {
 import { parseUsual, type UsualOf } from '../history.ts';
 import { concernsField, parseConcerns } from '../mcp-tools.ts';
 
-/* What is asked of `admit.lua` for a call that was judged by the records, and what its answers mean. */
+/* The arguments of `admit.lua` for a call that was judged by the records, and the meaning of its answers. */
 
 /** An ephemeral key's numbers outlive it by so much. */
 const numbersKeptMs = 2 * 86_400_000;
@@ -44,7 +44,7 @@ export interface Asking {
 }
 
 export interface RedisAnswer {
-  /** Of the tenant's records. */
+  /** The revision of the tenant's records. */
   readonly revision: string;
   readonly status: string;
   readonly fields: readonly (string | number)[];
@@ -126,7 +126,7 @@ function numbersOf(key: KeyRecord, terms: TenantTerms, nowMs: number): readonly 
 
 const toPair = (rate: Rate | undefined) => (rate ? [rate.perMinute, rate.capacity] : ['', '']);
 
-/** What the numbers say against it. */
+/** The error that the numbers call for. */
 export function quotaRefusal(
   identity: Identity | undefined,
   { status, fields: [first, second, third] }: RedisAnswer,

@@ -1,6 +1,6 @@
 /**
- * Whether it makes sense to ask at all. After `failuresMax` failures in a row nobody is let through but one at a time, each
- * `probeIntervalMs`, until one succeeds: while the state is away callers are answered at once instead of after a time-out each.
+ * Stops asking a state that is away, so that callers are answered at once. After `failuresMax` failures in a row one
+ * question is let through each `probeIntervalMs`, until one succeeds.
  */
 export interface Breaker {
   mayTry(nowMs: number): boolean;

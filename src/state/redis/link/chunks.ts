@@ -6,13 +6,13 @@ import type { RedisConnection } from './connection.ts';
 import type { TenantNames } from './names.ts';
 
 /*
- * Traces in Redis: for each second of ids (a window) a list of chunks, compressed, a hash that says of each id in which of them it stands, and
- * an index of windows. One key a trace, with an index of all ids, took eight times the memory, and a search went through a million keys.
+ * Traces in Redis. Each second of ids (a window) has a list of compressed chunks and a hash of ids; an index lists
+ * the windows. One key a trace took eight times the memory, and a search went through a million keys.
  */
 
 /** A script takes no more text than a part of this; one long line stands alone. */
 const chunkBytesMax = 64 * 1024 * 1024;
-/** As a chunk is, as a rule: what is taken in one piece takes half the time. */
+/** The usual size of a chunk: reading one piece takes half the time of two. */
 const chunkSize = 128 * 1024;
 
 export const secondOf = (ms: number): number => Math.floor(ms / traceWindowMs);
@@ -34,7 +34,7 @@ export function fromChunk(chunk: Buffer): Buffer {
   }
 }
 
-/** So many windows are asked for ahead, and so many chunks of one at once: what is far back comes quickly, and takes little room. */
+/** Windows asked for ahead, and chunks of one window at once: old traces come quickly in little room. */
 const aheadMax = 8;
 const chunksAtOnce = 64;
 const windowsAtOnce = 256;
@@ -58,7 +58,7 @@ export async function* windowsOf(
   yield* pending;
 }
 
-/** Where windows of the tenant begin, newest first: `LikelySource` of `traces/likely.ts`. */
+/** The starts of windows of the tenant that have traces, newest first: `LikelySource` of `traces/likely.ts`. */
 export async function* startsOf(
   connection: RedisConnection,
   { windows }: TenantNames,

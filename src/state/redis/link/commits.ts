@@ -23,7 +23,7 @@ export interface Change {
   remove(key: string): void;
   /** Gives the record its place in an index by time; where there are more than `most`, the oldest go, with their records. */
   index(key: string, place: string, bound?: { readonly most: number; readonly records: string }): void;
-  /** Whether fewer than `most` end after that. Must still be so when the change is made. */
+  /** Fewer than `most` end after that time. This must still be so when the change is made. */
   hasRoom(key: string, fromMs: number, most: number): Promise<boolean>;
   /** Is one of those that count until their own end; those that ended before `fromMs` go. */
   enter(key: string, id: string, time: { readonly fromMs: number; readonly untilMs: number }): void;
@@ -44,7 +44,7 @@ interface Ending {
   readonly records: string;
   readonly place: string;
   readonly endsAtMs: number;
-  /** Of those that ended before then some go now, as long as there are more than `most` in all. */
+  /** Some of those that ended before then are removed, while there are more than `most`. */
   readonly beforeMs: number;
   readonly most: number;
 }

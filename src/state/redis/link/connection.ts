@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Script } from '../scripts/scripts.ts';
 import { createBreaker } from './breaker.ts';
 
-/** Where Redis is, and how long a command may take. */
+/** The address of Redis, and the time limit of a command. */
 export interface RedisAddress {
   readonly cluster: boolean;
   readonly tls: boolean;

@@ -11,11 +11,11 @@ import type { RedisConnection } from './connection.ts';
 import type { TenantNames } from './names.ts';
 
 /*
- * Calls of one tenant that ask for admission in the same turn of the event loop go to Redis together, as one run of `admit.lua`: one command
- * and one answer for all of them, and what they have in common is sent and read once.
+ * Sends calls of one tenant that ask for admission in the same turn of the event loop in one run of `admit.lua`. What
+ * they share is sent and read once.
  */
 
-/** What one call is asked for with; `revision` is that of the records that it was judged by, or ''. */
+/** The question of one call; `revision` is that of the records that it was judged by, or ''. */
 export interface Question {
   readonly revision: string;
   readonly keyId: string;

@@ -25,7 +25,7 @@ export interface TenantNames {
   readonly incidents: string;
   readonly credentials: string;
   readonly routes: string;
-  /** By name how often each was used, and when last. */
+  /** Uses and last use of each credential, by name. */
   readonly credentialUses: string;
   /** Records of MCP servers, and what stands against their tools. */
   readonly mcpServers: string;
@@ -34,7 +34,7 @@ export interface TenantNames {
   readonly told: string;
   readonly numbers: string;
   readonly nonces: string;
-  /** Where credentials are at home. */
+  /** The homes of credentials. */
   readonly homes: string;
   /** Credentials by when their homes end. */
   readonly homeEnds: string;
@@ -51,15 +51,15 @@ export interface TenantNames {
   keyNumbers(keyId: string): string;
   agentNumbers(agentId: string): string;
   destinations(agentId: string): string;
-  /** What is usual for the agent, and what its trust has come to. */
+  /** The usual behaviour and the trust of an agent. */
   history(agentId: string): string;
-  /** What was held against the agent. */
+  /** Losses of trust of the agent. */
   marks(agentId: string): string;
   /** Times of the agent's last writes to the tool. */
   mutations(agentId: string, toolName: string): string;
-  /** What was charged to budgets on that day. */
+  /** Charges to budgets on that day. */
   budgets(day: string): string;
-  /** Of a second: the ids of its traces, and these. */
+  /** The ids of a second's traces, and the traces. */
   traceIds(second: number): string;
   chunks(second: number): string;
   /** Counts of calls in the bucket of that length that begins then. */
@@ -77,11 +77,11 @@ export interface NoticeNames {
   readonly channels: string;
   readonly windows: string;
   readonly windowEnds: string;
-  /** Of notices that were put into the queue, by when. */
+  /** Notices put into the queue, by their time. */
   readonly ids: string;
   /** Ids of a channel's messages, by when they are due. */
   due(channel: string): string;
-  /** Of those that were given up, by when. */
+  /** Messages of the channel that were given up, by their time. */
   dead(channel: string): string;
 }
 

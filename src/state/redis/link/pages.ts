@@ -28,7 +28,7 @@ export interface Index {
   readonly to?: string;
 }
 
-/** So many records are looked at for a page, whatever is asked for. */
+/** The number of records looked at for a page, whatever is asked for. */
 const looksMax = 10_000;
 const chunkMax = 500;
 
@@ -66,5 +66,5 @@ async function rangeBefore(connection: RedisConnection, index: Index, from: stri
   return (await connection.call('ZRANGE', ...range)) as string[];
 }
 
-/** Where a page begins. */
+/** The place at which a page begins. */
 export const beginning = (cursor: string | undefined): string => (cursor === undefined ? '+' : `(${cursor}`);

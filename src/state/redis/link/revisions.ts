@@ -31,7 +31,7 @@ export function createFollower<T>(
     const revision = String((await connection.call('HGET', keyOfRevisions(tenantId), kind)) ?? '-');
     const value = await read(tenantId);
     held.set(tenantId, { revision, value });
-    // Where another one is wanted meanwhile, this one was read too early to count.
+    // A newer revision is wanted meanwhile, so this one was read too early.
     if (wanted.get(tenantId) === wantedBefore) wanted.set(tenantId, revision);
     return value;
   }

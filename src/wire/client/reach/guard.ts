@@ -19,9 +19,9 @@ export interface AddressGuardOptions {
   readonly deny: readonly string[];
   /** Empty: all. */
   readonly allowedPorts: readonly number[];
-  /** Where this daemon listens; asked anew each time. */
+  /** The daemon's own listeners; asked anew each time. */
   readonly ownListeners: () => readonly ListenerAddress[];
-  /** Whether a threat feed lists an address that is to be dialled. */
+  /** Tells whether a threat feed lists an address that is to be dialled. */
   readonly isThreat?: (address: string) => boolean;
 }
 
@@ -39,7 +39,7 @@ export interface Guard {
   checkChosen(address: string, port: number): void;
 }
 
-/** What the ranges say of an address. */
+/** The verdict of the ranges on an address. */
 interface Place {
   readonly isMetadata: boolean;
   readonly isDenied: boolean;
@@ -75,7 +75,7 @@ export function createGuard(options: AddressGuardOptions): Guard {
   const ports = new Set(options.allowedPorts);
   const knownPlaces = new Map<string, Place>();
 
-  /** What the ranges say of an address does not change, and the calls of a route ask for the same one each time. */
+  /** The verdict on an address does not change, and the calls of a route ask for the same one each time. */
   function placeOf(address: string): Place {
     if (knownPlaces.size >= placesMax) knownPlaces.clear();
     return kept(knownPlaces, address, () => ({

@@ -16,7 +16,7 @@ export interface NoProxyEntry {
   readonly port: number | undefined;
 }
 
-/** Whether a host at a port, with the addresses that it was resolved to, goes past the parent. */
+/** Tells whether a host at a port, with its resolved addresses, goes past the parent. */
 export type PassesBy = (host: string, port: number, addresses: readonly string[]) => boolean;
 
 /** Takes the port off. Undefined for a port that is none. `[::1]:443` and `[::1]` lose their brackets. */
@@ -30,7 +30,7 @@ export function parseNoProxyEntry(text: string): NoProxyEntry | undefined {
   return port !== undefined && (port < 1 || port > 65_535) ? undefined : { place, port };
 }
 
-/** Of entries that the configuration has checked. */
+/** Takes entries that the configuration has checked. */
 export function createPassesBy(entries: readonly string[]): PassesBy {
   const rules = entries.flatMap((text) => {
     const entry = parseNoProxyEntry(text);

@@ -14,13 +14,13 @@ import { toExchangeFailure } from '../failures.ts';
 export interface ParentOptions {
   /** `http://` or `https://`, with its user and password where it wants them: see `parseParentUrl`. */
   readonly url: string;
-  /** What is dialled past it. */
+  /** Hosts that are dialled past the parent. */
   readonly noProxy: readonly string[];
   /** It is asked for names, resolves them, and must itself refuse those that lead inside. */
   readonly resolves: boolean;
 }
 
-/** Where a parent stands, and what it wants to see. */
+/** The address of a parent, and the credentials that it wants. */
 export interface ParentAddress {
   readonly scheme: 'http' | 'https';
   readonly host: string;

@@ -18,7 +18,7 @@ export interface ResolverOptions {
   readonly lookup?: (host: string) => Promise<readonly { readonly address: string }[]>;
 }
 
-/** Where to dial. The addresses are not judged yet. */
+/** The addresses to dial, before they are judged. */
 export interface Resolution {
   /** At least one, in the order of preference. */
   readonly addresses: readonly string[];
@@ -31,7 +31,7 @@ export interface Resolver {
    * none. Neither cached nor bounded in time: who dials has the deadline.
    */
   resolve(host: string, port: number): Promise<Resolution>;
-  /** Whether the host needs no name server: an address, or a name that an entry replaces. */
+  /** Tells whether the host needs no name server: it is an address, or an entry replaces it. */
   isGiven(host: string): boolean;
 }
 

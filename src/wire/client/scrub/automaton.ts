@@ -15,7 +15,7 @@ export interface Automaton {
   readonly columns: Uint8Array;
   /** The state behind a state and a column is `next[state + column]`. */
   readonly next: Int32Array;
-  /** Where each view begins. */
+  /** The first state of each view. */
   readonly roots: readonly number[];
   /** From this state on each says that needles begin. */
   readonly firstFound: number;
@@ -29,7 +29,7 @@ const depthMax = 256;
 /** While the automaton is built. */
 class Node {
   readonly children = new Map<number, Node>();
-  /** Of all that has been read here, the longest shorter part that needles may go on with. */
+  /** The state of the longest shorter suffix that needles may go on with. */
   fallback: Node | undefined;
   needles: Needle[] = [];
   state = 0;

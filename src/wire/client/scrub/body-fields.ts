@@ -19,7 +19,7 @@ const isBodyField = (name: string): boolean => bodyFields.has(name) || name.star
 export const withoutBodyFields = (fields: readonly string[]): string[] =>
   fields.filter((_, i) => !isBodyField((fields[i & ~1] as string).toLowerCase()));
 
-/** Of answers besides. A part of what was redacted would be a part of something else. */
+/** Fields of answers besides. A part of a redacted body would be a part of something else. */
 const ofAnswers: ReadonlySet<string> = new Set([
   'content-length',
   'accept-ranges',

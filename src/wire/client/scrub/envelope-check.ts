@@ -7,7 +7,7 @@ export class EnvelopeCheck implements ScrubbedBody {
   readonly #body: ScrubbedBody;
   readonly #isText: boolean;
   readonly #frames = new MessageFrames();
-  /** Of a group of base64 that goes on. */
+  /** The unfinished group of base64. */
   #group = '';
 
   constructor(body: ScrubbedBody, { isText }: { readonly isText: boolean }) {

@@ -40,13 +40,13 @@ export function readCharacter(bytes: Buffer, start: number): number {
   return pack(code, at - start);
 }
 
-/** What stands behind the first character of an escape. */
+/** Reads the rest of an escape behind its first character. */
 function readEscaped(first: number, bytes: Buffer, at: number): number {
   if (first === percent) return readHex(bytes, at, 2);
   return first === backslash ? readBehindBackslash(bytes, at) : readEntity(bytes, at);
 }
 
-/** What a backslash makes of a byte: `n`, `r` and `t` stand for controls, any other one for itself. */
+/** The byte that a backslash makes of another: `n`, `r` and `t` stand for controls, any other for itself. */
 const behindBackslash = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 behindBackslash.set([0x0a], 0x6e);
 behindBackslash.set([0x0d], 0x72);

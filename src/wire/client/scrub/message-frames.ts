@@ -4,15 +4,15 @@ import { isCompressedAt, lengthAt, prefixBytes } from '../../grpc/grpc-prefix.ts
 export class MessageFrames {
   readonly #prefix = Buffer.alloc(prefixBytes);
   #prefixBytes = 0;
-  /** Of the message whose prefix was read. */
+  /** Bytes left of the message whose prefix was read. */
   #bytesLeft = 0;
 
-  /** Whether the last part that was passed over was the last one of a message. */
+  /** Tells whether the last skipped part was the end of a message. */
   get isAtEnd(): boolean {
     return this.#prefixBytes === prefixBytes && this.#bytesLeft === 0;
   }
 
-  /** Whether the message whose prefix was read says that it is compressed. */
+  /** Tells whether the message whose prefix was read says that it is compressed. */
   get isCompressed(): boolean {
     return this.#prefixBytes === prefixBytes && this.#bytesLeft > 0 && isCompressedAt(this.#prefix, 0);
   }

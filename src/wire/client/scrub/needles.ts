@@ -10,7 +10,7 @@ export const dropped = -1;
 
 /** How an answer is read, and the texts to look for in it. */
 export interface ScrubView {
-  /** What each character means: itself, another one that it stands for, or `dropped`. */
+  /** The meaning of each character: itself, another one that it stands for, or `dropped`. */
   readonly meanings: Int16Array;
   /** In characters by their meanings. */
   readonly needles: readonly Buffer[];
@@ -18,9 +18,9 @@ export interface ScrubView {
   readonly bytesPerCharacterMax: number;
 }
 
-/** What is shorter is too common to be looked for: a password of three letters stands in every other text. */
+/** Shorter secrets are too common to be searched for: three letters stand in every other text. */
 const secretLengthMin = 4;
-/** Of an encoded form, which a common text hits by chance more easily. */
+/** The minimum of an encoded form, which a common text contains by chance more easily. */
 const encodedLengthMin = 6;
 
 /** UTF-16 puts a zero beside each character; a backslash is about the character behind it. */
@@ -28,7 +28,7 @@ const textBreaks: ReadonlySet<number> = new Set([0, 0x5c]);
 /** `+` is a space in forms (application/x-www-form-urlencoded). */
 const foldText = (code: number): number => (textBreaks.has(code) ? dropped : code === 0x2b ? 0x20 : code);
 
-/** As in `de:ad:be:ef` and `DE AD`. */
+/** Separators as in `de:ad:be:ef` and `DE AD`. */
 const hexSeparators: ReadonlySet<number> = new Set([0, 0x20, 0x2d, 0x3a]);
 const foldHex = (code: number): number =>
   hexSeparators.has(code) ? dropped : code >= 0x41 && code <= 0x46 ? code | 0x20 : code;
@@ -39,7 +39,7 @@ const base64Breaks: ReadonlySet<number> = new Set([0, 0x09, 0x0a, 0x0d, 0x20]);
 const foldBase64 = (code: number): number =>
   base64Breaks.has(code) ? dropped : code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
 
-/** Of plain text, of hex and of base64, in this order. */
+/** The views of plain text, of hex and of base64, in this order. */
 export function toViews(secrets: readonly string[]): readonly ScrubView[] {
   const encodings = secrets.flatMap((secret) => [Buffer.from(secret, 'latin1'), Buffer.from(secret)]);
   // A page's cursor, say, is the base64 of a URL.
@@ -72,7 +72,7 @@ function toView(
   };
 }
 
-/** As it is read where it stands as it is: with `%41` in a secret, that is an `A`. */
+/** The secret with its own escapes undone: `%41` in it may be read as `A`. */
 function unescaped(text: Buffer): Buffer {
   const codes: number[] = [];
   for (let at = 0; at < text.length; ) {

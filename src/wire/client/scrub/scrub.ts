@@ -26,11 +26,11 @@ export interface Scrub {
 
 export interface ScrubbedBody {
   /**
-   * What may be sent on of the bytes so far; possibly nothing. All that is held back is looked through again, so bytes that come
-   * together should be given together.
+   * Gives the bytes that may be sent on, perhaps none. Held bytes are searched again, so bytes that come together
+   * should be given together.
    */
   push(chunk: Buffer): Buffer;
-  /** What was held back. */
+  /** Gives the held bytes. */
   end(): Buffer;
 }
 
@@ -95,7 +95,7 @@ class BodyScrub implements ScrubbedBody {
   }
 }
 
-/** What stands in the place of so many bytes. They may overlap those before them, and are then fewer. */
+/** The replacement of so many bytes. Bytes that overlap those before are fewer. */
 type ToFiller = (length: number, isRest: boolean) => Buffer;
 const toLabel: ToFiller = (_, isRest) => (isRest ? noBytes : labelBytes);
 const toAsterisks: ToFiller = (length) => Buffer.alloc(length, '*');

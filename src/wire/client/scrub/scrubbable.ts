@@ -3,9 +3,7 @@ import { isEnvelopedType, messageCodingFields } from '../../grpc/grpc-type.ts';
 import { fieldOf, withoutField } from '../../http1/headers.ts';
 import { withoutAnswerBodyFields } from './body-fields.ts';
 
-/*
- * Whether a credential can be looked for in an answer, and how, by its head.
- */
+/* Decides by its head whether and how a credential can be found in an answer. */
 
 /** Formats in which each line is a message of its own. */
 const linewise =
