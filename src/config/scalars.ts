@@ -77,7 +77,7 @@ export const configInstant = durationField(
       ? Date.parse(text)
       : Number.NaN;
     if (!Number.isNaN(ms)) return ms as Milliseconds;
-    context.addIssue({ code: 'custom', message: 'must be a durationField such as 2030-01-31T12:00:00Z' });
+    context.addIssue({ code: 'custom', message: 'must be a time such as 2030-01-31T12:00:00Z' });
     return z.NEVER;
   }),
 );
@@ -197,4 +197,4 @@ export const timeZone = parsed((text) => {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}, 'must be a durationField zone such as UTC or Europe/Berlin');
+}, 'must be a time zone such as UTC or Europe/Berlin');

@@ -32,7 +32,7 @@ async function killAndCount(t: Test, stateUrl: string, slots: readonly string[])
   receiver.answer((nth) => (nth % 5 === 0 ? 503 : 200));
   const dir = t.testdir();
   const start = (slot: string) =>
-    startChild(t, '../../notifications/children/teller.ts', dir, { args: [stateUrl, receiver.url, slot] });
+    startChild(t, '../../notify/children/teller.ts', dir, { args: [stateUrl, receiver.url, slot] });
   const recorded: string[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const children = slots.map(start);

@@ -144,7 +144,7 @@ t.test('rules about size hold above their bound', async (t) => {
   const runner = await openCases();
   for (const { pack, rule, ...call } of large) {
     const file = {
-      policies: [`./${pack}.yaml`],
+      policies: [`../packs/${pack}.yaml`],
       tenant: { org_domains: ['clinic.example'] },
       cases: [{ name: rule, ...call, expect: { decision: 'REQUIRE_APPROVAL', rule } }],
     };

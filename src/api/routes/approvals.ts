@@ -230,7 +230,7 @@ export const decideApproval = route({
     const nowMs = Date.now();
     const approval = await find(gate, tenant, idOf(params, 'approval_id', what), nowMs);
     if (caller.kind === 'key' && !(await gate.approvals.mayDecide(approval, caller.key)))
-      throw new GatewayError('FORBIDDEN', 'Who asks for an approval cannot settleApproval it.');
+      throw new GatewayError('FORBIDDEN', 'Who asks for an approval cannot decide it.');
     const decided = await settleApproval(gate, approval, {
       decision: body.decision,
       operator: operatorOf(caller),
