@@ -8,7 +8,7 @@ export const operatorOf = (caller: Caller): string =>
 /** Who does something, and when. */
 export type Doing = Pick<ApiRequest<unknown, unknown>, 'caller' | 'nowMs'>;
 
-/** What the audit log is told of it. */
+/** The audit event of an action. */
 export const auditEvent = (
   { caller, nowMs }: Doing,
   what: Omit<AuditEvent, 'atMs' | 'operator'>,

@@ -32,7 +32,7 @@ export async function authenticate(gate: Gate, route: Route, presented: Presente
   const text = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
   const key = gate.readKey(text);
   if (!key) return asAdmin(gate, route, text, presented);
-  // Where the pipeline asks again, it also decides what holds while the state is away.
+  // The pipeline asks again for calls, and also decides what holds while the state is away.
   const isCall = route.access === 'call';
   const holder = await (isCall
     ? identifyOrRecall(gate, key.hash, nowMs)
@@ -56,7 +56,7 @@ export async function authenticate(gate: Gate, route: Route, presented: Presente
   return caller;
 }
 
-/** What is no key may be the admin secret, which is compared only while the address has not tried too many. */
+/** A text that is no key may be the admin secret, which is compared only while its address has not tried too many. */
 function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs }: Presented): Caller {
   if (text === '') throw invalidKey();
   if (route.access === 'secret' && gate.config.control.adminSecret === null)

@@ -9,12 +9,12 @@ export function apiBodyBytesMaxOf({ config, tenants }: Gate, caller: Caller): nu
   return tenant?.maxBodyBytes ?? config.limits.maxBodyBytes;
 }
 
-/** What a body of the API may add to the body of a call that it describes. */
+/** Bytes that the API may add around the body of a described call. */
 const envelopeBytesMax = 65_536;
 
 /**
- * Of a request that may describe a call. Which call that is stands in the description: without `url`, the bound is that of the largest call
- * that the caller may describe.
+ * The limit of a request that may describe a call. Without `url` it is that of the largest call that the caller may
+ * describe.
  */
 export function describedBytesMaxOf(
   gate: Gate,

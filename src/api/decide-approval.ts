@@ -2,10 +2,10 @@ import { toParts } from '../decision/facts/trust-loss.ts';
 import type { Gate } from '../decision/gate.ts';
 import type { ApprovalDecision, ApprovalRecord } from '../state/store.ts';
 
-/** What somebody has decided, wherever they did. `operator` is whom the audit log names. */
+/** A person's decision, from wherever it comes. `operator` is the name in the audit log. */
 export interface Deciding extends Pick<ApprovalDecision, 'decision' | 'note' | 'scope' | 'nowMs'> {
   readonly operator: string;
-  /** What else the audit log is told. */
+  /** Further details for the audit log. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

@@ -17,7 +17,10 @@ export const timelineEntry = z.object({
 
 type TimelineEntry = z.infer<typeof timelineEntry>;
 
-/** What has happened, oldest first, as far as it is kept. A trace stands at the time of its call, also where it was added by hand later. */
+/**
+ * The kept history of an incident, oldest first. A trace stands at the time of its call, even when it was added
+ * later.
+ */
 export function timelineOf(it: IncidentRecord): TimelineEntry[] {
   const opened: TimelineEntry = { at: toIso(it.openedAtMs), kind: 'opened', by: it.openedBy ?? gateway };
   const traces = it.traceIds.map((trace_id): TimelineEntry => {

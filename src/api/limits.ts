@@ -3,7 +3,10 @@ import { GatewayError } from '../core/errors.ts';
 import { type Bucket, levelAt, partsPerToken, type Rate, secondsUntilToken } from '../state/rules/limits.ts';
 import type { Caller, Route } from './route.ts';
 
-/* What one caller may ask of the control plane, so that the others find it free. Of this process: it bounds work, and is no plan's. */
+/*
+ * Bounds on one caller's use of the control plane, so that others find it free. They are of this process, and bound
+ * work.
+ */
 
 /** Management calls of one key. The bucket holds what a console or a script asks in one go. */
 export const managementRate: Rate = { perMinute: 6000, capacity: 6000 };
@@ -22,7 +25,7 @@ export interface ApiLimits {
 }
 
 export function createApiLimits(): ApiLimits {
-  // In the order of the last use.
+  // Buckets in the order of their last use.
   const buckets = new Map<string, Bucket>();
   const lines = new Map<string, { last: Promise<unknown>; length: number }>();
   const running = new Map<string, number>();
@@ -83,7 +86,7 @@ export function createApiLimits(): ApiLimits {
   };
 }
 
-/** Where so many may be at once. */
+/** A place of which so many may be taken at once. */
 interface Place {
   readonly name: string;
   readonly max: number;

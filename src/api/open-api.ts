@@ -95,7 +95,7 @@ const typesOf = ({ takesForm, takesYaml }: Route): readonly string[] =>
 const contentOf = (schema: Json, types: readonly string[]): Json =>
   Object.fromEntries(types.map((type) => [type, { schema }]));
 
-/** What a key needs; any of them is enough. The admin secret needs none. */
+/** The permissions of which a key needs any. The admin secret needs none. */
 function permissionOf(access: Route['access']): readonly string[] {
   if (typeof access !== 'string') return access;
   if (access === 'key') return [];

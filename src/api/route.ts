@@ -37,7 +37,7 @@ export interface ApiRequest<Body, Query> {
    * one. Throws where there is none.
    */
   tenantId(): string;
-  /** What the request itself says of that, in query or body; undefined where it says nothing. */
+  /** The tenant that query or body name; undefined where they name none. */
   readonly namedTenant: string | undefined;
   /** Aborts when the client has gone away: nobody waits for the answer. Made when it is first asked for. */
   signal(): AbortSignal;
@@ -97,11 +97,11 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly answer: z.ZodType<Answer>;
   /** Content types of the answer, where they are not JSON. */
   readonly answerTypes?: readonly string[];
-  /** Of the answer; 200 where absent. */
+  /** The status of the answer; 200 where absent. */
   readonly status?: number;
   /** Reads a page or more of what the tenant has: such requests of one tenant come one after another. */
   readonly isListing?: true;
-  /** Of these requests a key may have so many under way, those of its ephemeral keys among them. */
+  /** Requests that a key may have under way, with those of its ephemeral keys. */
   readonly perKeyMax?: number;
   /** The same of a tenant, and of the process. */
   readonly perTenantMax?: number;
@@ -114,7 +114,7 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly takesYaml?: boolean;
   /** A form is taken (`application/x-www-form-urlencoded`), and nothing else: each field once, as text. */
   readonly takesForm?: true;
-  /** Where its body may have less than bodies may elsewhere. */
+  /** The limit of its body, where it is below the general one. */
   readonly bodyBytesMax?: number;
   handle(
     request: ApiRequest<Body, Query>,

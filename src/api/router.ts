@@ -55,7 +55,7 @@ export function createRouter(
   function fieldsBeside({ code }: GatewayError, path: string): string[] {
     // RFC 9110, 15.5.6.
     if (code === 'METHOD_NOT_ALLOWED') return ['Allow', methodsOf(path)];
-    // What has no place must not keep one until it is idle for long.
+    // A connection that was refused a place must not keep one until it is idle for long.
     return code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
   }
 

@@ -9,7 +9,7 @@ import { RawAnswer } from './route.ts';
 
 const findingsMax = 100;
 
-/** What the pipeline says of a call. */
+/** The pipeline's answer on a call. */
 export const scanAnswer = z
   .object({
     decision,

@@ -41,7 +41,7 @@ export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience): 
         );
       change(caller, bytes);
       const timer = setTimeout(() => response.destroy(), graceMs + (bytes / bytesPerSecondMin) * 1_000);
-      // Of a connection that closes, whether it was taken or not.
+      // A closing connection ends the wait, whether the answer was taken or not.
       response.once('close', () => {
         clearTimeout(timer);
         change(caller, -bytes);

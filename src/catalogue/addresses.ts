@@ -20,7 +20,7 @@ export function addressesOf(text: string): readonly string[] {
   const add = (found: readonly string[]): void => {
     for (const it of found) if (it !== '') addresses.push(it);
   };
-  /** Of the address that is read, without its comments. */
+  /** The present address, without its comments. */
   let current = '';
   let start = 0;
   let isQuoted = false;

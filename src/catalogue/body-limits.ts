@@ -7,9 +7,9 @@ export interface BodyLimits {
   at(host: string, path: string): number | undefined;
   /** The most that a tool takes anywhere, for ways that name the tool and hide its host. */
   ofTool(toolName: string): number | undefined;
-  /** Of all tools of which it is known, by name. */
+  /** Known limits by tool name. */
   readonly byTool: ReadonlyMap<string, number>;
-  /** Of all tools; 0 where none is known. */
+  /** The largest known limit; 0 where there is none. */
   readonly largest: number;
 }
 

@@ -44,7 +44,7 @@ const fieldsInAnyCase = (value: Record<string, unknown>, name: string): readonly
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What of a value can stand as text: itself, or the members of a list. */
+/** The texts of a value: itself, or the members of a list. */
 export function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];

@@ -1,4 +1,4 @@
-/** What the rest of the gateway needs of the tool catalogue. */
+/** The parts of the tool catalogue that the rest of the gateway uses. */
 export type { BodyLimits } from './body-limits.ts';
 export { destinationOf } from './destination.ts';
 export { CatalogueError, loadCatalogue, readToolTables, type ToolTables } from './load/load.ts';

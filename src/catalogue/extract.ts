@@ -6,14 +6,14 @@ import type { Capture } from './paths.ts';
 import type { RequestReading } from './reading.ts';
 import { describedRecipients } from './recipients.ts';
 
-/** Where resource and principals of an operation are told: the operation's places first, then the surface's, then the tool's. */
+/** Places of an operation's resource and principals: the operation's first, then the surface's, then the tool's. */
 export interface Extraction {
   readonly fields: readonly { readonly field: ResourceField; readonly sources: readonly RequestSource[] }[];
   readonly tags: readonly TagSource[];
   readonly principals: readonly RequestSource[];
   /** Undefined: the organisation of the resource. */
   readonly owner: Extract['owner'];
-  /** Where the mail itself stands, if it is one; whom it goes to may be described beside it. */
+  /** The place of the mail itself; recipients may be described beside it. */
   readonly mail: RequestSource | undefined;
   /** Acted on even where no place tells which. */
   readonly unknown: readonly UnknownField[];
@@ -50,7 +50,7 @@ const principalsMax = 1000;
 const furtherPrincipals = '*';
 const none: readonly never[] = [];
 
-/** What the call acts on. A placeholder of the matched template goes before any other place. */
+/** Reads the resource of a call. A placeholder of the matched template goes before any other place. */
 export function readResource(
   extraction: Extraction,
   captures: readonly Capture[],
@@ -87,7 +87,7 @@ function cutFields(resource: Draft): readonly UnknownField[] {
 
 const withSlashes = (name: string): string => name.replace(/%2f/gi, '/');
 
-/** What the file says so of, what an unclear body may tell, and a repository by its number, which may be anybody's. */
+/** Unknown fields: those that the file names, that an unclear body may tell, and a repository by its number. */
 function unknownFields(
   extraction: Extraction,
   resource: Draft,
@@ -129,7 +129,7 @@ function byName(tags: readonly (readonly [name: string, value: string])[]): NonN
   );
 }
 
-/** Of one call, in all their combinations. */
+/** Repositories of one call, in all combinations. */
 const reposMax = 100;
 
 /**
@@ -184,7 +184,7 @@ export function readPrincipals(
   let isTold = principals.size > 0;
   if (mail) {
     if (!add(describedRecipients)) return [...principals, furtherPrincipals];
-    // What is said beside a mail hides nobody whom the mail itself may go to.
+    // Recipients beside a mail hide nobody whom the mail itself may go to.
     isTold ||= principals.size > 0 && mail(reading).length === 0;
   }
   // Nobody can tell whom an unclear body addresses, so it may be a stranger.

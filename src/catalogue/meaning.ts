@@ -4,10 +4,10 @@ import type { Rpc } from './load/schema.ts';
 import type { RootField } from './protocols/graphql.ts';
 import type { Request, RequestReading } from './reading.ts';
 
-/** What a request was found to be, before its resource is read. */
+/** The meaning of a request, before its resource is read. */
 export interface RequestMeaning {
   readonly name: string;
-  /** As the request has it, where the name is made of it. */
+  /** The words of the request, where the name is made of them. */
   readonly said?: string;
   readonly category: string;
   readonly verb: Verb;
@@ -18,9 +18,9 @@ export interface RequestMeaning {
   readonly isPublic?: true;
   /** Of GraphQL: the root field that it is, whose arguments are its own. */
   readonly rootField?: RootField;
-  /** Where the request does several things: all of them, this one included. */
+  /** All meanings of a request that does several things, this one included. */
   readonly parts?: readonly RequestMeaning[];
-  /** Of a batch: what it consists of; undefined where nobody can tell. */
+  /** The requests of a batch; undefined where nobody can tell. */
   readonly batch?: { readonly requests: readonly Request[] | undefined };
 }
 
@@ -132,7 +132,7 @@ export function graphqlMeaning(
   return unreadable;
 }
 
-/** Of one request: each is judged by itself. */
+/** Root fields of one request: each is judged by itself. */
 const rootFieldsMax = 100;
 
 function fieldMeaning(rootField: RootField, named: Named, extraction: Extraction): RequestMeaning {

@@ -15,7 +15,7 @@ const lengths = { least: '_method'.length, most: 'x-http-method-override'.length
 /** Each character may be an escape. */
 const encodedNameMax = 3 * lengths.most;
 const nulMax = '%00'.length;
-/** Of one call; each is understood for itself. */
+/** Methods of one call, each classified by itself. */
 const methodsMax = 8;
 const none: readonly string[] = Object.freeze([]);
 
@@ -75,7 +75,7 @@ function takeUnclear({ mentions, bodyValue }: Content, values: string[]): void {
   if (methodNames.some(mentions) && bodyValue().kind === 'unclear') values.push(...anyMethod);
 }
 
-/** As frameworks compare them. */
+/** Names as frameworks compare them. */
 const methodNames = ['_method', '_METHOD', '_Method', '_httpmethod', '_httpMethod', '_HttpMethod'];
 
 const formIn = ({ mentions, bodyText }: Content): string => {
@@ -83,7 +83,7 @@ const formIn = ({ mentions, bodyText }: Content): string => {
   return formStart.test(text) ? text : '';
 };
 
-/** Where nobody can tell which is meant. */
+/** Methods that may be meant where nobody can tell. */
 const anyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const jsonName = '_method';
 /** How escapes of its characters begin: all of them, which most bodies lack, and then each. */
@@ -132,7 +132,7 @@ const isNamedSo = (name: string, fold: (name: string) => string): boolean =>
 const isOverride = (name: string): boolean =>
   isNamedSo((name.split('\0', 1)[0] ?? '').trim(), foldedParameter);
 
-/** As PHP names variables. */
+/** The name as PHP folds it. */
 const foldedParameter = (name: string): string => name.toLowerCase().replace(/[_. [-]/g, '-');
 
 /** One that names the method itself must not hide another behind it. */

@@ -36,7 +36,7 @@ const lengths = [...partOf.keys()].reduce((bits, { length }) => bits | (1 << len
 const urlsMax = 32;
 const none: readonly Target[] = Object.freeze([]);
 
-/** Whether servers may take another URL, or a part of one, from the field of this name. */
+/** Tells whether servers may take another URL, or a part of one, from the field of this name. */
 export const overridesTarget = (name: string): boolean => partTaken(name) !== undefined;
 
 /** A look at the first letter and the length spares nearly all names the rest: this runs over all fields of every call. */
@@ -98,7 +98,7 @@ const escaped = /%[0-9a-f]{2}/gi;
 const decoded = (text: string): string =>
   text.replace(escaped, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)));
 
-/** What is left of a path, as written, when its beginning is `prefix` once the escapes are undone. */
+/** The rest of a path, as written, behind `prefix` once the escapes are undone. */
 function behind(prefix: string, path: string): string | undefined {
   let at = 0;
   for (const char of prefix) {
@@ -127,7 +127,7 @@ function namedIn({ target, headers }: Head): Readonly<Record<Part, ReadonlySet<s
   return named;
 }
 
-/** What servers read in different ways, or not at all. */
+/** Characters that servers read in different ways, or not at all. */
 const notInValues = /[^\t\x20-\x7e]|[\\#]/;
 
 function textsOf(part: Part, name: string, value: string, target: Target): readonly string[] {
@@ -148,7 +148,7 @@ const schemeStart = /^[^/?]*:/;
 const otherOrigin = /^(?:\/\/|[^/?]*:\/)/;
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:;[^/]*)?(?:\/|$)/i;
 
-/** Whether a path, or a URL of HTTP, is one and the same text for servers that resolve it and those that do not. */
+/** Tells whether a path or URL is the same text for servers that resolve it and those that do not. */
 function isPlain(text: string): boolean {
   const path = withoutOrigin(text);
   return !/[\t ]/.test(text) && !otherOrigin.test(path) && !dotSegment.test(path.split('?', 1)[0] ?? '');

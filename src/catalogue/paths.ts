@@ -72,7 +72,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Of thousands most have one kind of child or one list alone: each map is made when it is needed. */
+/** Most nodes have one kind of child or one list alone, so each map is made when it is needed. */
 class Node<T> {
   literals: Map<string, Node<T>> | undefined;
   placeholders: { readonly prefix: string; readonly suffix: string; readonly to: Node<T> }[] | undefined;
@@ -173,7 +173,7 @@ function walk<T>(
   return undefined;
 }
 
-/** Where in the segments a placeholder of a template stands. */
+/** The place of a placeholder in the segments. */
 export interface Capture {
   readonly name: string;
   readonly part: TemplatePart;
@@ -193,7 +193,7 @@ export function capturesOf(parts: readonly TemplatePart[]): readonly Capture[] {
   });
 }
 
-/** What a placeholder stands for in a path that its template matched. */
+/** The value of a placeholder in a path that its template matched. */
 export function captured({ part, index, after, isBehindRest }: Capture, segments: readonly string[]): string {
   if (part.kind === 'rest') return segments.slice(index, segments.length - after).join('/');
   const segment = segments[isBehindRest ? segments.length - after - 1 : index] ?? '';

@@ -11,13 +11,13 @@ export interface Request {
   readonly target: Target;
   /** Flat [name, value, …]. */
   readonly headers: readonly string[];
-  /** As the caller gave it; '' where none. */
+  /** The declared type; '' where there is none. */
   readonly contentType: string;
   /** The body as text, or its head where it is larger than the caller wants to spend on. */
   bodyText(): string | undefined;
-  /** Whether a text of ASCII stands in the body. */
+  /** Tells whether an ASCII text stands in the body. */
   mentions(text: string): boolean;
-  /** Whether the body is in a character set in which `mentions` finds no letters. */
+  /** Tells whether the body's character set keeps `mentions` from finding letters. */
   isInOtherCharset(): boolean;
   /** The structure of the body. */
   bodyValue(): BodyValue;
@@ -35,7 +35,7 @@ export function headerValues(headers: readonly string[], name: string): readonly
   return values;
 }
 
-/** Of one request; a batch is rarely longer than ten. */
+/** Documents of one request; a batch is rarely longer than ten. */
 const documentsMax = 100;
 
 /** A request being read: what is parsed of it is parsed when first asked for, and once. */
@@ -67,7 +67,7 @@ export class RequestReading {
     this.#ignoresCase = ignoresCase;
   }
 
-  /** Whether the vendor takes names in any case, those of fields as well. */
+  /** Tells whether the vendor takes names in any case, those of fields as well. */
   get ignoresCase(): boolean {
     return this.#ignoresCase;
   }
@@ -77,7 +77,7 @@ export class RequestReading {
     return this.#segments;
   }
 
-  /** What a placeholder of the path, or else of the host, stands for. */
+  /** The value of a placeholder of the path, or else of the host. */
   placeholder(name: string): string | undefined {
     for (const capture of this.#captures) {
       if (capture.name === name) return captured(capture, this.#segments);
@@ -191,18 +191,18 @@ export class RequestReading {
     if (typeof document !== 'string') return undefined;
     const given =
       typeof variables === 'string' && variables !== '' ? this.#structureOf(variables) : variables;
-    // What servers may read differently is nobody's to tell.
+    // An ambiguous value counts as none.
     const object = given ?? {};
     return isObject(object) ? rootFieldsOf(document, object) : undefined;
   }
 
-  /** Of a text of JSON within the request; '' where it is none, or where servers may read it differently. */
+  /** The structure of a JSON text within the request; '' where it is none, or is ambiguous. */
   #structureOf(text: string): unknown {
     const value = this.request.structureOf('application/json', text);
     return value.kind === 'value' && value.readings.length === 1 ? value.readings[0] : '';
   }
 
-  /** Whether the body, or arguments in it, were asked for and nobody can tell how the vendor reads them. */
+  /** Tells whether somebody asked for the body or its arguments, and nobody can tell how the vendor reads them. */
   get isUnclear(): boolean {
     return this.#isUnclear || this.#hidesArguments;
   }

@@ -4,7 +4,7 @@ import type { RequestReading } from './reading.ts';
 /* Whom a mail goes to, where an agent describes it in a few words instead of writing it as the vendor wants it. */
 
 const lists: ReadonlySet<string> = new Set(['to', 'cc', 'bcc', 'recipient', 'recipients']);
-/** Of an object that stands for one recipient, or for several. */
+/** Names of an object's members that hold recipients. */
 const addresses: ReadonlySet<string> = new Set([...lists, 'email', 'address', 'emailaddress']);
 /** More than are kept of one call. */
 const valuesMax = 2000;

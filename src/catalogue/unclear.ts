@@ -2,7 +2,7 @@ import type { Operation, Unclear } from '../core/call.ts';
 import type { Mounted } from './load/compile.ts';
 import { unknownFields } from './load/schema.ts';
 
-/* What is said of calls that nobody can tell: the strictest, so that every rule that refuses holds and none that allows. */
+/* Classifies calls that nobody can tell: every rule that refuses matches, and none that allows. */
 
 const ofSameTool: Unclear = { toolNames: [], anyMethod: false };
 
@@ -21,7 +21,7 @@ export const asUnclear = (operation: Operation): Operation => ({
 export const anyBatch = (toolName: string, mounts: readonly Mounted[]): Operation =>
   anything(toolName, mounts, 'batch');
 
-/** So may a tunnel that nobody reads. */
+/** An unread tunnel may do anything, too. */
 export const anyTunnel = (toolName: string, mounts: readonly Mounted[]): Operation =>
   anything(toolName, mounts, 'tunnel');
 

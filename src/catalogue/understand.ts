@@ -17,7 +17,7 @@ import { mayHideMessages, messagesOf, ofProtocols, protocols } from './protocols
 import { type Request, RequestReading } from './reading.ts';
 import { anyBatch, anyTunnel, asUnclear } from './unclear.ts';
 
-/** What is known of the tools that agents call. Immutable; a reload makes a new one. */
+/** The tools that agents call. Immutable; a reload makes a new one. */
 export interface Catalogue {
   readonly tools: readonly ToolSummary[];
   /**
@@ -32,7 +32,7 @@ export interface Catalogue {
    * lacks the name alone is known.
    */
   understandAs(toolName: string, below: string, request: Request): Operation;
-  /** What a tunnel does that nobody reads: whatever can be done at the host. */
+  /** The operation of an unread tunnel: anything that can be done at the host. */
   understandTunnel(target: Request['target']): Operation;
   /** The tool that a host belongs to, whatever the path. */
   toolOf(host: string): string | undefined;
@@ -42,7 +42,7 @@ export interface Catalogue {
 const customProxy = 'custom_proxy';
 
 export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }: Mounts): Catalogue {
-  /** As the URL says, or one that overrides it where that is stricter. */
+  /** The operation by the URL, or by one that overrides it where that is stricter. */
   function understand(request: Request, mayBeBatch: boolean): Operation {
     const operation = understandTarget(request, mayBeBatch);
     const others = overridingTargets(request);
@@ -109,7 +109,7 @@ export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }
 
 const noCaptures: ReadonlyMap<string, string> = new Map();
 
-/** As the method says, or one that overrides it where that is stricter. */
+/** The operation by the method, or by one that overrides it where that is stricter. */
 function byMethod(request: Request, understand: (method: string) => Operation): Operation {
   const method = request.method.toUpperCase();
   const operation = understand(method);
@@ -166,7 +166,7 @@ function understandAt(
   const segments = splitPath(path);
   const reading = new RequestReading(request, hostCaptures);
   let owner: Mounted | undefined;
-  /** What the path is where no surface has an operation for it, below a base that says what it acts on. */
+  /** The meaning of a path that no surface has, below a base that names its resource. */
   let unknown: Understood | undefined;
   for (const mount of mounts) {
     if (!mount.under.every((name, index) => segments?.[index] === name)) continue;

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type Client, type CommonOptions, type ListPage, openClient } from './client.ts';
 import { note, print, printable, toFacts, toJson, toTable } from './output.ts';
 
-/* What the commands that ask the control plane have in common: options, and how an answer is shown. */
+/* Options and output that the commands of the control plane share. */
 
 type Answer = Readonly<Record<string, unknown>>;
 

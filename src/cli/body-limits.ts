@@ -4,13 +4,13 @@ import { sizeText } from '../util/byte-size.ts';
 
 /** Which limits of bodies are in force under a configuration, as `config check` tells them. */
 export interface BodyLimitsInForce {
-  /** Of calls to vendors of which the catalogue knows nothing. */
+  /** The limit of calls to vendors that the catalogue lacks. */
   readonly default_bytes: number;
-  /** Of all bodies of one agent at one time. */
+  /** The limit of one agent's bodies at one time. */
   readonly total_bytes: number;
   /** The most that the catalogue grants a tool, within the total; empty where a limit that is written counts before it. */
   readonly raised: readonly { readonly tool: string; readonly bytes: number }[];
-  /** What is written, and where: there the catalogue raises nothing. */
+  /** Written limits and their places: there the catalogue raises nothing. */
   readonly written: readonly { readonly path: string; readonly bytes: number }[];
 }
 

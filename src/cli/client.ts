@@ -4,7 +4,7 @@ import { printable } from './output.ts';
 import { isUnknown, noKey, noSecret, unknownSecret } from './remedies.ts';
 import { type CliRequest, readAnswerText, send } from './transport.ts';
 
-/** What every command understands. */
+/** Options of every command. */
 export interface CommonOptions {
   readonly url?: string;
   readonly config?: string;
@@ -78,7 +78,7 @@ export async function openClient(
   };
 }
 
-/** Whether a daemon answers at all. */
+/** Tells whether a daemon answers at all. */
 export async function isAnswering(options: CommonOptions): Promise<boolean> {
   try {
     await exchange(new URL('/healthz', await controlUrl(options)), { method: 'GET' });
@@ -88,7 +88,7 @@ export async function isAnswering(options: CommonOptions): Promise<boolean> {
   }
 }
 
-/** Whether the daemon at `url` refuses a key as one that it does not know, or that was revoked. */
+/** Tells whether the daemon at `url` refuses a key as unknown or revoked. */
 export async function isRefused(url: string, key: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${key}` };
   const { status, answer } = await exchange(new URL('/v1/feeds', url), { method: 'GET', headers });
@@ -100,7 +100,7 @@ export interface ListPage<T> {
   readonly next_cursor: string | null;
 }
 
-/** Where the control plane is: as named, or as the daemon of the named configuration has written down. */
+/** The URL of the control plane: as named, or as the daemon of the named configuration has written it down. */
 async function controlUrl({ url: named, config }: CommonOptions): Promise<URL> {
   const text = named || process.env['POSTERN_URL'] || (await configuredUrl(config)) || urlDefault;
   const url = URL.parse(text);
@@ -120,7 +120,7 @@ function secretOf(as: 'operator' | 'agent', options: CommonOptions): string {
   const secret = as === 'operator' ? admin || key : key;
   if (!secret)
     throw new Error(as === 'operator' ? noSecret(options.config) : noKey('the agent', options.config));
-  // What is no header field would be quoted by whoever refuses it.
+  // A malformed secret would be quoted by whoever refuses it.
   if (!/^[\x21-\x7e]+$/.test(secret))
     throw new Error('POSTERN_KEY or SERVICE_API_KEYS_ADMIN_SECRET has characters that no secret has.');
   return secret;
@@ -179,7 +179,7 @@ async function* readAsItComes(
 
 const isDone = (status: number): boolean => status >= 200 && status < 300;
 
-/** What the daemon said instead of an answer. */
+/** The daemon's refusal. */
 class Refused extends Error {
   readonly sentence: string;
 

@@ -9,7 +9,7 @@ type Filter = Readonly<Record<string, string | undefined>>;
 const reopenMs = 1_000;
 /** Ids that are remembered: what is told again after a break is shown once. */
 const seenMax = 10_000;
-/** Of one event; a trace is bounded far below it. */
+/** The limit of one event; a trace is far below it. */
 const eventCharsMax = 4 * 1024 * 1024;
 
 /**

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 
-/** What stands in the file, or comes in on standard input; rejects where it is more than `bytesMax`. */
+/** The content of the file, or of standard input; rejects above `bytesMax`. */
 export async function readInput(file: string | undefined, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

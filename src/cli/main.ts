@@ -5,7 +5,7 @@ import { commands } from './commands/index.ts';
 /** Exit codes: 0 done, 1 refused or failed, 2 wrong usage. */
 const failed = 1;
 const wrongUsage = 2;
-/** For what a command that has failed is still closing. */
+/** The time in which a failed command may close what it has open. */
 const leftOpenMs = 5_000;
 
 /** `bin/postern`: finds the command and runs it. Sets the exit code; never throws. */
@@ -22,12 +22,12 @@ export async function main(argv: readonly string[]): Promise<void> {
     await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = report(error);
-    // What the command has left open must not keep it alive: whoever started it waits for its end.
+    // Open handles must not keep a command alive: whoever started it waits for its end.
     setTimeout(() => process.exit(), leftOpenMs).unref();
   }
 }
 
-/** What went wrong, for a person; a stack only where it is a bug. */
+/** Reports a failure to a person, with a stack only where it is a bug. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
   console.error(`postern: ${error instanceof Error ? error.message : String(error)}`);

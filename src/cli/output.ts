@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 
-/*
- * What commands print. Names, notes and URLs come from agents: nothing of them may steer the terminal of whoever looks at them.
- */
+/* The output of commands. Names, notes and URLs come from agents, and must not steer the terminal of their reader. */
 
 /** Control characters, those that turn the direction of text or have no width, line separators, and lone surrogates. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
@@ -85,7 +83,7 @@ function leave(error: NodeJS.ErrnoException): never {
   process.exit(1);
 }
 
-/** For what belongs to people, and not into the output. */
+/** Prints a remark for people outside of the output. */
 export const note = (text: string): void => {
   process.stderr.write(`${text}\n`);
 };

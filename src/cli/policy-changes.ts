@@ -15,7 +15,7 @@ export type Policy = Readonly<Record<string, unknown>> & {
   readonly source: 'api' | 'file';
 };
 
-/** What is in effect. */
+/** The policies in effect. */
 interface Standing {
   readonly policies: readonly Policy[];
   /** Names that policy files of the configuration have; none of them can be applied. */
@@ -41,7 +41,7 @@ export async function readStanding(
   return { policies, namesOfFiles };
 }
 
-/** What applying the policies of files would change; with all that stands, also what no file has. */
+/** The changes that applying the files would make; with `all`, also policies without a file. */
 export const changesFrom = ({ policies }: Standing, filed: readonly FiledPolicy[]): readonly PolicyChange[] =>
   diffPolicies(policies.map(toCompared), filed);
 

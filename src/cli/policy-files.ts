@@ -91,7 +91,10 @@ export async function readValidPolicies(files: readonly string[]): Promise<reado
   return policies;
 }
 
-/** What policies may name: without a configuration the tools alone. Throws for a tenant that the configuration does not have. */
+/**
+ * Names that policies may use: without a configuration the tools alone. Throws for a tenant that the configuration
+ * lacks.
+ */
 export async function namesKnownIn(
   config: Config | undefined,
   tenantId: string | undefined,

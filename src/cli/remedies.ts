@@ -4,7 +4,7 @@ import { toGetSecret } from '../daemon/start/next-steps.ts';
 
 /* What commands say where they lack a key or a secret, or have one that the daemon does not take. `config` is what `--config` names. */
 
-/** Where a start without a configuration keeps key and secret, seen from its folder. */
+/** The file of key and secret of a first start, seen from its folder. */
 export const firstExports = 'data/first-start.env';
 
 function toHaveSecret(config: string | undefined): string {
@@ -20,7 +20,9 @@ export const noSecret = (config: string | undefined): string =>
 export const noKey = (of: string, config: string | undefined): string =>
   `set POSTERN_KEY to the key of ${of}; "postern key mint --name NAME" makes one, with the admin secret of the daemon. ${toHaveSecret(config)}`;
 
-/** Whether the daemon takes neither such a key nor such a secret; one without a secret answers that there is no such endpoint. */
+/**
+ * Tells whether the daemon refuses such a key or secret; one without a secret answers that there is no such endpoint.
+ */
 export const isUnknown = (status: number, answer: unknown): boolean =>
   (status === 401 && Object(answer).code === 'INVALID_KEY') ||
   (status === 404 && /^Without an admin secret\b/.test(String(Object(answer).detail)));

@@ -12,7 +12,7 @@ export interface StoredState {
   readonly tenantIds: readonly string[];
 }
 
-/** Where a start without a configuration keeps everything. */
+/** The tenant of a start without a configuration. */
 const tenantOfFirstStart = 'default';
 
 /**

@@ -11,13 +11,13 @@ import { firstExports, noKey } from './remedies.ts';
 /* How programs leave through a daemon that runs already: what `env` prints, and what `run` sets. */
 
 export interface WayOut {
-  /** Of the control plane; undefined where that has no address that others than this machine's files can name. */
+  /** The URL of the control plane; undefined where it is a socket file. */
   readonly url: string | undefined;
   readonly key: string;
   readonly variables: Readonly<Record<string, string>>;
-  /** As a shell reads them. */
+  /** The exports as a shell reads them. */
   readonly exports: string;
-  /** Where the key comes from, should the daemon not take it. */
+  /** The origin of the key, for the case that the daemon refuses it. */
   readonly refused: string;
 }
 
@@ -64,7 +64,7 @@ export function wayOfFirstStart(): WayOut | undefined {
   return { url, key, variables, exports, refused };
 }
 
-/** What `env` has exported to this shell, as a whole: another proxy than the gate's comes without its authority. */
+/** The exports of `env` in this shell, as a whole: another proxy than the gate's has no authority of its own. */
 export function wayOfShell(): WayOut | undefined {
   const { HTTPS_PROXY: proxy, POSTERN_CA: ca, POSTERN_URL: url } = process.env;
   if (!proxy || !ca || !url) return undefined;
@@ -85,7 +85,7 @@ export async function toldWay(options: CommonOptions): Promise<WayOut | undefine
   return file === undefined ? wayOfFirstStart() : wayByConfig(config, options);
 }
 
-/** Whether its daemon answers. Throws where that does not take the key: a program would be refused with it at every call. */
+/** Tells whether its daemon answers. Throws where it refuses the key: every call of a program would be refused. */
 export async function stands({ url, key, refused }: WayOut): Promise<boolean> {
   if (url === undefined || !(await isAnswering({ url }))) return false;
   if (key !== '' && (await isRefused(url, key))) throw new Error(refused);

@@ -3,7 +3,7 @@ import { MistakesError } from './problems.ts';
 import { readTextFile } from './text-file.ts';
 
 const fileBytesMax = 16 * 1024 * 1024;
-/** What writes YAML writes them for values that it has twice. */
+/** Writers of YAML use aliases for values that occur twice. */
 const aliasesMax = 50;
 
 /** A file of YAML or JSON that holds one document; `-` is standard input. Throws `MistakesError` for what is none. */

@@ -4,7 +4,7 @@ import type { Environment } from './checks/references.ts';
 
 const systemFile = '/etc/postern/postern.yaml';
 
-/** Where the files of a configuration come from: the disk, or what somebody has read of it. */
+/** The source of a configuration's files: the disk, or files that were read before. */
 export interface Files {
   /** The bytes of a regular file; throws where it is anything else, or longer. */
   read(path: string, maxBytes: number): Buffer;
@@ -74,6 +74,6 @@ function isAbsent(path: string): boolean {
   }
 }
 
-/** What relative paths are relative to. */
+/** The folder that relative paths start from. */
 export const baseOf = (file: string | undefined): string =>
   file === undefined ? process.cwd() : dirname(resolve(file));

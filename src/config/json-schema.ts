@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { configSchema } from './schema.ts';
 
-/** As much of JSON Schema (2020-12) as the configuration needs. */
+/** The part of JSON Schema (2020-12) that the configuration needs. */
 export interface JsonSchema {
   readonly type?: string;
   readonly description?: string;

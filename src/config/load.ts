@@ -21,9 +21,9 @@ const tooLong =
   'the file has more than 4 MB, which is the most: policies have files of their own, and keys, agents and routes can be made over the API';
 const referencedBytesMax = 1024 * 1024;
 
-/** What stands around a configuration. */
+/** The surroundings of a configuration. */
 export interface ConfigContext {
-  /** Where it was read from; undefined: relative paths start from the working directory. */
+  /** The file that it was read from; undefined: relative paths start from the working directory. */
   readonly file: string | undefined;
   readonly env: Environment;
   /** Reads what `${file:path}` names, by absolute path. Without it: regular files of up to 1 MB. */
@@ -76,7 +76,7 @@ function makeConfig(source: Source, context: ConfigContext): Config {
   const { value, findings } = withSettings(source.value ?? {}, context.env);
   const parsed = configSchema.safeParse(value);
   const issues = parsed.error?.issues.flatMap((issue) => toFindings(issue, value)) ?? [];
-  // Where there is no mapping at all, nothing more can be said of what is in it.
+  // Without a mapping there is nothing more to check.
   const checks = isMapping(value) ? checkConfig(value, context.env) : [];
   const toMistake = ({ path, message }: UnplacedMistake): Mistake => ({
     path: dotted(path),

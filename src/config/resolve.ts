@@ -19,13 +19,13 @@ import { defaultPosture, mergePosture } from './sections/risk.ts';
 import { bareTenant, resolveTenant, type TenantBase, type TenantConfig } from './sections/tenants.ts';
 import { catalogueAddition } from './sections/tools.ts';
 
-/** What the values of a file are resolved against. */
+/** The surroundings that values of a file are resolved against. */
 export interface Surroundings {
   readonly file: string | undefined;
   /** Directory that relative paths start from. */
   readonly base: string;
   readonly env: Environment;
-  /** What was written as `tools`, for the catalogue to read itself. */
+  /** The `tools` as written, for the catalogue to read. */
   readonly toolsWritten: readonly unknown[];
   /** Whether `limits.max_body_bytes` stands in the file, or MAX_BODY_BYTES in the environment. */
   readonly isBodyLimitWritten: boolean;

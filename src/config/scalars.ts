@@ -7,8 +7,7 @@ import { gigabyte, kilobyte, megabyte, parseSize } from '../util/byte-size.ts';
 import { durationField, type Milliseconds } from './section.ts';
 
 /*
- * What a single value of the configuration may look like. No message here quotes the value: which of them is a secret is known
- * only to whoever wrote the file.
+ * Schemas of single values. No message quotes the value: only the author of the file knows which of them is secret.
  */
 
 /** A text that `parse` understands; it answers undefined for any other. */
@@ -121,7 +120,7 @@ export const variable = matching(
   'must be the name of an environment variable',
 );
 
-/** What is sent in a header or a query as it stands, so no line break may hide in it (RFC 9110, 5.5). */
+/** A secret that is sent in a header or query as it stands, so it may have no line break (RFC 9110, 5.5). */
 export const secret = matching(
   /^[\t\x20-\x7e\x80-\xff]{1,65536}$/,
   'must be 1 to 65536 characters of one line of Latin-1',
@@ -169,7 +168,9 @@ export const hostOrCidr = parsed(
   (text) => parseCidr(text) ?? parseHostGlob(text),
   'must be a host, a glob of hosts or an address range',
 );
-/** What deny and allow lists hold: a range (with `/` and digits), a URL prefix (with `://`), or else a host glob. */
+/**
+ * An entry of deny and allow lists: a range (with `/` and digits), a URL prefix (with `://`), or else a host glob.
+ */
 export const destination = parsed(
   (text) => parseCidr(text) ?? parseUrlPrefix(text) ?? parseHostGlob(text),
   'must be a host glob, an address range or a URL prefix',

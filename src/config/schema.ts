@@ -87,7 +87,7 @@ export type CredentialConfig = OwnedEach<Item<Written['credentials']>>;
 
 export type InboundRoute = Owned<Omit<Item<Written['inbound']>, 'agent'>> & {
   readonly agentId: string | null;
-  /** Of the key that stands for callers who have none, where the route was made through the API; absent in routes of the file. */
+  /** The key that stands for callers without one, where the API made the route; absent for routes of the file. */
   readonly keyId?: string | null;
 };
 /** Settings of a tool, for one tenant or (null) all. */
@@ -164,6 +164,6 @@ export interface Config extends Omit<Written, Resolved> {
   readonly tools: readonly ToolConfig[];
   readonly feeds: readonly FeedConfig[];
   readonly notifications: readonly NotificationConfig[];
-  /** What is allowed and yet unwise, as `config check` tells it. */
+  /** Warnings, as `config check` tells them. */
   readonly warnings: readonly Mistake[];
 }

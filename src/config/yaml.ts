@@ -15,13 +15,13 @@ import { kept } from '../util/kept.ts';
 import { type ComposedYaml, composeYaml } from '../util/yaml.ts';
 import { dotted, type Mistake, type Path } from './checks/mistakes.ts';
 
-/** What a text says, and where it says it. */
+/** The values of a text, with their places. */
 export interface Source {
   readonly value: unknown;
   readonly mistakes: readonly Mistake[];
   /** The line of the key or item, or of the nearest thing around it. */
   lineOf(path: Path): number | undefined;
-  /** Whether a text stands in the file itself, rather than being put in from outside. */
+  /** Tells whether a text stands in the file itself, and was not put in from outside. */
   isLiteral(path: Path): boolean;
 }
 
@@ -52,8 +52,8 @@ export function readConfigYaml(text: string, resolve: Resolve): Source {
 }
 
 /**
- * What each alias stands for: the last node in front of it that has its anchor. The parser, when it is asked for one, looks through the
- * whole text.
+ * The node that each alias stands for: the last one before it with its anchor. The parser would search the whole text
+ * for each.
  */
 function targetsIn(tree: Document.Parsed): ReadonlyMap<Alias, Node> {
   const targets = new Map<Alias, Node>();
@@ -78,7 +78,7 @@ class Reader {
   readonly mistakes: Mistake[] = [];
   /** Paths of texts into which something was put. */
   readonly #resolved = new Set<string>();
-  /** Of the mappings that somebody has looked into, by their keys: few are ever asked for. */
+  /** The pairs of mappings that were looked into, by key: few are ever asked for. */
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
   readonly #root: Node | null;
   readonly #targets: ReadonlyMap<Alias, Node>;

@@ -1,4 +1,4 @@
-/** What was opened, to be closed in the opposite order; once. */
+/** Closes everything that was opened, in the opposite order, once. */
 export class Closers {
   readonly #steps: (() => Promise<void> | void)[] = [];
 

@@ -1,6 +1,6 @@
 import type { ListenAddress } from '../config/sections/addresses.ts';
 
-/** What `/readyz` tells of a configuration. */
+/** The status of a configuration in `/readyz`. */
 export interface ConfigStatus {
   readonly generation: number;
   readonly loadedAtMs: number;

@@ -18,7 +18,7 @@ interface Told {
   readonly severity: Band;
   readonly summary: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** What makes it the same on every node, with the minute. */
+  /** The id that makes it the same on every node, together with the minute. */
   readonly id: string;
 }
 

@@ -8,7 +8,7 @@ import type { Config } from '../config/schema.ts';
 interface Gap {
   readonly path: string;
   readonly isAsked: (config: Config) => boolean;
-  /** What happens instead. */
+  /** The behaviour instead. */
   readonly instead: string;
 }
 
@@ -20,7 +20,7 @@ const ignored: readonly Gap[] = [
   },
 ];
 
-/** What has no effect in this version, and what happens instead. */
+/** Keys without effect in this version, and the behaviour instead. */
 export const ignoredKeys = (config: Config): string[] =>
   ignored
     .filter((gap) => gap.isAsked(config))

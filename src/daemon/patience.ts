@@ -22,7 +22,7 @@ export async function untilStateAnswers<T>(
       return await attempt();
     } catch (error) {
       const { code, extra } = toGatewayError(error);
-      // What says nothing of trying again is wrong for good: a lock of another daemon, a file that is not there.
+      // A failure without a time to retry is final: another daemon's lock, a missing file.
       const isAway = code === 'STATE_UNAVAILABLE' && extra.retryAfterSeconds !== undefined;
       const delayMs = delays.delayed();
       const isOver = attempts >= attemptsMin && performance.now() + delayMs >= endAtMs;

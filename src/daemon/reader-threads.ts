@@ -8,7 +8,7 @@ import type { Engines } from '../tenants/engines.ts';
 import type { Closers } from './closers.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
-/** What a reader thread runs. */
+/** The program of a reader thread. */
 const program = new URL(`../decision/reader-program${extname(import.meta.url)}`, import.meta.url);
 
 const sentences = {

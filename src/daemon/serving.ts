@@ -18,13 +18,13 @@ import { openServers } from './start/servers.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /*
- * What one process serves with. It is put in force in steps, so that several processes can take each of them together: all prepare, one of
- * them seeds the state, and then all take over, or none does.
+ * The services of one process. They are put in force in steps that several processes take together: all prepare, one
+ * seeds the state, and then all take over, or none does.
  */
 
 export interface Serving {
   readonly certFile: string;
-  /** By which it is told whether two processes stand on the same authority and the same secret. */
+  /** Tells whether two processes have the same authority and secret. */
   readonly certPem: string;
   readonly pepper: Buffer;
   /** In force. */
@@ -62,7 +62,7 @@ export async function openServing(loaded: Loaded, options: ServingOptions): Prom
   try {
     return await openAll(loaded, options, closers);
   } catch (error) {
-    // What went wrong first is told.
+    // The first failure is told.
     await closers.close().catch((err: unknown) => options.log.warn({ err }, 'not all could be closed'));
     throw error;
   }
@@ -108,7 +108,7 @@ async function openAll(
     async listen({ proxy, control } = { proxy: config.proxy.listen, control: config.control.listen }) {
       applyTerms(config, foundations);
       const opened = { proxy: [] as string[], control: [] as string[] };
-      // What is bound is not dialled, from the first one on.
+      // Bound addresses are not dialled, from the first one on.
       bound = opened;
       for (const address of proxy) opened.proxy.push(await listen(servers.newProxy(), address));
       for (const address of control) opened.control.push(await listen(servers.newControl(), address));
@@ -148,7 +148,7 @@ async function openAll(
           Object.assign(status, { generation, loadedAtMs, lastError: null });
           log.level = next.config.log.level;
           notifications.tell(configReloaded(generation, loadedAtMs));
-          // Of all processes of the daemon one says so.
+          // One process of the daemon writes the audit entry.
           if (place.slot === 1) reloads.note([...config.tenants.keys()], { generation, loadedAtMs });
         },
         drop: () => nextGate.retire(),

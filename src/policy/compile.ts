@@ -231,7 +231,7 @@ class RouteIndex {
   readonly #urlChecks: readonly UrlCheck[];
   readonly #onKept: () => void;
   readonly #byUrl = new Map<string, Candidates>();
-  /** By the answers of the checks, one letter each. */
+  /** Candidates by the answers of the checks, one letter each. */
   readonly #byAnswers = new Map<string, Candidates>();
 
   constructor(rules: readonly CompiledRule[], onKept: () => void) {

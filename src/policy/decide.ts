@@ -2,7 +2,7 @@ import { type Band, bands, type ContentClass, type DataClass, type MatchedRule }
 import type { CompiledRule } from './compiled-rule.ts';
 import type { RuleAction } from './schema.ts';
 
-/** What the policies say of a call. Where no enforced rule holds, `action` is undefined and the posture decides. */
+/** The decision of the policies. Where no enforced rule matches, `action` is undefined and the posture decides. */
 export interface PolicyDecision {
   /** The strictest action of the enforced policies. */
   readonly action: RuleAction | undefined;
@@ -22,7 +22,7 @@ export interface PolicyDecision {
   readonly incidentSeverity: Band | undefined;
   /** Sentences that name rules and what they asked, never content of the call. */
   readonly explanation: readonly string[];
-  /** What policies in monitor mode would have decided. */
+  /** The decision of policies in monitor mode. */
   readonly wouldBe: WouldBe | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface WouldBe {
   readonly matched: readonly MatchedRule[];
 }
 
-/** Of an incident whose rule names none. */
+/** The severity of an incident whose rule names none. */
 const defaultSeverity: Band = 'HIGH';
 const usualClasses: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];
 
@@ -127,14 +127,14 @@ function wouldBeOf(monitored: readonly CompiledRule[]): WouldBe | undefined {
   );
 }
 
-/** What several sanitising rules want gone, together: the weaker wish of one must not spare what another names. */
+/** The classes that several sanitising rules cut: a rule that cuts less must not spare what another names. */
 function classesOf(sanitizing: readonly CompiledRule[]): readonly DataClass[] {
   const named = sanitizing.map(({ rule }) => (rule.condition.has_data_class ?? []).filter(isDataClass));
   if (named.every((classes) => classes.length === 0)) return [];
   return unique(named.flatMap((classes) => (classes.length === 0 ? usualClasses : classes)));
 }
 
-/** What cannot be read cannot be cut either. */
+/** Unreadable content cannot be cut either. */
 const isDataClass = (name: ContentClass): name is DataClass => name !== 'OPAQUE_CONTENT';
 
 function severityOf(enforced: readonly CompiledRule[]): Band | undefined {

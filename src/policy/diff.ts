@@ -78,7 +78,7 @@ const byPlace = (policies: readonly ComparedPolicy[]): Map<string, ComparedPolic
 
 const byId = (rules: readonly Rule[]): Map<string, Rule> => new Map(rules.map((it) => [it.rule_id, it]));
 
-/** In the order of the new rules; those that are gone come last. */
+/** Changes in the order of the new rules; removed ones come last. */
 function diffRules(before: readonly Rule[], after: readonly Rule[]): RuleChange[] {
   const [old, next] = [byId(before), byId(after)];
   const changes = after.map((rule): RuleChange => {

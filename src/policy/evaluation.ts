@@ -4,7 +4,7 @@ import type { Facts } from './facts.ts';
 import type { BodyPlace, BodyPlaceValue, PlaceTree } from './match/body-places.ts';
 import type { BodyValues } from './match/body-values.ts';
 
-/** Whether one key of a rule holds. */
+/** Tells whether one key of a rule matches. */
 export type RuleCheck = (call: Evaluation) => boolean;
 
 /** A body path as compiled; `word` must stand in the body. */
@@ -23,7 +23,7 @@ export class Evaluation {
   #found: Uint8Array | undefined;
   #hidesNames: boolean | undefined;
   readonly #places: PlaceTree;
-  /** By the index of the place. */
+  /** Found values by the index of their place. */
   #foundAt: readonly (BodyPlaceValue | undefined)[] | undefined;
   #body: BodyValue | undefined;
   /** A condition held only because nobody can tell from the body; reset by whoever asks rule by rule. */
@@ -39,7 +39,7 @@ export class Evaluation {
     return this.#foundWords()[word] === 1;
   }
 
-  /** Whether a rule that asks for a word in the body can hold at all. */
+  /** Tells whether a rule that asks for a word in the body can match at all. */
   mayHoldWords(): boolean {
     return this.#foundWords().includes(1) || this.#mayHideNames();
   }
@@ -49,7 +49,7 @@ export class Evaluation {
     return this.#found;
   }
 
-  /** Of other sets nothing is known. */
+  /** Words found for other sets say nothing. */
   get #foundBefore(): WordsFound | undefined {
     const { wordsFound } = this.facts;
     return wordsFound?.list === this.#words.list ? wordsFound : undefined;

@@ -31,7 +31,7 @@ export interface Facts {
    * produce stands in one of them as it is, save characters written as JSON `\u` escapes: body paths are skipped where their name is absent.
    */
   readonly bodyTexts: readonly Buffer[];
-  /** What of `bodyTexts` was looked for before, by the list of a set's words; undefined where nothing was. */
+  /** Results of an earlier search in `bodyTexts`, with the list of its words; undefined where there was none. */
   readonly wordsFound?: (WordsFound & { readonly list: readonly string[] }) | undefined;
   /** The structure of the body. A form is an object of strings. */
   bodyValue(): BodyValue;

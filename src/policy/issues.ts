@@ -3,7 +3,7 @@ import { nearest } from './nearest.ts';
 import { shorten } from './warnings/shorten.ts';
 
 /*
- * What a schema finds wrong, said to the one who wrote the document: where it stands, what stands there, and what was probably meant.
+ * Mistakes that a schema finds, for the author of the document: their place, the value, and what was probably meant.
  */
 
 export const errorsMax = 50;
@@ -17,7 +17,7 @@ export interface PolicyError {
 export interface DocumentKeys {
   /** The keys that are valid at a path. */
   at(path: readonly PropertyKey[]): readonly string[];
-  /** Where keys belong that do not stand where they should. */
+  /** The places where misplaced keys belong. */
   readonly homes?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -76,7 +76,7 @@ function toMessage(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** What the schema says itself stands; its library's words are said anew. */
+/** Messages of the schema stay; those of its library are written anew. */
 function boundText({ message, origin }: Bounded, side: string, bound: number | bigint): string {
   if (!/^Too (?:big|small): /.test(message)) return message;
   const unit = units[origin];

@@ -5,9 +5,9 @@ import type { Config } from '../config/schema.ts';
 
 /** The tools as each tenant has them: those that come with the gateway, and what the configuration adds for all or for the tenant. */
 export interface Catalogues {
-  /** Of tenants for whom nothing is added. */
+  /** The catalogue of tenants without additions. */
   readonly common: Catalogue;
-  /** By tenant, of those who have additions of their own. */
+  /** Catalogues of tenants with additions of their own. */
   readonly own: ReadonlyMap<string, Catalogue>;
   of(tenantId: string): Catalogue;
 }

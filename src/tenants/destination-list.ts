@@ -4,7 +4,7 @@ import { readingsOf } from '../core/url-readings.ts';
 import { compileUrlPattern, type UrlMatcher } from '../policy/match/url-pattern.ts';
 import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.ts';
 
-/** Whether a target is on a tenant's list. */
+/** Tells whether a target is on a tenant's list. */
 export type DestinationList = (target: Target) => boolean;
 
 /**

@@ -9,8 +9,8 @@ import { OwnWordError, ownHost, ownIds, ownMarker } from '../inspect/patterns/ow
 import { joinEngines } from '../inspect/split/joined-engine.ts';
 
 /*
- * Which engine reads the calls of a tenant. Nearly all tenants are content with the common one. All others share its tables, which are
- * what an engine costs: detectors are left out or changed, and a small engine beside it looks for the tenant's own hosts and markers.
+ * Chooses the engine that reads a tenant's calls. Nearly all use the common one. Others share its tables: detectors
+ * are left out or changed, and a small engine finds their own hosts and markers.
  */
 
 const ownDetectors = resolve(import.meta.dirname, '../../config/detectors');
@@ -24,9 +24,9 @@ export interface Engines {
   readonly detectors: readonly Detector[];
   /** The engine for these settings; the same one for equal settings. Throws OwnWordError at a host or marker that cannot be looked for. */
   of(settings: Settings): DetectorEngine;
-  /** What an engine was made of, in plain data; undefined where it was not made here. */
+  /** The settings that an engine was made of; undefined where it was not made here. */
   settingsOf(engine: DetectorEngine): Settings | undefined;
-  /** What is wrong with the settings, by their path within the tenant. */
+  /** Mistakes in the settings, by their path within the tenant. */
   mistakesIn(settings: Settings): readonly Mistake[];
   /** Forgets the engines that none of these settings needs. */
   keepOnly(settings: Iterable<Settings>): void;

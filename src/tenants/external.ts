@@ -24,19 +24,22 @@ export const addressesOutside = ({ operation, target }: Call, tenant: TenantConf
   (isExternal(operation, target, tenant) ||
     (operation.parts?.some((it) => isExternal(it.operation, it.target ?? target, tenant)) ?? false));
 
-/** Whether what the call carries leaves the organisation: it addresses somebody outside, or lays it where others read. */
+/**
+ * Tells whether the call's content leaves the organisation: it addresses somebody outside, or puts it where others
+ * read.
+ */
 export const goesOutside = (call: Call, tenant: TenantConfig): boolean =>
   call.isExternal || isForOthers(call, tenant);
 
 /**
- * Whether it lays what it carries where others read: in an account of its tool that is not the tenant's own, where it is known which ones
- * are, or where everybody can.
+ * Tells whether it puts its content where others read: in a known foreign account of its tool, or where everybody
+ * can.
  */
 export const isForOthers = ({ operation }: Call, tenant: TenantConfig): boolean =>
   operation !== undefined &&
   operationAndParts(operation).some((it) => it.isPublic === true || isForeignAccount(it, tenant));
 
-/** Where content lies: on many hosts the account says more than the host, and what lies in another one lies with somebody else. */
+/** The place where content lies: on many hosts the account says more than the host. */
 export interface ContentPlace {
   readonly host: string;
   /** Organisation, account or bucket, in lower case; undefined where there is none. */
@@ -69,8 +72,8 @@ function isForeignAccount(
 }
 
 /**
- * Whether it changes something of an account that the tenant does not list, where it lists any for the tool. What is read is not laid
- * anywhere; and where nobody can tell the account, it counts as the tenant's own, since most calls are of that kind.
+ * Tells whether it changes a known account that the tenant does not list, where it lists any for the tool. Reading
+ * puts nothing anywhere; an unknown account counts as the tenant's own.
  */
 function changesForeign(
   { toolName, verb, resource, owners }: Addressing,
@@ -84,7 +87,7 @@ function changesForeign(
   return !resource.bucket.split(',').every((bucket) => own.buckets.some((it) => isSameBucket(it, bucket)));
 }
 
-/** What a tenant lists for one tool. Numbers and buckets may stand there without the accounts that they are of. */
+/** The tenant's own accounts of one tool. Numbers and buckets may stand there without their accounts. */
 interface Listed {
   /** In lower case. */
   readonly accounts: ReadonlySet<string>;
@@ -159,7 +162,7 @@ function isOwn(principal: string, { toolName, owners }: Addressing, tenant: Tena
   return own.some((it) => it.toLowerCase() === principal.toLowerCase());
 }
 
-/** Whether the host is one of the tenant's own. */
+/** Tells whether the host is one of the tenant's own. */
 export const isOwnHost = (
   host: string,
   { orgDomains, internal }: Pick<TenantConfig, 'orgDomains' | 'internal'>,

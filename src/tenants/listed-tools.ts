@@ -35,17 +35,17 @@ export function toolLists(text: string): readonly ListedTools[] | undefined {
   });
 }
 
-/** What a server says of one of its tools. */
+/** A tool as its server describes it. */
 export interface DescribedTool {
   readonly name: string;
-  /** Of all but the name: 128 bits of SHA-256 over canonical JSON, in base64url. */
+  /** The digest of all but the name: 128 bits of SHA-256 over canonical JSON, in base64url. */
   readonly version: string;
   /** All that agents may read in it, one text a line. */
   readonly text: string;
   readonly parameters: readonly ToolParameter[];
 }
 
-/** As deep as no schema is; what is deeper is not read. */
+/** The depth of reading, beyond any real schema. */
 const depthMax = 64;
 const parametersMax = 2_000;
 
@@ -73,7 +73,7 @@ export function describeTool(tool: unknown): DescribedTool | undefined {
   };
 }
 
-/** Of the JSON Schema that an object may be: what stands under `properties`. */
+/** The parameters of a JSON Schema: the members of `properties`. */
 function parametersIn({ properties }: Record<string, unknown>): ToolParameter[] {
   if (!isObject(properties)) return [];
   return Object.entries(properties).map(([name, schema]) => {

@@ -22,9 +22,9 @@ export interface TenantRules {
 
 /** The compiled policies of every tenant: made when first asked for, and anew when the tenant's policies have changed. */
 export interface PolicyBook {
-  /** As the last admitted call of the tenant has found its policies, on whatever node they were applied. */
+  /** The tenant's rules as the last admitted call has found them, on whatever node they were applied. */
   rulesFor(tenantId: string): MaybePromise<TenantRules>;
-  /** As they were last known, for calls that pass while the state is away; undefined where they never were. */
+  /** The last known rules, for calls that pass while the state is away; undefined where there were none. */
   lastKnown(tenantId: string): TenantRules | undefined;
   /** The policies that judge the tenant's calls: those of files, then those that were applied. */
   inputsOf(tenantId: string): MaybePromise<readonly CompiledInput[]>;
@@ -37,7 +37,7 @@ export interface PolicyBook {
   follow(before: PolicyBook, tenantIds: readonly string[]): Promise<void>;
   /** The rules that were made so far, by tenant. */
   readonly pages: ReadonlyMap<string, Page>;
-  /** Whether a policy file has this name. */
+  /** Tells whether a policy file has this name. */
   isFromFile(tenantId: string, name: string): boolean;
 }
 
@@ -47,7 +47,7 @@ export interface FilePolicy {
 }
 
 interface Page extends TenantRules {
-  /** What it was compiled of. */
+  /** The records that it was compiled of. */
   readonly records: readonly PolicyRecord[];
   readonly documents: readonly PolicyDocument[];
 }
@@ -108,7 +108,7 @@ export function createPolicyBook(
 const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
   a.length === b.length && a.every((it, index) => it === b[index]);
 
-/** What reading and judging a call need of it. */
+/** The part that reading and judging a call need. */
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
 
 /** The rules that judge a call: those of now, or while the state is away those that were known before. */

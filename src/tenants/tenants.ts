@@ -7,14 +7,14 @@ export interface Tenants {
   find(tenantId: string): TenantConfig | undefined;
   /** Like `find`; of a tenant that is not known here the state is asked, since another node may have registered it. */
   learn(tenantId: string): MaybePromise<TenantConfig | undefined>;
-  /** What the plan of a tenant grants; undefined where the tenant is not served. */
+  /** The terms of a tenant's plan; undefined where the tenant is not served. */
   readonly termsOf: (tenantId: string) => TenantTerms | undefined;
   ids(): readonly string[];
   /** How many connections a tenant may hold; none, where it is not served. */
   connectionBounds(tenantId: string): ConnectionBounds;
-  /** Of all tenants: a body of so many bytes is too large for none of them. */
+  /** The smallest limit of all tenants: a body of this size is too large for none. */
   readonly smallestMaxBodyBytes: number;
-  /** Of all tenants: what may be decoded of a call before it is known whose it is. */
+  /** The largest decoding limit of all tenants, before it is known whose a call is. */
   readonly largestMaxDecodedBytes: number;
   /** From now on the tenant is served, with the default plan and one environment. */
   register(tenantId: string): void;

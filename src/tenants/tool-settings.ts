@@ -1,22 +1,22 @@
 import type { Config } from '../config/schema.ts';
 import { kept } from '../util/kept.ts';
 
-/** What the configuration says of tools beside what the catalogue knows of them: what a tenant has of its own goes before what holds for all. */
+/** The settings of tools in the configuration. A tenant's own settings go before those for all. */
 export interface ToolSettings {
-  /** Of the body of a call to the tool; undefined where nothing is said. */
+  /** The limit of the body of a call to the tool; undefined where none is set. */
   maxBodyBytes(tenantId: string, toolName: string): number | undefined;
-  /** Whether what the tool answers is a sensitive read; undefined: as is found in it. */
+  /** Tells whether the tool's answers are sensitive reads; undefined: as their findings say. */
   isSensitive(tenantId: string, toolName: string): boolean | undefined;
-  /** Of all tools, whosever: a body of so many bytes is too large for none of them. Infinity where none has a limit. */
+  /** The smallest limit of all tools; Infinity where none has one. */
   readonly smallestMaxBodyBytes: number;
-  /** Of all tools of a tenant; 0 where none has a limit. */
+  /** The largest limit of a tenant's tools; 0 where none has one. */
   largestMaxBodyBytes(tenantId: string): number;
 }
 
 type Setting = Pick<Config['tools'][number], 'name' | 'tenantId' | 'maxBodyBytes' | 'sensitive'>;
 
 export function createToolSettings(tools: readonly Setting[]): ToolSettings {
-  /** By tenant (null: all), then by name. */
+  /** Settings by tenant (null: all), then by name. */
   const settings = new Map<string | null, Map<string, Setting>>();
   // The first that says something counts, as among response_scan.
   for (const it of tools) {

@@ -42,7 +42,7 @@ export const csvColumns = [
 const lineEnd = '\r\n';
 const between = '; ';
 
-/** What a spreadsheet would take for a formula, in the letters of any keyboard. */
+/** Beginnings that a spreadsheet takes for a formula, from any keyboard. */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 /** The same behind what another reader takes for the end of a cell, whatever quotes and spaces stand between. */
 const innerFormula = /([;,|\t\r\n]["'\s]{0,8})(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;

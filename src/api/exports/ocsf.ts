@@ -43,7 +43,7 @@ const outcomes: Readonly<Record<Decision, Outcome>> = {
   DENY: { action: [2, 'Denied'], disposition: [2, 'Blocked'], status: failure },
 };
 
-/** As far as it is mapped. */
+/** The mapped members of a trace. */
 interface Trace {
   readonly trace_id: string;
   readonly at: string;
@@ -140,7 +140,7 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Of a URL that may have been cut or redacted. */
+/** The destination by a URL that may be cut or redacted. */
 function destinationOf(url: string | undefined): Readonly<Record<string, unknown>> {
   const parsed = URL.parse(url ?? '');
   if (!parsed || parsed.hostname === '') return {};

@@ -35,10 +35,7 @@ export interface DescribedBody {
   readonly form: 'text' | 'json' | 'base64';
 }
 
-/**
- * The body's bytes as the proxy would have seen them: text as UTF-8, or as the bytes that it is the base64 of; any other value as the JSON
- * that was received.
- */
+/** The body's bytes as the proxy would see them: text as UTF-8 or decoded base64; any other value as its JSON. */
 export function describedBody(
   value: unknown,
   raw: Buffer,
@@ -88,7 +85,7 @@ export function flatHeaders(described: unknown): string[] {
   return flat;
 }
 
-/** What is described as a value is JSON, whatever its header says, and is answered as JSON. */
+/** A body described as a value is JSON, whatever its header says, and is answered as JSON. */
 export const contentTypeOf = ({ form }: DescribedBody, headers: readonly string[]): string =>
   form === 'json' ? 'application/json' : (headerOf(headers, 'content-type') ?? '');
 

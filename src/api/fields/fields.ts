@@ -5,7 +5,7 @@ import { parseUuid } from '../../core/ids.ts';
 import type { SafeName } from '../../core/safe-name.ts';
 import type { Page, Paged } from '../../state/store.ts';
 
-/* What requests and answers of several endpoints have in common. */
+/* Fields that requests and answers of several endpoints share. */
 
 export const tenantId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -');
 export const ofTenant = { tenant_id: tenantId.nullish() };

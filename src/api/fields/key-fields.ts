@@ -62,7 +62,9 @@ export type PublicKey = z.infer<typeof publicKey>;
 /** The prefix of the keys that stand for the callers of inbound routes. No text of a key begins like this. */
 export const routeKeyPrefix = 'inbound';
 
-/** Whether it stands for callers without a key: no text of a key has its digest, and it comes and goes with what they call. */
+/**
+ * Tells whether it stands for callers without a key: no key text has its digest, and its route makes and removes it.
+ */
 export const isInternal = ({ prefix }: KeyRecord): boolean =>
   prefix === routeKeyPrefix || prefix === keylessKeyPrefix;
 

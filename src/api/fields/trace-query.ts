@@ -3,7 +3,7 @@ import { dataClasses } from '../../core/call.ts';
 import type { TraceFilter } from '../../state/store.ts';
 import { band, decision, instant, present, uuid } from './fields.ts';
 
-/* What traces are looked for by, wherever they are. */
+/* The filters of traces, for all endpoints that search them. */
 
 const word = z.string().min(1).max(256);
 

@@ -54,7 +54,7 @@ export const a2aScan = route({
       toolName: 'a2a',
       name: method,
       category: 'messaging',
-      // Of a method that the protocol does not have nobody knows what it does.
+      // Nobody knows what an unknown method does.
       verb: a2aVerb(method) ?? 'WRITE',
       resource: {},
       principals: [],

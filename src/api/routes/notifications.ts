@@ -192,7 +192,7 @@ export const replayChannel = route({
     // The channel may have been another tenant's before.
     const filter = { channel: name, ...(owner === undefined ? {} : { owner }) };
     let count = 0;
-    // What fails again meanwhile stands in front of the place where this goes on.
+    // A message that fails again meanwhile stands before the place where this goes on.
     let page: Page = { limit: 500, cursor: undefined };
     for (let pages = 0; pages < pagesMax; pages += 1) {
       const { items, nextCursor } = await gate.store.listDeadMessages(filter, page);

@@ -17,7 +17,7 @@ import { route } from '../route.ts';
 const formBytesMax = 131_072;
 /** Slack waits three seconds for its answer, and shows an error to who has pressed the button after that. */
 const replyTimeoutMs = 2000;
-/** What a form may ask us to answer at. */
+/** The only host to which a form may have us answer. */
 const replyHost = 'hooks.slack.com';
 
 const interaction = z.object({
@@ -112,12 +112,12 @@ function verifiedChannel(
   const signed = { timestamp: timestampOf(headers), signature: signatureOf(headers) };
   if (!channel || channel.signingSecret === null || !isSignedBySlack(channel.signingSecret, signed, raw))
     throw new GatewayError('INVALID_KEY', 'The request is not signed with the secret of a Slack channel.');
-  // What is another tenant's does not exist.
+  // An approval of another tenant counts as missing.
   if (channel.tenantId !== null && channel.tenantId !== button.tenantId) throw missing('approval');
   return channel;
 }
 
-/** As with any other request that can be replayed: within the window of the tenant, and once. */
+/** A request is fresh within the window of the tenant, and once. */
 async function checkFresh(
   { store, tenants }: Gate,
   { channel, tenantId }: Button,
@@ -149,7 +149,7 @@ function standingOf({ status, decidedBy, decidedAtMs }: ApprovalRecord, isDecide
   return `This call is ${status} already${by}${at}.`;
 }
 
-/** What stands where the buttons were. */
+/** The message in place of the buttons. */
 function toOutcome(it: ApprovalRecord): object {
   const facts = [
     { label: 'Decided by', value: it.decidedBy },

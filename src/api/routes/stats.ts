@@ -17,9 +17,9 @@ import { instant, time, toIso } from '../fields/fields.ts';
 import { invalid } from '../fields/invalid.ts';
 import { route } from '../route.ts';
 
-/** Of one answer: a day of minutes, two months of hours. */
+/** Buckets of one answer: a day of minutes, two months of hours. */
 const bucketsMax = 1_500;
-/** What a chart shows where nobody says from when on. */
+/** Buckets of a chart without a start. */
 const bucketsShown: Readonly<Record<StatInterval, number>> = { minute: 60, hour: 24, day: 30 };
 
 const count = z.int();

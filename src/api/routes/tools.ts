@@ -5,7 +5,7 @@ import type { Gate } from '../../decision/gate.ts';
 import { missing } from '../fields/fields.ts';
 import { type Caller, route } from '../route.ts';
 
-/* What the gateway knows of the tools that agents call: the names that policies can use. */
+/* The tools that the gateway knows: the names that policies can use. */
 
 const tag = 'tools';
 

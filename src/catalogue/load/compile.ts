@@ -20,20 +20,20 @@ import type { TemplatePart } from './template.ts';
 export interface Candidate {
   readonly captures: readonly Capture[];
   readonly conditions: number;
-  /** Of what it may mean at the most. */
+  /** The strictest verb that it may have. */
   readonly verb: Verb;
   /** For mistakes in the table. */
   readonly label: string;
   /** Other surfaces are asked before this counts. */
   readonly isFallback?: true;
-  /** What the request is, or undefined where it is not this. */
+  /** The meaning of the request, or undefined where it is something else. */
   meaning(reading: RequestReading, method: string): RequestMeaning | undefined;
 }
 
 /** A surface of a tool, ready to be asked. */
 export interface Mounted {
   readonly toolName: string;
-  /** What stands in no operation belongs to another tool at this host. */
+  /** Paths without an operation belong to another tool at this host. */
   readonly isGuest: boolean;
   /** Literal segments below which it lies. */
   readonly under: readonly string[];
@@ -44,7 +44,7 @@ export interface Mounted {
   readonly isOdata: boolean;
   /** The largest body that the vendor takes here; undefined where that is not known. */
   readonly bodyBytesMax: number | undefined;
-  /** What a path is that stands in no operation. */
+  /** The meaning of a path without an operation. */
   unknown(method: string, template: string): RequestMeaning;
 }
 
@@ -63,7 +63,7 @@ export function compile(tools: readonly Tool[], mistakes: string[]): Mounts {
     mistakes.push(...compiled.mistakes);
     return compiled.mounts;
   });
-  // Of several surfaces at one host, that of the longest path is asked first, and guests before whom the host belongs to.
+  // The surface of the longest path is asked first, and guests before the owner of the host.
   mounts.sort(
     (a, b) =>
       b.pattern.under.length - a.pattern.under.length ||
@@ -120,7 +120,7 @@ function checkNames(tool: Tool, mistakes: string[]): void {
   }
 }
 
-/** In the order in which they are asked at one host. */
+/** Surfaces in the order in which they are asked at one host. */
 export const surfacesOf = (tool: Tool): readonly Surface[] => [
   tool,
   ...tool.surfaces,
@@ -228,7 +228,7 @@ function addRoutes(
   }
 }
 
-/** Of what stands in no operation. */
+/** The category of paths without an operation. */
 export const unknownCategory = 'other';
 
 /** Segments of paths below which every vendor says who has which rights. */
@@ -241,7 +241,7 @@ function unknownVerb(method: string, template: string): Verb {
   return verb === 'WRITE' && rights.test(template) ? 'ADMIN' : verb;
 }
 
-/** What a path is that stands in no operation. */
+/** Makes the meaning of a path without an operation. */
 const unknownOf =
   ({ unknown_verb: verb }: Surface, extraction: Extraction) =>
   (method: string, template: string): RequestMeaning => ({
@@ -271,8 +271,8 @@ function addBases(surface: Surface, paths: PathTree<Candidate>, extraction: Extr
 }
 
 /**
- * What has conditions before what has none; where conditions of several hold, the strictest counts. Two without any would
- * make the second unreachable.
+ * Operations with conditions go first, and the strictest of those that match counts. A second one without conditions
+ * would be unreachable.
  */
 function order(candidates: Candidate[], toolName: string, mistakes: string[]): void {
   candidates.sort(

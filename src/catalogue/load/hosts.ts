@@ -1,6 +1,6 @@
 import { fits, parsePart, type TemplatePart } from './template.ts';
 
-/** Where a surface of a tool is found: a host, or a host and the path below which it lies. */
+/** The place of a tool's surface: a host, or a path below one. */
 export interface HostPattern {
   readonly text: string;
   /** From the right: `com`, `slack`, … */
@@ -9,7 +9,7 @@ export interface HostPattern {
   readonly under: readonly string[];
 }
 
-/** What a host led to, and what its placeholders stand for. */
+/** The match of a host, with the values of its placeholders. */
 export interface HostMatch<T> {
   readonly values: readonly T[];
   readonly captures: ReadonlyMap<string, string>;

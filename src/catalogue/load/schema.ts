@@ -16,10 +16,10 @@ import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 export const resourceFields = ['org', 'repo', 'channel', 'region', 'account', 'bucket'] as const;
 export type ResourceField = (typeof resourceFields)[number];
 
-/** What may tell the owner, instead of the organisation. */
+/** Fields that may tell the owner, instead of the organisation. */
 export const ownerFields = ['account', 'channel', 'nobody'] as const;
 
-/** What a call may act on though no place tells which. */
+/** Fields that a call may act on though no place tells which. */
 export const unknownFields = [...resourceFields, 'tags'] as const;
 
 /** A text that `parse` must understand. */
@@ -39,7 +39,7 @@ const route = parsed(parseRoute, 'a method and a path (GET|POST /repos/{org})');
 const source = parsed(parseSource, 'a place of a request (path:name, query:name, json:$.field, …)');
 const tagSource = parsed(parseTagSource, 'a place of tags (json:$.Tags, param:Tags.member, header:name)');
 
-/** Where the resource and the principals of a call are told; of several places all that have it count. */
+/** Places of the resource and principals of a call; all places that have a value count. */
 const extract = z.strictObject({
   org: oneOrMore(source).optional(),
   repo: oneOrMore(source).optional(),
@@ -56,8 +56,7 @@ const extract = z.strictObject({
   /** All places count; a text with commas is a list. */
   principals: oneOrMore(source).optional(),
   /**
-   * Where the mail itself stands. Beside it, or instead of it, agents describe whom it goes to by `to`, `cc`, `bcc` and `recipients` of the
-   * body, which count as well; instead of it they tell all that it addresses.
+   * The place of the mail itself. Recipients that the body names in `to`, `cc`, `bcc` and `recipients` count as well.
    */
   mail: parsed(parsePresence, 'a place of a request (json:$.raw, param:to, …)').optional(),
   /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */
@@ -109,20 +108,20 @@ const batch = z.strictObject({
     .prefault({}),
   /** The field of a request's own body whose content the batch has for its body. */
   wrap: z.string().optional(),
-  /** Whether their paths stand below that of the batch, without its last segment; else they are whole. */
+  /** Tells whether their paths stand below that of the batch, without its last segment; else they are whole. */
   below: z.boolean().default(false),
 });
 
 /** Remote procedures: one path, and the action named elsewhere. Actions without an operation are named in snake_case. */
 const rpc = z.strictObject({
   call: oneOrMore(route),
-  /** Where the action is named; all places count and the strictest action wins. */
+  /** Places of the action's name; all count, and the strictest action wins. */
   action: oneOrMore(source),
   /** Beginnings of the names of actions that only read. */
   read: z.array(z.string().min(1)).default([]),
   /** Beginnings of the names of actions that change access, membership or settings. */
   admin: z.array(z.string().min(1)).default([]),
-  /** Of all other actions. */
+  /** The verb of all other actions. */
   verb: z.enum(['WRITE', 'ADMIN']).default('WRITE'),
   category: identifier.default('other'),
   /** The placeholder of the host that names the category better. */
@@ -133,7 +132,7 @@ const hosts = z.array(
   parsed(parseHostPattern, 'a host pattern (api.x.com, *.x.com, {name}.x.com, x.com/path)'),
 );
 
-/** Of the bytes of a body. */
+/** The limit of a body. */
 const bodySize = z.union([z.int().positive(), parsed(parseSize, 'a size (4096, 256KB, 32MB)')]);
 
 const surface = z.strictObject({
@@ -155,7 +154,7 @@ const surface = z.strictObject({
   batch: oneOrMore(batch).optional(),
   /** The verb of paths that stand in no operation, where the method does not tell it. */
   unknown_verb: z.enum(['WRITE', 'ADMIN']).optional(),
-  /** By category, then by name. A name may come back on another surface with the same verb. */
+  /** Operations by category, then by name. A name may come back on another surface with the same verb. */
   operations: z.record(identifier, z.record(identifier, operation)).default({}),
 });
 
@@ -190,7 +189,7 @@ export const toolSchema = surface.extend({
 });
 
 export type Tool = z.output<typeof toolSchema> & {
-  /** What its vendor publishes as data: asked where the tool's own surfaces have no operation. */
+  /** Operations that the vendor publishes as data, for paths that the tool's own surfaces lack. */
   readonly table?: Surface;
 };
 export type Surface = z.output<typeof surface>;

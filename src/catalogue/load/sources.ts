@@ -84,7 +84,7 @@ const kinds: Readonly<Record<string, (argument: string) => RequestSource | undef
       inner &&
       ((reading) =>
         inner(reading).flatMap((text) =>
-          // Where parameters of several kinds may stand: what has no object in it is no document.
+          // Values of several kinds may stand there; a text without an object is no policy document.
           text.includes('{') ? policyPrincipals(reading.request.structureOf('application/json', text)) : [],
         ))
     );
@@ -160,8 +160,8 @@ function within(read: (value: string) => readonly string[]): (argument: string) 
 }
 
 /**
- * The places that tags can stand at: `json:$.Tags` (a list of Key and Value, or an object), `param:Tags.member` (numbered
- * fields of query and form that end in Key and Value), `header:x-amz-tagging` (urlencoded).
+ * Places of tags: `json:$.Tags` (a list of Key and Value, or an object), `param:Tags.member` (numbered fields that
+ * end in Key and Value), `header:x-amz-tagging` (urlencoded).
  */
 export function parseTagSource(text: string): TagSource | undefined {
   const colon = text.indexOf(':');

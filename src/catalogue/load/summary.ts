@@ -10,7 +10,7 @@ import {
   type Tool,
 } from './schema.ts';
 
-/** What a table may tell of a call beside its operation. */
+/** Fields that a tool may tell of a call beside its operation. */
 export type ToldField = ResourceField | 'tags' | 'principals';
 export const toldFields: readonly ToldField[] = [...resourceFields, 'tags', 'principals'];
 
@@ -18,14 +18,14 @@ export const toldFields: readonly ToldField[] = [...resourceFields, 'tags', 'pri
 export interface ToolSummary {
   readonly name: string;
   readonly title: string;
-  /** As its file writes them. */
+  /** Hosts as the file writes them. */
   readonly hosts: readonly string[];
   readonly operations: readonly OperationSummary[];
-  /** Whether calls bear further names: those that the vendor has for actions which the table does not list. */
+  /** Tells whether calls may have further names: the vendor's, for actions that the table lacks. */
   readonly takesOtherNames: boolean;
   /** All that its calls have; undefined where a call may name others. */
   readonly categories: readonly string[] | undefined;
-  /** What of the resource and the principals some call tells, or is known to act on. */
+  /** Fields that some call of the tool tells, or is known to act on. */
   readonly fields: readonly ToldField[];
 }
 

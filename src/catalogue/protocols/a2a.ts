@@ -8,7 +8,7 @@ import type { MessageMeaning } from './message-meaning.ts';
  * Methods of the Agent2Agent protocol (A2A specification, 7 and 9): those of JSON-RPC as versions 0.2 and 0.3 name them, and as 1.0 does.
  */
 
-/** Where agents publish what they are; the second is that of version 0.2. */
+/** Paths of an agent's card; the second is that of version 0.2. */
 export const cardPaths = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
 
 const readMethods = new Set([
@@ -48,14 +48,14 @@ const adminMethods = new Set([
   ],
 ]);
 
-/** What a method does; undefined for one that the protocol does not have. */
+/** The verb of a method; undefined for one that the protocol lacks. */
 export function a2aVerb(method: string): Verb | undefined {
   if (readMethods.has(method)) return 'READ';
   if (adminMethods.has(method)) return 'ADMIN';
   return writeMethods.has(method) ? 'WRITE' : undefined;
 }
 
-/** Where a client wants to be told of its task from now on: in a request of its own, or beside a message. */
+/** Places of a push configuration: in a request of its own, or beside a message. */
 const pushPlaces = [
   ['pushNotificationConfig'],
   ['taskPushNotificationConfig', 'pushNotificationConfig'],

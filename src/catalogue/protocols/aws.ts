@@ -2,9 +2,7 @@ import type { BodyValue } from '../../core/call.ts';
 import { isObject, textsOf } from '../body-path.ts';
 import type { RequestReading } from '../reading.ts';
 
-/*
- * What AWS alone writes into its calls: resource names (ARNs), signatures with a credential scope, policy documents.
- */
+/* Features of AWS calls alone: resource names (ARNs), signatures with a credential scope, policy documents. */
 
 const accountId = /^\d{12}$/;
 /** Fields that say what a call acts on; others, such as a message, are content and may hold anybody's names. */
@@ -31,14 +29,14 @@ export function arnAccounts(reading: RequestReading): readonly string[] {
 }
 
 const namesMax = 1000;
-/** Of the requests of a transaction or a batch, in which tables are named as values or as keys. */
+/** Names of requests in a transaction or batch, where tables are values or keys. */
 const requests = /^[A-Z][A-Za-z]{2,16}$/;
-/** What DynamoDB keeps is anybody's text. */
+/** Contents of DynamoDB items may be any text. */
 const contents = new Set(['Item', 'Key', 'Keys', 'ExpressionAttributeValues']);
 
 const none: readonly string[] = Object.freeze([]);
 
-/** What stands in fields that name something, of a body in JSON and of the requests in it; and names that are keys. */
+/** Names in the fields of a JSON body and its requests, and names that are keys. */
 function namesIn(reading: RequestReading): readonly string[] {
   const body = reading.json();
   if (body === undefined) return none;

@@ -68,7 +68,7 @@ const queryOf = (parameters: unknown): string =>
 const withQuery = (url: string, query: string): string =>
   query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${query}`;
 
-/** What the batch says beside its body holds for each of its requests. */
+/** Fields of the batch outside of its body hold for each of its requests. */
 function inParts({ request }: RequestReading): readonly (Request | undefined)[] {
   if (request.bodyValue().kind === 'unclear') return [];
   const { path } = request.target;
@@ -112,7 +112,7 @@ function requestAt(around: Request, below: boolean, described: Described): Reque
   const aroundPath = path.split('?', 1)[0]?.replace(/\/+$/, '') ?? '';
   const base = below && own === '' ? aroundPath.slice(0, aroundPath.lastIndexOf('/')) : '';
   const [contentType = text === '' ? '' : 'application/json'] = headerValues(fields, 'content-type');
-  // Of what is no path nobody can tell what the vendor makes.
+  // Nobody can tell what the vendor makes of a text that is no path.
   const target = ifValid(() => targetWithin(scheme, host, port, `${base}${rooted}`.replaceAll(' ', '%20')));
   if (!target) return undefined;
   return {

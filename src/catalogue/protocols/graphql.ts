@@ -15,7 +15,7 @@ export interface RootField {
   readonly kind: 'query' | 'mutation' | 'subscription';
   /** The field itself, not its alias. */
   readonly name: string;
-  /** By name, as the request's variables make them; a variable that is not there is undefined. */
+  /** Arguments by name, with the request's variables put in; a missing variable is undefined. */
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
@@ -45,7 +45,7 @@ export function rootFieldsOf(
   const fields: RootField[] = [];
   let selections = 0;
   let given = variables;
-  /** Whether all of it is known; a fragment that spreads itself comes to the bound. */
+  /** Tells whether all of it is known; a fragment that spreads itself reaches the bound. */
   const add = (kind: RootField['kind'], { selections: list }: SelectionSetNode): boolean =>
     list.every((selection) => {
       if (++selections > selectionsMax) return false;

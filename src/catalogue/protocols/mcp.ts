@@ -31,7 +31,7 @@ const methods: ReadonlyMap<string, Meaning> = new Map([
   ['logging/setLevel', { name: 'set_log_level', category: 'session', verb: 'WRITE' }],
 ]);
 
-/** As a server may name a tool; others are not worth a rule. */
+/** The form of a tool name that a rule can use. */
 const toolName = /^[\w.:/-]{1,128}$/;
 
 /** `method` is undefined in an answer, such as that to a server which asks for a completion: it carries content to the server. */

@@ -33,7 +33,7 @@ const versionName = '"jsonrpc"';
 const escapesOfName = ['\\u006', '\\u007'];
 const anyEscape = '\\u00';
 
-/** What the messages in a request do; undefined where it bears none that a protocol has. */
+/** The operation of the messages in a request; undefined where it has none of a known protocol. */
 export function messagesOf(request: Request, method: string): Operation | undefined {
   const known = method === 'POST' ? inBody(request) : withoutBody(request, method);
   if (known.length === 0) return undefined;
@@ -85,9 +85,9 @@ const unclear: MessageMeaning = {
   unclear: { toolNames: ['a2a'], anyMethod: false },
 };
 
-/** Of a call to any host, whose body may bear messages that nobody sees. */
+/** A call to any host, whose body may have messages that nobody sees. */
 export const ofProtocols: Unclear = { toolNames: ['mcp', 'a2a'], anyMethod: false };
 
-/** Whether messages may stand in the body in letters that are not those of ASCII. */
+/** Tells whether the body may have messages in letters outside of ASCII. */
 export const mayHideMessages = (request: Request, method: string): boolean =>
   method === 'POST' && request.isInOtherCharset() && request.bodyValue().kind === 'unclear';

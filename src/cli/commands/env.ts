@@ -16,7 +16,7 @@ export function addEnv(program: Command): void {
         throw new Error(
           'there is no daemon of this folder: start one with "postern serve", or name the configuration of one with --config.',
         );
-      // Whether or not it runs; one that does must take the key.
+      // The daemon need not run; one that does must take the key.
       await stands(way);
       await print(options.json ? `${toJson(Object.fromEntries(readExports(way.exports)))}\n` : way.exports);
     });

@@ -95,7 +95,7 @@ const toRequest = (options: MintOptions): Record<string, unknown> => ({
   name: options.name,
   default_agent_id: options.agent ?? randomUUID(),
   env_name: options.env,
-  // What an agent needs; more must be asked for.
+  // An agent needs no more; other permissions must be asked for.
   permissions: options.permission ?? ['scan'],
   ip_allowlist: options.allow,
   expires_at: options.expires,

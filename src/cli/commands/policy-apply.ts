@@ -52,7 +52,7 @@ function checkTenant({ file, tenants, ...policy }: FiledPolicy, tenant: string |
   if (!tenants.includes(tenant)) throw new Error(`${label} is not for the tenant ${printable(tenant)}.`);
 }
 
-/** Of several policies it must be said which one is refused. */
+/** With several policies the message must name the refused one. */
 async function validate(client: Client, policy: FiledPolicy): Promise<Judged> {
   try {
     return await client.send('POST', '/v1/policies/validate', toDocument(policy));

@@ -6,7 +6,7 @@ import { print, toJson } from '../output.ts';
 import { changesFrom, readStanding, toChangeAnswer, toChangeLines } from '../policy-changes.ts';
 import { readValidPolicies } from '../policy-files.ts';
 
-/** What CI is told by where something differs. */
+/** The exit code for CI where something differs. */
 export const differs = 3;
 
 interface DiffOptions extends CommonOptions {

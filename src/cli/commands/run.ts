@@ -38,7 +38,7 @@ async function standingVariables(options: CommonOptions): Promise<Variables | un
   const ofShell = options.config === undefined && options.url === undefined ? wayOfShell() : undefined;
   if (ofShell) return (await stands(ofShell)) ? ofShell.variables : undefined;
   const way = await toldWay(options).catch((error: unknown) => {
-    // Where the port is any, nobody has taken one yet.
+    // A free port cannot be known beforehand.
     if (error instanceof NoAddressError) return undefined;
     throw error;
   });

@@ -15,7 +15,7 @@ import {
 import type { UnplacedMistake } from './issues.ts';
 import type { Environment } from './references.ts';
 
-/* What the values of one section say of each other. */
+/* Checks values of one section against each other. */
 
 export function checkBands(root: Mapping): readonly UnplacedMistake[] {
   const risk = mapping(root['risk']);

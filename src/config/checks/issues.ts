@@ -33,7 +33,7 @@ function valueAt(root: unknown, path: Path): unknown {
   return at;
 }
 
-/** What zod found, in the words of this daemon and without the value; an issue with several keys becomes several findings. */
+/** The mistakes that zod found, in plain words and without the value; an issue with several keys becomes several. */
 export function toFindings(
   issue: z.core.$ZodIssue,
   root: unknown,
@@ -59,7 +59,7 @@ const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
   Math.max(0, ...issues.map((it) => it.path.length));
 
 function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
-  // What a schema says itself begins so; everything else is put into words here.
+  // Messages that the schema writes begin so; all others are put into words here.
   if (value !== undefined && issue.message.startsWith('must ')) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
@@ -86,7 +86,7 @@ function wrongType(expected: string, value: unknown): string {
   return `must be ${nouns[expected] ?? expected}, not ${nouns[kindOf(value)] ?? kindOf(value)}`;
 }
 
-/** What is allowed where a union does not match: the values of its discriminator, or of its literals. */
+/** Allowed values where a union does not match: those of its discriminator, or its literals. */
 function optionsOf(issue: z.core.$ZodIssueInvalidUnion): readonly unknown[] {
   const { options } = issue as { options?: unknown };
   if (Array.isArray(options)) return options;

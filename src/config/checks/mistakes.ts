@@ -1,4 +1,4 @@
-/** Where something stands, from the root down. */
+/** A place in a document, from the root down. */
 export type Path = readonly PropertyKey[];
 
 /** One thing that is wrong, said so that it can be mended; never with the value of a secret. */

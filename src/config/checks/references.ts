@@ -1,7 +1,7 @@
 /** Variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a configuration may ask of the outside. */
+/** The outside facts that a configuration may refer to. */
 export interface Outside {
   readonly env: Environment;
   /** The text of a file, by a path relative to the configuration; throws where it cannot be read. */

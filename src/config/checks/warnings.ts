@@ -22,7 +22,10 @@ function isPlainHttp(upstream: string): boolean {
 const isLoopback = (address: ListenAddress): boolean =>
   address.kind === 'unix' || /^(?:127\.[\d.]+|\[?::1\]?|localhost)$/.test(address.host);
 
-/** What is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the file itself. */
+/**
+ * Warnings for what is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the file
+ * itself.
+ */
 export function findWarnings(
   written: Written,
   isLiteral: (path: Path) => boolean,
@@ -115,7 +118,7 @@ function weakChannel({ type, url, secret, allowPrivate }: Written['notifications
     const message = 'nothing is signed without it, so the receiver cannot tell who has sent a notice';
     findings.push({ path: [...path, 'secret'], message });
   }
-  // What may stay inside may be plain; a secret or a token goes with most of the others.
+  // Plain traffic may stay inside, but a secret or token often goes with it.
   if (isPlainHttp(url) && !allowPrivate) {
     const message = 'notices go over plain http, for everybody on the way to read';
     findings.push({ path: [...path, 'url'], message });
@@ -141,10 +144,10 @@ function parentWarnings({ upstream: { proxy, proxyResolves } }: Written): readon
   return [{ path: ['upstream', 'proxy_resolves'], message }];
 }
 
-/** Whether there is a host that both globs match: `*` is any run of characters, `?` is one. */
+/** Tells whether some host matches both globs: `*` is any run of characters, `?` is one. */
 function mayMatchAlike(a: string, b: string): boolean {
   if (!/[*?]/.test(a + b)) return a === b;
-  // Of each pair of ends, from the shortest: whether something matches both.
+  // For each pair of ends, from the shortest: tells whether some text matches both.
   let below: readonly boolean[] = [];
   for (let i = a.length; i >= 0; i--) {
     const row: boolean[] = new Array<boolean>(b.length + 1).fill(false);

@@ -3,7 +3,7 @@ import { normaliseHost } from '../../core/target.ts';
 import type { StateAddress } from '../../state/open.ts';
 import { parsed } from '../scalars.ts';
 
-/** Where a listener stands. Port 0 means a free one. */
+/** The address of a listener. Port 0 means a free one. */
 export type ListenAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };

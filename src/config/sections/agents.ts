@@ -10,7 +10,7 @@ import {
 } from '../scalars.ts';
 import { list, section } from '../section.ts';
 
-/** What a key can be allowed to do (`admin`: everything within its tenant). */
+/** The permissions of a key (`admin`: everything within its tenant). */
 export const permissions = [
   'scan',
   'policies:read',
@@ -30,7 +30,7 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number];
 
-/** What a key minted without the field may do. */
+/** The permissions of a key minted without the field. */
 export const defaultPermissions: readonly Permission[] = [
   'scan',
   'policies:read',

@@ -18,7 +18,7 @@ import {
 import { list, section } from '../section.ts';
 import { listenAddresses, stateUrl } from './addresses.ts';
 
-/* What belongs to the daemon as a whole: its listeners, its state, its files, its log. */
+/* Settings of the daemon as a whole: listeners, state, files, log. */
 
 const optionalPath = path.nullable().default(null);
 

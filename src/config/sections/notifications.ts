@@ -16,7 +16,7 @@ import {
 } from '../scalars.ts';
 import { list, section, table } from '../section.ts';
 
-/** What can be told to a channel. */
+/** The kinds of notices that a channel can get. */
 export const eventKinds = [
   'decision.allow',
   'decision.deny',

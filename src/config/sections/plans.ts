@@ -38,7 +38,7 @@ export const plan = section({
 
 type WrittenPlan = z.output<typeof plan>;
 
-/** What a plan grants. null is unlimited. */
+/** The limits of a plan. null is unlimited. */
 export interface Plan {
   readonly name: string;
   readonly scansPerMonth: number | null;
@@ -51,7 +51,7 @@ export interface Plan {
   readonly perKeyScansPerMinute: number | null;
 }
 
-/** Where somebody has written the body limit; null: nowhere, so that the catalogue may raise it. */
+/** The place where the body limit is written; null: nowhere, so the catalogue may raise it. */
 export type BodyLimitSetBy = 'tenant' | 'plan' | 'limits' | null;
 
 type Grant = Omit<Plan, 'name' | 'maxBodyBytes' | 'bodyLimitSetBy'>;

@@ -3,7 +3,7 @@ import { decisions } from '../../core/call.ts';
 import { day, duration, flag, fraction, hour, integer, second } from '../scalars.ts';
 import { section } from '../section.ts';
 
-/* What is done with what was found: postures, approvals, risk. */
+/* Decisions on findings: postures, approvals, risk. */
 
 const decision = z.enum(decisions);
 const nullable = decision.nullable().default(null);
@@ -29,7 +29,7 @@ export const posture = section({
 type WrittenPosture = z.output<typeof posture>;
 type Decided<T> = { readonly [K in keyof T]: NonNullable<T[K]> };
 
-/** What happens to a call that no rule matches. */
+/** The decision on a call that no rule matches. */
 export type PostureConfig = Decided<Omit<WrittenPosture, 'bands'>> & {
   readonly bands: Decided<WrittenPosture['bands']>;
 };

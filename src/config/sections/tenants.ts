@@ -156,7 +156,7 @@ export interface TenantDetectors {
   readonly publishedExamples: 'ignore' | 'count';
 }
 
-/** What stands behind a tenant that says nothing itself. */
+/** The defaults of a tenant. */
 export interface TenantBase {
   readonly mode: TenantConfig['mode'];
   readonly onFailure: TenantConfig['onFailure'];

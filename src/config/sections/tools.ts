@@ -3,10 +3,10 @@ import { flag, identifier, size } from '../scalars.ts';
 import { section } from '../section.ts';
 import { responseScanOverride } from './daemon.ts';
 
-// What the file says of a tool's bodies is a setting, which counts before what the catalogue knows.
+// The limit of a tool's bodies is a setting, which goes before the catalogue.
 const { name, max_body_bytes: _, ...definition } = toolSchema.shape;
 
-/** What is said of a tool beside what the catalogue says of it. */
+/** Settings of a tool beside the catalogue. */
 const settings = {
   tenant: identifier.nullable().default(null).describe('Tenant that this holds for; null: all.'),
   max_body_bytes: size()

@@ -74,7 +74,7 @@ import { createKeyReader } from './key-reader.ts';
 import { readerOfRoots } from './named-files.ts';
 import type { LoadedPolicyFile } from './policy-files.ts';
 
-/** What outlives reloads. */
+/** Services that outlive reloads. */
 export interface Foundations {
   readonly store: Store;
   readonly journal: Journal;
@@ -105,7 +105,7 @@ export interface Foundations {
   status(): GateStatus;
 }
 
-/** What a generation is made of. */
+/** The material of a generation. */
 export interface Material {
   readonly config: Config;
   readonly files: Files;

@@ -1,6 +1,6 @@
 import type { Files } from '../../config/load.ts';
 
-/* Of the files that a configuration names, those that a reload reads again. */
+/* The named files that a reload reads again. */
 
 const policyBytesMax = 16 * 1024 * 1024;
 const rootsBytesMax = 16 * 1024 * 1024;
@@ -9,7 +9,7 @@ const rootsBytesMax = 16 * 1024 * 1024;
 export const readPolicyFile = (files: Files, file: string): string =>
   files.read(file, policyBytesMax).toString('utf8');
 
-/** What `loadRoots` reads with. */
+/** The reader for `loadRoots`. */
 export const readerOfRoots =
   (files: Files) =>
   (file: string): string =>

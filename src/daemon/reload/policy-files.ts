@@ -8,12 +8,12 @@ import { readPolicyFile } from './named-files.ts';
 /** A file of policies, as it was read last. */
 export interface LoadedPolicyFile {
   readonly file: string;
-  /** Of its text: while that is the same, so are the documents. */
+  /** The digest of the text: while it is the same, so are the documents. */
   readonly digest: string;
   readonly documents: readonly PolicyDocument[];
 }
 
-/** What reading one file, or one pattern, has come to. */
+/** The result of reading one file, or one pattern. */
 export type ToldPolicies =
   | { readonly unmatched: string }
   | {
@@ -95,7 +95,7 @@ export function loadPolicyFiles(
   return collector.result(file);
 }
 
-/** Of another file than the configuration's, so that its line stands in the path. */
+/** A mistake in another file than the configuration, so its path has the line. */
 function inFile({ file, line, column, path, message }: FileProblem): Mistake {
   const place = [file, line, column].filter((it) => it !== undefined).join(':');
   return { path: `${place} ${path}`.trimEnd(), line: undefined, message };

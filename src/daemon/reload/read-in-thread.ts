@@ -23,11 +23,11 @@ export interface ReadTask {
   readonly env: Environment;
   /** undefined: the files are those of the disk. */
   readonly taken: TakenFiles | undefined;
-  /** What is much goes through it in pieces, to be taken when there is time. */
+  /** Long lists come through it in pieces, to be taken when there is time. */
   readonly port: MessagePort;
 }
 
-/** What may have thousands of entries, and how two readings of it tell which are the same. */
+/** Lists that may have thousands of entries, with the id of an entry. */
 const idOf = {
   tenants: (it) => it.id,
   agents: (it) => it.id,
@@ -175,7 +175,7 @@ class List {
 const keptOr = <T>(before: unknown, next: T): T =>
   isDeepStrictEqual(before, next) ? (before as T) : frozen(next);
 
-/** What comes from another thread is no longer frozen. Schemas bound how deep it is. */
+/** Values from another thread are no longer frozen. Schemas bound their depth. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   for (const it of value instanceof Map || value instanceof Set ? value.values() : Object.values(value))

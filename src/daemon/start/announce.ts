@@ -6,7 +6,7 @@ import type { Log } from '../../core/log.ts';
 import type { Bound } from '../bound.ts';
 import { ignoredKeys } from '../not-yet.ts';
 
-/* What a daemon tells of itself, be it one process or many. */
+/* The daemon's announcements of itself, for one process or many. */
 
 export function urlsOf(
   config: Config,
@@ -18,7 +18,7 @@ export function urlsOf(
   };
 }
 
-/** What is allowed and yet unwise, and what has no effect. */
+/** Warns of what is allowed and yet unwise, and of keys without effect. */
 export function warn(config: Config, log: Log): void {
   for (const warning of config.warnings) log.warn({ warning }, 'the configuration is taken with a warning');
   for (const ignored of ignoredKeys(config))

@@ -18,7 +18,7 @@ import { keyDigest, keyPrefix, newKeyText } from '../../core/key-text.ts';
 import { liveKey } from '../../state/rules/live-key.ts';
 import type { AgentRecord, KeyRecord } from '../../state/store.ts';
 
-/** Where `npm start` keeps its state, seen from the working directory. */
+/** The state folder of `npm start`, seen from the working directory. */
 const stateDir = './data';
 /** In the folder of the state. */
 export const firstStartFile = 'first-start.env';
@@ -29,7 +29,7 @@ const agentName = 'agent';
 /** All but the two that let a key decide over others. */
 const firstPermissions = permissions.filter((it) => it !== 'approvals:decide' && it !== 'admin');
 
-/** What a start without a configuration file stands on: made once, kept in `data/first-start.env`. */
+/** The secrets and ids of a start without a configuration: made once, kept in `data/first-start.env`. */
 export interface FirstStart {
   readonly file: string;
   readonly isNew: boolean;
@@ -42,8 +42,8 @@ export interface FirstStart {
 }
 
 /**
- * Loads what the first start made, or makes it. The file is the intention: it is whole and on disk before anything of it is in the
- * state, so that a crash between the two is mended by the next start.
+ * Loads or makes the first start's file. It is whole and on disk before any of it is in the state, so the next start
+ * mends a crash between the two.
  */
 export function openFirstStart(env: Environment): FirstStart {
   const file = resolve(stateDir, firstStartFile);
@@ -123,7 +123,7 @@ export const caVariables = [
   'DENO_CERT',
 ] as const;
 
-/** What a program needs to leave through the gate. */
+/** The variables that a program needs to leave through the gate. */
 export function clientVariables(proxyUrl: string, caFile: string): Record<string, string> {
   return {
     HTTPS_PROXY: proxyUrl,
@@ -142,7 +142,7 @@ export const toExports = (values: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`)
     .join('');
 
-/** What `toExports` wrote. */
+/** Reads the text of `toExports`. */
 export function readExports(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const [, name = '', quoted = ''] of text.matchAll(/^export ([A-Za-z_]+)='((?:[^']|'\\'')*)'$/gm)) {

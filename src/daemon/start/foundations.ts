@@ -77,7 +77,7 @@ export async function openFoundations(
     config,
     channels,
     controlUrl,
-    // What goes wrong with notices is not told by notices.
+    // Failures of notices are not told by notices.
     log: plainLog,
     sweeps: place.slot === 1,
     async alertUsage(tenantId, percent, used, quota) {
@@ -99,7 +99,7 @@ export async function openFoundations(
   const journalDir = holdJournal(config.state, place, closers);
   const journal = await openJournal({ ...journalOptions, dir: journalDir });
   closers.add(() => journal.close());
-  // What a killed process left behind counts before the first call does: no quota and no use is given twice.
+  // Lines that a killed process left count before the first call does: no quota and no use is given twice.
   await journal.flush();
   await shipLeftBehind(dir, place, journalOptions);
   const incidents = createIncidentDesk(store, log);

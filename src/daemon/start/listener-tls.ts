@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls';
 import { ConfigError, type Files } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 
-/** What a listener shows of itself in TLS. */
+/** The TLS identity of a listener. */
 export interface ListenerTls {
   readonly cert: Buffer;
   readonly key: Buffer;

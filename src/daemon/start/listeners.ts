@@ -32,8 +32,8 @@ export interface Listener {
 const alpnProtocols = ['http/1.1'];
 
 /**
- * Takes connections, and hands on what speaks HTTP on them. TLS is done here and not by a `tls.Server`: of the sockets that such a server
- * makes nobody can tell which connection they stand on, and so whose address was told.
+ * Takes connections, and hands on those that speak HTTP. A `tls.Server` would hide which connection a TLS socket
+ * stands on, and so its told address; therefore TLS is done here.
  */
 export function createListener(
   serve: (socket: Socket) => void,

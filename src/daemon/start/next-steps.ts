@@ -1,7 +1,9 @@
 import type { Config } from '../../config/schema.ts';
 import type { SeedResult } from './seed.ts';
 
-/* What a daemon lacks before anybody can call, and what gives it that: said by `serve`, and by commands that are refused for want of it. */
+/*
+ * The missing parts of a daemon that nobody can call yet, and how to get them, for `serve` and for refused commands.
+ */
 
 /** How a daemon gets an admin secret. Its own environment counts, and not that of the shell in which a command runs. */
 export const toGetSecret = (file: string | undefined): string =>

@@ -70,7 +70,7 @@ export async function seedKeys(
 
 type RouteName = Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>;
 
-/** What the digest of a route's own key is made of: no text of a key has it, so nobody can present one. */
+/** The digest of a route's own key: no text of a key has it, so nobody can present one. */
 const routeDigest = ({ tenantId, prefix, keyId }: RouteName): string =>
   keyDigest(`inbound ${tenantId} ${prefix}${keyId ? ` ${keyId}` : ''}`);
 
@@ -80,11 +80,11 @@ export const routeKey = (route: RouteName, pepper: Buffer) => ({
   hash: peppered(routeDigest(route), pepper),
 });
 
-/** Of the same kind, and of the agent: should that become another one, so does the key. */
+/** The digest of the keyless agent; another agent has another key. */
 const keylessDigest = ({ tenantId, agentId, envName }: KeylessAgent): string =>
   keyDigest(`no key ${tenantId} ${agentId} ${envName}`);
 
-/** What stands for callers of the forward proxy who bring no key. */
+/** The key that stands for callers of the forward proxy without one. */
 export function keylessOf(config: Config, pepper: Buffer): Keyless | undefined {
   const agent = keylessAgentOf(config);
   if (!agent) return undefined;
@@ -172,7 +172,7 @@ const eventOf = (key: KeyRecord, kind: string, atMs: number, operator: string): 
 const refusal = (config: Config, message: string): ConfigError =>
   new ConfigError(config.file, [{ path: 'keys', line: undefined, message }]);
 
-/** What the records of all keys are made with. */
+/** The common terms of all key records. */
 interface KeyTerms {
   readonly pepper: Buffer;
   readonly nowMs: number;

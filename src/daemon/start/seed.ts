@@ -17,9 +17,9 @@ export interface SeedOptions {
   readonly log: Log;
 }
 
-/** What a start has found in the state. */
+/** The state as a start has found it. */
 export interface SeedResult {
-  /** Whether a tenant of the configuration has a valid key. */
+  /** Tells whether a tenant of the configuration has a valid key. */
   readonly hasKeys: boolean;
   /** The exports of a first start beside the state, where the daemon does not take their key. */
   readonly staleExports: string | undefined;
@@ -74,7 +74,7 @@ async function findStaleExports(
   try {
     text = readText(disk, file, exportsBytesMax);
   } catch {
-    // As a rule there is none, and what cannot be read is no concern of the daemon's.
+    // Usually there is none, and an unreadable one is no concern of the daemon's.
     return undefined;
   }
   const key = readKey(readExports(text).get('POSTERN_KEY') ?? '', pepper);
@@ -97,7 +97,7 @@ export function applyTerms(config: Config, { store, log }: Pick<SeedOptions, 'st
   store.keepTraces(retentionOf(config)).catch((error) => log.warn({ err: error }, 'old traces stay for now'));
 }
 
-/** Of tenants that were registered by minting for them, as of one of which nothing is known. */
+/** Tenants that were registered by minting keep traces as an unknown tenant does. */
 function retentionOf({ tenants, defaultTenant }: Config): (tenantId: string) => number {
   const otherMs = defaultTenant('default').retentionMs;
   return (tenantId) => tenants.get(tenantId)?.retentionMs ?? otherMs;

@@ -7,8 +7,8 @@ import type { WorkerSlot } from '../worker-slot.ts';
 import type { TakenFiles } from './taken-files.ts';
 
 /*
- * What parent and worker say to each other: the parent gives orders, one after the other, and each is answered once. A worker does nothing
- * by itself but serve.
+ * Messages between parent and worker: the parent gives orders one after the other, each is answered once. A worker
+ * does nothing by itself but serve.
  */
 
 export type Order =
@@ -20,20 +20,20 @@ export type Order =
       readonly standing: ConfigStatus & { readonly lastError: string | null };
     }
   | { readonly to: 'listen'; readonly addresses: Addresses }
-  /** Of what was opened or prepared last. */
+  /** Seeds what was opened or prepared last. */
   | { readonly to: 'seed' }
   | { readonly to: 'prepare'; readonly taken: TakenFiles }
   | { readonly to: 'take'; readonly standing: ConfigStatus }
-  /** What was prepared, if anything was; `reason` is for `/readyz`. */
+  /** Drops the prepared generation, if there is one; `reason` is for `/readyz`. */
   | { readonly to: 'drop'; readonly reason: string }
   | { readonly to: 'stop'; readonly graceMs: number };
 
-/** What a worker stands on that the files of the configuration do not say; the same for all of a daemon. */
+/** Facts of a worker that the configuration does not say; they are the same for the whole daemon. */
 export interface Opened {
   readonly groundDigest: string;
 }
 
-/** What each order is answered with. */
+/** The answer to each order. */
 export interface Answers {
   open: Opened;
   listen: Bound;

@@ -1,6 +1,6 @@
 /** A worker that served so long is well: what was before it does not count any more. */
 const wellMs = 60_000;
-/** Of one place in a row; the one after that ends the daemon. */
+/** Crashes of one slot in a row; the next one ends the daemon. */
 export const crashesMax = 5;
 const firstDelayMs = 100;
 const delayMsMax = 5_000;

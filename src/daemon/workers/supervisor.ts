@@ -45,12 +45,12 @@ import { type TakenFiles, takeFiles } from './taken-files.ts';
 const graceMsDefault = 30_000;
 /** For workers to write down what they have, once their time to drain is over. */
 const closeMs = 15_000;
-/** Of a step that only swaps. */
+/** The time limit of a step that only swaps. */
 const stepMs = 30_000;
 /** For reading all that a generation stands on; several workers share the processors. */
 const openMs = (workers: number): number => 30_000 + 10_000 * workers;
 
-/** What is in force: what a new worker gets. */
+/** The configuration in force, which a new worker gets. */
 interface InForce {
   readonly config: Config;
   readonly taken: TakenFiles;
@@ -122,7 +122,10 @@ function load(file: string, env: Environment): Pick<InForce, 'config' | 'taken'>
   return { config, taken };
 }
 
-/** What a first start makes is made before there are several who could. Answers the file of the authority's certificate. */
+/**
+ * Makes the files of a first start before there are several processes. Answers the file of the authority's
+ * certificate.
+ */
 function makeOnce(config: Config, log: Log): string {
   mkdirSync(config.state.dir, { recursive: true, mode: 0o700 });
   loadPepper(config, log);
@@ -145,7 +148,7 @@ class Crew {
   readonly #starting = new Set<Promise<void>>();
   #inForce: InForce;
   #lastError: string | null = null;
-  /** What the first worker stands on, and all others must. */
+  /** The facts of the first worker, which all others must share. */
   #ground: Opened | undefined;
   #bound: Bound | undefined;
   #addresses: Addresses;
@@ -397,7 +400,7 @@ const ifThere = (work: Promise<unknown>): Promise<unknown> =>
     if (!(error instanceof WorkerGone)) throw error;
   });
 
-/** Of what was bound, where a free port was asked for. */
+/** The bound addresses, where a free port was asked for. */
 function toAddresses({ proxy, control }: Bound): Addresses {
   const toAddress = (text: string) => {
     const address = parseListenAddress(text);

@@ -6,7 +6,7 @@ import { disk, type Files } from '../../config/load.ts';
  */
 export interface TakenFiles {
   readonly contents: ReadonlyMap<string, Uint8Array>;
-  /** What globs matched. */
+  /** The matches of globs. */
   readonly found: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -30,7 +30,7 @@ export function takeFiles(): { readonly files: Files; readonly taken: TakenFiles
   return { files, taken: { contents, found } };
 }
 
-/** What was taken, and nothing else. */
+/** The taken files, and nothing else. */
 export function filesTaken({ contents, found }: TakenFiles): Files {
   return {
     read(path) {

@@ -73,7 +73,7 @@ class Worker {
     const serving = this.#opened();
     const task = { file: this.#file, env: this.#env, taken };
     const prepared = await readInThread(task, serving.config(), (it) => serving.prepare(it));
-    // Of an order that nobody waited for any more.
+    // Nobody waits for this order any more.
     this.#prepared?.drop();
     this.#prepared = prepared;
   }
@@ -121,7 +121,7 @@ function serveParent(): void {
   // A terminal sends these to all processes of a group; what becomes of them is the parent's to say.
   process.on('SIGINT', () => undefined);
   process.on('SIGHUP', () => undefined);
-  // Of one worker alone: it drains and ends, and the parent starts another one.
+  // A signal to one worker: it drains and ends, and the parent starts another one.
   process.on('SIGTERM', () => {
     worker.stop(graceMsOfTerm).then(
       () => process.exit(0),

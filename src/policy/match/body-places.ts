@@ -4,7 +4,7 @@ import { foldName, type Step } from './json-path.ts';
 /** A place in bodies, one step on from another or the body itself. Paths that begin alike share their places. */
 export interface BodyPlace {
   readonly index: number;
-  /** By the folded name; there are several where rules spell it differently. */
+  /** Steps by folded name; there are several where rules spell it differently. */
   readonly named: Map<string, { readonly name: string; readonly place: BodyPlace }[]>;
   readonly indexed: Map<number, BodyPlace>;
   each: BodyPlace | undefined;
@@ -12,7 +12,7 @@ export interface BodyPlace {
   isAsked: boolean;
 }
 
-/** What stands at a place. */
+/** The values at a place. */
 export interface BodyPlaceValue {
   readonly values: BodyValues;
   /** All names on the way are spelt as in the path. */
@@ -53,7 +53,7 @@ export class PlaceTree {
     return place;
   }
 
-  /** By the index of the place; undefined where nothing stands. */
+  /** Reads all places, by their index; undefined where nothing stands. */
   read(readings: readonly unknown[]): readonly (BodyPlaceValue | undefined)[] {
     const walk = new Walk();
     for (const reading of readings) walk.visit(this.#root, reading, true);
@@ -69,7 +69,7 @@ const newPlace = (index: number): BodyPlace => ({
   isAsked: false,
 });
 
-/** As deep as paths are long. */
+/** Goes as deep as paths are long. */
 class Walk {
   readonly found: ({ readonly values: unknown[]; isExact: boolean } | undefined)[] = [];
 

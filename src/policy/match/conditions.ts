@@ -9,7 +9,7 @@ import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
  * call. Conditions are checked in the order of the table: what is at hand first, then what reads the body, then what parses it.
  */
 
-/** What conditions share within one set: each phrase, path and clock is there once. */
+/** Parts that the conditions of one set share: each phrase, path and clock is there once. */
 export interface SetParts {
   word(text: string): number;
   path(text: string): CompiledBodyPath;
@@ -21,7 +21,7 @@ interface ConditionKey<V> {
   readonly says: (value: V) => string;
   /** It asks for a field of the body, of which some bodies do not tell. */
   readonly readsFields?: true;
-  /** Whether it can only hold where one of the set's words stands in the body. */
+  /** Tells whether it can match only where one of the set's words stands in the body. */
   readonly needsWord?: (value: V, parts: SetParts) => boolean;
 }
 
@@ -137,7 +137,7 @@ export const conditions: ConditionTable = {
   body_path_lte: bodyNumber(({ least }, limit) => least <= limit, 'is at or below the limit of the rule'),
 };
 
-/** Of a text that is a number to some servers only nobody knows on which side of the limit it is. */
+/** For a text that only some servers read as a number, nobody knows the side of the limit. */
 function bodyNumber(
   compare: (values: BodyValues, limit: number) => boolean,
   says: string,

@@ -39,8 +39,8 @@ export function requiredWord(steps: readonly Step[]): string | undefined {
 }
 
 /**
- * The same text for names that some server takes for one: in any case (as Go's `encoding/json` does), with spaces around it, and with `_`
- * for dots and spaces (as PHP does).
+ * Folds names that some server takes for one: any case (Go's `encoding/json`), spaces around it, and `_` for dots and
+ * spaces (PHP).
  */
 export function foldName(name: string): string {
   if (plainName.test(name)) return name;

@@ -12,26 +12,26 @@ import { compileUrlPattern, type UrlMatcher } from './url-pattern.ts';
  * the two stands `url_patterns`, asked once for each URL.
  */
 
-/** What the index tells calls apart by. A name that no rule mentions is ''. */
+/** The properties that the index tells calls apart by. A name that no rule mentions is ''. */
 export interface RuleRoute {
   readonly envName: string;
   readonly toolName: string;
   readonly verb: Verb;
   /** Upper case. */
   readonly method: string;
-  /** What a server may take instead. */
+  /** Methods that a server may take instead. */
   readonly overridingMethods: readonly string[];
   /** Any rule may hold for what nobody can tell, save one that allows. */
   readonly unclear: Unclear | undefined;
 }
 
-/** What the keys ask about a call. */
+/** The facts that the keys ask for. */
 export type MatchFacts = Pick<
   Facts,
   'envName' | 'operation' | 'method' | 'overridingMethods' | 'target' | 'agentId' | 'runtimeType' | 'ownAgent'
 >;
 
-/** Whether one key holds. */
+/** Tells whether one key matches. */
 type Check = (call: { readonly facts: MatchFacts }) => boolean;
 
 type RouteKey = 'tool_name' | 'tool_names' | 'verbs' | 'methods';
@@ -59,7 +59,7 @@ function isOfTool({ toolName, unclear }: RuleRoute, allows: boolean, names: read
     : [toolName, ...may].some((it) => names.includes(it));
 }
 
-/** Whether all keys of the first table hold. */
+/** Tells whether all keys of the first table match. */
 export function holdsOnRoute(match: RuleMatch, route: RuleRoute, allows: boolean): boolean {
   return usedKeys(routeKeys, match).every(({ entry, value }) => entry(value, route, allows));
 }

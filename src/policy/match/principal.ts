@@ -23,7 +23,9 @@ export function compilePrincipalPattern(pattern: string, allows: boolean): Glob 
   };
 }
 
-/** Of `Bob <bob@Acme.com.>` the address, its domain in lower case and without the dot that ends a fully qualified name. */
+/**
+ * The address in `Bob <bob@Acme.com.>`, its domain in lower case and without the final dot of a fully qualified name.
+ */
 function addressOf(principal: string): string {
   const text = principal.trim();
   const address = text.endsWith('>') ? text.slice(text.lastIndexOf('<') + 1, -1).trim() : text;

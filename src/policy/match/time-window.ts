@@ -1,6 +1,6 @@
 const minuteMs = 60_000;
 
-/** Whether the runtime knows the zone (IANA names, and offsets such as `+02:00`). */
+/** Tells whether the runtime knows the zone (IANA names, and offsets such as `+02:00`). */
 export function isTimeZone(zone: string): boolean {
   try {
     new Intl.DateTimeFormat('en-GB', { timeZone: zone });
@@ -38,7 +38,10 @@ export class ZoneClock {
   }
 }
 
-/** Whether a minute of the day lies outside the window; `start` is in it, `end` is not. A window may pass midnight. */
+/**
+ * Tells whether a minute of the day lies outside the window, which has `start` and not `end` in it. A window may pass
+ * midnight.
+ */
 export function isOutside(minute: number, start: number, end: number): boolean {
   return start < end ? minute < start || minute >= end : minute < start && minute >= end;
 }

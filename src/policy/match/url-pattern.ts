@@ -21,7 +21,7 @@ export type UrlMatcher = (url: string) => boolean;
 
 const isGlobText = (text: string): boolean => /[*?[]/.test(text);
 const parts = /^([^/?#]*):\/\/([^/]*)(.*)$/s;
-/** What URLs leave out. */
+/** The ports that URLs leave out. */
 export const schemePorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
 
 /** Why the text is no URL pattern for a rule of this kind, for its author; undefined where it is one. */
@@ -86,7 +86,10 @@ function isAddressLiteral(authority: string): boolean {
   return inner !== undefined && isIP(inner) === 6;
 }
 
-/** As it stands in a normalised URL: lower case, punycode, without the scheme's own port. Undefined where it is no host. */
+/**
+ * The authority of a normalised URL: lower case, punycode, without the scheme's own port. Undefined where it is no
+ * host.
+ */
 function normalAuthority(scheme: string, authority: string): string | undefined {
   const port = schemePorts[scheme];
   if (authority === '') return '';

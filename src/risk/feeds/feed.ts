@@ -232,7 +232,7 @@ export class Feed {
     try {
       await this.#lastGood.confirm(this.#setting.now());
     } catch (error) {
-      // What was kept is gone; next time it is fetched as a whole.
+      // The kept text is gone, so next time the whole feed is fetched.
       this.#kept = noValidators;
       throw error;
     }
@@ -283,7 +283,7 @@ export class Feed {
     return ageMs === undefined ? 'never' : 'ok';
   }
 
-  /** So that nodes that were started together do not all ask at once. */
+  /** Spreads the requests of nodes that were started together. */
   #jittered(ms: number): number {
     return Math.round(ms * (1 - jitter + 2 * jitter * this.#setting.random()));
   }

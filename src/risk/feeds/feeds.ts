@@ -15,20 +15,20 @@ export interface Clock {
 
 export interface FeedsOptions {
   readonly feeds: readonly FeedSource[];
-  /** Where the last good text of every feed is kept. Nobody else writes there. */
+  /** The folder of every feed's last good text. Nobody else writes there. */
   readonly dir: string;
   readonly log: Log;
   /** Called when a feed begins to fail, and when it becomes stale: once each, until it is well again. Must not throw. */
   readonly onTrouble?: (health: FeedHealth) => void;
   readonly download: Download;
-  /** Of a feed without gzip. Default 128 MB. */
+  /** The limit of a feed without gzip. Default 128 MB. */
   readonly maxBytes?: number;
   /** From the first connection to the last byte. Default 5 minutes. */
   readonly fetchTimeoutMs?: number;
   readonly clock?: Clock;
   /**
-   * Where several processes share the directory: the leader fetches what is due, and all take what any of them has fetched. Default: nobody
-   * else has it.
+   * The part of this process where several share the folder: the leader fetches, and all take what it has fetched.
+   * Default: nobody else has it.
    */
   readonly part?: 'leader' | 'follower' | undefined;
   /** 0 to 1, for the jitter. */
@@ -36,7 +36,7 @@ export interface FeedsOptions {
 }
 
 export interface Feeds {
-  /** What all feeds list, as of now. Ask anew for every call. */
+  /** The entries of all feeds, as of now. Ask anew for every call. */
   readonly index: ThreatIndex;
   health(): readonly FeedHealth[];
   /** Fetches a feed now, or waits for the fetch that is under way. Never throws for what is wrong with the feed; undefined: there is none of this name. */

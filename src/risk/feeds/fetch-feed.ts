@@ -7,7 +7,10 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Download, Downloaded } from './download.ts';
 import { FeedRefused } from './refused.ts';
 
-/** By what a source knows again what it gave: HTTP's validators (RFC 9110, 8.8), or what a file's change shows in. */
+/**
+ * Marks by which a source recognises what it gave: HTTP's validators (RFC 9110, 8.8), or what shows that a file has
+ * changed.
+ */
 export interface Validators {
   readonly etag: string;
   readonly lastModified: string;
@@ -17,12 +20,12 @@ export const noValidators: Validators = { etag: '', lastModified: '' };
 
 export interface FetchOptions {
   readonly download: Download;
-  /** Of what is written. */
+  /** The limit of the written text. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** Where the feed is to be written; made only when there is something to write. */
+/** Opens the place where the feed is written, once there is something to write. */
 export type Sink = (validators: Validators) => Promise<Writable>;
 
 const redirectsMax = 3;

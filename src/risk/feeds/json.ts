@@ -21,14 +21,14 @@ export interface JsonOptions {
   onObject(members: Members, around: readonly Members[]): void;
   /** A text that stands in an array by itself. */
   onItem?(text: string): void;
-  /** Whether one document may follow another, as in JSON lines. */
+  /** Tells whether one document may follow another, as in JSON lines. */
   readonly isMany?: boolean;
 }
 
 interface Frame {
   readonly isObject: boolean;
   readonly members: Record<string, string>;
-  /** Of the member whose value comes; undefined where it is not wanted. */
+  /** The member whose value comes; undefined where it is not wanted. */
   name: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export class JsonReader implements Reader {
   #expected: Expected = 'value';
   #isInString = false;
   #isAfterBackslash = false;
-  /** Of the string or the literal that is being read. */
+  /** Pieces of the present string or literal. */
   #held: Buffer[] = [];
   #heldBytes = 0;
   #literal = '';

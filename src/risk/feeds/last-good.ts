@@ -16,7 +16,7 @@ export interface Kept extends Validators {
   /** Before the text begins. */
   readonly skipBytes: number;
   readonly confirmedAtMs: number;
-  /** Of the text: another one takes its place as another file. */
+  /** The version of the text: another text is another file. */
   readonly version: string;
 }
 

@@ -9,7 +9,7 @@ import { FeedRefused } from './refused.ts';
 interface ReadOptions {
   readonly format: FeedFormat;
   readonly key: HashKey;
-  /** Of the text, once gzip is taken off. */
+  /** The limit of the text without gzip. */
   readonly maxBytes: number;
 }
 

@@ -8,7 +8,7 @@ import { FeedRefused } from './refused.ts';
 
 export interface ThreadTask {
   readonly file: string;
-  /** Of the file, before the feed begins. */
+  /** The bytes of the file before the feed. */
   readonly skipBytes: number;
   readonly format: FeedFormat;
   readonly key: HashKey;

@@ -3,11 +3,11 @@ export interface Reader {
   write(bytes: Buffer): void;
   /** After the last piece. Throws FeedRefused where the feed ends in the middle of something. */
   end(): void;
-  /** Where it is reading: `line 17`. */
+  /** The present place: `line 17`. */
   place(): string;
 }
 
-/** What a format does with what it reads. */
+/** Receives what a format reads. */
 export interface Intake {
   /** Takes an indicator. Without a kind it is taken for what it looks like. */
   take(listed: Listed): void;

@@ -7,7 +7,7 @@ import type { SignalEngine } from './engine.ts';
 export const callsMin = 50;
 /** An hour can be unusual for an agent that has been seen through several days. */
 export const hourKnownMs = 3 * 86_400_000;
-/** Of all calls, around an hour that is usual; and so many in any case. */
+/** The share of calls around an hour that makes it usual, and a number that does in any case. */
 const usualHourShare = 0.01;
 const usualHourCalls = 10;
 /** Bodies that are smaller carry little, whatever is usual. */
@@ -28,7 +28,7 @@ export const baseline: SignalEngine = {
       (it) => it !== undefined,
     );
     if (oddities.length === 0) return undefined;
-    // As if each were a cause of its own: together they weigh more, and never more than 1.
+    // Combined as independent causes: together they weigh more, and never more than 1.
     const score = 1 - oddities.reduce((left, it) => left * (1 - it.score), 1);
     return {
       engine: 'baseline',

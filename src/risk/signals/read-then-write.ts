@@ -16,7 +16,7 @@ export const crossAgent: SignalEngine = {
   weigh: (call) => signalOf(call, 'CROSS_AGENT_EXFIL', (it) => it.read.agentId !== call.identity?.agentId),
 };
 
-/** Whether it is the content word for word, of an answer that has more than one or two things of a class. */
+/** Tells whether it is the content word for word, of an answer with more than one or two things of a class. */
 export const isCertain = ({ by, read }: CarriedRead): boolean => by === 'content' && read.isSlight !== true;
 
 /** That data of the same class goes out, or the text of a ticket with one address in it, may be all in a day's work. */

@@ -1,7 +1,7 @@
 import type { Band, Call, RiskPart, Signal } from '../../core/call.ts';
 import { trustMin } from './low-trust.ts';
 
-/** By engine name; they need not add up to 1. */
+/** Weights by engine name; they need not add up to 1. */
 export type SignalWeights = Readonly<Record<string, number>>;
 /** The lower bound of each band above LOW. */
 export type BandBounds = Readonly<Record<'MEDIUM' | 'HIGH' | 'CRITICAL', number>>;
@@ -19,7 +19,9 @@ const misdirectedSecretFloor = 0.6;
 const threatFloor = 0.75;
 /** Content that was read a moment before, on its way out of the organisation. */
 const carriedFloor = 0.75;
-/** Of a tool that has changed, or that gives away what it should not have; and of one that has changed for the worse. */
+/**
+ * The minimum score for a tool that has changed or gives away too much, and for one that has changed for the worse.
+ */
 const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
 
@@ -61,7 +63,7 @@ const round = (score: number): number => Math.round(score * 1000) / 1000;
 const wholeTrustModifier = -0.1;
 const noTrustModifier = 0.2;
 
-/** So many calls earn an agent that is trusted all of its bonus. */
+/** Calls that earn a trusted agent its whole bonus. */
 const provenCalls = 500;
 
 /**

@@ -15,7 +15,7 @@ export function shownDestination(call: Call): SafeName {
   return call.safeName(destination);
 }
 
-/** As the state keeps it. */
+/** The destination in the form that the state keeps. */
 export const keptDestination = (call: Call): SafeName =>
   mayBeKept(call, call.destination) ? ownName(call.destination) : hashed(call.destination);
 
@@ -27,7 +27,7 @@ function hashed(destination: string): SafeName {
 /** A scheme may be anything; a tool's name is none. */
 const kindText = /^\w{1,32}:/;
 
-/** Whether a name that was made of the call shows something that was found in it. */
+/** Tells whether a name made of the call shows a finding. */
 const showsFinding = ({ call, name }: Named, counts: (finding: Finding) => boolean = () => true): boolean =>
   call.findings.some((it) => counts(it) && (isInHost(call, it) || name.includes(textOf(call, it))));
 
@@ -36,7 +36,7 @@ interface Named {
   readonly name: string;
 }
 
-/** Whether a name may be kept to know it again: that a host is one of our own is nothing to hide from the state. */
+/** Tells whether a name may be kept. That a host is the tenant's own need not be hidden from the state. */
 export const mayBeKept = (call: Call, name: string): boolean =>
   call.safeName(name) === name && !showsFinding({ call, name }, (it) => it.class !== 'INTERNAL');
 

@@ -18,7 +18,7 @@ export const threatIntel: SignalEngine = {
   },
 };
 
-/** What is listed is public, and so may stand here; what the call has around it may not. */
+/** A listed indicator is public, so it may stand here; its surroundings in the call may not. */
 const describe = ({ feed, kind, indicator, threat, location }: Threat): SafeName => {
   const what = location === 'target' ? 'the destination' : 'a URL in the body';
   return ownName(

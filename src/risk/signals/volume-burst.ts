@@ -5,7 +5,7 @@ import type { SignalEngine } from './engine.ts';
 
 /** An hour of ten-minute windows in which the agent called at all: with fewer nobody knows what is normal. */
 export const windowsMin = 6;
-/** So many calls in ten minutes are no burst, however seldom the agent calls. */
+/** Calls in ten minutes that are no burst, however seldom the agent calls. */
 export const burstCallsMin = 30;
 const timesNormal = 5;
 

@@ -53,7 +53,7 @@ const nothing: AgentUsage = {
   decisions24h: { ALLOW: 0, SANITIZE: 0, REQUIRE_APPROVAL: 0, DENY: 0 },
 };
 
-/** What is shown beside the record. */
+/** Facts shown beside the record. */
 interface Standing {
   readonly usage: AgentUsage;
   /** 0 to 1. */
@@ -170,7 +170,7 @@ export const changeAgent = route({
   },
 });
 
-/** What is done to an agent, and by whom. */
+/** An action on an agent, and its author. */
 interface Deed extends Doing, Pick<AuditEvent, 'kind' | 'details'> {}
 
 const toEvent = (tenantId: string, agentId: string, { kind, details, ...by }: Deed): AuditEvent =>
@@ -189,7 +189,7 @@ async function update(
   return show(gate, agent, by.nowMs);
 }
 
-/** What lifts a measure against an agent is for somebody else to do. */
+/** A measure against an agent is for somebody else to lift. */
 function refuseSelf(caller: Caller, agentId: string): void {
   if (caller.kind === 'key' && caller.key.agentId === agentId)
     throw new GatewayError('FORBIDDEN', 'A key cannot do this for the agent that it belongs to.');

@@ -15,7 +15,7 @@ import {
 } from '../../fields/fields.ts';
 import { route } from '../../route.ts';
 
-/* What MCP servers have listed as their tools through the proxies, and what stands against those. */
+/* The tools that MCP servers have listed through the proxies, and concerns about them. */
 
 const tag = 'tools';
 /** Whatever is asked for: what is remembered of a server can be large. */

@@ -43,7 +43,7 @@ const toPublic = ({ name, tenantId, type, changedAtMs }: Listed, use?: Credentia
   last_used_at: toIsoOrNull(use?.lastUsedAtMs ?? null),
 });
 
-/** What calls can go out with: where the file has the secret, what the vault has by that name is not sent. */
+/** The credentials that calls can use: a secret in the file goes before one of that name in the vault. */
 async function allOf({ store, config }: Gate, tenantId: string): Promise<readonly Listed[]> {
   const ofFile = config.credentials.filter((it) => it.tenantId === tenantId && !it.vault);
   const names = new Set(ofFile.map((it) => it.name));

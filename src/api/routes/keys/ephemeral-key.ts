@@ -50,7 +50,7 @@ export const ephemeralKey = route({
     const { key: parent } = caller;
     if (parent.type === 'ephemeral')
       throw new GatewayError('FORBIDDEN', 'An ephemeral key cannot make others.');
-    // What the new key may do, the one that makes it can do.
+    // The parent must have every permission of the new key.
     demand(parent, ['scan']);
     const text = newKeyText('ephemeral');
     const endsAtMs = nowMs + (body.ttl_seconds ?? ttlSecondsDefault) * 1000;

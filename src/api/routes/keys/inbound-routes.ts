@@ -156,7 +156,7 @@ async function changeable({ gate, caller, params, tenantId }: Request): Promise<
     throw new GatewayError('CONFLICT', 'The route stands in the configuration; change it there.');
   const stored = await standing(gate, tenant, prefix);
   const { agent } = stored.document;
-  // As it was written. For the admin secret there is nothing to demand.
+  // The agent as it was written. The admin secret needs no permission.
   const agentId = typeof agent === 'string' ? parseUuid(agent) : undefined;
   if (agentId !== undefined && caller.kind === 'key')
     demandAgent(caller, await gate.store.agentById(agentId));
@@ -212,7 +212,10 @@ function toStored(
   };
 }
 
-/** What the route names must be there: a misspelt tool would pass by the rules for the one that is meant. Answers its agent. */
+/**
+ * Checks that all names of the route exist, since a misspelt tool would evade the rules of the right one. Answers its
+ * agent.
+ */
 async function demandNamed(
   { gate, caller, tenantId: tenant }: Request,
   { agent: agentId, tool, credential, upstream }: Settings,

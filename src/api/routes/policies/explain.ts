@@ -20,7 +20,7 @@ const explainAnswer = scanAnswer
   })
   .meta({ id: 'Explanation' });
 
-/** What admission hands to a call that is made, and nobody else. */
+/** Facts that only the admission of a real call gives. */
 const notConsidered = [
   'approvals and denials of the identical call',
   'what is usual for the agent, its rate, and what it was answered lately',

@@ -15,7 +15,7 @@ import { route } from '../../route.ts';
 
 const tag = 'policies';
 
-/** What is read of the body before the policy language looks at it. */
+/** The part of the body that is read before the policy language looks at it. */
 const applyRequest = z.looseObject(ofTenant);
 
 /** `POST /v1/policies/apply`: adds the next version of a policy; the next call on every node is judged by it. */

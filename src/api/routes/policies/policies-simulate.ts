@@ -30,7 +30,7 @@ import { standingIn } from '../../standing-in.ts';
 const callsMax = 1000;
 const tracesMax = 10_000;
 const tracesAtOnce = 200;
-/** Of one key. */
+/** Simulations of one key at once. */
 const simulationsMax = 1;
 
 const simulateRequest = z.strictObject({
@@ -88,7 +88,7 @@ const simulateAnswer = z
 
 type Simulation = Omit<z.infer<typeof simulateAnswer>, 'warnings'>;
 
-/** What the simulation works with. */
+/** The inputs of the simulation. */
 interface Setting {
   readonly tenant: TenantConfig;
   /** The policies as they would be. */
@@ -150,7 +150,7 @@ async function overCalls(request: Request, { tenant, changed, agents, pause }: S
     const { facts: given } = described;
     const named = given.agent_id ?? described.agent_id ?? undefined;
     if (caller.kind === 'key' && named !== undefined && named !== caller.identity.agentId)
-      // Whether it has been somewhere is in its traces.
+      // The agent's former destinations are in its traces.
       demand(caller.key, ['activity:read']);
     const agent = await agents.of(named, env);
     const call = toCall(described, written[index] ?? raw, agent, nowMs);

@@ -23,7 +23,7 @@ import { route } from '../../route.ts';
 const tag = 'policies';
 const ofEnvironment = { env: envName.optional().describe('Absent: the policy for all environments') };
 
-/** By name, then environment; the one for all environments first. */
+/** Policies by name, then environment; the one for all environments first. */
 const placeOf = (it: { name: string; env_name: string | null; source: string }): string =>
   `${it.name}\n${it.env_name ?? ''}\n${it.source}`;
 

@@ -16,7 +16,7 @@ const idsMax = 1000;
 const tracesAtOnce = 200;
 /** That one answer names. */
 const changedMax = 1000;
-/** Of one key. */
+/** Replays of one key at once. */
 const replaysMax = 1;
 
 const fraction = z.number().min(0).max(1);

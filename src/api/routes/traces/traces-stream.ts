@@ -23,14 +23,14 @@ const lookMs = 1_000;
 const lifeMsMax = 3_600_000;
 const retryMs = 2_000;
 
-/** Of what a client has missed. */
+/** Missed traces that a client can get. */
 const missedMax = 1_000;
 const missedPagesMax = 40;
 const missedPerPage = 50;
 /** No more than a follower may have waiting: traces are as long as agents make them. */
 const missedCharsMax = 1024 * 1024;
 const missedAtOnce = 16;
-/** What was findable later than what the client saw last may be so much older. */
+/** The lateness of traces that became findable after a client's last one. */
 const latenessMs = 2_000;
 
 /** `GET /v1/traces/stream`: traces as they become findable, on all nodes, until one side has enough. */
@@ -155,7 +155,7 @@ function endingOf({ gate, caller, clientAddress, nowMs }: Following): () => Prom
   return async () => {
     const now = Date.now();
     if (gate.status().isDraining) return 'shutting_down';
-    // What the next configuration allows is asked when the client comes again.
+    // The next configuration decides when the client comes again.
     if (gate.status().generation !== generation) return 'reloaded';
     if (now - nowMs > lifeMsMax) return 'renew';
     if (caller.kind !== 'key' || now - lookedAtMs < lookMs) return undefined;

@@ -14,7 +14,7 @@ import { route } from '../../route.ts';
 
 const tag = 'activity';
 
-/** What every trace has; the rest depends on how far its call came. */
+/** Members of every trace; others depend on how far its call came. */
 const publicTrace = z
   .looseObject({
     trace_id: z.uuid(),

@@ -2,7 +2,7 @@ import type { Intake, Reader } from '../readers.ts';
 
 /** How a kind of feed is read. */
 export interface Format {
-  /** What stands before every reference of its indicators. */
+  /** The prefix of all references of its indicators. */
   readonly referenceBase: string;
   /** `opening`: the first line that is neither blank nor a comment, as far as it has come. */
   open(intake: Intake, opening: string): Reader;

@@ -59,7 +59,7 @@ export function canonicalPath(path: string): string {
   return escaped(resolved) + (query === '' ? '' : `?${escaped(unescaped(query))}`);
 }
 
-/** Whether canonicalisation would change nothing. Some that it would not change are not plain. */
+/** Tells whether canonicalisation would change nothing. Some texts that it would not change are not plain. */
 function isPlain(path: string): boolean {
   let isQuery = false;
   for (let index = 0; index < path.length; index++) {

@@ -5,7 +5,10 @@ import { findIpv4, findIpv6, RangesBuilder } from './range-table.ts';
 
 /** A tenant's own list of destinations, as far as it can be looked up without trying its entries one after the other. */
 export interface HostList {
-  /** By exact hosts, by `*.` before one (at any depth below it), and by addresses and ranges; an IPv6 address also by the IPv4 address in it. */
+  /**
+   * Tells whether a host is listed: exactly, by `*.` before a parent, or by an address or range; an IPv6 address also
+   * by the IPv4 address in it.
+   */
   has(target: Pick<Target, 'host' | 'isAddress'>): boolean;
   /** The other entries, for whoever has the patterns: URL prefixes, and globs that are more than `*.` and a host. */
   readonly rest: readonly string[];

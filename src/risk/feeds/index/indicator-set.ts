@@ -9,7 +9,10 @@ import { Hashes, type HashKey, hashHost, hashPath, pathLengthMax } from './keyed
 import { coverage, RangesBuilder, type RangeTable } from './range-table.ts';
 import { emptyTable, putEntry, type TextTable } from './text-table.ts';
 
-/** What one feed lists, ready to be looked up. Never changes. Plain memory, so that a thread can give it to another. */
+/**
+ * The entries of one feed, ready for look-ups. It never changes, and is plain memory, so that one thread can give it
+ * to another.
+ */
 export interface IndicatorSet {
   readonly key: HashKey;
   readonly entries: EntriesData;
@@ -19,7 +22,7 @@ export interface IndicatorSet {
   readonly urlHosts: Uint32Array;
   readonly ipv4: RangeTable;
   readonly ipv6: RangeTable;
-  /** What stands before every reference. */
+  /** The prefix of all references. */
   readonly referenceBase: string;
   /** Different ones. */
   readonly indicators: number;
@@ -31,11 +34,11 @@ export interface IndicatorSet {
 export const indicatorsMax = 2_000_000;
 /** More of a feed than this is never malformed in a feed that is what it says it is. */
 const malformedShareMax = 0.05;
-/** Of all addresses of a family. The largest public lists cover less than a hundredth. */
+/** The share of a family's addresses that a range may cover. The largest public lists cover less than a hundredth. */
 const coverageMax = 1 / 8;
 const textLengthMax = 8192;
 
-/** What became of an entry; nothing where it was taken. */
+/** The fate of an entry; absent where it was taken. */
 type Outcome = Danger | 'malformed';
 
 /** Takes in what a feed lists; then `finish` makes a set of it, or says why the feed is refused. */
@@ -44,7 +47,7 @@ export class SetBuilder implements Intake {
   readonly #place: () => string;
   readonly #entries = new EntriesBuilder();
   readonly #scratch = new Hashes();
-  /** By number of entry; nothing for ranges. */
+  /** Hashes by number of entry; none for ranges. */
   #hashes = new Uint32Array(1 << 12);
   readonly #hosts: number[] = [];
   readonly #urls: number[] = [];

@@ -43,7 +43,7 @@ export class Hashes {
   }
 }
 
-/** Of the hash under way: all of this is synchronous. */
+/** The state of the present hash: all of this is synchronous. */
 const state = new Int32Array(4);
 const last = new Int32Array(4);
 
@@ -66,8 +66,8 @@ export function hashHost(host: string, isWhole: boolean, key: HashKey, into: Has
 }
 
 /**
- * What a feed may list of a canonical path, on host number `host` of those whose states are given: its directories down from `/` (the first
- * 32), the path without its query, and the whole.
+ * Hashes all that a feed may list of a canonical path on host number `host`: its first 32 directories, the path
+ * without its query, and the whole.
  */
 export function hashPath(path: string, states: Int32Array, host: number, into: Hashes): void {
   copy(states, 4 * host, state, 0);

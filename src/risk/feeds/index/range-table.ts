@@ -34,7 +34,7 @@ export class RangesBuilder {
     this.#entries[this.count - 1] = entry;
   }
 
-  /** Of two CIDRs that overlap one is in the other, which then stands for both. */
+  /** Merges the ranges: of two CIDRs that overlap, one contains the other. */
   finish(): RangeTable {
     const width = this.#width;
     const [firsts, lasts] = [this.#firsts, this.#lasts];

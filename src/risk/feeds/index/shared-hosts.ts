@@ -25,6 +25,6 @@ const names = `
 
 const shared: ReadonlySet<string> = new Set(names.trim().split(/\s+/));
 
-/** Whether many who have nothing to do with each other are at this very host, `www.` before it or not. */
+/** Tells whether unrelated owners share this very host, with `www.` or without. */
 export const isSharedHost = (host: string): boolean =>
   shared.has(host.startsWith('www.') ? host.slice('www.'.length) : host);

@@ -4,7 +4,7 @@ import { type EntriesData, isEntry, isSameText } from '../entries.ts';
 export interface TextTable {
   /** The number of an entry and one more; 0 where there is none. A power of two of them. */
   readonly slots: Uint32Array;
-  /** Of what stands in the slot. */
+  /** The hash of the text in each slot. */
   readonly hashes: Uint32Array;
 }
 

@@ -10,9 +10,9 @@ import { findEntry } from './text-table.ts';
 export interface ThreatHit {
   readonly feed: string;
   readonly kind: IndicatorKind;
-  /** As the feed lists it, in canonical form, a URL without scheme and port. */
+  /** The indicator in canonical form, a URL without scheme and port. */
   readonly indicator: string;
-  /** Where the feed tells more of it, or what it calls it; up to 320 printable characters. Empty where it says nothing. */
+  /** The feed's link or name for it, up to 320 printable characters; empty where there is none. */
   readonly reference: string;
   /** In the feed's words; up to 64 printable characters. */
   readonly threat: string;
@@ -25,7 +25,7 @@ export interface NamedSet {
 
 export interface ThreatIndex {
   readonly indicators: number;
-  /** Of a call: its address, its host and the parents of that, its URL. */
+  /** Looks up a call's address, its host with all parents, and its URL. */
   findTarget(target: Pick<Target, 'host' | 'path' | 'isAddress'>): ThreatHit | undefined;
   /** The same for the text of a URL, as it stands in a body; undefined also where it is none. */
   findUrl(text: string): ThreatHit | undefined;
