@@ -4,32 +4,32 @@ import type { DetectorEngine } from './match/engine.ts';
 import { sha256Of } from './patterns/tuning.ts';
 import { bodyPart, type ReadBounds, readPart } from './read-part.ts';
 
-/* Shows what the stage `read` finds in a body, with what somebody who tunes detectors wants to know of it. */
+/* Reports what reading finds in a body, in the detail that somebody who tunes detectors needs. */
 
 export interface Detection {
   readonly kind: string;
   readonly class: DataClass;
   readonly confidence: Confidence;
-  /** As in a scan: `body:$.path`. */
+  /** Has the form of a scan's location: `body:$.path`. */
   readonly location: string;
-  /** Of the first byte in the content as it came, from 1; the column counts characters. */
+  /** Tells where the first byte stands in the content as it came, counted from 1; the column counts characters. */
   readonly line: number;
   readonly column: number;
-  /** What the content was decoded by to find it, from the outermost to the innermost; empty where it stands there as it is. */
+  /** Names the decoders that led to it, outermost first; empty where it stands undecoded. */
   readonly encodings: readonly string[];
-  /** What `allow_sha256` takes so that it is no finding: of the text in every form in which it was found. */
+  /** Holds the digests that `allow_sha256` needs to allow it, one for each form in which it was found. */
   readonly sha256: readonly string[];
-  /** Its surroundings on the line, in which nothing that was found can be read. */
+  /** Shows the text around it on its line, with every finding masked. */
   readonly preview: string;
 }
 
 export interface Detected {
   readonly findings: readonly Detection[];
-  /** Why the content could not be read to its end; there may be more in it. */
+  /** Says why reading stopped before the end, so that there may be more findings. */
   readonly unreadable: string | undefined;
 }
 
-/** No vendor's host: a credential is at home in no file. */
+/** Is no vendor's host, so no credential in a file counts as being where it belongs. */
 const nowhere = 'file.invalid';
 const contextBytes = 32;
 
@@ -66,7 +66,9 @@ interface Form {
   readonly sha256: Set<string>;
 }
 
-/** How the texts read that were found, by detector and place. What was found across several values has none. */
+/**
+ * Maps each detector and place to the forms in which it was found. A value joined from several fields has no form.
+ */
 function formsOf(views: readonly View[], engine: DetectorEngine, { isOver }: ReadBounds): Map<string, Form> {
   const forms = new Map<string, Form>();
   for (const view of views) {
@@ -78,7 +80,7 @@ function formsOf(views: readonly View[], engine: DetectorEngine, { isOver }: Rea
     for (const { detector, start, end } of [...matches, ...hints]) {
       const source = view.toSource(start, end);
       const key = keyOf(detector.id, source.start, source.end);
-      // Views come from the outermost to the innermost: the first says how little it takes to see it.
+      // Views come outermost first, so the first one needs the fewest decoders.
       const form = forms.get(key) ?? { encodings: view.encodings, sha256: new Set() };
       form.sha256.add(sha256Of(view.bytes.subarray(start, end)));
       forms.set(key, form);
@@ -91,7 +93,7 @@ const keyOf = (kind: string, start: number, end: number): string => `${kind}:${s
 
 const lineFeed = 0x0a;
 
-/** Tells lines and columns of offsets that are asked for in ascending order: the bytes are gone through once. */
+/** Returns line and column of offsets. They must be asked for in ascending order, since the bytes are walked once. */
 function placesIn(bytes: Buffer): (at: number) => { line: number; column: number } {
   let next = 0;
   let line = 1;
@@ -107,7 +109,7 @@ function placesIn(bytes: Buffer): (at: number) => { line: number; column: number
   };
 }
 
-/** Of a character of UTF-8 that has begun before. */
+/** Tells whether a byte continues a UTF-8 character. */
 const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 function previewOf(masked: Buffer, kind: string, start: number, end: number): string {

@@ -17,78 +17,77 @@ import { type CutFormat, redactBody } from './redact/redact.ts';
 import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
 import type { BeginningMemory } from './segments/known-beginning.ts';
 
-/*
- * All that is read of the body of a call, from plain data to plain data: so it can be done on the event loop or in a thread, and shows the
- * same in both.
- */
+/* Reads the body of a call, from plain data to plain data: the event loop and a thread give the same result. */
 
 export interface ReadingTools {
   readonly engine: DetectorEngine;
-  /** For what agents say to each other, and what they were told. */
+  /** Looks for injections in messages between agents and in the context that a call gives. */
   readonly injections: InjectionReader;
-  /** For what calls ask for. */
+  /** Tells what a call asks for. */
   readonly meanings: MeaningReader;
-  /** In which bodies are looked up that begin as earlier ones did; without it all are read from their beginnings. */
+  /** Looks up bodies that begin as earlier ones did. Without it every body is read from its beginning. */
   readonly beginnings?: BeginningMemory | undefined;
-  /** What rules look for in bodies; undefined where that is left to them. */
+  /** Lists the words that rules look for in bodies; undefined where rules search by themselves. */
   readonly words?: readonly string[] | undefined;
 }
 
-/** By what a body is read. */
+/** Says how a body is to be read. */
 export interface BodySource {
   readonly contentType: string;
   readonly host: string;
-  /** Whose body it is. */
+  /** Names the tenant that the body belongs to. */
   readonly tenantId: string;
 }
 
 export interface BodyJob extends BodySource {
-  /** As it was received; empty where there is none. */
+  /** Is the body as received; empty where there is none. */
   readonly body: Buffer;
   readonly contentEncoding: string;
-  /** Without that coding, where somebody has taken it off before. */
+  /** Is the body without its content coding, where that was taken off before. */
   readonly plain: Buffer | undefined;
-  /** The call is known to be unreadable already. */
+  /** Says that the call is already known to be unreadable. */
   readonly isBroken: boolean;
-  /** What the call says of itself besides. */
+  /** Is the context that the call gives beside its body. */
   readonly context: Buffer | undefined;
-  /** Of the coding of its messages; undefined where it is one message itself. */
+  /** Describes the coding of the messages in the body; undefined where the body is one message. */
   readonly messages:
     | { readonly messageCodings: readonly string[]; readonly isUnwrapped: boolean }
     | undefined;
-  /** What went out before it on an open call. */
+  /** Holds the last bytes sent before it on an open call. */
   readonly seam: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
-  /** It is read for orders to the agent that gets it. */
+  /** Asks for a search for injections, since another agent gets the body. */
   readonly isBetweenAgents: boolean;
-  /** All its texts are asked for; of a long one seldom anybody asks for them, and they are as long. */
+  /** Asks for all texts. They take as much memory as the body, so most callers do without. */
   readonly wantsTexts: boolean;
-  /** URLs in it are asked for. */
+  /** Asks for the URLs in it. */
   readonly wantsUrls: boolean;
 }
 
 export interface BodyReading {
   readonly findings: readonly Finding[];
-  /** The body without its coding, and its decoded forms; empty where there is none, undefined where they are not wanted. */
+  /**
+   * Holds the plain body and its decoded forms; empty where there is no body, undefined where they are not wanted.
+   */
   readonly texts: readonly Buffer[] | undefined;
-  /** In their place those that cannot be told from the body at little cost. See `bodyTextsOf`. */
+  /** Holds the decoded forms where `texts` is not wanted. `bodyTextsOf` makes the texts of them. */
   readonly decoded: readonly Buffer[];
   readonly plain: Buffer | undefined;
   readonly opaque: readonly string[];
   readonly uncounted: PartResult['uncounted'];
   readonly unreadable: string | undefined;
   readonly isOutOfTime: boolean;
-  /** 0 to 1. */
+  /** Is a score from 0 to 1. */
   readonly injection: number;
   readonly meanings: readonly Meaning[];
   readonly urls: readonly (readonly string[])[] | undefined;
   readonly wordsFound: WordsFound | undefined;
 }
 
-/** Beyond this size a body that grew so much is a bomb: reading it costs the gate far more than sending it cost the agent. */
+/** A larger body that grew by more than `expansionMax` is a bomb: reading it costs far more than sending it. */
 const expandedBytesMax = 1024 * 1024;
 const expansionMax = 100;
 const noBytes = Buffer.alloc(0);
-/** Bodies are read one after the other, those of all tenants. */
+/** Is shared by the bodies of all tenants, which are read one after another. */
 const plainSpace = new PlainSpace();
 
 export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds): BodyReading {
@@ -101,7 +100,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   let uncounted: PartResult['uncounted'] = [];
   let wordsFound: WordsFound | undefined;
   let problem: Pick<PartResult, 'unreadable' | 'isOutOfTime'> = whole;
-  /** The first reason stands. */
+  /** Keeps the first reason. */
   const fail = (unreadable: string | undefined, isOutOfTime = false): void => {
     if (problem.unreadable === undefined && unreadable !== undefined) problem = { unreadable, isOutOfTime };
   };
@@ -112,7 +111,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      // What is told of a body is copied or made anew, but for its texts.
+      // The results hold copies, except for the texts, so the space may be used again when nobody wants those.
       const space = job.wantsTexts ? undefined : plainSpace;
       const part = partOf(job, plain, { memory: beginnings, words, space });
       const reading = readPart(part, engine, besideBody(bounds, plain));
@@ -158,7 +157,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   };
 }
 
-/** The texts of a body that was read without them. */
+/** Makes the texts of a body that was read without them. */
 export function bodyTextsOf(
   plain: Buffer,
   contentType: string,
@@ -192,15 +191,18 @@ function plainOf(
 }
 
 /**
- * What is decoded counts beside the body: taking the escapes out of JSON makes a second one of the same length. So a plain body that is
- * large is as readable as a small one.
+ * Adds the length of the body to the bytes that may be decoded. Unescaping JSON alone makes a second text of that
+ * length.
  */
 export const besideBody = ({ maxDecodedBytes, isOver }: ReadBounds, { length }: Buffer): ReadBounds => ({
   maxDecodedBytes: maxDecodedBytes + length,
   isOver,
 });
 
-/** A coding has room beside the content, and what stands there goes out as it is: so there may be nothing. */
+/**
+ * A content coding has room for bytes beside the content (such as gzip fields), which are forwarded as they are, so
+ * findings there deny.
+ */
 function readCoding(
   { body, contentEncoding, host }: BodyJob,
   engine: DetectorEngine,
@@ -225,7 +227,7 @@ function readCoding(
   else fail(reading.unreadable, reading.isOutOfTime);
 }
 
-/** The body of a call, or what was made of it, as a part to be read. */
+/** Makes a part of the body of a call, or of what was made of it. */
 export const partOf = (
   { contentType, host, tenantId }: BodySource,
   bytes: Buffer,
@@ -242,7 +244,7 @@ export const partOf = (
   mayBeMany: true,
 });
 
-/** One of each category. */
+/** Keeps the meaning with the highest score of each category. */
 function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
   if (meanings.length < 2) return meanings;
   const gravest = new Map<string, Meaning>();
@@ -251,7 +253,7 @@ function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
   return [...gravest.values()];
 }
 
-/** URL and headers, as `headText` puts them together. */
+/** Is the text that `headText` makes of URL and headers. */
 export interface HeadJob extends HeadFields {
   readonly bytes: Buffer;
 }
@@ -267,14 +269,14 @@ export function readHead(
   return { findings, opaque, uncounted, unreadable, isOutOfTime };
 }
 
-/** A body of which something is to be cut; nothing is where `cuts` is empty. */
+/** Is a body to cut findings from; nothing is cut where `cuts` is empty. */
 export interface CutJob extends BodySource {
   readonly body: Buffer;
   readonly cuts: readonly Finding[];
   readonly format: CutFormat;
 }
 
-/** `left` is undefined where the body cannot be cut, or what is left cannot be read to its end. */
+/** Cuts findings and reads what is left. `left` is undefined where it cannot be cut, or not read to its end. */
 export function cutAndRead(
   job: CutJob,
   { engine, beginnings }: Pick<ReadingTools, 'engine' | 'beginnings'>,
@@ -292,7 +294,7 @@ export interface OpenJob {
   readonly contentEncoding: string;
 }
 
-/** Takes the content coding off a body: a few bytes may become many. */
+/** Takes the content coding off a body. This runs as a job because a few bytes may become many. */
 export const openBody = (
   { body, contentEncoding }: OpenJob,
   _: ReadingTools,

@@ -31,7 +31,7 @@ import { findSplit } from './split/split-values.ts';
 
 const depthMax = 3;
 const findingsMax = 1000;
-/** Of a value that may stand across the place from which on is read. */
+/** Is the length of a value that may lie across the place where reading begins. */
 const valueBytesMax = 512;
 const tooMany = 'there are too many findings';
 const tooLong = 'reading took too long';
@@ -40,11 +40,11 @@ const none: readonly never[] = Object.freeze([]);
 /** Tells where in a part an offset lies: `body:$.path`, `query:name`. */
 export type Locate = (offset: number) => string;
 
-/** How much of a call may be read, as its tenant says it. */
+/** Limits how much of a call is read, by the settings of its tenant. */
 export interface ReadBounds {
-  /** Of all decoded forms of a part together. */
+  /** Limits the bytes of all decoded forms of a part together. */
   readonly maxDecodedBytes: number;
-  /** Reading stops here, and the call is unreadable. */
+  /** Answers whether the time for reading is over; the call is then unreadable. */
   readonly isOver: () => boolean;
 }
 
@@ -53,25 +53,27 @@ export interface CallPart {
   readonly name: Finding['part'];
   readonly bytes: Buffer;
   readonly format: FieldFormat;
-  /** What the bytes stand for as a whole, where their type says that they are coded. */
+  /** Holds the decoded content, where the content type says that the part as a whole is coded. */
   readonly decoded?: Buffer | undefined;
-  /** Of the call's target. */
+  /** Is the host that the call goes to. */
   readonly host: string;
-  /** Whoever sends one body after the other that begin alike is read on from there. */
+  /** Lets reading resume where the beginning equals that of an earlier body. */
   readonly knownBy?: KnownBy | undefined;
-  /** What rules look for in it. */
+  /** Lists the words that rules look for. */
   readonly words?: readonly string[] | undefined;
-  /** Where it is put without its escapes: then the reading's views and texts are of use until another part is put there. */
+  /**
+   * Receives the part without its escapes. Views and texts of the reading are valid until the space is used again.
+   */
   readonly space?: PlainSpace | undefined;
-  /** Classes with more findings than are kept are then named in `uncounted`, and do not make it unreadable. */
+  /** Names classes with too many findings in `uncounted` instead of making the part unreadable. */
   readonly mayBeMany?: true;
-  /** In place of the vendor's own words, whether what a detector finds at this place is no leak. */
+  /** Answers, in place of the vendor's own places, whether what a detector finds at this place is no leak. */
   isAtHome?(detector: Match['detector'], start: number): boolean;
-  /** Asked only where something was found. `hidden` are the findings, which no place may quote. */
+  /** Makes the locator, only where something was found. No location quotes any of the `hidden` findings. */
   locator(hidden: readonly { start: number; end: number }[]): Locate;
 }
 
-/** A body as a part to be read, in the format that its type or its first bytes tell. */
+/** Makes a part of a body, in the format that its content type or its first bytes tell. */
 export function bodyPart(bytes: Buffer, contentType: string, host: string): CallPart {
   const format = bodyFormat(contentType, bytes);
   return {
@@ -89,27 +91,32 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Call
 
 export interface PartResult {
   readonly findings: readonly Finding[];
-  /** The part and its decoded forms, the part itself first. */
+  /** Holds the part and its decoded forms, the part itself first. */
   readonly texts: readonly Buffer[];
-  /** The same, with the places where they stand in the part; those before what is known are left out. */
+  /** Holds the searched texts with their places in the part; those of a known beginning are left out. */
   readonly views: readonly View[];
-  /** Those of them that are neither the part itself nor the part without its escapes. */
+  /** Holds the texts that are neither the part itself nor the part without its escapes. */
   readonly decoded: readonly Buffer[];
-  /** Both ends of the texts in which nothing stands twice: without the part itself where it is read without its escapes. */
+  /** Holds both ends of each text, where the unescaped part stands for the part itself. */
   readonly ends: readonly Buffer[];
-  /** What it has of the part's words, where it has such. */
+  /** Tells which of the part's words occur; undefined where the part has no words. */
   readonly wordsFound: WordsFound | undefined;
-  /** What was passed over: `image at body:$.file`. */
+  /** Lists content that was passed over, as `image at body:$.file`. */
   readonly opaque: readonly string[];
-  /** Classes of which only the first findings are listed, so that they cannot be cut out. Never SECRETS. */
+  /**
+   * Names classes of which only the first findings are listed, so that they cannot be cut out. It never names
+   * SECRETS.
+   */
   readonly uncounted: readonly DataClass[];
-  /** Why it could not be read to its end. */
+  /** Says why reading stopped before the end. */
   readonly unreadable: string | undefined;
-  /** It could not because the time was over, which says nothing of the content. */
+  /** Says that the time was over, which proves nothing about the content. */
   readonly isOutOfTime: boolean;
 }
 
-/** Looks for findings in a part of a call, as it is and decoded. What cannot be read within the bounds is `unreadable`. */
+/**
+ * Finds secrets and personal data in a part, as it is and decoded. A part that exceeds the bounds is `unreadable`.
+ */
 export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBounds): PartResult {
   const { format, decoded, knownBy } = part;
   const mayBeKnown = format === 'json' && !decoded;
@@ -119,7 +126,10 @@ export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBou
   return isKnownNew ? readFrom(part, engine, bounds, nothingKnown, beginning).reading : reading;
 }
 
-/** Reads what is not known. `isKnownNew` where that makes something of what is known, so that all must be read. */
+/**
+ * Reads from where the known beginning ends. `isKnownNew` asks to read all, since a new value stands in the beginning
+ * too.
+ */
 function readFrom(
   part: CallPart,
   engine: DetectorEngine,
@@ -153,7 +163,7 @@ function readFrom(
   const verdicts = views.length > 1 ? new Verdicts() : undefined;
   for (const view of views) {
     if (view.isSuperseded) continue;
-    // Once something was not searched to its end, nothing is known of what stands in it.
+    // A detector of an incomplete search may have missed a match, so earlier verdicts no longer hold.
     const isKnown = problem === undefined ? view.isKnown : undefined;
     const earlier = verdicts && { verdicts, isKnown };
     const {
@@ -183,7 +193,6 @@ function readFrom(
   const wordEnds = part.words && wordEndsIn(wordsOfList(part.words), views, known);
   let isKnownNew = false;
   const plain = from === undefined ? whole.searched : whole;
-  // There may be no view at all where time or room were over before the first one.
   if (whole.searched && plain && problem !== tooMany) {
     const split = findSplit({ bytes, plain, format, found, cutTokens, newFrom }, engine, {
       maxDecodedBytes,
@@ -222,7 +231,7 @@ function readFrom(
   return { reading, isKnownNew };
 }
 
-/** What was read; the texts are put together for who asks for them. */
+/** Makes the texts of a reading only when they are asked for. */
 class PartReading implements PartResult {
   readonly views: PartResult['views'];
   readonly findings: PartResult['findings'];
@@ -255,10 +264,10 @@ class PartReading implements PartResult {
   }
 }
 
-/** Stands for names that are hidden, among words told by their indices. */
+/** Stands among the indices of words for a name that is hidden. */
 const hiddenNames = -1;
 
-/** Where the words end for the first time, and hidden names; undefined where only all texts together tell. */
+/** Lists where each word and hidden names first end; undefined where only all texts together can tell. */
 function wordEndsIn(
   words: Words,
   views: readonly View[],
@@ -294,16 +303,16 @@ function wordsFoundIn(
   return { found, hidesNames };
 }
 
-/** Forms of one body whose ends are told. */
+/** Limits the forms of one body of which the ends are kept. */
 const endingTextsMax = 4;
-/** A request begins with its task, and the newest turn of a conversation ends it. */
+/** The ends suffice because a request begins with its task and a conversation ends with its newest turn. */
 const endBytes = 4_096;
-/** Of a body, in which as much text stands. */
+/** Is the length of a body's start that is unescaped, so that about `endBytes` of plain text are left. */
 const startBytes = 4 * endBytes;
 
-/** All of a part, of which the beginning may be known: then its forms are made only for who asks for them. */
+/** Is a whole part of which the beginning may be known. Its forms are made only when they are asked for. */
 class Whole {
-  /** The text, or the end of it, in the form that is read; undefined where time or room were over before. */
+  /** Is the searched text, or the end of it; undefined where time or room ran out before. */
   readonly searched: View | undefined;
   readonly #searchedAt: number;
   readonly #bytes: Buffer;
@@ -324,7 +333,7 @@ class Whole {
     return [...this.#views.slice(this.#searchedAt + 1).map((it) => it.bytes), ...this.#known.decoded];
   }
 
-  /** The text without its escapes. */
+  /** Returns the text without its escapes. */
   get bytes(): Buffer {
     const { searched } = this;
     this.#plain ??= searched?.isTail ? plainJson(this.#bytes) : (searched?.bytes ?? this.#bytes);
@@ -343,7 +352,7 @@ class Whole {
     return this.#texts;
   }
 
-  /** What of it was read before, in all its forms, and a little more, since a value may stand across the end of it. */
+  /** Returns the known beginning in all its forms, and `valueBytesMax` more, since a value may lie across its end. */
   knownTexts(): readonly Buffer[] {
     const { from = 0, decoded } = this.#known;
     const plainTo = this.bytes.length - (this.searched?.bytes.length ?? 0) + valueBytesMax;
@@ -362,7 +371,7 @@ class Whole {
     return ends;
   }
 
-  /** What of a decoded form stands for the ends of the part. */
+  /** Returns the pieces of a decoded form that come from the ends of the part. */
   #endsIn({ bytes, toSource }: View): readonly Buffer[] {
     const whole = this.#bytes.length;
     if (whole <= 2 * endBytes) return endsOf(bytes);
@@ -378,7 +387,7 @@ class Whole {
   #ownEnds({ bytes, isTail }: View): readonly Buffer[] {
     if (isTail && bytes.length >= endBytes) {
       const start = plainJson(this.#bytes.subarray(0, startBytes));
-      // Its own end may be half of an escape.
+      // The last bytes of the start may be half an escape.
       if (start.length >= 2 * endBytes)
         return [start.subarray(0, endBytes), bytes.subarray(bytes.length - endBytes)];
     }
@@ -386,7 +395,7 @@ class Whole {
   }
 }
 
-/** Of the multiples of 64 below `end` the first for which it holds, as for all behind it; `end` where it holds for none. */
+/** Returns the first multiple of 64 for which `holds` is true, by binary search; `end` where there is none. */
 function firstWhere(end: number, holds: (at: number) => boolean): number {
   let [low, high] = [0, Math.ceil(end / 64)];
   while (low < high) {
@@ -397,11 +406,11 @@ function firstWhere(end: number, holds: (at: number) => boolean): number {
   return Math.min(end, 64 * low);
 }
 
-/** Both ends of a long text. */
+/** Returns both ends of a long text, or a short text as a whole. */
 const endsOf = (text: Buffer): readonly Buffer[] =>
   text.length <= 2 * endBytes ? [text] : [text.subarray(0, endBytes), text.subarray(text.length - endBytes)];
 
-/** What of a body was not read before, in all its forms: as it stands, too, where it is read without its escapes. */
+/** Returns the new end of a body in all its forms, the raw bytes among them where the body is read unescaped. */
 function newTexts(
   bytes: Buffer,
   views: readonly View[],
@@ -416,13 +425,16 @@ function newTexts(
 const placedIn = <T extends Match | PartialSecret>(view: View, all: readonly T[]) =>
   all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
 
-/** One for each detector and place: what is found in a text is often found in its decoded form again. */
+/** Keeps one match for each detector and place, since the same value is often found in a decoded form again. */
 function distinct(found: readonly Seen[]): readonly Seen[] {
   if (found.length < 2) return found;
   return [...new Map(found.map((it) => [keyOf(it), it])).values()];
 }
 
-/** As many of each class as are kept, and as many that weigh nothing; classes that have more join `uncounted`. */
+/**
+ * Keeps at most `findingsMax` of each class and as many of low confidence. Classes with more are added to
+ * `uncounted`.
+ */
 function firstOfEach(found: readonly Seen[], uncounted: Set<DataClass>): readonly Seen[] {
   if (found.length <= findingsMax) return found;
   const counts = new Map<DataClass | 'low', number>();
@@ -436,7 +448,7 @@ function firstOfEach(found: readonly Seen[], uncounted: Set<DataClass>): readonl
   });
 }
 
-/** What a table shows that was not found already: a full one counts once against the limit. */
+/** Returns the matches of a table that were not found before, since a table repeats the text it is made of. */
 function unseen(found: readonly Seen[], known: readonly Seen[]): Seen[] {
   if (found.length === 0) return [];
   const keys = new Set(known.map(keyOf));
@@ -461,8 +473,8 @@ function toPlaces(part: CallPart, found: readonly Seen[], opaque: readonly Opaqu
 }
 
 /**
- * A credential is at home where its vendor wants it: in that place of a call to one of the vendor's hosts. At the same host in another
- * place it may be on its way to somebody who only rents there.
+ * Answers whether a credential stands where its vendor expects it: in one of `homePlaces`, at one of the vendor's
+ * hosts. Elsewhere at that host it may be on its way to another customer of the vendor.
  */
 function isHome({ vendorHosts, homePlaces }: Match['detector'], host: string, location: string): boolean {
   return homePlaces.includes(location.toLowerCase()) && isVendorHost(host, vendorHosts);

@@ -6,13 +6,14 @@ import { counts } from './parts/sanitize.ts';
 import { bodyPart, type PartResult, type ReadBounds, readPart } from './read-part.ts';
 
 /*
- * What lies across the seam of two messages of one open call, and is seen in neither alone: somebody who types sends a secret letter by
- * letter. Messages that are whole documents of JSON have no such seam, but each of their fields has one with the same field before.
+ * Reads across the boundary between two messages of an open call, where neither shows the whole: somebody who types
+ * sends a secret letter by letter. Messages that are JSON documents have no such boundary, but each of their fields
+ * goes on in the same field of the next.
  */
 
-/** Of either side: no secret that is told by its form is longer. */
+/** Is the length read on either side of a boundary. No secret with a form of its own is longer. */
 export const seamBytesMax = 512;
-/** No vendor's host: what is sent in pieces is at home nowhere. */
+/** Is no vendor's host, so no credential sent in pieces counts as being where it belongs. */
 const nowhere = 'seam.invalid';
 const noBytes = Buffer.alloc(0);
 const none: readonly Finding[] = Object.freeze([]);
@@ -20,7 +21,7 @@ const none: readonly Finding[] = Object.freeze([]);
 type Across = Pick<PartResult, 'findings' | 'unreadable' | 'isOutOfTime'>;
 const nothingAcross: Across = Object.freeze({ findings: none, unreadable: undefined, isOutOfTime: false });
 
-/** Findings that begin `before` the message and end in it, with the bytes that they have of the message. */
+/** Finds what begins in `before` and ends in the message. The spans cover only the bytes in the message. */
 export function findAcross(
   before: Buffer,
   message: Buffer,
@@ -46,20 +47,20 @@ export function findAcross(
   };
 }
 
-/** The last bytes that have gone out in each field of messages of protobuf or JSON, by the field's path or name. */
+/** Maps the path or name of each field of protobuf or JSON messages to the last bytes sent in it. */
 export type FieldEnds = ReadonlyMap<string, Buffer>;
 
 export const noFieldEnds: FieldEnds = new Map();
-/** Those that were sent last. */
+/** Limits the fields; those sent last are kept. */
 const fieldEndsMax = 64;
 
-/** Longer documents are no pieces of what somebody types or streams. */
+/** Is the size above which a document is no piece of what somebody types or streams. */
 const documentBytesMax = 65_536;
 
-/** Whether a message begins as a document of JSON does. */
+/** Tells whether a message begins as a JSON document. */
 export const isDocument = (message: Buffer): boolean => opens.has(message[0]);
 
-/** The fields of a message; of JSON those with a name. */
+/** Returns the fields of a message; of JSON only those with a name. */
 function fieldsIn(message: Buffer): Iterable<Field> {
   if (!isDocument(message))
     return protobufTexts(message).map(({ path: name, ...span }) => ({ name, ...span }));
@@ -69,7 +70,7 @@ function fieldsIn(message: Buffer): Iterable<Field> {
     .filter(({ name }) => name !== '');
 }
 
-/** The same within each field: what stands around fields stands between what a field holds in one message and in the next. */
+/** Does the same for each field. A value goes on in the same field of the next message, behind the text around it. */
 export function findAcrossFields(
   before: FieldEnds,
   message: Buffer,
@@ -82,7 +83,7 @@ export function findAcrossFields(
     const text = message.subarray(start, end);
     const across = findAcross(before.get(name) ?? noBytes, text, engine, bounds);
     if (across.unreadable !== undefined) return { ...across, findings: found };
-    // Values of two documents need not go on: only what shows itself by its prefix does.
+    // Values of two documents need not go on in one another, so only what a prefix proves counts.
     const proven = isDocument(message)
       ? across.findings.filter((it) => it.class === 'SECRETS' && engine.tokenOf(it.kind) !== undefined)
       : across.findings;
@@ -101,7 +102,7 @@ export function lastFieldEnds(before: FieldEnds, message: Buffer): FieldEnds {
   return new Map([...ends].slice(-fieldEndsMax));
 }
 
-/** The last bytes of what has gone out, once this has gone too. A copy, so that it keeps no message alive. */
+/** Returns the last bytes sent, once the message is sent too. They are a copy, which keeps no message alive. */
 export function lastBytes(before: Buffer, message: Buffer): Buffer {
   if (message.length >= seamBytesMax) return Buffer.from(message.subarray(message.length - seamBytesMax));
   const kept = before.subarray(Math.max(0, before.length + message.length - seamBytesMax));

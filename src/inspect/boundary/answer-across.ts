@@ -5,25 +5,25 @@ import { counts } from '../parts/sanitize.ts';
 import { bodyPart, type ReadBounds, readPart } from '../read-part.ts';
 import { type PromptInjection, readInjection } from './answer-injection.ts';
 
-/** Reads a text that goes on behind what came before it. */
+/** Reads a text together with the bytes that came before it. */
 export type BoundaryReader = (before: Buffer, text: Buffer) => SeenAcross;
 
-/** What neither of the two shows alone. */
+/** Reports what neither of two texts shows alone. */
 export interface SeenAcross {
-  /** What begins before the text and ends in it, with the bytes that it has of the text. */
+  /** Lists what begins before the text and ends in it. The spans cover only the bytes in the text. */
   readonly findings: readonly Finding[];
   readonly injection: PromptInjection;
-  /** Where, in the two together, begins what is found at their end and may go on; undefined where nothing does. */
+  /** Is the place in both texts together where a finding begins that reaches their end; undefined where none does. */
   readonly openFrom: number | undefined;
   readonly unreadable: string | undefined;
 }
 
-/** Of a text; what begins before it and does not end within so much is taken to fill it. */
+/** Limits the bytes of the text that are read. A finding that reaches further is taken to fill the text. */
 export const reachBytesMax = 4_096;
-/** No vendor's host: what comes back in pieces is at home nowhere. */
+/** Is no vendor's host, so no credential that comes back in pieces counts as being where it belongs. */
 const nowhere = 'seam.invalid';
 
-/** `bounds` are for all that it is asked to read. */
+/** Creates a reader whose calls share `bounds`. */
 export function acrossReader(
   engine: DetectorEngine,
   injections: InjectionReader,

@@ -4,14 +4,14 @@ import { isVendorHost } from '../patterns/vendor-hosts.ts';
 import type { CallPart } from '../read-part.ts';
 
 /*
- * The header fields of an answer, or its trailers, as one text to read. Most of them say nothing that is not known before: a time, a
- * length, the id of a request. They are left out, so that heads of one upstream are alike and are read once.
+ * Turns the header fields or trailers of an answer into one text to read. Fields that carry only a time, a length or
+ * a request id are left out, so that similar heads of one upstream are read once.
  */
 
-/** Where a field stands in the text; `at` is the place of its name in the flat list. */
+/** Tells where a field stands in the text; `at` is the index of its name in the flat list. */
 export interface FieldPlace {
   readonly at: number;
-  /** In lower case. */
+  /** Is in lower case. */
   readonly name: string;
   readonly start: number;
   readonly valueStart: number;
@@ -19,7 +19,7 @@ export interface FieldPlace {
 }
 
 export interface FieldsText {
-  /** One character is one byte. */
+  /** Has one character for each byte. */
   readonly text: string;
   readonly places: readonly FieldPlace[];
 }
@@ -27,7 +27,7 @@ export interface FieldsText {
 const time = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 const count = /^\d{1,10}$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** What a field is not read for, where its value has this form. */
+/** Lists the fields that are not read where their values have the given form. */
 const plainForms = new Map<string, RegExp>([
   ...['date', 'expires', 'last-modified'].map((it) => [it, time] as const),
   ...['content-length', 'age', 'retry-after', 'grpc-status'].map((it) => [it, count] as const),
@@ -37,7 +37,7 @@ const plainForms = new Map<string, RegExp>([
   ...['request-id', 'x-request-id', 'x-correlation-id'].map((it) => [it, uuid] as const),
 ]);
 
-/** The fields that one reader has lately found nothing in, each by itself. */
+/** Remembers single fields in which one reader has lately found nothing. */
 export class CleanFields {
   readonly #lines = new Set<string>();
 
@@ -48,7 +48,7 @@ export class CleanFields {
   add({ text, places }: FieldsText): void {
     if (this.#lines.size + places.length > linesMax) this.#lines.clear();
     for (const { start, end } of places) {
-      // A copy, so that a line does not keep its whole head.
+      // The line is copied, because a slice would keep its whole head alive.
       if (end - start <= lineLengthMax)
         this.#lines.add(Buffer.from(text.slice(start, end), 'latin1').toString('latin1'));
     }
@@ -59,8 +59,8 @@ const linesMax = 1_024;
 const lineLengthMax = 256;
 
 /**
- * `fields` is flat. Those whose names begin with `ownPrefix` (lower case) are the gateway's own and not read, nor are those that are
- * clean already.
+ * Makes the text of a flat list of fields. Fields that begin with `ownPrefix` (lower case) are the gateway's own;
+ * they and clean fields are left out.
  */
 export function fieldsText(
   fields: readonly string[],
@@ -87,7 +87,7 @@ export function fieldsText(
 export const fieldAt = ({ places }: FieldsText, offset: number): FieldPlace | undefined =>
   places.findLast((it) => it.start <= offset);
 
-/** The fields as a part to be read; `host` is the one that has answered. */
+/** Makes a part of the fields; `host` is the host that answered. */
 export function fieldsPart(fields: FieldsText, host: string): CallPart {
   const bytes = Buffer.from(fields.text, 'latin1');
   return {
@@ -107,23 +107,24 @@ export function fieldsPart(fields: FieldsText, host: string): CallPart {
   };
 }
 
-/** In which a host hands out what is for itself to know again: sessions, challenges, what a login has brought. */
+/** Lists the fields in which a host hands out values for itself: sessions, challenges, what a login brings. */
 const ownFields =
   /^(?:set-cookie2?|authorization|(?:www|proxy)-authenticate|(?:proxy-)?authentication-info|(?:x-)?(?:auth|access|refresh|id|subject|session|security|csrf|xsrf)-?(?:token|id))$/;
-/** That lead to a URL. */
+/** Lists the fields that hold a URL. */
 const leadingFields = /^(?:location|content-location|refresh|link)$/;
-/** Of secrets without a vendor those that no session is: ids of detectors. */
+/** Matches ids of detectors of secrets that are no session although they have no vendor. */
 const noSession =
   /password|passphrase|credentials|seed|wallet|keystore|key-pair|webhook|macaroon|(?:private|secret|signing|unseal|machine|master|recovery|server|postern|bip38)-key|-u(?:rl|ri)$/;
-/** Of URLs that are good for one thing and a while. */
+/** Matches the query parameters that sign a URL for one use and a short time. */
 const signing = /^(?:x-(?:amz|goog)-[a-z-]{1,32}|sig|signature)$/i;
-/** So far before a secret it is looked for what it stands in: many may stand in one field. */
+/** Is the distance before a secret in which its URL is looked for, since one field may hold many. */
 const urlLengthMax = 2_048;
 const hostIn = /https?:\/\/(?:[^/?#\s@]*@)?([^/:?#\s>;,"]+)/gi;
 
 /**
- * Whether a secret in a field is no leak. A host tells a session of its own in the fields that are for it, and what a URL is signed with
- * in the URL; both are of use at that host alone. A vendor's credential is ordinary there only where it is that vendor's host.
+ * Tells whether a secret in a field is no leak. A host may give out its own session in the fields for it, and a
+ * signature in a signed URL: both work at that host alone. A vendor's credential is ordinary only if it belongs to
+ * that host.
  */
 function isOrdinary(
   fields: FieldsText,

@@ -2,12 +2,12 @@ import type { View } from '../decode/views.ts';
 import { type Evidence, type InjectionReader, injectionScoreMin } from '../injection/reader.ts';
 import type { CallPart } from '../read-part.ts';
 
-/** Whether the content gives orders to the agent that reads it. */
+/** Tells whether the content gives orders to the agent that reads it. */
 export interface PromptInjection {
   readonly detected: boolean;
-  /** 0 to 1. */
+  /** Is a score from 0 to 1. */
   readonly score: number;
-  /** What made it count; empty where nothing was detected. */
+  /** Lists what made it count; empty where nothing was detected. */
   readonly findings: readonly { readonly kind: string; readonly location: string }[];
 }
 
@@ -15,11 +15,11 @@ export const notDetected: PromptInjection = { detected: false, score: 0, finding
 
 export interface InjectionBounds {
   readonly isOver: () => boolean;
-  /** Nothing is detected where all that would count ends before this place of the part; by default the part counts from its beginning. */
+  /** Is the place up to which evidence does not count; 0 by default. */
   readonly from?: number;
 }
 
-/** The worst of the content and its decoded forms. */
+/** Returns the worst score among the content and its decoded forms. */
 export function readInjection(
   injections: InjectionReader,
   views: readonly View[],

@@ -10,60 +10,65 @@ import type { ReadingTools } from '../read-body.ts';
 import { bodyPart, type CallPart, type ReadBounds, readPart } from '../read-part.ts';
 import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
 
-/* All that is read of the answer of an upstream, from plain data to plain data. */
+/* Reads the answer of an upstream, from plain data to plain data. */
 
-/** What an upstream has answered. */
+/** Is the body of an upstream's answer. */
 export interface AnswerContent {
   readonly bytes: Buffer;
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** What its fields say of the coding of messages in it. */
+  /** Holds what its header fields say about the coding of the messages in it. */
   readonly messageCodings?: readonly string[];
 }
 
 export interface AnswerReading {
   readonly classes: readonly DataClass[];
-  /** With their places in `plain`, where they stand in it as it is. */
+  /** Have their places in `plain`, where they stand in it undecoded. */
   readonly findings: readonly Finding[];
-  /** Distinct places that hold something of a class. */
+  /** Counts the distinct places that hold something of a class. */
   readonly places: number;
-  /** Distinct things of a class. */
+  /** Counts the distinct values of a class. */
   readonly values: number;
   readonly injection: PromptInjection;
-  /** Without its content coding; empty where that cannot be taken off to the end. */
+  /** Is the answer without its content coding; empty where that cannot be taken off to the end. */
   readonly plain: Buffer;
-  /** The content and its decoded forms, as far as they could be read. */
+  /** Holds the content and its decoded forms, as far as they could be read. */
   readonly texts: readonly Buffer[];
-  /** The classes of what is in it beside tokens that it issues. */
+  /** Names the classes of what is found, without tokens that the answer issues. */
   readonly sensitiveClasses: readonly DataClass[];
-  /** Credentials in it, as they stand there, tokens that it issues among them. */
+  /** Holds the credentials as they stand in it, issued tokens among them. */
   readonly secrets: readonly Buffer[];
-  /** Those of them that it gives out as tokens: for access, perhaps at another host, and to renew them where they came from. */
+  /**
+   * Holds the credentials given out as tokens: for access, perhaps at another host, and for renewal at their origin.
+   */
   readonly granted: { readonly access: readonly Buffer[]; readonly renewal: readonly Buffer[] };
-  /** Why it could not be read to its end; a sentence without content. */
+  /** Says why it could not be read to its end, in a sentence that quotes no content. */
   readonly unreadable: string | undefined;
 }
 
-/** The same, and whether nothing at all is in it, be it certain or not. */
+/** Adds whether nothing at all was found, not even of low confidence. */
 export interface FirstReading extends AnswerReading {
   readonly isClean: boolean;
 }
 
-/** What is to be cut out of an answer. */
+/** Says what is to be cut out of an answer. */
 export interface Redaction {
-  /** SECRETS always. */
+  /** Always contain SECRETS. */
   readonly classes: readonly DataClass[];
-  /** There is more of the answer than was read: what is found at the end of it may go on there. */
+  /** Says that only the start was read, so that a finding at its end may go on. */
   readonly isStart?: boolean;
 }
 
-/** No vendor's host: a credential that comes back from an upstream is at home nowhere. */
+/** Is no vendor's host, so no credential from an upstream counts as being where it belongs. */
 export const nowhere = 'answer.invalid';
-/** RFC 6749, 5.1, as services spell it; a list of tokens gives none out. */
+/** Matches the places of issued tokens (RFC 6749, 5.1) as services spell them; a list of tokens issues none. */
 const accessPlace = /^body:\$(?:\.\w{1,64})?\.(?:(?:access|id|session|auth)?_?token|jwt)$/i;
 const renewalPlace = /^body:\$(?:\.\w{1,64})?\.refresh_?token$/i;
 const noBytes = Buffer.alloc(0);
-/** Where a token endpoint puts the tokens that it issues (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3), and what it must say beside them. */
+/**
+ * Lists where a token endpoint puts issued tokens (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3); a token type must
+ * stand beside them.
+ */
 const issuedPlaces: ReadonlySet<string> = new Set([
   'body:$.access_token',
   'body:$.refresh_token',
@@ -72,7 +77,7 @@ const issuedPlaces: ReadonlySet<string> = new Set([
 const tokenType = /"token_type"\s{0,16}:/;
 const tokenAnswerBytesMax = 65_536;
 
-/** Reads an answer as the body of a call is read, and for orders to the agent besides. */
+/** Reads an answer as the body of a call is read, and for injections besides. */
 export function readAnswer(
   content: AnswerContent,
   tools: AnswerTools,
@@ -88,7 +93,7 @@ export function readAnswer(
 
 type AnswerTools = Omit<ReadingTools, 'meanings'>;
 
-/** The agent may make use of the beginning. */
+/** Reads as much as can be inflated, because the agent may use the beginning of a broken answer. */
 async function readStart(
   content: AnswerContent,
   unreadable: string,
@@ -109,7 +114,7 @@ function readPlain(
   return readAnswerPart(part, body, tools, bounds);
 }
 
-/** Reads a part of an answer that stands for `body`. */
+/** Reads a part of an answer; `body` is the plain answer that the part was made of. */
 export function readAnswerPart(
   part: CallPart,
   body: Buffer,
@@ -150,7 +155,10 @@ export interface RedactJob {
   readonly redaction: Redaction;
 }
 
-/** What was read without its findings; read again, it shows none of them. Undefined where they cannot be cut. */
+/**
+ * Cuts the findings and reads the rest again, which must show none of them. `left` is undefined where they cannot be
+ * cut.
+ */
 export function redactAnswer(
   { plain, contentType, findings, redaction: { classes, isStart = false } }: RedactJob,
   { engine }: Pick<ReadingTools, 'engine'>,
@@ -169,17 +177,20 @@ export function redactAnswer(
   return { left: withoutFindings(cuttable, classes) };
 }
 
-/** Whether content is in parts, any of which may be compressed: messages of gRPC come one by one, without their envelopes. */
+/**
+ * Tells whether content has parts, any of which may be compressed. Messages of gRPC come one by one, without
+ * envelopes.
+ */
 const hasParts = (contentType: string): boolean =>
   /^multipart\//i.test(contentType) || (isEnvelopedType(contentType) && !isGrpcType(contentType));
 
-/** Why an answer cannot be read whatever is found in it. */
+/** Says why an answer is unreadable whatever is found in it. */
 export const unreadWithin = (
   { contentType, messageCodings = [] }: AnswerContent,
   plain: Buffer,
 ): string | undefined => unreadIn({ bytes: plain, contentType, messageCodings, isUnwrapped: true });
 
-/** What has no part in text, and stands where formats of bytes say how long something is: cut, it would be another content, or none. */
+/** Tells bytes that stand in no text. Binary formats count lengths with them, which a cut would make wrong. */
 const isControl = (byte: number): boolean => byte < 0x09;
 
 const mayBeCut = (plain: Buffer): boolean => textIn(plain) === plain && !plain.some(isControl);
@@ -196,7 +207,9 @@ export const nothingFound = {
   unreadable: undefined,
 } as const;
 
-/** An agent that is issued tokens has asked for them, to use them elsewhere: it has neither gathered them nor read somebody's data. */
+/**
+ * Leaves out tokens of a token endpoint: the agent asked for them to use them elsewhere and has read nobody's data.
+ */
 function withoutIssued(found: readonly Finding[], text: Buffer): readonly Finding[] {
   if (!found.some((it) => issuedPlaces.has(it.location)) || text.length > tokenAnswerBytesMax) return found;
   if (!tokenType.test(text.toString('latin1'))) return found;

@@ -5,19 +5,20 @@ import type { BoundaryReader, SeenAcross } from './answer-across.ts';
 import { notDetected, type PromptInjection } from './answer-injection.ts';
 
 /*
- * What is spread over the messages of one answer: a model says a secret token by token, each in an event of its own. What each text of a
- * message ends with is remembered, by the text's path in it, and read again together with what goes on there in the next message.
+ * Finds what is spread over the messages of one answer: a model writes a secret token by token, each in an event of
+ * its own. The end of each text is remembered by the text's path and read again together with the text there in the
+ * next message.
  */
 
-/** Paths whose ends are remembered; those that came last. */
+/** Limits the paths whose ends are remembered; those that came last are kept. */
 const pathsMax = 32;
-/** Of a finding that has not ended: what goes on behind it belongs to it. */
+/** Limits the bytes kept of a finding that may go on in the next message. */
 const openBytesMax = 8_192;
-/** As much, word by word the same as before, goes on nothing: it is the same field of the next message. */
+/** Is the length from which a text that equals the end before it is the same field again, not a continuation. */
 const sameBytesMin = 8;
 
 export interface SeenAtSeams {
-  /** With their places in the message. */
+  /** Have their places in the message. */
   readonly findings: readonly Finding[];
   readonly injection: PromptInjection;
   readonly unreadable: string | undefined;
@@ -26,15 +27,15 @@ export interface SeenAtSeams {
 export interface SeamMessage {
   readonly bytes: Buffer;
   readonly isProtobuf: boolean;
-  /** Something was found in it already, and may go on behind it. */
+  /** Says that something was found in the message, which may go on in the next one. */
   readonly isTelling: boolean;
 }
 
-/** Reads the messages of one answer together, in their order. Keeps their ends as they came, whatever was cut out of them. */
+/** Reads the messages of one answer together, in order. Ends are kept as they came, whatever was cut out of them. */
 export class AnswerSeams {
   readonly #ends = new Map<string, Buffer>();
 
-  /** What the message shows only together with those before it. */
+  /** Returns what the message shows only together with those before it. */
   read({ bytes, isProtobuf, isTelling }: SeamMessage, across: BoundaryReader): SeenAtSeams {
     const findings: Finding[] = [];
     let injection = notDetected;
@@ -73,7 +74,7 @@ function endOf(before: Buffer, text: Buffer, openFrom: number | undefined): Buff
 const isSame = (before: Buffer, text: Buffer): boolean =>
   text.length >= sameBytesMin && before.subarray(-text.length).equals(text);
 
-/** Where the text is written in escapes, all of it goes. */
+/** Places a finding in the message. A text that was written with escapes is covered to its end. */
 function inMessage(finding: Finding, { start, end, bytes }: MessageText): Finding {
   return { ...finding, start, end: end - start === bytes.length ? start + finding.end : end };
 }

@@ -1,23 +1,24 @@
 import type { Span } from '../decode/span-map.ts';
 
-/** What to cut, and the name that stands in its place. */
+/** Is a span to cut and the name that stands in its place. */
 export interface Cut extends Span {
   readonly label: string;
 }
 
-/** A span and what is written instead of it. */
 export interface Replacement extends Span {
   readonly text: string;
 }
 
-/** What stands in place of a cut. Detectors' ids need no escaping anywhere; whatever else a label holds is made harmless. */
+/**
+ * Returns the text that stands in place of a cut. Characters of a label that would need escaping become underscores.
+ */
 export function marker(label: string): string {
   return `[REDACTED:${label.replace(/[^\w.-]/g, '_')}]`;
 }
 
 /**
- * The cuts in order, inside the text, widened to whole UTF-8 characters; those that overlap or touch made one, named after the
- * longest of them.
+ * Returns the cuts in order, inside the text and widened to whole UTF-8 characters. Cuts that overlap or touch become
+ * one, with the label of the longest.
  */
 export function mergeCuts(bytes: Buffer, cuts: readonly Cut[]): Cut[] {
   const sorted = cuts
@@ -41,7 +42,7 @@ export function mergeCuts(bytes: Buffer, cuts: readonly Cut[]): Cut[] {
   return merged;
 }
 
-/** Continuation bytes at either edge belong to a character that began before; a sequence has at most three. */
+/** Widens a cut to whole characters. A UTF-8 character has at most three continuation bytes. */
 function widenToCharacters(bytes: Buffer, cut: Cut): Cut {
   let start = Math.max(0, cut.start);
   let end = Math.min(bytes.length, cut.end);
@@ -54,7 +55,7 @@ function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
-/** The text with each span replaced; they are in order and do not overlap. */
+/** Returns the text with each span replaced; spans must be in order and must not overlap. */
 export function replace(bytes: Buffer, replacements: readonly Replacement[]): Buffer {
   const parts: Buffer[] = [];
   let at = 0;

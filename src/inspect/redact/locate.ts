@@ -4,24 +4,25 @@ import { type JsonTokenKind, JsonTokens, spellJsonString } from '../decode/json-
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import { mergeCuts } from './cuts.ts';
 
-/** Tells where in a text an offset lies, as people name the place. */
+/** Tells where in a text an offset lies, in a form for people. */
 export type Locator = (offset: number) => string;
 
 const nameLengthMax = 64;
 const pathLengthMax = 256;
-/** No path shows more; a segment has at least two characters. */
+/** Is more segments than a path can show, since each has at least two characters. */
 const segmentsMax = pathLengthMax / 2;
-/** Bytes of a name that are read: enough for `nameLengthMax` characters all written as escapes. */
+/** Limits the bytes of a name that are read; they suffice for `nameLengthMax` characters written as escapes. */
 const nameBytesMax = 6 * nameLengthMax + 2;
 const hiddenName = '[REDACTED]';
 const ampersand = 0x26;
 const equalsSign = 0x3d;
 
 /**
- * The place of an offset: in JSON a path (`$.messages[0].content`, `$['odd name']`), in a form `$.field`, else `$`. An offset in
- * a key has the path of the key's value. The text is walked once, without recursion. Names come from the caller's content:
- * each is cut to 64 characters and the whole to 256, control characters are escaped, and a name that holds the offset itself or
- * touches one of the `hidden` spans is not shown.
+ * Creates a locator: in JSON it gives a path (`$.messages[0].content`, `$['odd name']`), in a form `$.field`, else
+ * `$`. An offset in a key has the path of its value. The text is walked once, without recursion.
+ *
+ * Names come from the caller's content. Each is cut to 64 characters and the path to 256; control characters are
+ * escaped. A name that holds the offset or touches one of the `hidden` spans is not shown.
  */
 export function createLocator(format: BodyFormat, bytes: Buffer, hidden: readonly Span[] = []): Locator {
   const isHidden = hiddenTest(bytes, hidden);
@@ -70,7 +71,7 @@ function locateInForm(bytes: Buffer, offset: number, isHidden: HiddenTest): stri
   return toPath([nameSegment([...new URLSearchParams(raw).keys()][0] ?? '')]);
 }
 
-/** Whether a name from `start` to `end` must not be shown in the path of what lies at `offset`. */
+/** Answers whether a name from `start` to `end` must be hidden in the path of `offset`. */
 type HiddenTest = (start: number, end: number, offset: number) => boolean;
 
 function hiddenTest(bytes: Buffer, hidden: readonly Span[]): HiddenTest {
@@ -101,8 +102,8 @@ function cut(text: string, lengthMax: number): string {
 }
 
 /**
- * The bytes of a top-level member's value in a JSON object, or undefined where there is none. Of members with one name it is
- * the last, as `JSON.parse` has it; names are compared as they are spelt, not as they are written. The text must be JSON.
+ * Returns the span of a top-level member's value in a JSON object; undefined where there is none. The last member of
+ * a name counts, as in `JSON.parse`, and names are compared unescaped. The text must be JSON.
  */
 export function jsonValueSpan(bytes: Buffer, key: string): Span | undefined {
   const keyBytesMax = 6 * key.length + 2;
@@ -122,7 +123,7 @@ export function jsonValueSpan(bytes: Buffer, key: string): Span | undefined {
   return found;
 }
 
-/** The bytes of each element of a JSON array; none where it is no array. The text must be JSON. */
+/** Returns the span of each element of a JSON array, or none where the text is no array. The text must be JSON. */
 export function jsonElementSpans(bytes: Buffer): Span[] {
   const tokens = new JsonTokens(bytes);
   const spans: Span[] = [];
@@ -135,7 +136,7 @@ export function jsonElementSpans(bytes: Buffer): Span[] {
   return spans;
 }
 
-/** Moves from the first token of a value to its last; false where the text ends before. */
+/** Moves from the first token of a value to its last; returns false where the text ends before. */
 function skipValue(tokens: JsonTokens): boolean {
   let depth = nesting(tokens.kind);
   while (depth > 0) {
@@ -150,7 +151,7 @@ function nesting(kind: JsonTokenKind): number {
   return kind === '}' || kind === ']' ? -1 : 0;
 }
 
-/** Whether a JSON text nests arrays and objects more than `max` deep, so that it should be neither parsed nor walked. */
+/** Answers whether a JSON text nests deeper than `max`, so that it should be neither parsed nor walked. */
 export function jsonDepth(bytes: Buffer, max: number): boolean {
   const tokens = new JsonTokens(bytes);
   let depth = 0;

@@ -11,7 +11,7 @@ import { multipartParts } from '../decode/multipart-parts.ts';
 import type { Span } from '../decode/span-map.ts';
 import { type Cut, marker, mergeCuts, type Replacement, replace } from './cuts.ts';
 
-/** `json-start` is a beginning of JSON, of which the rest is not there. */
+/** Extends the formats by `json-start`, the beginning of a JSON text whose rest is missing. */
 export type CutFormat = BodyFormat | 'json-start';
 
 const rules: Readonly<Record<Exclude<CutFormat, 'text' | 'multipart'>, CutRules>> = {
@@ -21,7 +21,7 @@ const rules: Readonly<Record<Exclude<CutFormat, 'text' | 'multipart'>, CutRules>
   xml: xmlRules,
 };
 
-/** The text with each cut replaced by `[REDACTED:<label>]`; `count` tells at how many places. */
+/** Replaces each cut with `[REDACTED:<label>]`; `count` is the number of places. */
 export function redact(bytes: Buffer, cuts: readonly Cut[]): { bytes: Buffer; count: number } {
   const merged = mergeCuts(bytes, cuts);
   const replacements = merged.map(({ start, end, label }) => ({ start, end, text: marker(label) }));
@@ -29,8 +29,8 @@ export function redact(bytes: Buffer, cuts: readonly Cut[]): { bytes: Buffer; co
 }
 
 /**
- * The same for a body that its receiver will parse: structure stays, escapes go as a whole, a JSON number or literal becomes a
- * string. Undefined where a body that was JSON would be none any more.
+ * Does the same for a body that its receiver parses: structure stays, escapes go as a whole, JSON numbers and
+ * literals become strings. Returns undefined where a JSON body would become invalid.
  */
 export function redactBody(bytes: Buffer, cuts: readonly Cut[], format: CutFormat): Buffer | undefined {
   const merged = mergeCuts(bytes, cuts);
@@ -39,7 +39,7 @@ export function redactBody(bytes: Buffer, cuts: readonly Cut[], format: CutForma
   return format === 'json' && isJson(bytes) && !isJson(redacted) ? undefined : redacted;
 }
 
-/** The cuts as the format lets them be made; what only claims to be JSON is text. */
+/** Fits the cuts to the format. A body that only claims to be JSON is text. */
 function fitFormat(bytes: Buffer, cuts: readonly Cut[], format: CutFormat, depth: number): Replacement[] {
   if (format === 'multipart') return fitParts(bytes, cuts, depth);
   if (format === 'text' || (format === 'json' && !isJson(bytes)))
@@ -47,10 +47,10 @@ function fitFormat(bytes: Buffer, cuts: readonly Cut[], format: CutFormat, depth
   return fit(bytes, cuts, rules[format]);
 }
 
-/** Parts may have parts. */
+/** Limits parts within parts. */
 const partDepthMax = 4;
 
-/** Delimiter lines and names of header fields stay; each part is cut as its own type wants it. */
+/** Fits cuts to the parts. Delimiter lines and names of header fields stay; each part is cut by its own type. */
 function fitParts(bytes: Buffer, cuts: readonly Cut[], depth: number): Replacement[] {
   const parts = depth < partDepthMax ? multipartParts(bytes) : [];
   if (parts.length === 0) return fitFormat(bytes, cuts, 'text', depth);
@@ -65,7 +65,7 @@ function fitParts(bytes: Buffer, cuts: readonly Cut[], depth: number): Replaceme
   });
 }
 
-/** What of the cuts lies in a span, counted from its start. */
+/** Returns the cuts as far as they lie in a span, counted from its start. */
 const within = (cuts: readonly Cut[], { start, end }: Span): Cut[] =>
   cuts
     .filter((cut) => cut.start < end && cut.end > start)
@@ -78,7 +78,7 @@ const within = (cuts: readonly Cut[], { start, end }: Span): Cut[] =>
 const moved = (replacements: readonly Replacement[], by: number): Replacement[] =>
   replacements.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
 
-/** One JSON text, or one a line. */
+/** Tells whether a text is JSON, or JSON in every line. */
 function isJson(bytes: Buffer): boolean {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   return parses(text) || text.split('\n').every((line) => line.trim() === '' || parses(line));
@@ -94,10 +94,10 @@ function parses(text: string): boolean {
   }
 }
 
-/** Between the beginning of a cut and that of the name that it means: a quote, `</`. */
+/** Is the length of a quote or `</` that may stand between the start of a cut and the name it means. */
 const openingMax = 2;
 
-/** The cuts as far as they lie in the format's tokens, each widened to whole units. */
+/** Fits the cuts to the tokens of the format, each widened to whole units. */
 function fit(bytes: Buffer, cuts: readonly Cut[], { tokens, unitLength }: CutRules): Replacement[] {
   const fitted: Replacement[] = [];
   let first = 0;
@@ -122,7 +122,7 @@ function fit(bytes: Buffer, cuts: readonly Cut[], { tokens, unitLength }: CutRul
   return fitted;
 }
 
-/** Numbers that stand for one value (`[115,107,…]`), with which the cut begins, become one string. */
+/** Replaces a scalar with a string. Numbers that form one value (`[115,107,…]`) become one string together. */
 function addScalar(bytes: Buffer, fitted: Replacement[], token: CutToken, cut: Cut): void {
   const last = fitted.at(-1);
   const text = `"${marker(cut.label)}"`;

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 import { stringEnds } from '../kernel/string-ends.ts';
 
 /*
- * Who talks with a model sends all that was said before with every turn, and only the end is new. Checkpoints are places up to which two
- * bodies can be told to be the same: right behind strings of a JSON text, each with a key for everything before it.
+ * A conversation sends all earlier turns again, and only its end is new. Checkpoints are places behind strings of a
+ * JSON text, each with a key for everything before it. Two bodies with an equal key are equal up to there.
  */
 
 export interface Checkpoint {
-  /** Bytes before it. */
+  /** Counts the bytes before it. */
   readonly end: number;
-  /** Of all these bytes, and of the seed. */
+  /** Is the key of all these bytes and the seed. */
   readonly key: string;
 }
 
 /**
- * From one checkpoint to the next; behind a message or a file, where the next body most likely goes on in another way, fewer. A table hides
- * what stands behind it: its header says what its cells are, however far they stand from it.
+ * Sets the distance between checkpoints. It is shorter behind a long string (a message or a file), where bodies most
+ * likely differ. There are at most `countMax`.
  */
 const rule = { far: 4096, long: 1024, countMax: 8192 };
 
 /**
- * The checkpoints of a JSON text, of which those at its beginning may be known. Equal keys mean equal bytes and seeds: each is the SHA-256 of
- * the one before it and the bytes between them.
+ * Returns the checkpoints of a JSON text, of which the first may be known. Each key is the SHA-256 of the key before
+ * and the bytes between, so equal keys mean equal bytes and seeds.
  */
 export function checkpointsOf(
   bytes: Buffer,
@@ -34,7 +34,7 @@ export function checkpointsOf(
   if (countMax <= 0) return checkpoints;
   let start = from;
   let key = before;
-  // Behind a string nothing of the text before it counts.
+  // Behind the end of a string, scanning needs no state of the text before it.
   for (const at of stringEnds(bytes.subarray(from), { ...rule, countMax })) {
     const end = from + at;
     key = createHash('sha256').update(key, 'latin1').update(bytes.subarray(start, end)).digest('latin1');

@@ -15,33 +15,34 @@ import { LastBodies } from './last-bodies.ts';
 import { type Segment, SegmentMemory } from './segment-memory.ts';
 
 /*
- * A conversation with a model is sent as a whole with every turn. Where a body begins with the very bytes of an earlier one of the same
- * tenant, read with the same detectors, what they show is known, and reading begins shortly before the first new byte.
+ * Recognises beginnings of bodies: a conversation is sent as a whole with every turn. Where a body begins with the
+ * bytes of an earlier one of the same tenant, read with the same detectors, its findings are known. Reading then
+ * begins shortly before the first new byte.
  *
- * Nothing can hide behind it. Everything before a place is in the key that this place is known by. What ends so close to it that new bytes
- * could say something else of it is read again, with as much before it as any detector looks at. Where something reaches farther (a long
- * value, the header of a key whose lines are items of a list, a table), the place is not read on from.
+ * Nothing can hide behind a known beginning. Everything before a place is in the key of that place. What ends so
+ * close to it that new bytes could change its meaning is read again, with as much before it as any detector looks at.
+ * Where something reaches farther (a long value, a key with lines as list items, a table), reading does not resume.
  */
 
-/** What a beginning shows between two checkpoints. The places are those in the body, which are the same in all bodies that begin so. */
+/** Holds what a beginning shows between two checkpoints. The places are the same in all bodies that begin so. */
 interface Remembered {
-  /** Of the checkpoint. */
+  /** Is the end of the checkpoint. */
   readonly end: number;
-  /** Reading may begin at this checkpoint. */
+  /** Says that reading may begin at this checkpoint. */
   readonly isResumable: boolean;
   readonly found: readonly Seen[];
-  /** Found because the same value was found elsewhere. */
+  /** Lists places found because the same value was found elsewhere. */
   readonly repeats: readonly Seen[];
   readonly hints: readonly Seen[];
   readonly cutTokens: readonly Placed<PartialSecret>[];
   readonly opaque: readonly OpaqueContent[];
-  /** Of words of rules that stand there for the first time. */
+  /** Lists words of rules that stand there for the first time. */
   readonly wordEnds: readonly WordEnd[];
-  /** Decoded forms, one behind the other. */
+  /** Holds the decoded forms, joined with separators. */
   readonly decoded: Buffer;
 }
 
-/** Where a word of the rules, told by its index, ends for the first time in the body. */
+/** Tells where a word of the rules, given by its index, first ends in the body. */
 export interface WordEnd extends Span {
   readonly word: number;
 }
@@ -51,7 +52,7 @@ export interface BeginningMemory {
   readonly lastBodies: LastBodies;
 }
 
-/** Where beginnings are kept, and whose they are. */
+/** Says which memory holds the beginnings, and for which tenant. */
 export interface KnownBy {
   readonly memory: BeginningMemory;
   readonly tenantId: string;
@@ -62,13 +63,13 @@ const megabyte = 1024 * 1024;
 const memoryBytesMax = 32 * megabyte;
 const tenantShare = 0.25;
 const lastBodies = { countMax: 64, bytesMax: 16 * megabyte };
-/** Less is read faster than it is looked up. */
+/** Smaller bodies are read faster than they are looked up. */
 const bodyBytesMin = 8192;
-/** Behind a value: a word so far behind it may still say what it is. */
+/** Is the distance behind a value within which a word may still change its meaning. */
 const settledBytes = 1536;
-/** Read again before a checkpoint. */
+/** Is how much is read again before a checkpoint. */
 const againBytes = settledBytes + reachMax;
-/** Of what is read again the part before which something may stand that decides about it. */
+/** Is the first part of what is read again; it serves only as context for what follows. */
 const contextBytes = 1024;
 
 export const createBeginningMemory = (): BeginningMemory => ({
@@ -76,7 +77,7 @@ export const createBeginningMemory = (): BeginningMemory => ({
   lastBodies: new LastBodies(lastBodies),
 });
 
-/** A body whose beginning may be known. */
+/** Describes a body whose beginning may be known. */
 export interface Beginning {
   readonly by: KnownBy;
   readonly checkpoints: readonly Checkpoint[];
@@ -85,11 +86,11 @@ export interface Beginning {
 
 export interface KnownBeginning extends Pick<Remembered, Lists> {
   readonly last: Segment<Remembered> | undefined;
-  /** Here reading begins; undefined where nothing is known. */
+  /** Is where reading begins; undefined where nothing is known. */
   readonly from: number | undefined;
-  /** What ends up to here is known. */
+  /** Is the place up to which findings are final. */
   readonly settledTo: number;
-  /** Here the first byte may stand that is new. */
+  /** Is where the first new byte may stand. */
   readonly newFrom: number;
   readonly decoded: readonly Buffer[];
 }
@@ -109,7 +110,7 @@ export const nothingKnown: KnownBeginning = {
   },
 };
 
-/** Two engines that look for other things know nothing of each other, nor do those who look for other words. */
+/** Numbers engines and word lists: bodies that were read with others share no keys. */
 const ids = new WeakMap<DetectorEngine | readonly string[], number>();
 let lastId = 0;
 
@@ -119,13 +120,13 @@ const idOf = (lookedFor: DetectorEngine | readonly string[]): number =>
     return lastId;
   });
 
-/** Looks up the longest beginning of a JSON body that is known. */
+/** Looks up the longest known beginning of a JSON body. */
 export function beginningOf(
   { bytes, words = none }: { readonly bytes: Buffer; readonly words?: readonly string[] | undefined },
   engine: DetectorEngine,
   by: KnownBy,
 ): Beginning | undefined {
-  // With other bytes in its end a beginning would not be read without its escapes.
+  // Such a body is not read unescaped, so its beginning would not be comparable.
   if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
   const { segments, lastBodies } = by.memory;
   const seed = `${idOf(engine)}:${idOf(words)}:`;
@@ -140,11 +141,11 @@ export function beginningOf(
   return { by, checkpoints, known: nothingKnown };
 }
 
-/** Longer than any escape, but for a line end with the indentation behind it. */
+/** Is longer than any escape, except a line end with its indentation. */
 const escapeBytes = 12;
 const stepsMax = 1024;
 
-/** A place before `at` where reading may begin: neither a character nor an escape lies across it. */
+/** Returns a place before `at` where neither a character nor an escape is cut; undefined where there is none. */
 function startBefore(bytes: Buffer, at: number): number | undefined {
   for (let start = at, plain = 0; start > 0 && at - start < stepsMax; start--) {
     const byte = bytes[start - 1] as number;
@@ -155,7 +156,7 @@ function startBefore(bytes: Buffer, at: number): number | undefined {
   return undefined;
 }
 
-/** Neither a space, with which a line may be continued, nor of a character of several bytes. */
+/** Excludes spaces, which may continue a line, and bytes of characters of several bytes. */
 const isPlainByte = (byte: number): boolean => byte > 0x20 && byte < 0x80 && byte !== backslash;
 const backslash = 0x5c;
 
@@ -179,18 +180,18 @@ function allOf(last: Segment<Remembered>, from: number): KnownBeginning {
   };
 }
 
-/** What reading has shown, from `from` of what was known on. */
+/** Holds what reading from a place on has shown. */
 interface Shown extends Pick<Remembered, Lists> {
-  /** Further stretches of which the end cannot be judged without the beginning. */
+  /** Lists stretches whose end cannot be judged without their beginning. */
   readonly across: readonly Span[];
-  /** Texts that were searched, of which those of `decoded` are decoded forms. */
+  /** Hold the searched texts; `decoded` are those of them that are decoded forms. */
   readonly views: readonly View[];
   readonly decoded: readonly View[];
 }
 
 type Lists = 'found' | 'repeats' | 'hints' | 'cutTokens' | 'opaque' | 'wordEnds';
 
-/** Keeps what a body shows, which was read to its end, for bodies that begin as it does. */
+/** Remembers what a body shows, which must have been read to its end. */
 export function rememberBeginning(
   bytes: Buffer,
   { by, checkpoints }: Beginning,
@@ -206,7 +207,7 @@ export function rememberBeginning(
   }
   const ends = later.map(({ end }) => end);
   const settledFrom = known.settledTo;
-  /** Those of each checkpoint that are settled there and were not before. */
+  /** Groups spans by the checkpoint at which they become final, leaving out those that were final before. */
   const grouped = <T extends Span>(all: readonly T[]): ReadonlyMap<number, readonly T[]> =>
     Map.groupBy(
       all.filter(({ end }) => end > settledFrom),
@@ -244,8 +245,8 @@ export function rememberBeginning(
 }
 
 /**
- * Answers for each checkpoint whether something lies across the place from which on reading would begin there, so that its end could not be
- * judged. `ends` are those of the checkpoints.
+ * Creates a test for each checkpoint: does a span lie across the place where reading would resume, so that its end
+ * could not be judged? `ends` are those of the checkpoints.
  */
 function openAt(ends: readonly number[], spans: readonly Span[]): (checkpoint: number) => boolean {
   const steps = new Int32Array(ends.length + 1);
@@ -268,7 +269,7 @@ const pieceBytes = 1024;
 /** Pieces overlap, so that no word of a policy is cut in two. */
 const overlapBytes = 128;
 
-/** A decoded text in pieces with their places in the body. */
+/** Cuts a decoded text into pieces with their places in the body. */
 function piecesOf({ bytes, toSource }: View): Piece[] {
   const pieces: Piece[] = [];
   for (let from = 0; from < bytes.length; ) {
@@ -283,13 +284,13 @@ function piecesOf({ bytes, toSource }: View): Piece[] {
   return pieces;
 }
 
-/** Of one word. Where it stands more often, nothing behind it is read on from. */
+/** Limits the places of one word. Behind a word with more places reading does not resume. */
 const placesMax = 64;
 
-/** Of an engine, by which its far-reaching words are found. */
+/** Caches for each engine the matcher of its far-reaching words. */
 const farMatchers = new WeakMap<DetectorEngine, Matcher>();
 
-/** The places of words whose matches may end far behind them, each as long as such a match may be. */
+/** Returns the places of words whose matches may end far behind them, each as long as its longest match. */
 function farReachingIn({ bytes, toSource }: View, engine: DetectorEngine): Span[] {
   const { farReaching } = engine;
   const matcher = kept(farMatchers, engine, () => createMatcher(farReaching.map(({ word }) => word)));
@@ -306,7 +307,10 @@ function farReachingIn({ bytes, toSource }: View, engine: DetectorEngine): Span[
   return spans;
 }
 
-/** The view would keep all of the body in memory. A hint may come to count more beside something new. */
+/**
+ * Drops the view, which would keep the whole body in memory. The value is kept also of a hint, which may gain
+ * confidence beside something new.
+ */
 const withoutView = (it: Seen): Seen => ({
   ...it,
   view: undefined,
@@ -319,7 +323,10 @@ const withoutText = ({ match, start, end }: Placed<PartialSecret>): Placed<Parti
   end,
 });
 
-/** `path` and `user:key` begin as some tokens do. The rest of one that looks so is not waited for once its value is behind. */
+/**
+ * Tells whether the beginning of a token is only words, such as `path` or `user:key`. Its continuation is then not
+ * awaited.
+ */
 const isOfWords = (bytes: Buffer, { start, end }: Span): boolean =>
   isWord(bytes.toString('latin1', start, end).replaceAll(':', '-'));
 
@@ -332,7 +339,10 @@ const sizeOf = ({ found, repeats, hints, cutTokens, opaque, wordEnds, decoded }:
   placedBytes * (opaque.length + wordEnds.length) +
   decoded.length;
 
-/** Whether a value that only what is new has shown stands in what is known, too. `textsOf` tells the beginning in its forms. */
+/**
+ * Answers whether a value found in the new end stands in the known beginning too. `textsOf` returns the beginning in
+ * its forms.
+ */
 export function standsInKnown(
   found: readonly Seen[],
   known: KnownBeginning,

@@ -1,14 +1,14 @@
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts';
 
 /*
- * The bodies that were met last. To compare one with the next turn of its conversation takes a tenth of the time that hashing both takes: so
- * the checkpoints of what they have in common are not looked for again. Who is not met among them is hashed as a whole, and known as well.
+ * Keeps the last bodies. Comparing a body with the next turn of its conversation takes a tenth of the time of hashing
+ * both, so common checkpoints are not computed again. Other bodies are hashed as a whole and known as well.
  */
 
 interface Met {
   owner: string;
   bytes: Buffer;
-  /** The bytes reach to the last of them. */
+  /** Lie within the kept bytes, which end at the last of them. */
   checkpoints: readonly Checkpoint[];
 }
 
@@ -17,15 +17,15 @@ export interface LastBodiesBounds {
   readonly bytesMax: number;
 }
 
-/** Behind an answer that was written anew a conversation goes on from an earlier place. */
+/** When an answer is generated anew, the conversation goes on from an earlier checkpoint. */
 const placesMax = 4;
-/** Before a place, compared before all of it. */
+/** Is how many bytes before a checkpoint are compared first. */
 const endBytes = 64;
 const bufferBytesMin = 16_384;
 
 export class LastBodies {
   readonly #bounds: LastBodiesBounds;
-  /** In the order in which they were last met. */
+  /** Are in the order in which they were last met. */
   readonly #bodies: Met[] = [];
   #size = 0;
 
@@ -33,12 +33,12 @@ export class LastBodies {
     this.#bounds = bounds;
   }
 
-  /** Bytes that are kept. */
+  /** Counts the bytes that are kept. */
   get size(): number {
     return this.#size;
   }
 
-  /** The checkpoints of a body, whose seed is `seed`, among bodies of one owner. */
+  /** Returns the checkpoints of a body with this seed, compared with bodies of the same owner. */
   checkpointsOf(bytes: Buffer, seed: string, owner: string): readonly Checkpoint[] {
     const whose = `${seed}${owner}`;
     for (let at = this.#bodies.length - 1; at >= 0; at--) {
@@ -55,13 +55,13 @@ export class LastBodies {
     return checkpoints;
   }
 
-  /** A new one, or the one that was not met for longest. */
+  /** Returns a new entry, or reuses the buffer of the least recently met body. */
   #room(owner: string): Met {
     const oldest = this.#bodies.length >= this.#bounds.countMax ? this.#bodies.shift() : undefined;
     return { owner, bytes: oldest?.bytes ?? Buffer.alloc(0), checkpoints: [] };
   }
 
-  /** Up to `from` the bytes are those that are kept already. */
+  /** Stores a body. Up to `from` the kept bytes are equal already. */
   #keep(met: Met, bytes: Buffer, checkpoints: readonly Checkpoint[], from: number): void {
     const end = checkpoints.at(-1)?.end ?? 0;
     const { length } = met.bytes;
@@ -77,7 +77,7 @@ export class LastBodies {
   }
 }
 
-/** How many of its checkpoints a body has, too; 0 where it has none of the last of them. */
+/** Returns how many checkpoints two bodies share; 0 where none of the last ones is shared. */
 function inCommon({ bytes, checkpoints }: Met, other: Buffer): number {
   for (let count = checkpoints.length; count > 0 && count > checkpoints.length - placesMax; count--) {
     const { end } = checkpoints[count - 1] as Checkpoint;

@@ -1,33 +1,34 @@
 /*
- * What was found in the beginnings of bodies, segment by segment from one checkpoint to the next, so that what comes again is recognised and
- * not read again. Tenants share nothing. Bounded: what was not met for longest is forgotten, of one body the end before the beginning.
+ * Remembers the findings of beginnings, in segments from one checkpoint to the next, so that repeated content is not
+ * read again. Tenants share nothing. Memory is bounded: the least recently met go first, and a body loses its end
+ * before its beginning.
  */
 
 export interface Segment<T> {
-  /** Of the checkpoint at its end. */
+  /** Is the key of the checkpoint at its end. */
   readonly key: string;
   readonly content: T;
-  /** Bytes that it takes up. */
+  /** Counts the bytes that it takes up. */
   readonly size: number;
-  /** The one that ends where this one begins; undefined for the first of a body. */
+  /** Is the segment that ends where this one begins; undefined for the first of a body. */
   readonly before: Segment<T> | undefined;
 }
 
 export interface MemoryBounds {
   readonly bytesMax: number;
-  /** Of those, what one tenant may take. */
+  /** Is the share of the bytes that one tenant may take, from 0 to 1. */
   readonly tenantShare: number;
 }
 
 interface Own<T> {
-  /** By their keys, in the order in which they were last met. */
+  /** Are mapped by key, in the order in which they were last met. */
   readonly segments: Map<string, Segment<T>>;
   size: number;
 }
 
 export class SegmentMemory<T> {
   readonly #bounds: MemoryBounds;
-  /** In the order in which they were last met. */
+  /** Are in the order in which they were last met. */
   readonly #tenants = new Map<string, Own<T>>();
   #size = 0;
 
@@ -35,7 +36,7 @@ export class SegmentMemory<T> {
     this.#bounds = bounds;
   }
 
-  /** Bytes that all segments take up. */
+  /** Counts the bytes that all segments take up. */
   get size(): number {
     return this.#size;
   }
@@ -44,7 +45,7 @@ export class SegmentMemory<T> {
     return this.#tenants.get(tenantId)?.segments.get(key);
   }
 
-  /** Notes that the beginning of a body was met, which ends with this segment, and keeps those of its segments that are new. */
+  /** Notes that a beginning was met that ends with this segment, and keeps its new segments. */
   keep(tenantId: string, last: Segment<T>): void {
     const own = this.#tenants.get(tenantId) ?? { segments: new Map(), size: 0 };
     this.#tenants.delete(tenantId);

@@ -6,30 +6,34 @@ import { type DetectorEngine, looksRandom, type PartialSecret } from '../match/e
 import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 
 /*
- * Secrets of which one field has the beginning and later ones the rest, whatever their names. The pieces are put together one by one,
- * for what stands behind the last of them would spoil the secret; then once more without one field that only looks like a piece.
+ * Finds secrets that begin in one field and go on in later ones, whatever their names. Pieces are joined one by one,
+ * since text behind the last one would spoil the secret; then once more without one field that only looks like a
+ * piece.
  */
 
-/** Of one secret: bytes, pieces, and fields between them that can be no pieces. */
+/** Limits one secret: bytes, pieces, and fields between two pieces that can be no pieces. */
 const secretBytesMax = 512;
 const piecesMax = 64;
 const skippedMax = 8;
-/** Pieces that may turn out to be none. */
+/** Limits how many fields that look like pieces are skipped. */
 const gapsMax = 16;
-/** Joined texts that are tried for one beginning, and for all in some fields; and those of them that are searched like any other text. */
+/**
+ * Limit the joined texts that are tried: for one beginning, for all in one list of fields, and those searched in
+ * full.
+ */
 const trialsOfOneMax = 256;
 const trialsMax = 2048;
 const looksMax = 32;
-/** What a generator draws has rare pairs of letters, even where it has letters of one kind alone. */
+/** Generated text has rare pairs of letters, even where all its letters are of one kind. */
 const pieceBitsMin = 5;
-/** MD5, SHA-1, SHA-256, a UUID: any call may have some. */
+/** Matches MD5, SHA-1, SHA-256 and UUIDs, which any call may have. */
 const digest = /^(?:[\da-f]{32}|[\da-f]{40}|[\da-f]{64}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
-/** The beginning of a secret behind which hexadecimal digits may go on. */
+/** Matches a beginning behind which hexadecimal digits may go on. */
 const beforeDigits = /(?:[\da-f]{8}|[\dA-F]{8}|[^0-9A-Za-z])$/;
 const letterG = 0x67;
-/** Behind a name, and in base64. */
+/** Stands behind a name, and pads base64. */
 const equalsSign = 0x3d;
-/** Such a text reads otherwise once it is decoded. */
+/** Matches texts that change when they are decoded. */
 const mayBeDecoded = /[%&\\\x80-\xff]/;
 
 interface BegunSearch {
@@ -42,10 +46,10 @@ interface Piece extends Field {
   readonly text: string;
 }
 
-/** Whether pieces, whose texts joined are `text`, are a secret. */
+/** Returns the matches that pieces make whose joined texts are `text`. */
 type Trial = (pieces: readonly Piece[], text: string) => readonly BoundaryMatch[];
 
-/** The secrets that begin at the end of a field. */
+/** Finds the secrets that begin at the end of a field. */
 export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Look): BoundaryMatch[] {
   const { bytes, fields, cutTokens } = search;
   const found: BoundaryMatch[] = [];
@@ -74,7 +78,7 @@ export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Loo
   return found;
 }
 
-/** Of the fields `among` those behind one, save where another secret begins. Few of them are ever looked at. */
+/** Yields the fields behind one, among those listed, except where another secret begins. Most callers stop early. */
 function* fieldsBehind(
   fields: readonly Field[],
   at: number,
@@ -87,7 +91,9 @@ function* fieldsBehind(
   }
 }
 
-/** For each beginning the first field that holds it to its end, or to the padding of base64; -1 where there is none. */
+/**
+ * Returns for each beginning the first field that holds it to its end or to base64 padding; -1 where there is none.
+ */
 function firstFields({ bytes, fields, cutTokens }: BegunSearch): number[] {
   const byEnd = Map.groupBy(fields.keys(), (at) => fields[at]?.end);
   const padded = [...fields.keys()].filter((at) => bytes[fields[at]?.end ?? 0] === equalsSign);
@@ -102,7 +108,10 @@ function firstFields({ bytes, fields, cutTokens }: BegunSearch): number[] {
   });
 }
 
-/** A pattern tells of most joined texts that they are no secret, in a hundredth of the time that a look takes. */
+/**
+ * Creates the trial of one beginning. Its pattern rules out most joined texts in a hundredth of the time of a full
+ * search.
+ */
 function trialOf(
   { match: { detector }, start }: Placed<PartialSecret>,
   first: Piece,
@@ -129,7 +138,10 @@ function trialOf(
   };
 }
 
-/** Of fields behind the first piece those that may be others: not the words, numbers and times that stand in any call. */
+/**
+ * Returns the fields behind the first piece that may be pieces. Words, numbers and times that stand in any call are
+ * none.
+ */
 function candidates(bytes: Buffer, first: Piece, fields: Iterable<Field>, hasDigests: boolean): Piece[] {
   const pieces: Piece[] = [];
   let length = first.text.length;
@@ -137,7 +149,8 @@ function candidates(bytes: Buffer, first: Piece, fields: Iterable<Field>, hasDig
   let isEven = true;
   for (const field of fields) {
     const text = textOf(bytes, field);
-    // Of a text cut into pieces of one length, whatever they look like; the last one is what was left.
+    // Pieces of one length under one name are a text that was cut evenly, whatever they look like; only the last is
+    // shorter.
     const isNext: boolean = isEven && field.name === first.name && text.length <= first.text.length;
     isEven = isNext && text.length === first.text.length;
     if (!isNext && !mayBePiece(text, hasDigests)) {
@@ -165,7 +178,7 @@ function assemble(first: Piece, others: readonly Piece[], tryOut: Trial): readon
   return found;
 }
 
-/** The secret that the first pieces make, with as many more as it reaches into. */
+/** Returns the secret that the first pieces make with as many more as it reaches into. */
 function grow(begun: readonly Piece[], others: readonly Piece[], tryOut: Trial): readonly BoundaryMatch[] {
   const pieces = [...begun];
   let text = begun.map((it) => it.text).join('');
@@ -180,20 +193,20 @@ function grow(begun: readonly Piece[], others: readonly Piece[], tryOut: Trial):
   return found;
 }
 
-/** Never longer than what is put together. */
+/** Returns the text of a field, never more than can be put together. */
 const textOf = (bytes: Buffer, { start, end }: Span): string =>
   bytes.toString('latin1', start, Math.min(end, start + secretBytesMax + 1));
 
 const isSlice = (text: string): boolean => looksRandom(text) || randomBits(text) >= pieceBitsMin;
 
-/** Names and words that happen to stand behind the beginning of a token are no slices of it. */
+/** Answers whether pieces look like slices of a token; names and words behind its beginning do not. */
 function areSlices(pieces: readonly Piece[], spans: readonly Span[]): boolean {
   const texts = pieces.slice(1).map(({ text, start }, index) => {
     const { start: from, end: to } = spans[index + 1] ?? { start, end: start };
     return text.slice(from - start, to - start);
   });
   const size = pieces[0]?.text.length ?? 0;
-  // Short pieces of one length may look like words by chance; all of them together do not.
+  // Short pieces of one length may look like words by chance, but joined they do not.
   const isEven = texts.every((it, index) => it.length === size || (it.length < size && !texts[index + 1]));
   return isEven ? isSlice(texts.join('')) : texts.every(isSlice);
 }

@@ -8,14 +8,14 @@ import type { Placed } from '../match/placed.ts';
 import { standsAlone } from '../match/token-start.ts';
 
 /*
- * A password that is told by the word before it may stand again where no such word is. Once it is known, each place of it counts, in
- * every form of the text: else redaction would cut the one and send the other.
+ * Finds known values again. A password that the word before it reveals may stand elsewhere without that word. Each
+ * place counts, in every form of the text, since redaction must not cut one and send the other.
  */
 
-/** A match, and the form of the text that it was found in; none where its pieces were put together. */
+/** Is a match with the view that it was found in; the view is undefined where it was joined from pieces. */
 export interface Seen extends Placed<Match> {
   readonly view: View | undefined;
-  /** In place of the view, where that is not kept: what counts of it wherever it stands. */
+  /** Holds the value that counts wherever it stands, where the view is not kept. */
   readonly value?: string | undefined;
 }
 
@@ -25,12 +25,12 @@ interface RepeatLimits {
   readonly uncounted: Set<DataClass>;
 }
 
-/** Shorter values are in many words and numbers. */
+/** Shorter values occur in many words and numbers. */
 const valueBytesMin = 8;
 
 /**
- * The places of found secrets and personal data where no detector saw them; at most `max` of each class, and none once the time is over.
- * Classes that have more join `uncounted`.
+ * Finds the places of known secrets and personal data that no detector saw: at most `max` of each class, and none
+ * once the time is over. Classes with more are added to `uncounted`.
  */
 export function findRepeats(
   found: readonly Seen[],
@@ -64,36 +64,39 @@ export function findRepeats(
   }
 }
 
-/** Of a value, by which it is looked for. */
+/** Is how many of a value's bytes index it. */
 const startBytes = 4;
 const slotBits = 16;
-/** The golden ratio in 32 bits, which spreads what differs little (Knuth, TAOCP 6.4). */
+/** Spreads similar inputs: the golden ratio in 32 bits (Knuth, TAOCP 6.4). */
 const multiplier = 0x9e3779b1;
 const stepsPerQuestion = 1 << 14;
-/** Of values that begin alike; those of more lengths are looked for one by one. */
+/** Limits the lengths of values with the same first bytes; further values are searched one by one. */
 const lengthsMax = 8;
-/** To look for a few values one by one takes less time than one pass for many. */
+/** Up to so many values, searching one by one is faster than one pass for all. */
 const fewValues = 6;
-/** Of a text every fourth place is looked at: one of them is among the first four of any value. */
+/** Every fourth place is looked at, which meets one of the first four bytes of any value. */
 const stride = 4;
 
-/** Values that begin with the same bytes and are as long. */
+/** Stands for values with the same first bytes and the same length. */
 interface Alike {
   readonly length: number;
-  /** Their last bytes, which are compared before all of them. */
+  /** Holds their last bytes, which are compared before the whole values. */
   readonly ends: Set<number>;
 }
 
 type Counts = (match: Match, start: number, end: number) => boolean;
 type Place = Span & { readonly match: Match };
 
-/** Of the values that are looked for at the moment: a bit for each of their first four places that such bytes stand at. */
+/**
+ * Filters by four bytes: a bit for each of a value's first four places where they stand. Only one finder uses it at a
+ * time.
+ */
 const mayHold = new Uint8Array(1 << slotBits);
 
-/** Finds many values in one pass: a table may have a thousand passwords, and to look for each takes a thousand passes. */
+/** Finds many values in one pass: a table may hold a thousand passwords, which would take a thousand passes. */
 class ValueFinder {
   readonly #values: ReadonlyMap<string, Match>;
-  /** By their first bytes, the longest first. */
+  /** Maps the first bytes to the lengths, the longest first. */
   readonly #alike = new Map<number, Alike[]>();
   readonly #others: string[] = [];
 
@@ -124,12 +127,12 @@ class ValueFinder {
     }
   }
 
-  /** To be called before the next one is made. */
+  /** Frees the shared filter. It must be called before the next finder is made. */
   forget(): void {
     if (this.#alike.size > 0) mayHold.fill(0);
   }
 
-  /** The places that count, none of a value over itself; it ends once `isOver`. */
+  /** Yields the places that count, without overlaps of one value with itself, until `isOver`. */
   *find(bytes: Buffer, counts: Counts, isOver: () => boolean): Iterable<Place> {
     if (this.#alike.size > 0) yield* this.#findMany(bytes, counts, isOver);
     for (const value of this.#others) {
@@ -143,7 +146,7 @@ class ValueFinder {
     }
   }
 
-  /** From left to right, none within another one. */
+  /** Yields places from left to right, none within another. */
   *#findMany(bytes: Buffer, counts: Counts, isOver: () => boolean): Iterable<Place> {
     let last: { readonly match: Match; readonly end: number } | undefined;
     let steps = 0;
@@ -175,12 +178,12 @@ class ValueFinder {
   }
 }
 
-/** To compare a value takes as long as so many bytes. */
+/** Is how many bytes of the pass take as long as comparing one value. */
 const stepsOfValue = 128;
 const none: readonly never[] = Object.freeze([]);
 const slotOf = (start: number): number => Math.imul(start, multiplier) >>> (32 - slotBits);
 
-/** What counts of the found values, byte for byte, and the match that says what it is. */
+/** Maps each value that counts, byte for byte, to the match that says what it is. */
 function valuesOf(found: readonly Seen[]): Map<string, Match> {
   const values = new Map<string, Match>();
   for (const it of found) {
@@ -190,7 +193,7 @@ function valuesOf(found: readonly Seen[]): Map<string, Match> {
   return values;
 }
 
-/** The value that counts wherever it stands; undefined where it counts only where it was found. */
+/** Returns the value that counts wherever it stands; undefined where it counts only where it was found. */
 export function countedValue({ match, view, value }: Seen): string | undefined {
   if (match.confidence === 'low' || !isToldByContext(match.detector)) return undefined;
   if (!view) return value;
@@ -199,15 +202,18 @@ export function countedValue({ match, view, value }: Seen): string | undefined {
   return isWord(text) ? undefined : text;
 }
 
-/** A word, or a name of code, stands in a text for what it means: to cut it everywhere would leave nonsense. */
+/** Tells whether a value is a word or a name in code: to cut it everywhere would leave nonsense. */
 export const isWord = (value: string): boolean =>
   isIdentifier(value) || (/^[A-Za-z._-]+$/.test(value) && randomBits(value) < 0);
 
-/** By a keyword, or by what the pattern has before its group. What shows itself is seen wherever it stands. */
+/**
+ * Tells whether only a keyword or the context in the pattern reveals the value. Other values are found wherever they
+ * stand.
+ */
 const isToldByContext = ({ class: dataClass, keywords, near, group }: Match['detector']): boolean =>
   (dataClass === 'SECRETS' || dataClass === 'PII') && keywords.length + near.length + group > 0;
 
-/** Whether a span lies within one of the matches of a text. */
+/** Creates a test whether a span lies within one of the matches of a text. */
 function coverOf(found: readonly Seen[]): (start: number, end: number) => boolean {
   const sorted = found.map(({ match }) => match).toSorted((a, b) => a.start - b.start);
   const starts = sorted.map((match) => match.start);

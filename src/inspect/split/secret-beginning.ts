@@ -4,12 +4,12 @@ import { bitsOf, has } from '../patterns/makeup.ts';
 import { type Node, parsePattern } from '../patterns/pattern-syntax.ts';
 
 /*
- * Prefixes of secrets are words as well: `API-Key` and `key_agreement` begin no key whose prefix is followed by digits. Such a word is told
- * by itself, so that the fields behind it need not be looked at.
+ * Tells which beginnings of secrets are plain words: `API-Key` and `key_agreement` begin no key whose prefix is
+ * followed by digits. The fields behind such words need no search.
  */
 
 const equalsSign = 0x3d;
-/** What is read otherwise once it is decoded may begin anything. */
+/** Matches text that changes when it is decoded, so that it may begin anything. */
 const mayBeDecoded = /[%&\\\x80-\xff]/;
 
 const patterns = new WeakMap<PartialSecret['detector'], Node>();
@@ -18,7 +18,7 @@ function patternOf(detector: PartialSecret['detector']): Node {
   return kept(patterns, detector, () => parsePattern(detector.pattern, detector.flags));
 }
 
-/** Whether a secret may begin with a cut token of the text, and go on in another field. */
+/** Answers whether a secret may begin with a cut token of the text, and go on in another field. */
 export function mayGoOn(bytes: Buffer, { detector, start, end }: PartialSecret): boolean {
   if (mayBeDecoded.test(bytes.toString('latin1', start, end))) return true;
   const walk = { bytes, end, isAtEnd: false };
@@ -28,16 +28,16 @@ export function mayGoOn(bytes: Buffer, { detector, start, end }: PartialSecret):
 
 interface Walk {
   readonly bytes: Buffer;
-  /** Of the piece. */
+  /** Is the end of the piece. */
   readonly end: number;
-  /** A match may reach the end of the piece, or an equals sign, at which the piece may end in a form. */
+  /** Says that a match may reach the end of the piece, or an equals sign, where a form may end the piece. */
   isAtEnd: boolean;
 }
 
-/** The bytes of a node as they are asked for: to compare sets makes a number of 256 bits each time. */
+/** Caches the bytes of each node's set, since comparing sets makes a 256-bit number each time. */
 const setBits = new WeakMap<Node, Int32Array>();
 
-/** Behind which bytes of the piece a node may end that begins at one of the places; all in their order, each once. */
+/** Returns where a node may end that begins at one of the places: in ascending order, each once. */
 function follow(node: Node, places: readonly number[], walk: Walk): readonly number[] {
   switch (node.kind) {
     case 'set': {

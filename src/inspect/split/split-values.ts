@@ -9,29 +9,29 @@ import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 import { findBegun } from './begun-secrets.ts';
 
 /*
- * A value cut in pieces that lie in several fields of one call. Two things give it away: fields with numbered names, and the beginning of
- * a secret at the end of a field. Only then is the text taken apart; the pieces are put together, decoded and searched like any
- * other text, and what counts is what lies across a seam and is seen in no piece alone.
+ * Finds a value cut into pieces that lie in several fields of one call. Two signs give it away: fields with numbered
+ * names, and the beginning of a secret at the end of a field. Only then are pieces joined, decoded and searched. What
+ * counts is a match across a boundary that no piece shows alone.
  */
 
 export interface SplitSearch {
   readonly bytes: Buffer;
-  /** The part without the escapes of its format. */
+  /** Is the part without the escapes of its format. */
   readonly plain: Pick<View, 'bytes' | 'outline'>;
   readonly format: FieldFormat;
-  /** What the part shows by itself. */
+  /** Lists what the part shows by itself. */
   readonly found: readonly Placed<Match>[];
   readonly cutTokens: readonly Placed<PartialSecret>[];
-  /** What stands before it was looked at before, and what it shows alone is among what was found. No field lies across it. */
+  /** Is the place up to which all was searched before; no field lies across it. */
   readonly newFrom: number;
 }
 
-/** That are put together in one part of a call, and the bytes of all of them. */
+/** Limit the series of pieces in one part of a call, and the bytes of all of them. */
 const seriesMax = 64;
 const seriesBytesMax = 65_536;
 const matchesMax = 32;
 
-/** What was split over fields: of each match a place for every piece. */
+/** Finds values split over fields; each match has a place for every piece. */
 export function findSplit(
   search: SplitSearch,
   engine: DetectorEngine,
@@ -39,7 +39,7 @@ export function findSplit(
 ): Placed<Match>[] {
   const { bytes, plain, format, cutTokens, newFrom } = search;
   const mayCount = newFrom === 0 || mayBeOfSeries(bytes.subarray(newFrom), format);
-  // Of JSON nobody needs the outline here, and of what is not searched it was not made.
+  // JSON needs no outline here, and none was made of text that is not searched.
   const outline = format === 'json' ? undefined : plain.outline;
   const hasSeries = mayCount && mayHoldSeries(plain.bytes, format, outline);
   if (cutTokens.length === 0 && !hasSeries) return [];
@@ -53,7 +53,7 @@ export function findSplit(
   );
 }
 
-/** What begins at the end of a field, or of a piece of a name. */
+/** Finds what begins at the end of a field, or of a piece of a name. */
 function findCut(
   { bytes, format, cutTokens }: SplitSearch,
   { fieldLists, from }: { readonly fieldLists: readonly (readonly Field[])[]; readonly from: number },
@@ -68,11 +68,11 @@ function findCut(
   return [...inValues, ...findBegun({ bytes, fields, cutTokens: inNames }, engine, look)];
 }
 
-/** What was found from there on. */
+/** Shifts spans that were counted from `from`. */
 const placedFrom = <T extends Span>(from: number, fields: readonly T[]): readonly T[] =>
   from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
 
-/** What is split over fields whose names alone say that they belong together. */
+/** Finds values split over fields whose names alone say that they belong together. */
 function findInSeries(series: readonly (readonly Field[])[], look: Look): BoundaryMatch[] {
   const found: BoundaryMatch[] = [];
   let bytes = 0;
@@ -103,8 +103,8 @@ function findAcross(
 }
 
 /**
- * Whether the pieces tell it already. Two values that are whole stand behind one another in any list; a secret whose first piece is long
- * enough to be one is cut to its end all the same.
+ * Answers whether the pieces show it alone. Whole values of a list stand one behind another; but a secret whose first
+ * piece is long enough to match is still cut to its end.
  */
 function isSeen({ found }: SplitSearch, { detector }: Match, spans: readonly Span[]): boolean {
   const isFound = (span: Span): boolean =>
