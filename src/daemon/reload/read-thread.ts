@@ -11,6 +11,9 @@ const { file, env, taken, port } = workerData as ReadTask;
 const files = taken ? filesTaken(taken) : disk;
 const tools: KnownTool[] = [];
 
+// A message of a thread that ends by itself can be lost: this one stays until it is terminated.
+parentPort?.ref();
+
 const tell = (told: Told): void => parentPort?.postMessage(told);
 
 function attempt(work: () => Told): void {

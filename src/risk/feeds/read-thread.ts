@@ -5,10 +5,13 @@ import { readFeed } from './read-feed.ts';
 import type { ThreadResult, ThreadTask } from './read-in-thread.ts';
 import { FeedRefused } from './refused.ts';
 
-/** The thread of `readInThread`: one feed, then it ends. */
+/** The thread of `readFeedInThread` reads one feed. */
 const { file, skipBytes, ...options } = workerData as ThreadTask;
 
 const chunkBytes = 256 * 1024;
+
+// A message of a thread that ends by itself can be lost: this one stays until it is terminated.
+parentPort?.ref();
 
 try {
   const chunks = createReadStream(file, { start: skipBytes, highWaterMark: chunkBytes });

@@ -178,6 +178,8 @@ export function openTraces(file: string): Traces {
       isClosed = true;
       const ending = writer;
       if (ending) {
+        // What the thread says shortly before it ends can be lost.
+        await Promise.allSettled(waiting.map(({ promise }) => promise));
         ending.postMessage('close' satisfies TracesMessage);
         await new Promise((resolve) => ending.once('exit', resolve));
       }
