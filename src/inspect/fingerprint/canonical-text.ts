@@ -2,7 +2,10 @@ import { jsonDepth } from '../redact/locate.ts';
 
 const depthMax = 512;
 
-/** The same text for contents that differ only in how their JSON is written: members sorted by name, no white space. Any other content as it is. */
+/**
+ * Returns the same text for content that differs only in how its JSON is written: members sorted by name, no white
+ * space. Other content stays as it is.
+ */
 export function canonicalText(bytes: Buffer): string {
   const text = bytes.toString('utf8');
   let value: unknown;

@@ -1,31 +1,39 @@
 import { createHmac } from 'node:crypto';
 
 /*
- * A content's fingerprint, `s1.<whole>.<sketch>`, by which a later content that carries a good part of it is recognised, and from which
- * nobody without the key learns or guesses what it was. <whole> is the HMAC of all of it. <sketch> samples its shingles, each of
- * five words in a row: the least of their keyed hashes, which are the same ones wherever the shingles stand. Case, white space and
- * punctuation change no shingle. Both parts are base64url; 16 to 124 characters together.
+ * Makes fingerprints of content, `s1.<whole>.<sketch>`. They recognise later content that carries a good part of it,
+ * and nobody without the key can learn or guess what it was.
+ *
+ * <whole> is the HMAC of all of it. <sketch> samples its shingles, each of five words in a row, by their least keyed
+ * hashes. Equal shingles have equal hashes wherever they stand; case, white space and punctuation do not matter. Both
+ * parts are base64url, together 16 to 124 characters.
  */
 
 const version = 's1';
 const wholeBytes = 9;
 const shingleWords = 5;
-/** Hashes in a sketch, and bytes of each. With three, about one sketch in 60 meets one of a long text's hashes by chance, and hardly any two. */
+/**
+ * Limits the hashes in a sketch. With three bytes each, about one sketch in 60 shares one hash with a long text by
+ * chance, and hardly any shares two.
+ */
 const sketchSize = 27;
 const hashBytes = 3;
 const hashBits = 8 * hashBytes;
-/** Words beyond are in <whole> alone: a sketch of so many takes 20 ms. */
+/** Limits the words that are sampled, since a sketch of so many takes 20 ms. Further words count in <whole> alone. */
 const wordsMax = 20_000;
 const word = /[\p{L}\p{N}]+/gu;
 
-/** The fingerprint of a text. `key` has 32 bytes. */
+/** Returns the fingerprint of a text; `key` has 32 bytes. */
 export function contentFingerprint(key: Buffer, text: string): string {
   const whole = createHmac('sha256', key).update(text).digest().subarray(0, wholeBytes);
   const sketch = Buffer.concat([...leastOf(shingleHashes(key, text))].map(toBytes));
   return `${version}.${whole.toString('base64url')}.${sketch.toString('base64url')}`;
 }
 
-/** How much of the content with this fingerprint a text carries: 0 to 1, to about a tenth; 0 where the fingerprint is none. */
+/**
+ * Returns how much of the content with this fingerprint a text carries: 0 to 1, to about a tenth; 0 for an invalid
+ * fingerprint.
+ */
 export function carriedShare(key: Buffer, fingerprint: string, text: string): number {
   const [found, , sketch = ''] = fingerprint.split('.');
   const bytes = Buffer.from(sketch, 'base64url');
@@ -38,7 +46,7 @@ export function carriedShare(key: Buffer, fingerprint: string, text: string): nu
   return 1 - hashes.size / size;
 }
 
-/** The least distinct hashes, ascending. */
+/** Returns the least distinct hashes, ascending. */
 function leastOf(hashes: Iterable<number>): number[] {
   let least: number[] = [];
   let limit = Number.POSITIVE_INFINITY;
@@ -61,7 +69,7 @@ function toBytes(hash: number): Buffer {
   return bytes;
 }
 
-/** Of every five words in a row; a text of fewer has one shingle. */
+/** Yields a hash for every five words in a row; a text of fewer words has one shingle. */
 function* shingleHashes(key: Buffer, text: string): Generator<number> {
   const [k0, k1] = [key.readUInt32LE(0), key.readUInt32LE(4)];
   const shingle = new Uint32Array(shingleWords);
@@ -78,14 +86,14 @@ function* shingleHashes(key: Buffer, text: string): Generator<number> {
 
 const room = new Uint32Array(128);
 
-/** UTF-16 units of a word, one a number; of a longer one the first 128. */
+/** Returns the UTF-16 units of a word, one a number, up to 128. */
 function unitsOf(text: string): Uint32Array {
   const length = Math.min(text.length, room.length);
   for (let i = 0; i < length; i++) room[i] = text.charCodeAt(i);
   return room.subarray(0, length);
 }
 
-/** HalfSipHash-2-4 (https://github.com/veorq/SipHash) over 32-bit numbers in little-endian order. */
+/** Computes HalfSipHash-2-4 (https://github.com/veorq/SipHash) over 32-bit numbers in little-endian order. */
 export function halfSipHash(k0: number, k1: number, message: Uint32Array): number {
   let v0 = k0;
   let v1 = k1;

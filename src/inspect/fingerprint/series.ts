@@ -4,8 +4,8 @@ import { blockFlags, type Outline, outlineOf, type Stretch, stretchesOf } from '
 import { seriesSigns } from '../kernel/series-signs.ts';
 
 /*
- * A value that was cut in pieces is put into fields whose names say which piece it is: `part1` and `part2`, `key_a` and `key_b`,
- * `firstHalf` and `secondHalf`. Such fields are a series.
+ * Finds series: fields whose names number the pieces of a value, such as `part1` and `part2`, `key_a` and `key_b`,
+ * `firstHalf` and `secondHalf`.
  */
 
 const ordinals: Readonly<Record<string, number>> = {
@@ -27,12 +27,12 @@ const ordinals: Readonly<Record<string, number>> = {
 };
 
 interface Numbered {
-  /** What the names of all pieces have in common. */
+  /** The part that the names of all pieces share. */
   readonly stem: string;
   readonly index: number;
 }
 
-/** A name taken apart; undefined where nothing in it counts. The last word that counts is the one that does. */
+/** Takes a name apart at the last word that is a number; undefined where none is. */
 function numberOf(name: string): Numbered | undefined {
   const words = name.match(/\d{1,4}|[A-Z]?[a-z]+|[A-Z]+/g) ?? [];
   const at = words.findLastIndex((word) => indexOf(word) !== undefined);
@@ -46,7 +46,10 @@ function indexOf(word: string): number | undefined {
   return /^[A-Ha-h]$/.test(word) ? (word.codePointAt(0) as number) & 0x1f : ordinals[word.toLowerCase()];
 }
 
-/** All series among the fields, each of at least two, in the order of their numbers. A number that comes again begins another one. */
+/**
+ * Returns all series among the fields, each of at least two, in the order of their numbers. A repeated number begins
+ * another series.
+ */
 export function seriesOf(fields: readonly Field[]): Field[][] {
   const series: Field[][] = [];
   const open = new Map<string, Map<number, Field>>();
@@ -54,7 +57,7 @@ export function seriesOf(fields: readonly Field[]): Field[][] {
     if (pieces.size < 2) return;
     series.push([...pieces].sort(([one], [other]) => one - other).map(([, field]) => field));
   };
-  // The names of a list of records come again with each of them.
+  // The names of a list of records come again with each record.
   const numbers = new Map<string, Numbered | undefined>();
   for (const field of fields) {
     if (!numbers.has(field.name)) numbers.set(field.name, numberOf(field.name));
@@ -72,10 +75,10 @@ export function seriesOf(fields: readonly Field[]): Field[][] {
   return series;
 }
 
-/** From a digit to the end of its sign. */
+/** Bytes from a digit to the end of the sign behind it. */
 const margin = { before: 0, after: 3 };
 
-/** What stands behind a number at the end of a name, as each format writes it. */
+/** What stands behind a number at the end of a name, by format. */
 const signs: Readonly<Record<FieldFormat, readonly Buffer[]>> = {
   json: ['":', '\\":'].map((it) => Buffer.from(it)),
   form: [Buffer.from('=')],
@@ -93,8 +96,8 @@ const beginsSign = byteSet(
 );
 
 /**
- * Whether fields may be numbered, told by one quick look: nearly all texts have no such names, and need not be taken apart. Of names
- * that words number it knows the most usual ones of JSON, and none that letters number: the looks for them take too long.
+ * Tells quickly whether fields may be numbered. Nearly all texts have no such names and need not be taken apart. Of
+ * names with words it knows only the usual ones of JSON, and none with letters, which would take too long.
  */
 export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline?: Outline): boolean {
   if (format !== 'json') {
@@ -105,10 +108,10 @@ export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline?: Outl
   return (seen & isWorded) === isWorded || areNumbered(seen) || areNumbered(seen >> 3);
 }
 
-/** Names that begin with `first_` and with `second_`, by which words number pieces in JSON. */
+/** Bits of names that begin with `first_` and `second_`, the words that number pieces in JSON. */
 const isWorded = (1 << 6) | (1 << 7);
 
-/** Whether some field may belong to a series at all. What no field of a text does belongs to none of another text. */
+/** Tells whether some field may belong to a series at all, perhaps with fields of another text. */
 export function mayBeOfSeries(bytes: Buffer, format: FieldFormat): boolean {
   if (format === 'json' && (seriesSigns(bytes) & isWorded) !== 0) return true;
   return signs[format].some((sign) => {
@@ -125,7 +128,7 @@ const isOther = (1 << 0) | (1 << 2);
 
 const areNumbered = (digits: number): boolean => (digits & isFirst) !== 0 && (digits & isOther) !== 0;
 
-/** Whether names that end in 1 stand there, and others that end in 0 or 2, with the same sign behind them. */
+/** Tells whether there are names that end in 1 and others that end in 0 or 2, with the same sign behind them. */
 function holdsNumbered(bytes: Buffer, stretches: readonly Stretch[], behind: readonly Buffer[]): boolean {
   const seen = behind.map(() => 0);
   for (const { from, to } of stretches)

@@ -4,33 +4,37 @@ import { type Cipheriv, createCipheriv, hkdfSync } from 'node:crypto';
 import type { Shingles } from '../../core/history.ts';
 
 /*
- * Keyed shingles, by which what was read a moment ago is known again in what is written.
+ * Makes keyed shingles, by which text that was read a moment ago is recognised in what is written.
  *
- * A text is reduced to its letters: ASCII letters in lower case, digits, and the bytes of letters of other alphabets. White space,
- * punctuation and signs of all scripts and the keys of JSON fall away, so that the values of a response are one run of letters, the same in JSON, in CSV, in a table and in
- * a sentence. Of every 32 letters in a row (a gram) a rolling hash is made, and of the grams of every window the one with the least
- * hash is chosen, the last of equals (winnowing: Schleimer, Wilkerson, Aiken, SIGMOD 2003). The choice depends on the letters of the
- * window alone, and a larger window chooses some of what a smaller one chooses; so a run of letters that two texts share has choices
- * in common, whatever stands around it and even where one of them is sampled more thinly.
+ * A text is reduced to its letters: ASCII letters in lower case, digits, and the bytes of letters of other alphabets.
+ * White space, punctuation, signs of all scripts and the keys of JSON are left out. So the values of a response are
+ * one run of letters, the same in JSON, CSV, a table and a sentence.
  *
- * The order of the hashes is keyed too: nobody can make a text of which nothing is chosen, or one that takes long to choose from.
+ * Every 32 letters in a row (a gram) have a rolling hash. Of every window the gram with the least hash is chosen, the
+ * last of equals (winnowing: Schleimer, Wilkerson, Aiken, SIGMOD 2003). The choice depends on the letters of the
+ * window alone, and a larger window chooses a part of what a smaller one chooses. So two texts that share a run of
+ * letters share choices, whatever stands around it, even where one is sampled more thinly.
+ *
+ * The order of the hashes is keyed: nobody can make a text of which nothing is chosen, or one that takes long.
  */
 
 export interface ShingleBounds {
-  /** Shingles of what was read, 32,768 at most. */
+  /** Limits the shingles of what was read; at most 32,768. */
   readonly readMax: number;
-  /** Shingles of a megabyte of what is written, 32,768 at most. */
+  /** Limits the shingles of a megabyte of what is written; at most 32,768. */
   readonly writeMax: number;
-  /** Bytes of all texts of what was read together, 1 MB at most; what follows is not looked at. */
+  /** Limits the bytes of all texts that were read together, at most 1 MB; further bytes are ignored. */
   readonly bytesMax: number;
 }
 
 export interface Shingler {
   /**
-   * Shingles of what was read: a body and all that was decoded from it. The window is 32 grams; where these are more than `readMax`, it is
-   * as much larger as it needs to be: with 4096, a 1900th of the letters if they are more than 64,000 (letters that stood before, as
-   * those of a decoded form may, do not count). A write that quotes a run of q letters has at least (q - 31) / window of the shingles,
-   * rounded down, and twice as many on average. Prose has four letters in five characters, so that a quote of
+   * Makes shingles of what was read: a body and all that was decoded from it. The window is 32 grams, and larger
+   * where that makes more than `readMax` shingles. With a `readMax` of 4096 it grows to a 1900th of the letters of a
+   * text of more than 64,000. Letters that stood before, as those of a decoded form may, do not count.
+   *
+   * A write that quotes a run of q letters has at least (q - 31) / window of the shingles, rounded down, and twice as
+   * many on average. Prose has four letters in five characters, so that a quote of
    *
    *     200 characters has 3 of up to  95 KB and 1 of up to 300 KB
    *     400 characters has 3 of up to 225 KB and 1 of up to 680 KB
@@ -40,9 +44,9 @@ export interface Shingler {
    */
   ofRead(texts: readonly Buffer[]): Shingles;
   /**
-   * Shingles of what is sent, all of it, with a window of 16 grams. Where these are more than `writeMax` in one piece it is larger there, and
-   * the larger one of both sides counts. What has keys is taken with and without them, because what was read may stand in a key, and what has labels
-   * (`Name: Ann`) without them too.
+   * Makes shingles of all that is sent, with a window of 16 grams. A piece with more than `writeMax` has a larger
+   * window, and then the larger window of both sides counts. Text with keys is taken with and without them, because
+   * what was read may stand in a key. Text with labels (`Name: Ann`) is also taken without them.
    */
   ofWrite(texts: readonly Buffer[]): Shingles;
 }
@@ -57,23 +61,23 @@ const writeWindow = 16;
 const gramLetters = 32;
 const blockBytes = 16;
 const blockInts = blockBytes / 4;
-/** What has fewer is a rule, a padding or a row of zeros, which any two texts may share. */
+/** A gram with fewer distinct letters is a rule, a padding or a row of zeros, which any two texts may share. */
 const distinctMin = 8;
-/** What is longer than a key between its quotes is content. */
+/** Longer text between quotes is content, not a key. */
 const keyLettersMax = 64;
-/** Comes last in the order of hashes: of a gram that is never chosen. */
+/** Hash of a gram that is never chosen, since it comes last in the order. */
 const never = 0x7fffffff;
 
 /*
- * Room for one content at a time, for everything here is synchronous. The system gives memory to what is used of it. Constant arrays,
- * because V8 then knows where they are: the loops below take a third of the time that they take with arrays from arguments.
+ * Memory for one content at a time, since everything here is synchronous. The arrays are constants, because V8 then
+ * knows where they are: the loops take a third of the time.
  */
-/** A text and a zero behind it. */
+/** Holds a text and a zero behind it. */
 const input = new Uint8Array(textBytesMax + 1);
-/** Of each text up to three readings: without keys, with them, without labels. */
+/** Holds up to three readings of each text: without keys, with keys, without labels. */
 const letters = new Uint8Array(3 * textBytesMax);
 const hashes = new Int32Array(letters.length);
-/** Where the chosen grams begin. The greatest length has fewer with the first window. */
+/** Holds the places where the chosen grams begin. It suffices for the longest text with the first window. */
 const chosen = new Int32Array(16 * shinglesMax);
 const slots = new Int32Array(2 * chosen.length);
 const blocks = new Int32Array(shinglesMax * blockInts);
@@ -81,11 +85,13 @@ const blockBuffer = Buffer.from(blocks.buffer);
 const blockView = new DataView(blocks.buffer);
 const letterView = new DataView(letters.buffer);
 const seen = new Uint8Array(256);
-/** Of each letter what it adds to a hash, and what it has become when it leaves. */
+/** Hold what each letter adds to a hash, and what that has become when the letter leaves. */
 const entering = new Int32Array(256);
 const leaving = new Int32Array(256);
 
-/** Makes shingles under a key of 32 bytes; equal keys make equal shingles. Throws where the key or a bound is none. */
+/**
+ * Makes shingles under a key of 32 bytes; equal keys make equal shingles. Throws where the key or a bound is invalid.
+ */
 export function createShingler(key: Buffer, bounds: ShingleBounds = defaultBounds): Shingler {
   const { readMax, writeMax, bytesMax } = bounds;
   assert(key.length === 32, 'the key of a shingler has 32 bytes');
@@ -112,10 +118,10 @@ export function createShingler(key: Buffer, bounds: ShingleBounds = defaultBound
   };
 }
 
-/** What two pieces of a text have in common: a quote of 400 letters lies in one of them as a whole, in whatever script. */
+/** Overlap of two pieces of a text, so that a quote of 400 letters lies in one of them as a whole, in any script. */
 const commonBytes = 4096;
 
-/** All texts in pieces of a megabyte: what is padded must not hide behind its padding. */
+/** Cuts all texts into pieces of a megabyte, so that nothing hides behind padding. */
 function piecesOf(texts: readonly Buffer[]): readonly (readonly Buffer[])[] {
   let bytes = 0;
   for (const { length } of texts) bytes += length;
@@ -128,7 +134,7 @@ function piecesOf(texts: readonly Buffer[]): readonly (readonly Buffer[])[] {
   );
 }
 
-/** Fills `letters`; tells how many there are. */
+/** Fills `letters`; returns how many there are. */
 function reduceAll(texts: readonly Buffer[], bytesMax: number, isSent: boolean): number {
   let room = bytesMax;
   let end = 0;
@@ -144,24 +150,27 @@ function reduceAll(texts: readonly Buffer[], bytesMax: number, isSent: boolean):
   return end;
 }
 
-/** The letter of each byte; 0 where it is none. */
+/** Maps each byte to its letter; 0 where it is none. */
 const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte).toLowerCase();
   return byte >= 0x80 ? byte : /[a-z0-9]/.test(character) ? character.charCodeAt(0) : 0;
 });
-/** Of the text that was reduced last: its colons, those that end a label, and the keys that were left out. */
+/** Counts of the text that was reduced last: its colons, those that end a label, and the keys left out. */
 let colons = 0;
 let labels = 0;
 let leftOut = 0;
-/** A text of fewer labels has nearly the same shingles with them. */
+/** A text with fewer labels has nearly the same shingles with them. */
 const labelsMin = 4;
 const colon = 0x3a;
 const asterisk = 0x2a;
 const isQuote = (byte: number): boolean => byte === 0x22 || byte === 0x27;
-/** 1 for a letter, 0 for none. */
+/** Returns 1 for a letter, 0 for none. */
 const countOf = (letter: number): number => (letter + 0xff) >>> 8;
 
-/** Writes the letters of a text from `start` on, without those that `keyBefore` counts before a colon; tells where they end. */
+/**
+ * Writes the letters of a text from `start` on, without those that `keyBefore` counts before a colon; returns their
+ * end.
+ */
 function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => number): number {
   const { length } = text;
   input.set(text);
@@ -170,7 +179,7 @@ function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => num
   [colons, labels, leftOut] = [0, 0, 0];
   let end = start;
   for (let i = 0; i < length; ) {
-    // A loop for what stands between colons, and no branch in it: where words end is not foreseen.
+    // The loop between colons has no branch, because the processor cannot predict where words end.
     for (let byte = 0; i < length && byte !== colon; i += 1) {
       byte = input[i] as number;
       const letter = letterOf[byte] as number;
@@ -189,13 +198,13 @@ function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => num
 
 const space = 0x20;
 
-/** What is neither a letter nor a digit in other scripts becomes white space in `input`, as it does where a text is wrapped anew. */
+/** Replaces characters of other scripts that are neither letters nor digits with spaces, as wrapping a text does. */
 function blankSigns(length: number): void {
   for (let i = 0; i < length; ) {
     const lead = input[i] as number;
     const size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
     const end = Math.min(length, i + size);
-    // Alone, such a byte is a sign of Latin-1: a space that does not break, a dash of Windows.
+    // A lone byte of this kind is a sign of Latin-1 or Windows, such as a no-break space or a dash.
     if (lead >= 0x80 && (lead < 0xc0 || isSign(lead, input[i + 1] ?? 0, input[i + 2] ?? 0)))
       input.fill(space, i, end);
     i = end;
@@ -203,8 +212,9 @@ function blankSigns(length: number): void {
 }
 
 /**
- * By the first three bytes: U+0080 to 00BF, combining marks, ogham space, U+2000 to 2BFF (punctuation, arrows, mathematics, boxes, dingbats),
- * U+2E00 to 2E7F, U+3000 to 303F, variations and forms from U+FE00 to FE6F, U+FEFF, full-width punctuation, pictures from U+1F000 on, and tags.
+ * Tells signs by their first three bytes: U+0080 to 00BF, combining marks, ogham space, and U+2000 to 2BFF
+ * (punctuation, arrows, mathematics, boxes, dingbats). Further ranges are U+2E00 to 2E7F, U+3000 to 303F, U+FE00 to
+ * FE6F, U+FEFF, full-width punctuation, pictures from U+1F000 on, and tags.
  */
 function isSign(first: number, second: number, third: number): boolean {
   switch (first) {
@@ -233,9 +243,9 @@ function isSign(first: number, second: number, third: number): boolean {
 }
 
 /**
- * A key is what stands between quotes before a colon. Nothing else of the grammar of JSON is asked for, so a key is one as well inside a
- * sentence or a string (`\"name\":`), in lines of JSON, in JSON that is cut off at both ends, and in Python. Every place between two
- * quotes is looked at once.
+ * Returns the letters of a key, which stands between quotes before a colon. The rest of the grammar of JSON does not
+ * matter. So keys are also found inside a string (`\"name\":`), in lines of JSON, in JSON cut off at both ends, and
+ * in Python. Every place between two quotes is looked at once.
  */
 function keyLettersBefore(at: number): number {
   let i = at - 1;
@@ -255,7 +265,10 @@ const labelBorder = Uint8Array.from({ length: 256 }, (_, byte) =>
   '\n\r\t,;:|([{<>"\\'.includes(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** A label is what stands in a line, or after a comma or another border, before a colon and a space: as in YAML, in lists, in mails. */
+/**
+ * Returns the letters of a label, which stands after a line break, a comma or another border and before a colon and a
+ * space. YAML, lists and mails have labels.
+ */
 function labelLettersBefore(at: number): number {
   const next = input[at + 1] as number;
   if (next > 0x20 && next !== asterisk) return 0;
@@ -265,7 +278,7 @@ function labelLettersBefore(at: number): number {
   return count <= keyLettersMax ? count : 0;
 }
 
-/** Fills `hashes` with that of each gram, a cyclic polynomial of 32 rotations; tells how many grams there are. */
+/** Fills `hashes` with that of each gram, a cyclic polynomial of 32 rotations; returns how many grams there are. */
 function hashGrams(length: number, order: Int32Array): number {
   entering.set(order);
   for (let i = 0; i < order.length; i += 1) leaving[i] = rotateLeft(order[i] as number, gramLetters - 1);
@@ -291,10 +304,10 @@ function hashGrams(length: number, order: Int32Array): number {
 }
 
 const rotateLeft = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
-/** 1 or 0, without a branch. */
+/** Returns 1 or 0, without a branch. */
 const isZero = (count: number): number => (count - 1) >>> 31;
 
-/** Fills `chosen` with up to `max` distinct grams, as many as the smallest window gives; tells how many. */
+/** Fills `chosen` with up to `max` distinct grams, as many as the smallest window gives; returns how many. */
 function choose(grams: number, firstWindow: number, max: number): number {
   let window = firstWindow;
   // A window of all grams chooses one.
@@ -302,13 +315,13 @@ function choose(grams: number, firstWindow: number, max: number): number {
     const all = winnow(grams, window);
     const count = all < chosen.length ? withoutRepeats(all) : all;
     if (count <= max) return count;
-    // The count falls with the window; a twentieth more, because it does so on average.
+    // The count falls with the window; a twentieth more, because it does so only on average.
     window = Math.ceil((window * count * 1.05) / max);
   }
   return 0;
 }
 
-/** Fills `chosen` with the least of each window, up to its length; tells how many they are. */
+/** Fills `chosen` with the least of each window, up to its length; returns how many there are. */
 function winnow(grams: number, window: number): number {
   if (grams === 0) return 0;
   let end = Math.min(window, grams);
@@ -337,7 +350,7 @@ function lastOfLeast(start: number, end: number): number {
   return best;
 }
 
-/** Takes out of `chosen` the grams of the same letters as one before; tells how many are left. */
+/** Removes from `chosen` grams with the letters of an earlier one; returns how many are left. */
 function withoutRepeats(count: number): number {
   // Half of the slots stay empty, so that probing is short.
   const slotMask = 2 ** Math.ceil(Math.log2(2 * count)) - 1;
@@ -367,9 +380,9 @@ function isSameGram(a: number, b: number): boolean {
 }
 
 /**
- * The shingles of the chosen grams. A gram is two blocks, and its shingle the first bytes of their CBC-MAC under AES-256, which is a
- * pseudo-random function of messages of one length: without the key nobody can test a guess, nor find two grams of the same shingle. All
- * grams take each of its two steps together, as one message in ECB mode.
+ * Makes the shingles of the chosen grams. A gram is two blocks; its shingle is the first bytes of their CBC-MAC under
+ * AES-256, a pseudo-random function of messages of one length. Without the key nobody can test a guess or find two
+ * grams with one shingle. All grams take each of the two steps together, as one message in ECB mode.
  */
 function sealed(cipher: Cipheriv, count: number): Shingles {
   const used = blockBuffer.subarray(0, count * blockBytes);

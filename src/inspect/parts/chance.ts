@@ -9,30 +9,31 @@ import type { Placed } from '../match/placed.ts';
 import { proofs } from '../patterns/confidence.ts';
 
 /*
- * What of a content is found by chance. Inside of what is as good as random (a picture, an archive), it is whatever is so short that one such
- * content in a thousand shows it; save what proves itself by a checksum, what has a character that the rest has not, and what comes again
- * and again, for a list of tokens is as random as a picture. And amid groups that were put together it is what goes on on both sides.
+ * Leaves out random matches. Inside a high-entropy region (a picture, an archive) a match is random if it is so short
+ * that one region in a thousand shows one. A match counts all the same if a checksum proves it, if it has a character
+ * that the region lacks, or if it comes again and again, for a list of tokens is as random as a picture. Amid text
+ * joined from groups, a match is random if the text goes on on both sides.
  */
 
-/** Two to the power of ten are a thousand. */
+/** Allows one random match in a thousand regions: two to the power of ten is about a thousand. */
 const marginBits = 10;
-/** Between bytes there are many ways to write the same. */
+/** Is larger than `marginBits`, because there are many ways to write the same bytes. */
 const literalMarginBits = 14;
-/** Of 64 characters each is an eighth as frequent at least. */
+/** In random base64 each of the 64 characters has at least an eighth of its usual share. */
 const usualShareMin = 1 / 512;
-/** Of one detector in one content: more than this, and than four times what is to be expected, is no chance. */
+/** More matches of one detector in one region than this, and than four times the expected number, are not random. */
 const fewMax = 2;
 const expectedFactor = 4;
 
-/** Leaves out of what was found in a view what stands there by chance. */
+/** Leaves out the random matches among those found in a view. */
 export type WithoutChance = <T extends Placed<Match | PartialSecret>>(
   view: View,
   all: readonly T[],
 ) => readonly T[];
 
-/** For a source and the noise in it. */
+/** Creates the filter for a source and the high-entropy regions in it. */
 export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): WithoutChance {
-  // Nearly always there is none.
+  // Nearly all sources have no such region.
   if (noise.length === 0)
     return (view, all) => (view.encodings.includes(grouped.name) ? notAmidGroups(view, source, all) : all);
   const sorted = noise.filter((it) => !it.file).sort((a, b) => a.start - b.start);
@@ -41,7 +42,7 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
   const fileStarts = files.map(({ start }) => start);
   const counts = new Map<Noise, Uint32Array>();
 
-  /** The noise that a span lies inside of. */
+  /** Returns the region that a span lies inside of; undefined where there is none. */
   function noiseAround({ start, end }: Span): Noise | undefined {
     const around = sorted[lastAtOrBefore(starts, start - 1)];
     return around && start > around.start && end < around.end ? around : undefined;
@@ -62,7 +63,10 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
     );
   }
 
-  /** In a program or a font all is numbers and names. What counts proves itself, or shows what it is in the text between them. */
+  /**
+   * Answers whether a match inside a file proves nothing: programs and fonts are full of numbers and names. A match
+   * counts if a checksum proves it, or if the text of the file around it says what it is.
+   */
   function saysNothingInFile(view: View, match: Match | PartialSecret, span: Span): boolean {
     const file = files[lastAtOrBefore(fileStarts, span.start)];
     if (!file || span.end > file.end || isProven(match)) return false;
@@ -109,7 +113,7 @@ function notAmidGroups<T extends Placed<Match | PartialSecret>>(
   return all.filter((it) => !isAmidGroups(it.match, it));
 }
 
-/** Matches that one noise shows of one detector. */
+/** Groups the matches of each detector in each region. */
 class Suspects {
   readonly #lists = new Map<Noise, Map<string, (Match | PartialSecret)[]>>();
   readonly #listOf = new Map<
@@ -128,7 +132,7 @@ class Suspects {
     this.#listOf.set(match, { list, max: fewMax + expectedFactor * expected });
   }
 
-  /** Whether a match is one of so few that chance explains them. */
+  /** Answers whether a match is one of so few that randomness explains them. */
   has(match: Match | PartialSecret): boolean {
     const suspect = this.#listOf.get(match);
     return suspect !== undefined && suspect.list.length <= suspect.max;
@@ -140,7 +144,7 @@ const isProven = (match: Match | PartialSecret): boolean =>
   proofs.has(match.detector.check) &&
   match.confidence !== match.detector.failedCheck;
 
-/** In their order, without those that lie within another one. */
+/** Returns files in order, without those that lie within another one. */
 function outermost(files: readonly Noise[]): readonly Noise[] {
   let end = 0;
   return files
@@ -152,11 +156,11 @@ function outermost(files: readonly Noise[]): readonly Noise[] {
     });
 }
 
-/** By words around it, which may be any in the tables of a program. */
+/** Tells detectors that need words around the value. In the tables of a program any words may stand there. */
 const isToldByWords = ({ detector: { keywords, near, isGeneric } }: Match | PartialSecret): boolean =>
   isGeneric || keywords.length + near.length > 0;
 
-/** Base64 has either pair of its last two signs, never one of both. */
+/** Base64 has either pair as its last two characters, never one of both. */
 const plainSigns = /[+/]/;
 const urlSigns = /[_-]/;
 
@@ -166,13 +170,16 @@ function isForeign(source: Buffer, around: Span, { start, end }: Span): boolean 
   return others?.test(source.toString('latin1', around.start, around.end)) ?? false;
 }
 
-/** What fills a line from its first character to its last was put there, if its own characters tell what it is. */
+/** Tells a match that fills a line and needs no context: somebody put it there. */
 const isLine = ({ detector }: Match | PartialSecret, source: Buffer, { start, end }: Span): boolean =>
   detector.group === 0 && isLineEnd(source[start - 1]) && isLineEnd(source[end]);
 
 const isLineEnd = (byte: number | undefined): boolean => byte === 0x0a || byte === 0x0d;
 
-/** Of what stands between bytes, where any byte is as likely: a letter may mostly be any other, and a sign that one alone. */
+/**
+ * Bits of evidence that a character gives between random bytes. A letter could mostly be any other letter, a sign
+ * only itself.
+ */
 const letterBits = 2;
 const digitBits = 3;
 const signBits = 6;
@@ -188,13 +195,19 @@ function bitsOf(bytes: Buffer, { start, end }: Span): number {
   return bits;
 }
 
-/** What is put together of groups has so many ways to go on that fewer bits say nothing: the mappings of a program are groups of letters. */
+/**
+ * Fewer bits prove nothing in text joined from groups, which goes on in many ways: source maps of programs are groups
+ * of letters.
+ */
 const groupedBits = 48;
-/** Groups of fewer characters, with a comma behind each, take up more room: nobody but who hides something writes such. */
+/** Shorter groups with a comma behind each take up more room; only somebody who hides something writes them. */
 const groupedRoomMax = 1.4;
 const comma = 0x2c;
 
-/** Whether a match stands amid groups that were put together, and goes on on both sides. Many stand in one run, which is gone through once. */
+/**
+ * Creates a test whether a match stands amid joined groups that go on on both sides. The last run is kept, since many
+ * matches stand in one run.
+ */
 function amidGroupsOf(
   { bytes }: View,
   source: Buffer,

@@ -1,17 +1,25 @@
-/* The character set that content says it is written in: where that writes ASCII in another way, nothing can be found in it. */
+/*
+ * Reads the declared character set of content. Where a set does not write ASCII as ASCII, nothing can be found in it.
+ */
 
-/** RFC 2045, 5.1, and RFC 2231, 4: `charset="utf-8"`, `charset*=us-ascii'en'utf-8`. */
+/** Matches the parameter of RFC 2045, 5.1, and RFC 2231, 4: `charset="utf-8"`, `charset*=us-ascii'en'utf-8`. */
 const charset = /;\s*charset(?:\*0?\*?)?\s*=\s*["']?(?:[\w-]{0,64}'[\w-]{0,64}')?([^\s"';,()]{1,64})/gi;
 const typeField = /^content-type[ \t]*:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)/gim;
 const hasParts = /^\s*(?:multipart|message)\//i;
 
-/** Families of sets that have ASCII as it is, by names of which `TextDecoder` does not know all; without the signs between their parts. */
+/**
+ * Matches families of sets that contain ASCII unchanged, without signs between the parts of the name. `TextDecoder`
+ * does not know all of them.
+ */
 const families =
   /^(?:utf8|cesu8|latin|iso8859|koi8|x?mac|win|gb|big5|euc|x?sjis|shiftjis|armscii|tis620|viscii|johab)\w*$/;
 const codePages = /^(?:cp|ibm|ms|dos)?(?:125\d|437|720|737|775|85\d|86\d|874|932|936|949|950)$/;
 const noSet = /^(?:usascii|ascii\d?|[78]bit|binary|none|null|undefined|default|auto|x?unknown(?:8bit)?)$/;
 
-/** Whether content, or a part of it, says that it is in a set that is not read. UTF-16 is read wherever it stands. */
+/**
+ * Tells whether content, or a part of it, declares a character set that is not read. UTF-16 is read wherever it
+ * stands.
+ */
 export function hasUnreadCharset(bytes: Buffer, contentType: string): boolean {
   if (namesUnread(contentType)) return true;
   if (!hasParts.test(contentType)) return false;
@@ -33,7 +41,7 @@ function isRead(name: string): boolean {
     new TextDecoder(name);
     return true;
   } catch {
-    // It is not one of the Encoding Standard.
+    // The name is not one of the Encoding Standard.
     return false;
   }
 }

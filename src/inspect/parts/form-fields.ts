@@ -7,35 +7,36 @@ import { outlineOf } from '../kernel/outline.ts';
 import type { Match } from '../match/engine.ts';
 
 /*
- * A sentence goes on to the end of its line, and a form has none: "the password is …" would take all fields behind it along. So a match ends
- * with its field, and what it had swallowed is looked for again with something between the fields.
+ * Ends matches with their form field. A sentence goes on to the end of its line and a form has none, so "the password
+ * is …" would match all fields behind it. What such a match had swallowed is searched again with the fields set
+ * apart.
  */
 
-/** `name=`, as forms write it. */
+/** Matches `name=` as forms write it. */
 const namePattern = String.raw`[\w.%+[\]-]{1,128}=`;
 const beginsLikeForm = new RegExp(`^${namePattern}`);
 const beginsField = new RegExp(`^&${namePattern}`);
-/** What stands in a form that a program has written; all else is escaped. */
+/** Contains the characters that programs write unescaped in a form. */
 const isOfForm = byteSet(`${digits}${lowerCase}${upperCase}-._~!*%+&=[]:/@,?$`);
 const nameBytesMax = 130;
 const ampersand = 0x26;
-/** What is quoted ends with its quote, and what a sign of an address follows is a password: there the sign may be a character as any other. */
+/** An ampersand is no field end inside quotes, nor in a password that an `@` follows. */
 const quotes = new Set([0x22, 0x27, 0x60]);
 const atSign = 0x40;
 
 export interface FormFields {
-  /** The match as far as its field goes; the same one where it ends in it. */
+  /** Returns the match up to the end of its field; the same match where it ends in it. */
   within(view: View, match: Match): Match;
-  /** The view with its fields set apart. */
+  /** Returns the view with its fields set apart. */
   apart(view: View): View;
 }
 
-/** Of a body that came as a form; undefined where it is none, as text that a client sends with its default type. */
+/** Creates the field reader of a form body; undefined for text that a client sends with its default type. */
 export function formFields(source: Buffer): FormFields | undefined {
   if (!beginsLikeForm.test(source.toString('latin1', 0, nameBytesMax))) return undefined;
   if (runEnd(source, 0, isOfForm) < source.length) return undefined;
 
-  /** The next sign between two fields before `to`; one that was escaped is none. */
+  /** Returns the next ampersand between two fields before `to`, or -1. An escaped ampersand is none. */
   function nextField(view: View, from: number, to: number): number {
     let sign = view.bytes.indexOf(ampersand, from);
     for (; sign >= 0 && sign < to; sign = view.bytes.indexOf(ampersand, sign + 1)) {

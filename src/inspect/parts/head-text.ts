@@ -2,14 +2,14 @@ import { METHODS } from 'node:http';
 import type { Call } from '../../core/call.ts';
 import { separatorText } from '../decode/separator.ts';
 
-/** Fields of the protocol that carry nothing of the agent's, or repeat the URL. */
+/** Names fields of the protocol that hold nothing of the agent's or repeat the URL. */
 const unread = new Set(['host', 'content-length', 'connection', 'transfer-encoding']);
 const usualMethods = new Set(METHODS);
-/** What clients send in Accept-Encoding (RFC 9110, 12.5.3). Anything else in it is read like any other field. */
+/** Matches what clients send in Accept-Encoding (RFC 9110, 12.5.3). Any other value is read like any field. */
 const codings =
   /^(?:(?:gzip|x-gzip|deflate|br|zstd|compress|identity|\*)(?: ?; ?q=[01](?:\.\d{1,3})?)?(?:, ?|$))+$/i;
 
-/** What is to be done with a field, by its name as clients write it: they write few names, each in few ways. */
+/** Says how a field is read, by its name as clients write it. The map stays small because clients write few names. */
 type Reading = 'read' | 'unread' | 'unless-codings';
 const readings = new Map<string, Reading>();
 export const readingsMax = 1024;
@@ -21,7 +21,7 @@ function readingOf(name: string): Reading {
   const lower = name.toLowerCase();
   const reading = unread.has(lower) ? 'unread' : lower === 'accept-encoding' ? 'unless-codings' : 'read';
   if (readings.size >= readingsMax) readings.clear();
-  // A copy: the name may be a slice of its whole head, which would be kept with it.
+  // The name is copied, because a slice would keep its whole head alive.
   if (name.length <= keptNameLengthMax) readings.set(Buffer.from(name, 'latin1').toString('latin1'), reading);
   return reading;
 }
@@ -32,19 +32,19 @@ function isRead(name: string, value: string): boolean {
   return reading === 'unless-codings' && (value.length > 256 || !codings.test(value));
 }
 
-/** What of a call its head is made of. */
+/** Are the fields of a call that make its head. */
 export type HeadFields = Pick<Call, 'method' | 'target' | 'headers'>;
 
 type Source = 'url' | 'fragment' | 'userinfo' | 'method' | 'header';
 
-/** Calls `take` for every field that is read, in the order in which they stand in the text; `name` is that of a header. */
+/** Calls `take` for every field that is read, in the order of the text; `name` is the name of a header. */
 function forEachField(
   { method, target, headers }: HeadFields,
   take: (source: Source, text: string, name?: string) => void,
 ): void {
   take('url', target.href);
   if (target.fragment !== '') take('fragment', target.fragment);
-  // As a URL, for that is how credentials in one are known.
+  // It is put as a URL, because credentials in URLs are recognised as such.
   if (target.userInfo !== '') take('userinfo', `${target.scheme}://${target.userInfo}@${target.host}/`);
   if (!usualMethods.has(method)) take('method', method);
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -55,8 +55,8 @@ function forEachField(
 }
 
 /**
- * URL and headers as one text to read, one field behind the other: a finding can lie in a host label, a path, a query parameter,
- * a fragment, a header's name or its value. One character is one byte.
+ * Puts URL and headers into one text, one field behind the other. A finding can lie in a host label, path, query
+ * parameter, fragment, header name or header value. One character is one byte.
  */
 export function headText(call: HeadFields): string {
   let text = '';
@@ -68,14 +68,14 @@ export function headText(call: HeadFields): string {
 
 export interface HeadSpan {
   readonly source: Source;
-  /** Of a header, as it was written; else empty. */
+  /** Name of a header as it was written; empty for other sources. */
   readonly name: string;
-  /** Where it begins in that text. */
+  /** Place in the text where the field begins. */
   readonly start: number;
   readonly text: string;
 }
 
-/** The fields of that text, in their order. */
+/** Returns the fields of that text, in order. */
 export function headSpans(call: HeadFields): readonly HeadSpan[] {
   const spans: HeadSpan[] = [];
   let start = 0;
@@ -92,8 +92,8 @@ interface Span {
 }
 
 /**
- * Names the place of an offset in that text: `host`, `path`, `query:name`, `fragment`, `userinfo`, `method`, `header:name`. A name that holds a
- * finding itself (one of `hidden`) is not quoted.
+ * Creates a locator for offsets in that text: `host`, `path`, `query:name`, `fragment`, `userinfo`, `method`,
+ * `header:name`. A name that overlaps a `hidden` span is not quoted.
  */
 export function headLocator(call: HeadFields, hidden: readonly Span[]): (offset: number) => string {
   const fields: { start: number; location: string }[] = [];

@@ -7,25 +7,25 @@ import { type CutFormat, redactBody } from '../redact/redact.ts';
 /** Classes that SANITIZE cuts where the deciding rule names none. */
 export const defaultCuts: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];
 
-/** What counts: found with medium confidence or more, and no credential at its own vendor's place. */
+/** Tells whether a finding counts: of medium confidence or more, and no credential at its own vendor's place. */
 export const counts = (finding: Finding): boolean => finding.confidence !== 'low' && !finding.atHome;
 
 /**
- * Cutting moves what stands behind closer to what stands before, and makes new neighbours of a keyword: so what is left is read again, and
- * cut again. What still shows something after so many times cannot be sanitised.
+ * Limits the rounds of cutting. A cut brings text together and gives keywords new neighbours, so what is left is read
+ * and cut again.
  */
 const roundsMax = 4;
 
-/** Formats that say of each text how long it is: cut, it would be another message, or none. */
+/** Matches formats that write the length of each text: a cut would make another message of them, or none. */
 const countedTypes = /^application\/(?:grpc(?!\+json)|(?:x-|vnd\.google\.)?protobuf)/i;
-/** A message of gRPC that still stands behind its length. */
+/** Tells a gRPC message that still has its length in front. */
 const isFramed = ({ contentType, body }: Call): boolean =>
   /^application\/grpc/i.test(contentType) && (body[0] ?? 0) <= 1;
 
 /**
- * The body with the findings of these classes cut out, and of SECRETS always; read again, it shows none of them. Undefined where what must
- * go sits in URL or header, where the body would not be what it was (JSON that no longer parses, protobuf), or where something is
- * left: then the call cannot be sent at all.
+ * Cuts the findings of these classes, and of SECRETS always, until the body shows none when read again. Returns
+ * undefined where the call cannot be sent: a finding stands in URL or header, a cut would break the format, or
+ * something is left.
  */
 export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer | undefined {
   const isCut = isCutFor(classes);
@@ -46,7 +46,7 @@ export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer
   return withoutFindings({ bytes: plain, contentType, findings, readAgain: readMarked }, classes);
 }
 
-/** Thrown where a large body is to be cut, which is done in a thread. */
+/** Is thrown where a large body must be cut first, which is done in a thread. */
 class CutFirst extends Error {
   readonly #call: Call;
   readonly #classes: readonly DataClass[];
@@ -67,7 +67,10 @@ class CutFirst extends Error {
   }
 }
 
-/** Judges by what changes nothing: where a large body must be cut for that, it is cut apart, and then it is judged anew. */
+/**
+ * Runs `judge`, which must change nothing. Where a large body must be cut first, a thread cuts it and `judge` runs
+ * anew.
+ */
 export function withCuts<T>(judge: () => T): MaybePromise<T> {
   try {
     return judge();
@@ -77,7 +80,7 @@ export function withCuts<T>(judge: () => T): MaybePromise<T> {
   }
 }
 
-/** As `withoutFindings`, in a thread. */
+/** Does the same as `withoutFindings`, in a thread. */
 function cutInThread(
   { plain, body, contentType, findings, cutApart, markAgain }: Call,
   isCut: (it: Finding) => boolean,
@@ -88,25 +91,25 @@ function cutInThread(
   });
 }
 
-/** Whether a finding goes where these classes are to be cut. */
+/** Creates a test whether a finding is cut when these classes are. */
 export const isCutFor =
   (classes: readonly DataClass[]) =>
   (it: Finding): boolean =>
     counts(it) && (it.class === 'SECRETS' || classes.includes(it.class));
 
-/** What is to be cut, and how what is left is read. */
+/** Content to cut from, and how what is left is read. */
 export interface Cuttable {
-  /** Without its content coding. */
+  /** Bytes without their content coding. */
   readonly bytes: Buffer;
   readonly contentType: string;
   readonly findings: readonly Finding[];
-  /** By default what its type and its first bytes tell. */
+  /** Format; by default what content type and first bytes tell. */
   readonly format?: CutFormat | undefined;
-  /** Undefined where it cannot be read to its end. */
+  /** Returns the findings that are left; undefined where the bytes cannot be read to their end. */
   readAgain(bytes: Buffer): readonly Finding[] | undefined;
 }
 
-/** The bytes without the findings of these classes, and of SECRETS always; undefined where they cannot be cut, or some are left. */
+/** Returns the bytes without the findings of these classes, and of SECRETS always; undefined where that fails. */
 export function withoutFindings(
   { format, readAgain, ...content }: Cuttable,
   classes: readonly DataClass[],
@@ -119,10 +122,10 @@ export function withoutFindings(
 }
 
 type Content = Pick<Cuttable, 'bytes' | 'contentType' | 'findings'>;
-/** Cuts findings out of a body and reads what is left; undefined where either cannot be done. */
+/** Cuts findings out of a body and reads what is left; undefined where either fails. */
 type CutAndRead<R> = (bytes: Buffer, cuts: readonly Finding[]) => R;
 
-/** Cuts until nothing that is to go is left. At once where each cut is made at once. */
+/** Cuts until nothing to be cut is left; synchronous where each cut is. */
 function cutInRounds(
   content: Content,
   isCut: (it: Finding) => boolean,

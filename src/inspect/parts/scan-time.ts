@@ -1,12 +1,12 @@
-/** The default limit of a body: as much is read within the tenant's `scan_timeout`. */
+/** Default limit of a body: so much is read within the tenant's `scan_timeout`. */
 const usualBytes = 256 * 1024;
 const factorMax = 8;
-/** By which a content coding makes text shorter. */
+/** Factor by which a content coding usually shortens text. */
 const packedFactor = 4;
 
 /**
- * How long a content of so many bytes may be read, in milliseconds: models take bodies of 32 MB, and who sends more than usual has as many
- * times more, up to eight. `isPacked` where a content coding is still to be taken off.
+ * Returns how many milliseconds content may be read. Models take bodies of 32 MB, so longer bodies have more time, up
+ * to eight times. `isPacked` says that a content coding is still to be taken off.
  */
 export function scanTimeMs(scanTimeoutMs: number, bytes: number, isPacked = false): number {
   const length = isPacked ? bytes * packedFactor : bytes;

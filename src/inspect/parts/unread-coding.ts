@@ -6,16 +6,16 @@ import { hasUnreadMessages, isReadCoding } from '../decode/packed/grpc-messages.
 import { hasUnreadCharset } from './declared-charset.ts';
 
 export interface CodedContent {
-  /** Without its content coding. */
+  /** Bytes without their content coding. */
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** What the fields of its head say of the coding of its messages. */
+  /** What the fields of the head say about the coding of messages. */
   readonly messageCodings: readonly string[];
-  /** The messages of gRPC over HTTP/2 come one by one, without envelopes. */
+  /** Says that messages come without envelopes, as those of gRPC over HTTP/2 do. */
   readonly isUnwrapped: boolean;
 }
 
-/** Why content, a message or a part of it cannot be read: what stands in it would pass unseen. */
+/** Says why content, a message or a part of it cannot be read, so that findings would pass unseen. */
 export function unreadIn(content: CodedContent): string | undefined {
   if (hasUnreadCoding(content))
     return 'its messages or parts are compressed in a way that the gateway does not know';
@@ -32,14 +32,14 @@ function hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped }: Co
   return hasUnreadMessages(bytes, messageCodings.join(''));
 }
 
-/** What stands in base64 by its type. Each frame may be padded by itself, and any piece of one. */
+/** Decodes content whose type says base64. Each frame, and any piece of one, may have padding of its own. */
 export const decodedForm = (bytes: Buffer, contentType: string): Buffer | undefined =>
   isEnvelopedText(contentType) ? fromBase64(bytes) : undefined;
 
 const codingField = /^content-encoding[ \t]*:(.*)$/gim;
 const plainCoding = /^(?:identity|none)?$/i;
 
-/** Parts that cannot be told apart may have any coding, unless all is text. */
+/** Tells unread parts. Parts that cannot be told apart may have any coding, unless the whole is UTF-8. */
 function hasUnreadParts(bytes: Buffer): boolean {
   const parts = multipartParts(bytes);
   if (parts.length === 0) return !isUtf8(bytes);

@@ -1,26 +1,29 @@
 import { isDigit, isLetter } from '../kernel/bytes.ts';
 
 /*
- * URLs in what a call carries. Nobody says where one ends: in Markdown it is a parenthesis, in CSV a comma, in a sentence the full stop of
- * any script, and each of these may as well be part of it. So a URL is read in each way, and counts where one of them is listed.
+ * Finds URLs in a call. Nothing says where one ends: in Markdown at a parenthesis, in CSV at a comma, in a sentence
+ * at a full stop, and each may be part of it. So a URL is read in each way and counts where one reading is listed.
  */
 
-/** Places in the texts of one call. */
+/** Limits the places in the texts of one call. */
 const urlsMax = 500;
-/** Two slashes that are looked at for one: who writes nothing else takes some 30 ms. */
+/** Limits the double slashes that are looked at in one call; so many take about 30 ms. */
 const slashesMax = 200_000;
 const urlBytesMax = 2048;
 const schemeBytesMax = 16;
-/** A host of 253 letters (RFC 1035 section 2.3.4) with a user before it, in UTF-8. */
+/** Limits a host of 253 letters (RFC 1035, 2.3.4) with a user before it, in UTF-8. */
 const authorityLengthMax = 1024;
 
-/** What stands before a host: `//`, with a scheme or without one, and as clients take it that lean the other way. */
+/** Begin a host: `//` with or without a scheme, and with backslashes, as lenient clients take them. */
 const anchors = ['//', ':\\', ':/\\'].map((it) => Buffer.from(it));
 const slash = 0x2f;
 const backslash = 0x5c;
 const colon = 0x3a;
 
-/** The URLs in texts, in any scheme and in none, each in the ways in which it may end; those of the first 500 places. */
+/**
+ * Yields the URLs in texts, in any scheme and in none, each in the ways in which it may end, for the first 500
+ * places.
+ */
 export function* urlsIn(texts: readonly Buffer[]): Generator<readonly string[]> {
   const seen = new Set<string>();
   let slashes = 0;
@@ -47,15 +50,17 @@ function behindSlashes(text: Buffer, at: number): number {
   return end;
 }
 
-/** A letter, a digit, the bracket of an address, or the escape of any of them; comments of programs go on with a space. */
+/**
+ * Tells a letter, a digit, the bracket of an address, or an escape. Comments of programs go on with a space instead.
+ */
 const isOfHost = (byte = 0): boolean =>
   isLetter(byte) || isDigit(byte) || byte === 0x5b || byte === 0x25 || byte >= 0x80;
 
-/** Two slashes behind a letter are of a path that has one too many. */
+/** Tells two slashes behind a letter or digit, which belong to a path. */
 const isInPath = (text: Buffer, at: number): boolean =>
   text[at] === slash && (isLetter(text[at - 1]) || isDigit(text[at - 1]));
 
-/** With the scheme before the slashes, if one is there. */
+/** Returns the start of the URL, at its scheme where one stands before the slashes. */
 function startOf(text: Buffer, at: number): number {
   const end = text[at] === colon ? at : at - 1;
   if (text[end] !== colon) return at;
@@ -64,7 +69,7 @@ function startOf(text: Buffer, at: number): number {
   return start < end ? start : at;
 }
 
-/** White space, quotes, angle brackets and backslashes end a URL, in any format that carries one. */
+/** Tells white space, quotes, angle brackets and backslashes, which end a URL in any format. */
 const isEnd = (byte: number): boolean =>
   byte <= 0x20 || byte === 0x22 || byte === 0x3c || byte === 0x3e || byte === 0x5c || byte === 0x60;
 
@@ -78,13 +83,15 @@ function endOf(text: Buffer, from: number): number {
 const authority = /^(?:[a-z]{1,16}:)?[\\/]*([^\\/?#]*)/i;
 const isTooLong = (url: string): boolean => (authority.exec(url)?.[1] ?? '').length > authorityLengthMax;
 
-/** What may stand behind a URL or in it; brackets of an address do not count. */
+/** Matches what may stand behind a URL or in it; brackets of an address are skipped before. */
 const border = /[\p{White_Space}\p{Pi}\p{Pf}\p{Ps}\p{Pe}',;|*!…。、]/u;
 const addressLiteral = /^(?:[a-z]{1,16}:)?[\\/]{1,16}\[[\da-f:.]{2,45}\]/i;
-/** Behind the last letter. */
+/** Matches what stands behind the last letter or digit. */
 const trailing = /[^\p{L}\p{N}/]+$/u;
 
-/** As long as it may be, and up to the first sign that often stands behind one; each also without the signs at its end. */
+/**
+ * Returns the readings of a URL: the longest, one up to the first border character, and both without trailing signs.
+ */
 function readingsOf(url: string): readonly string[] {
   const address = addressLiteral.exec(url)?.[0].length ?? 0;
   const borderAt = url.slice(address).search(border);

@@ -1,14 +1,14 @@
 /*
- * How bytes cross between the event loop and a reader thread. Long ones that go in are copied into memory that both share and that is used
- * anew for each job: to make shared memory for each would fill the machine, since V8 does not count it and collects it late. What comes out is
- * given away; what of it is part of what went in does not cross at all. Short bytes are cloned, each by itself: a clone of a view takes all
- * of its buffer along.
+ * Moves bytes between the event loop and a reader thread. Long input is copied into memory that both share and that
+ * is used anew for each job. V8 collects shared memory late, so allocating it for each job would fill the machine.
+ * Output is transferred; output that is part of the input does not move at all. Short bytes are copied one by one,
+ * because a clone of a view takes its whole buffer along.
  */
 
 const longBytesMin = 4_096;
 const memoryBytesMin = 256 * 1024;
 
-/** Bytes that lie in the shared memory. */
+/** Place of bytes in the shared memory. */
 interface Place {
   readonly sharedAt: number;
   readonly sharedBytes: number;
@@ -16,14 +16,14 @@ interface Place {
 
 const isPlace = (value: object): value is Place => 'sharedAt' in value;
 
-/** The memory that one thread gets its jobs in, which holds one job at a time. */
+/** Memory in which one thread receives its input, one job at a time. */
 export class Inbox {
   #memory: SharedArrayBuffer = new SharedArrayBuffer(memoryBytesMin);
   #isTold = false;
   #length = 0;
   readonly #placed: { readonly at: number; readonly bytes: Uint8Array }[] = [];
 
-  /** The input ready to be sent; `memory` where the thread does not know it yet. */
+  /** Packs the input for sending; `memory` is set where the thread does not have it yet. */
   pack(input: unknown): { readonly input: unknown; readonly memory: SharedArrayBuffer | undefined } {
     let length = 0;
     mapBytes(input, (it) => {
@@ -42,7 +42,7 @@ export class Inbox {
     return { input: packed, memory };
   }
 
-  /** What came back for the job that was packed last. */
+  /** Restores the output of the job that was packed last. */
   unpack(output: unknown): unknown {
     return mapBytes(output, asBuffer, ({ sharedAt, sharedBytes }) => {
       const whole = this.#placed.find((it) => it.at <= sharedAt && sharedAt < it.at + it.bytes.length);
@@ -51,7 +51,7 @@ export class Inbox {
     });
   }
 
-  /** Keeps nothing of the last job alive. */
+  /** Releases the bytes of the last job. */
   clear(): void {
     this.#placed.length = 0;
   }
@@ -66,11 +66,11 @@ export class Inbox {
   }
 }
 
-/** The thread's side: the input as it was. */
+/** Restores the input, in the thread. */
 export const unpackInput = (input: unknown, memory: SharedArrayBuffer): unknown =>
   mapBytes(input, asBuffer, ({ sharedAt, sharedBytes }) => Buffer.from(memory, sharedAt, sharedBytes));
 
-/** The output ready to be sent, and what of it is given away. */
+/** Packs the output for sending; `transfer` lists the buffers that are given away. */
 export function packOutput(
   output: unknown,
   memory: SharedArrayBuffer,
@@ -88,7 +88,7 @@ export function packOutput(
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-/** Bytes stand in fields, in lists and in maps; objects of other kinds hold none. What holds no bytes stays the same object. */
+/** Maps all bytes in fields, lists and maps; other objects hold none. Values without bytes stay the same object. */
 function mapBytes(
   value: unknown,
   map: (bytes: Uint8Array) => Uint8Array | Place,

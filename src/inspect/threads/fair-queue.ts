@@ -1,4 +1,4 @@
-/** Whose turn counts: tenants take turns, and within each its agents. */
+/** Says whose turn counts: tenants take turns, and within each tenant its agents. */
 export interface QueueOwner {
   readonly tenantId: string;
   readonly agentId: string;
@@ -7,7 +7,7 @@ export interface QueueOwner {
 export interface QueueBounds {
   readonly countMax: number;
   readonly bytesMax: number;
-  /** Of either, what one tenant may take while others wait or may come. */
+  /** Share of either bound that one tenant may take, from 0 to 1. */
   readonly tenantShare: number;
 }
 
@@ -22,10 +22,10 @@ interface Line<T> {
   bytes: number;
 }
 
-/** What waits to be read. Bounded in number and bytes, for all and for each tenant. */
+/** Queue of jobs, bounded in number and bytes, for all and for each tenant. */
 export class FairQueue<T> {
   readonly #bounds: QueueBounds;
-  /** In the order of their turns: who had his is put at the end. */
+  /** Tenants in the order of their turns; who had a turn goes to the end. */
   readonly #tenants = new Map<string, Line<T>>();
   #count = 0;
   #bytes = 0;
@@ -42,7 +42,7 @@ export class FairQueue<T> {
     return this.#bytes;
   }
 
-  /** False, and nothing kept, where there is no room. Whatever its size, one may always wait. */
+  /** Adds an item; returns false where there is no room. A queue without items takes one of any size. */
   add({ tenantId, agentId }: QueueOwner, item: T, bytes: number): boolean {
     const { countMax, bytesMax, tenantShare } = this.#bounds;
     const line = this.#tenants.get(tenantId) ?? { agents: new Map(), count: 0, bytes: 0 };
@@ -57,7 +57,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** The next one, by turns. */
+  /** Takes the next item, by turns. */
   take(): T | undefined {
     for (const [tenantId, line] of this.#tenants) {
       for (const [agentId, own] of line.agents) {
@@ -72,7 +72,7 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** Takes out one that does not wait any longer; false where it is not there. */
+  /** Removes an item; returns false where it does not wait. */
   remove({ tenantId, agentId }: QueueOwner, item: T): boolean {
     const line = this.#tenants.get(tenantId);
     const own = line?.agents.get(agentId);
@@ -82,7 +82,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Takes out all. */
+  /** Removes and returns all items. */
   clear(): T[] {
     const all = [...this.#tenants.values()].flatMap(({ agents }) =>
       [...agents.values()].flatMap((own) => own.map(({ item }) => item)),

@@ -3,7 +3,10 @@ import { readAnswer, redactAnswer } from '../boundary/answer-jobs.ts';
 import { cutAndRead, openBody, type ReadingTools, readBody, readHead } from '../read-body.ts';
 import type { ReadBounds } from '../read-part.ts';
 
-/** All that may be done in a reader thread: from plain data to plain data, alike wherever it is done. */
+/**
+ * Maps names to the jobs of a reader thread, which go from plain data to plain data and give the same result
+ * anywhere.
+ */
 export const jobs = {
   head: readHead,
   body: readBody,
@@ -19,7 +22,7 @@ export type JobName = keyof typeof jobs;
 export type Input<N extends JobName> = Parameters<(typeof jobs)[N]>[0];
 export type JobOutput<N extends JobName> = Awaited<ReturnType<(typeof jobs)[N]>>;
 
-/** The job that has this name. */
+/** Returns the job of this name. */
 export const jobOf = <N extends JobName>(name: N) =>
   jobs[name] as unknown as (
     input: Input<N>,

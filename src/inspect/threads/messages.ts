@@ -1,9 +1,9 @@
 /*
- * What the event loop and a reader thread tell each other. A thread has one job at a time. Everything is plain data; what a job is made of is
- * for the program of the thread to know.
+ * Messages between the event loop and a reader thread, which has one job at a time. They are plain data; only the
+ * program of the thread knows the input of its jobs.
  */
 
-/** What a job is done with, as the thread's program makes tools of it: settings of a tenant, say. Told once to each thread. */
+/** Settings, such as a tenant's, of which the thread's program makes tools. They are sent once to each thread. */
 export interface ToolSpec {
   readonly id: number;
   readonly settings: unknown;
@@ -11,7 +11,7 @@ export interface ToolSpec {
 
 export interface JobBounds {
   readonly maxDecodedBytes: number;
-  /** Of the processor, from when it is begun. */
+  /** Processor time from the begin of the job. */
   readonly timeoutMs: number;
 }
 
@@ -19,18 +19,18 @@ export type ToThread =
   | {
       readonly name: string;
       readonly input: unknown;
-      /** In which bytes of jobs lie from now on. */
+      /** Memory that holds the bytes of jobs from now on. */
       readonly memory: SharedArrayBuffer | undefined;
       readonly bounds: JobBounds;
       readonly toolsId: number;
-      /** Where the thread does not know them yet. */
+      /** Tools that the thread does not know yet. */
       readonly tools: ToolSpec | undefined;
     }
   | { readonly forget: readonly number[] };
 
-/** `cpuMs` is all that the thread has taken of the processor. */
+/** Messages from a thread; `cpuMs` is all processor time that it has taken. */
 export type FromThread =
   | { readonly isReady: true; readonly cpuMs: number }
   | { readonly output: unknown; readonly cpuMs: number }
-  /** A bug. What was thrown may quote the content, so only its kind and its places in the code are told. */
+  /** A bug. What was thrown may quote content, so only its kind and its places in the code are sent. */
   | { readonly failure: { readonly name: string; readonly stack: string }; readonly cpuMs: number };

@@ -1,8 +1,8 @@
 import type { Finding } from '../../core/finding.ts';
 
 /*
- * How findings cross from a thread: as a list of plain values, for to clone an object with all that its detector says takes ten times as
- * long, and a body may have hundreds.
+ * Packs findings for the way from a thread as a list of plain values. Cloning objects with all that their detectors
+ * say takes ten times as long, and a body may have hundreds.
  */
 
 type OfDetector = Pick<Finding, 'class' | 'kind' | 'vendorHosts'>;
@@ -15,7 +15,7 @@ interface Packed {
 
 const valuesPerFinding = 7;
 
-/** The output of a job with its findings packed. */
+/** Returns the output of a job with its findings packed. */
 export function packedFindings(output: object): object {
   if (!('findings' in output)) return output;
   const findings = output.findings as readonly Finding[];
@@ -33,7 +33,7 @@ export function packedFindings(output: object): object {
   return { ...output, findings: packed };
 }
 
-/** The output as it was. */
+/** Returns the output with its findings unpacked. */
 export function unpackedFindings<T extends object>(output: T): T {
   if (!('findings' in output) || Array.isArray(output.findings)) return output;
   const { detectors, values } = output.findings as Packed;

@@ -4,17 +4,18 @@ import { FairQueue, type QueueOwner } from './fair-queue.ts';
 import { type Job, type Lost, type ReaderResult, ReaderThread } from './reader-thread.ts';
 
 /*
- * Threads that read what is too large for the event loop. Each has one job at a time; what they have no time for waits in a queue that is
- * fair and bounded. A thread that does not end in time is ended, and one that dies is replaced: each costs its own job alone.
+ * Runs jobs that are too large for the event loop in threads. Each thread has one job at a time; other jobs wait in a
+ * fair, bounded queue. A thread that exceeds its deadline is ended, and a dead one is replaced; each costs only its
+ * own job.
  */
 
 export interface PoolOptions {
   readonly threads: number;
-  /** Calls `serveJobs`. */
+  /** Program that calls `serveJobs`. */
   readonly program: URL;
-  /** Told of what was lost. */
+  /** Receives what was lost. */
   readonly onLost: (lost: Lost, code: string | undefined) => void;
-  /** Defaults are for the daemon. */
+  /** Bounds; the defaults are for the daemon. */
   readonly bounds?: Partial<PoolBounds>;
 }
 
@@ -31,17 +32,18 @@ const defaults: PoolBounds = {
   waitingMax: 1024,
   waitingBytesMax: 256 * megabyte,
   waitMsMax: 10_000,
-  // Between two questions for the time, 8 MB of prose take a third of a second; a thread that is ended must load its tables anew.
+  // Between two checks of the time, 8 MB of prose take a third of a second. Ending a thread costs loading its tables
+  // anew.
   graceMs: 1_000,
   heapMbMax: 512,
 };
-/** Whatever one tenant sends, another one finds room. */
+/** One tenant can never fill the queue alone. */
 const tenantShare = 0.5;
-/** A program that cannot start must not take the processor with trying. */
+/** Limits the pause between starts, so that a program that cannot start does not take the processor. */
 const restartMsMax = 5_000;
 
 export interface PoolCounts {
-  /** Of jobs that had no result, since the start. */
+  /** Count jobs without a result since the start. */
   readonly lostToDeadline: number;
   readonly lostToDeath: number;
   readonly refused: number;
@@ -61,9 +63,9 @@ export class ReaderPool {
   readonly #queue: FairQueue<Waiting>;
   readonly #threads = new Set<ReaderThread>();
   readonly #counts = { lostToDeadline: 0, lostToDeath: 0, refused: 0 };
-  /** Threads that ended one after the other without having done anything. */
+  /** Threads in a row that ended before they were ready. */
   #failedStarts = 0;
-  /** How often a thread has begun. */
+  /** Number of times that a thread became ready. */
   #begun = 0;
   readonly #closing = new AbortController();
 
@@ -74,12 +76,12 @@ export class ReaderPool {
     this.#queue = new FairQueue({ countMax, bytesMax, tenantShare });
   }
 
-  /** Starts its threads, each of which needs a second of a core before it reads. */
+  /** Starts the threads, each of which needs a second of a core before it is ready. */
   start(): void {
     for (let i = 0; i < this.#options.threads; i++) this.#start();
   }
 
-  /** All of its threads have begun to read. Until then who cannot wait reads by himself. */
+  /** Tells whether all threads are ready. Until then calls are read on the event loop. */
   get hasBegun(): boolean {
     return this.#begun >= this.#options.threads;
   }
@@ -89,8 +91,8 @@ export class ReaderPool {
   }
 
   /**
-   * Does the job in a thread. Answers why there is no result where its thread was lost. Rejects with GATEWAY_BUSY where too much waits, or
-   * where no thread had time for it.
+   * Does a job in a thread. Resolves with `lost` where its thread was lost. Rejects with GATEWAY_BUSY where too much
+   * waits or no thread had time.
    */
   async run(job: Job, owner: QueueOwner, bytes: number): Promise<{ output: unknown } | { lost: Lost }> {
     if (this.#closing.signal.aborted)
@@ -105,7 +107,7 @@ export class ReaderPool {
     return outcome;
   }
 
-  /** Tools with these ids are not asked for any more. */
+  /** Tells the threads that tools with these ids are not used any more. */
   forget(ids: readonly number[]): void {
     if (ids.length > 0) for (const thread of this.#threads) thread.forget(ids);
   }

@@ -3,7 +3,7 @@ import { threadEnvironment } from '../../util/prepared.ts';
 import { Inbox } from './crossing.ts';
 import type { FromThread, ToolSpec, ToThread } from './messages.ts';
 
-/** Why a job has no result. */
+/** Says why a job has no result. */
 export type Lost = 'deadline' | 'death';
 
 export type ReaderResult = { readonly output: unknown } | { readonly lost: Lost } | { readonly error: Error };
@@ -19,19 +19,25 @@ export interface Job {
 export interface ThreadOptions {
   readonly program: URL;
   readonly heapMbMax: number;
-  /** Beyond its own deadline, which ends a job that is asked to end. */
+  /** Time beyond a job's own deadline before its thread is ended. */
   readonly graceMs: number;
 }
 
-/** Until a thread that is asked for its time should answer; it can within a pattern, and cannot where the machine gives it no turn. */
+/**
+ * Time within which a thread should say its processor time. It can do so within a pattern, but not when the machine
+ * gives it no turn.
+ */
 const answerMs = 100;
-/** Unanswered questions in a row after which a thread is taken for stuck. */
+/** Number of questions without an answer in a row after which a thread counts as stuck. */
 const questionsMax = 50;
 
-/** Hardly anything outlives its body. Twice as much, which is usual, takes 40 MB more of each thread and saves no time; half as much costs some. */
+/**
+ * Limits the young heap, since hardly anything outlives its body. Twice as much costs 40 MB for each thread and saves
+ * no time; half as much costs some.
+ */
 const youngHeapMbMax = 48;
 
-/** One thread, which does one job at a time. It is gone for good once it is lost. */
+/** One thread, which does one job at a time. Once it is lost it is never used again. */
 export class ReaderThread {
   readonly #worker: Worker;
   readonly #graceMs: number;
@@ -43,17 +49,17 @@ export class ReaderThread {
   #cpuMs = 0;
   #isReady = false;
   #isEnding = false;
-  /** With the code of the error that ended it, where there was one. */
+  /** Resolves when the thread has ended, with the code of the error that ended it. */
   readonly ended: Promise<string | undefined>;
 
-  /** `onFree` is called once it has begun, and behind each job. */
+  /** Starts the thread; `onFree` is called once it is ready, and after each job. */
   constructor({ program, heapMbMax, graceMs }: ThreadOptions, onFree: () => void) {
     this.#graceMs = graceMs;
     this.#onFree = onFree;
     this.#worker = new Worker(program, {
       env: threadEnvironment(),
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: youngHeapMbMax },
-      // Nothing that a thread prints is printed: it may quote what is read.
+      // Output of a thread is discarded, since it may quote what is read.
       stdout: true,
       stderr: true,
     });
@@ -74,17 +80,17 @@ export class ReaderThread {
     });
   }
 
-  /** It can be given a job. */
+  /** Tells whether it can take a job. */
   get isFree(): boolean {
     return this.#isReady && !this.#conclude && !this.#isEnding;
   }
 
-  /** It is being ended on purpose. */
+  /** Tells whether it is being ended on purpose. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
 
-  /** Only where it is free. Always resolves. */
+  /** Runs a job, only while the thread is free. It always resolves. */
   run({ name, input, maxDecodedBytes, timeoutMs, tools }: Job): Promise<ReaderResult> {
     const { promise, resolve } = Promise.withResolvers<ReaderResult>();
     this.#conclude = resolve;
@@ -115,7 +121,7 @@ export class ReaderThread {
     this.#worker.postMessage(message);
   }
 
-  /** Ends the thread when its job has taken so much of the processor, or says nothing for long. */
+  /** Ends the thread when its job has taken this much processor time, or the thread is silent for long. */
   #watch(cpuEndMs: number, ms: number): void {
     const job = this.#conclude;
     this.#timer = setTimeout(async () => {
@@ -131,7 +137,9 @@ export class ReaderThread {
     }, ms);
   }
 
-  /** Answers what the thread has taken of the processor; undefined where it does not say so in many questions, or nobody wants to know. */
+  /**
+   * Returns the processor time of the thread; undefined where many questions have no answer or nobody wants to know.
+   */
   async #usedMs(isWanted: () => boolean): Promise<number | undefined> {
     for (let question = 0; question < questionsMax && isWanted(); question++) {
       const { promise: late, resolve } = Promise.withResolvers<undefined>();

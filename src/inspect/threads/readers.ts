@@ -12,13 +12,17 @@ import type { Lost } from './reader-thread.ts';
 import { workDeadline } from './worked-ms.ts';
 
 /*
- * Where something is read: on the event loop what is small, in a thread what is not. What looks small may be dear all the same, as a bomb is:
- * so the loop gives it a moment and some room, and what does not come to its end with that is read anew in a thread.
+ * Decides where something is read: small content on the event loop, other content in a thread. Small content may
+ * still be expensive, such as a bomb, so the loop has little time and room for it. What exceeds them is read anew in
+ * a thread.
  */
 
-/** Longer contents are read in threads. Real ones of this length take 0.6 ms here, 1.3 at most; a thread adds 0.15 to that. See `bench/isolation.ts`. */
+/**
+ * Limits content that is read on the loop. Real content of this length takes 0.6 ms, at most 1.3; a thread adds 0.15.
+ * See `bench/isolation.ts`.
+ */
 export const loopBytesMax = 16_384;
-/** Of what is read on the loop, in all forms. */
+/** Limits all decoded forms that are made on the loop. */
 const loopDecodedBytesMax = 128 * 1024;
 const loopMsMax = 2;
 
@@ -26,21 +30,21 @@ const noWords: readonly string[] = [];
 
 export interface Task {
   readonly tools: ReadingTools;
-  /** From now on, where it is read at once. */
+  /** Bounds from now on, for reading on the loop. */
   readonly bounds: ReadBounds;
-  /** In a thread, from when it begins there. */
+  /** Time for reading in a thread, from the start there. */
   readonly timeoutMs: number;
   readonly owner: QueueOwner;
-  /** Of what is read; infinite where nobody knows. */
+  /** Length of the content; infinite where it is unknown. */
   readonly bytes: number;
-  /** What is read, where it is not compressed: a look at it may tell that it is soon read. */
+  /** Uncompressed content, of which samples tell whether it is read quickly. */
   readonly plain?: Buffer | undefined;
 }
 
 export interface Readers {
-  /** There are threads, so nothing large is to be done on the loop. */
+  /** Tells whether there are threads, so that nothing large need be done on the loop. */
   readonly hasThreads: boolean;
-  /** At once, or as soon as a thread has time. Rejects with GATEWAY_BUSY where too much waits. */
+  /** Runs a job at once, or as soon as a thread has time. Rejects with GATEWAY_BUSY where too much waits. */
   run<N extends JobName>(name: N, input: Input<N>, task: Task): MaybePromise<JobOutput<N> | { lost: Lost }>;
 }
 
@@ -50,7 +54,10 @@ export const onTheLoop: Readers = {
   run: (name, input, { tools, bounds }) => jobOf(name)(input, tools, bounds),
 };
 
-/** Reads in the threads of a pool. `settingsOf` tells of what an engine was made; what others read with is read on the loop. */
+/**
+ * Reads in the threads of a pool. `settingsOf` returns the settings that an engine was made of; jobs with other
+ * engines run on the loop.
+ */
 export function createReaders(
   pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun'>,
   settingsOf: (engine: DetectorEngine) => unknown,
@@ -89,11 +96,11 @@ export function createReaders(
     run(name, input, task) {
       const { tools, bounds, bytes } = task;
       const spec = specOf(tools);
-      // A daemon that starts serves at once, and its threads take a second to begin.
+      // A daemon serves as soon as it starts, and its threads take a second to be ready.
       if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
       if (bytes > loopBytesMax && !isSoonRead(task)) return inThread(name, input, task, spec);
       const moment = forAMoment(task);
-      // What is soon read is read in less time than its beginning is looked up.
+      // Looking up the known beginning of such content would take longer than reading it.
       return after(jobOf(name)(input, { ...tools, beginnings: undefined }, moment), (it) =>
         isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
       );
@@ -101,19 +108,19 @@ export function createReaders(
   };
 }
 
-/** A thread costs half a millisecond: prose of this length is read in less. */
+/** Prose up to this length is read in less than the half millisecond that a thread costs. */
 const quickBytesMax = 128 * 1024;
 const bytesPerWord = 256;
 const markedShareMax = 1 / 4;
 
-/** What words do not have, of any of four blocks. */
+/** Marks blocks with what words do not have, for any of the four blocks in a number. */
 const marks = 0x01010101 * (blockFlags.digit | blockFlags.number | blockFlags.encoded | blockFlags.rhythm);
 const isMarked = (blocks: number): boolean => (blocks & marks) !== 0;
 
-/** Looked at in three places: to look at all of it would take as long as to search it. */
+/** Three samples are looked at, because outlining all of it would take as long as searching it. */
 const sampleBytes = 4096;
 
-/** Whether nearly all of a content is words: no numbers, no long tokens, nothing that repeats itself as codes do. */
+/** Tells whether nearly all content is words: no numbers, no long tokens, no repetition as in codes. */
 function isSoonRead({ bytes, plain }: Task): boolean {
   if (!plain || bytes > quickBytesMax) return false;
   const middle = (plain.length - sampleBytes) >> 1;
@@ -122,19 +129,19 @@ function isSoonRead({ bytes, plain }: Task): boolean {
   return samples.every((sample) => outlineOf(sample).blocks.filter(isMarked).length * bytesPerWord < mark);
 }
 
-/** On a busy machine time passes in which nothing is read: that counts for nothing. */
+/** Counts processor time, since time in which a busy machine gives no turn must not count. */
 const forAMoment = ({ bounds: { maxDecodedBytes }, timeoutMs }: Task): ReadBounds => ({
   maxDecodedBytes: Math.min(maxDecodedBytes, loopDecodedBytesMax),
   isOver: workDeadline(Math.min(loopMsMax, timeoutMs)),
 });
 
-/** It was done to its end. */
+/** Tells whether a job was done to its end. */
 const isWhole = (output: object): boolean =>
   !('unreadable' in output && output.unreadable !== undefined) &&
   !('isOutOfTime' in output && output.isOutOfTime === true) &&
   !('left' in output && output.left === undefined);
 
-/** What is known of a part whose reader was lost. */
+/** Describes a part whose reader thread was lost. */
 export const lostReading = ({ lost }: { readonly lost: Lost }) => ({
   unreadable: lost === 'deadline' ? 'reading took too long' : 'its reader has ended before its end',
   isOutOfTime: true,

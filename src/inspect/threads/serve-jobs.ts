@@ -8,17 +8,20 @@ interface Bounds {
   readonly isOver: () => boolean;
 }
 
-/** What a thread can do. */
+/** Work that a thread can do. */
 export interface Program<T> {
-  /** Of settings that were told. */
+  /** Makes tools of settings that were sent. */
   toolsOf(settings: unknown): T;
   run(name: string, input: unknown, tools: T, bounds: Bounds): unknown;
 }
 
-/** Engines of tenants with settings of their own share their tables, so that many fit; those that were not used for longest are made anew. */
+/**
+ * Limits the tools that are kept. Engines of tenants share their tables, so many fit; the least recently used are
+ * made anew.
+ */
 const toolsMax = 64;
 
-/** The thread's side: does one job after the other until the thread is ended. */
+/** Runs in the thread: does one job after the other until the thread is ended. */
 export function serveJobs<T>(program: Program<T>): void {
   const settingsOf = new Map<number, unknown>();
   const toolsOf = new Map<number, T>();
@@ -41,7 +44,7 @@ export function serveJobs<T>(program: Program<T>): void {
     try {
       if (tools) settingsOf.set(tools.id, tools.settings);
       const toolsOfJob = toolsFor(toolsId);
-      // On a busy machine time passes in which nothing is read: that counts for nothing.
+      // Processor time counts, since time in which a busy machine gives no turn must not.
       const bounds = { maxDecodedBytes, isOver: workDeadline(timeoutMs) };
       const found = await program.run(name, unpackInput(input, memory), toolsOfJob, bounds);
       const { output, transfer } = packOutput(found, memory);

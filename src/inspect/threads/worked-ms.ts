@@ -1,13 +1,13 @@
 const usPerMs = 1000;
-/** The system's clock of a thread moves in steps of this size and more, so asking more often tells nothing. */
+/** The system's clock of a thread moves in steps of at least this size. */
 const stepMs = 1;
 
 let askedAtMs = Number.NEGATIVE_INFINITY;
 let lastMs = 0;
 
 /**
- * How long the processor has worked for this thread, in milliseconds, as of at most one millisecond ago. Reading is bounded by it, so that
- * nobody's call is denied because the machine is busy with something else.
+ * Returns the processor time of this thread in milliseconds, at most one millisecond old. Reading is bounded by it,
+ * so that no call is denied because the machine is busy.
  */
 export function workedMs(): number {
   const nowMs = performance.now();
@@ -19,8 +19,8 @@ export function workedMs(): number {
 }
 
 /**
- * Answers whether this thread has worked for so many milliseconds from now on. The clock on the wall is asked first: no thread works for
- * longer than has passed.
+ * Creates a test whether this thread has worked for so many milliseconds from now on. Wall-clock time is asked first,
+ * because it is cheap and never less than processor time.
  */
 export function workDeadline(ms: number): () => boolean {
   const startMs = performance.now();
