@@ -2,23 +2,23 @@ import { isDigit } from '../kernel/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../kernel/outline.ts';
 
 /*
- * Finds where numbers stand that may be a card, an identifier or a phone number: eight digits in a row, or digits that single separators
- * divide into groups (`4111 1111 1111 1111`, `078-05-1120`).
+ * Finds numbers that may be a card, an identifier or a phone number: eight digits in a row, or digits in groups with
+ * single separators between them (`4111 1111 1111 1111`, `078-05-1120`).
  */
 
 const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) =>
   ' -.'.includes(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Called with a run's first byte, the byte behind it, and how many digits it has. */
+/** Receives a run's first byte, the byte behind it, and its number of digits. */
 export type OnRun = (start: number, end: number, digitCount: number) => void;
 
-/** A stretch is told by the eighth byte of a run. */
+/** The kernel marks a stretch by the eighth byte of a run. */
 const margin = { before: 7, after: 0 };
 
 /**
- * Calls `onRun` for every run of eight digits and separators between them, and for some shorter ones, in the order of the text. Reads each
- * byte a few times at most.
+ * Calls `onRun` for every run of eight digits with separators between them, and for some shorter ones, in the order
+ * of the text. Each byte is read a few times at most.
  */
 export function findDigitRuns(bytes: Uint8Array, outline: Outline, onRun: OnRun): void {
   let done = 0;
@@ -26,7 +26,7 @@ export function findDigitRuns(bytes: Uint8Array, outline: Outline, onRun: OnRun)
     done = lookAt(bytes, from, to, done, onRun);
 }
 
-/** Reports the runs that have a digit in the stretch; answers up to where the text is done with. */
+/** Reports the runs that have a digit in the stretch; returns the end of the last one. */
 function lookAt(bytes: Uint8Array, from: number, to: number, doneBefore: number, onRun: OnRun): number {
   let done = doneBefore;
   for (let at = Math.max(from, done); at < to; at++) {
@@ -37,7 +37,9 @@ function lookAt(bytes: Uint8Array, from: number, to: number, doneBefore: number,
   return done;
 }
 
-/** Reports the run around a digit, unless it is too short to be one, and answers where it ends. Nothing before `from` belongs to it. */
+/**
+ * Reports the run around a digit unless it is too short, and returns its end. Nothing before `from` belongs to it.
+ */
 function reportRun(bytes: Uint8Array, at: number, from: number, onRun: OnRun): number {
   let start = at;
   while (start > from && isDigit(bytes[start - 1])) start--;
@@ -53,6 +55,6 @@ function reportRun(bytes: Uint8Array, at: number, from: number, onRun: OnRun): n
   return end;
 }
 
-/** A separator with a digit on its far side. */
+/** Tells a separator with a digit on its far side. */
 const isLink = (bytes: Uint8Array, at: number, beyond: number): boolean =>
   isSeparator[bytes[at] ?? 0] === 1 && isDigit(bytes[beyond]);

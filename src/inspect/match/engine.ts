@@ -13,32 +13,42 @@ export type { Earlier, FindLimits, Found, Match, PartialSecret } from './found.t
 export { Verdicts } from './verdicts.ts';
 
 /*
- * Runs all detectors over a text. One pass of the matcher finds anchors and keywords, one of the digit finder long numbers; a
- * detector's pattern is tried only there. Text without any of them is never even made a string.
+ * Runs all detectors over a text. One pass of the matcher finds anchors and keywords, one of the digit finder finds
+ * long numbers. A detector's pattern is tried only there; text without any of them is never made a string.
  *
- * Time grows with the length of the text and no faster, whatever the text: an anchored pattern is tried once at a hit, the windows of
- * a keyword are merged before they are searched, and each attempt is bounded by `assertLinear`.
+ * Time grows with the length of the text and no faster. An anchored pattern is tried once at a hit, the windows of a
+ * keyword are merged before they are searched, and `assertLinear` bounds each attempt.
  */
 
 export interface DetectorEngine {
-  /** `outline` is that of the bytes, where it is known. What was found is the same with `earlier` as without it. */
+  /**
+   * Searches the bytes; `outline` is theirs, where it is known. The result is the same with and without `earlier`.
+   */
   find(bytes: Buffer, limits: FindLimits, outline?: Outline, earlier?: Earlier): Found;
-  /** Words whose matches may end farther behind them than `reachMax` of `far-reaching.ts`, in another value. */
+  /**
+   * Lists words whose matches may end, in another value, farther behind them than `reachMax` of `far-reaching.ts`.
+   */
   readonly farReaching: readonly FarReaching[];
-  /** What a detector's secrets consist of behind their prefix; undefined where they have no such form, or nobody has this id. */
+  /**
+   * Returns the form of a detector's secrets behind their prefix; undefined for an unknown id or secrets without such
+   * a form.
+   */
   tokenOf(id: string): Token | undefined;
-  /** The same engine with some detectors changed or left out. Shares its tables, which are nearly all that an engine costs. */
+  /**
+   * Returns an engine with some detectors changed or left out. Both share their tables, which are nearly all that an
+   * engine costs.
+   */
   tuned(tuning: Tuning): DetectorEngine;
 }
 
-/** What the secrets of a detector consist of behind their prefix. */
+/** Form of the secrets of a detector behind their prefix. */
 interface Token extends TokenBody {
   readonly detector: Detector;
 }
 
 /**
- * Builds an engine; it may be used by one `find` at a time, which synchronous code cannot help but do. `furtherIds` are those of detectors
- * that others look with: what they have redacted is no finding here. `keptAs` is for detectors that come with the program, see `prepared`.
+ * Builds an engine for one `find` at a time. `furtherIds` are detectors of other engines; their redaction markers are
+ * no findings here. `keptAs` names the tables of detectors that come with the program, see `prepared`.
  */
 export function createEngine(
   detectors: readonly Detector[],
@@ -69,7 +79,7 @@ function engineOf(rules: readonly SearchRule[], plan: SearchPlan): DetectorEngin
   };
 }
 
-/** What becomes of the rules that do not stay as they are; undefined where nothing does. */
+/** Maps each rule that changes to its new rule, or to undefined where it is left out. */
 function tunedRules(
   rules: readonly SearchRule[],
   tuning: Tuning,

@@ -2,12 +2,13 @@ import type { Confidence } from '../../core/call.ts';
 import type { Detector, DetectorRole } from '../patterns/detector.ts';
 
 /*
- * Some findings say something only beside others. "Metformin" is a medicine and "Ravi Lim" a name; together they are somebody's health.
- * A detector says what its matches stand for (`role`) and what must stand near one to count (`needs`); this is where it is looked up, once
- * all forms of a part were searched: the name may stand in plain text, and the note in base64 behind it.
+ * Weighs hints: findings that say something only beside others. "Metformin" is a medicine and "Ravi Lim" a name;
+ * together they are somebody's health. A detector names what its matches stand for (`role`) and what must stand near
+ * one (`needs`). This is looked up once all forms of a part were searched, since the name may stand in plain text and
+ * the note in base64 behind it.
  */
 
-/** What was found in a part of a call, in bytes of the part. */
+/** A finding with its place in the bytes of a part. */
 export interface PlacedFinding {
   readonly match: {
     readonly detector: Pick<Detector, 'role' | 'needs' | 'class'>;
@@ -18,14 +19,14 @@ export interface PlacedFinding {
 }
 
 /**
- * Bytes between two findings that count together: a record or a few paragraphs. Farther apart, a long conversation that names somebody
- * here and explains a disease there would be about that person's health.
+ * Limits the bytes between two findings that count together: a record or a few paragraphs. Farther apart, a long
+ * conversation that names somebody and explains a disease would be about that person's health.
  */
 const reachBytes = 1024;
 
 /**
- * Those of the hints that count: with medium confidence where something stands near that they need, else with low. Clinical words near
- * nobody are no findings at all. Takes n log n steps for n findings and hints.
+ * Returns the hints that count: of medium confidence where something stands near that they need, else of low.
+ * Clinical words near nobody are left out. Takes n log n steps for n findings and hints.
  */
 export function weighHints<T extends PlacedFinding>(found: readonly T[], hints: readonly T[]): T[] {
   if (hints.length === 0) return [];
@@ -37,7 +38,7 @@ export function weighHints<T extends PlacedFinding>(found: readonly T[], hints: 
   });
 }
 
-/** Answers whether something of a role stands near, for each role from the sorted places of what has it. */
+/** Answers whether something of a role stands near, from the sorted places of each role. */
 class Neighbours {
   readonly #placesOf = new Map<DetectorRole, Places>();
 
@@ -58,7 +59,7 @@ class Neighbours {
   }
 }
 
-/** A number that only might point to somebody does not. */
+/** Tells whether a finding may stand for its role; a number of low confidence does not. */
 function counts({ match: { detector, confidence } }: PlacedFinding): boolean {
   return detector.role !== 'identifier' || confidence !== 'low';
 }
@@ -66,7 +67,7 @@ function counts({ match: { detector, confidence } }: PlacedFinding): boolean {
 /** Regions, added in the order of their starts. */
 class Places {
   readonly #starts: number[] = [];
-  /** The farthest end of the region at each place and of all before it. */
+  /** For each region the farthest end of it and of all before it. */
   readonly #ends: number[] = [];
 
   add({ start, end }: PlacedFinding): void {
@@ -74,7 +75,7 @@ class Places {
     this.#ends.push(Math.max(end, this.#ends.at(-1) ?? 0));
   }
 
-  /** Whether some region has a byte in between. */
+  /** Answers whether some region overlaps a span. */
   hasWithin(from: number, to: number): boolean {
     let [low, high] = [0, this.#starts.length];
     while (low < high) {

@@ -1,22 +1,28 @@
 import type { Detector } from '../patterns/detector.ts';
 import { mayHave } from '../patterns/makeup.ts';
 
-/** From a word to the end of a match that it decides about, in bytes; all detectors keep to it but for those below. */
+/** Limits the bytes from a word to the end of a match that it decides about, except for far-reaching words. */
 export const reachMax = 2560;
 
-/** A word that begins what may end in another value far behind it: the header of a private key whose lines are items of a list. */
+/**
+ * A word whose match may end in another value far behind it, such as the header of a private key with lines as list
+ * items.
+ */
 export interface FarReaching {
-  /** In lower case. */
+  /** Is in lower case. */
   readonly word: string;
-  /** From the word to the end of a match. */
+  /** Bytes from the word to the end of a match. */
   readonly reach: number;
 }
 
 const quote = 0x22;
-/** Shorter ones stand in every text. */
+/** Shorter words stand in every text. */
 const wordLengthMin = 8;
 
-/** Empty for a detector whose matches end near its words, or cannot go on behind a quote. Throws RangeError where its words are too short. */
+/**
+ * Returns a detector's far-reaching words; none where its matches end near them or cannot go on behind a quote.
+ * Throws RangeError for short words.
+ */
 export function farReachingOf({ id, makeup, bounds, window, anchors, keywords }: Detector): FarReaching[] {
   const reach = bounds.reachMax + bounds.aheadMax + (anchors.length > 0 ? 0 : window.after);
   if (reach <= reachMax || !mayHave(makeup, quote)) return [];

@@ -2,15 +2,18 @@ import type { DataClass } from '../../core/call.ts';
 import type { Match } from './found.ts';
 import type { SearchRule } from './search-plan.ts';
 
-/** Hints that are kept whatever they are. A text full of them is a text about health: then one of a kind in so many bytes is enough. */
+/**
+ * Limits the hints that are kept whatever they are. A text with more is about health; then one of a kind within
+ * `hintDistance` bytes is enough.
+ */
 const hintsMax = 1000;
 const hintDistance = 512;
 
-/** What a search has found so far, within its bounds. */
+/** Collects what a search finds, within its bounds. */
 export class Finds {
   readonly matches: Match[] = [];
   readonly hints: Match[] = [];
-  /** Classes of which there is more than was kept. */
+  /** Classes with more findings than were kept. */
   readonly uncounted = new Set<DataClass>();
   readonly #matchesMax: number;
   readonly #counts = new Map<DataClass | 'low', number>();
@@ -21,7 +24,10 @@ export class Finds {
     this.#matchesMax = matchesMax;
   }
 
-  /** Takes a match that was not taken yet; of each class so many, and so many that weigh nothing. False where there are too many secrets. */
+  /**
+   * Keeps a new match, up to `matchesMax` of each class and of low confidence. Returns false where there are too many
+   * secrets.
+   */
   add(rule: SearchRule, match: Match): boolean {
     const { detector, start, end } = match;
     const isHint = detector.needs.length > 0;
@@ -35,14 +41,17 @@ export class Finds {
     const list = isHint ? this.hints : this.matches;
     const isSame = (known: Match): boolean =>
       known.detector === detector && known.start === start && known.end === end;
-    // A word is met once.
+    // A word is met only once.
     if (detector.words.length === 0 && list.some(isSame)) return true;
     list.push(match);
     if (!isHint) this.#counts.set(counted, count + 1);
     return true;
   }
 
-  /** Hints are no findings yet, so any number of them is harmless; it must only not cost much. */
+  /**
+   * Tells whether a hint stands near another of its rule, once there are many. Any number of hints is harmless, but
+   * must not cost much.
+   */
   #isOneOfMany({ index }: SearchRule, start: number): boolean {
     if (this.hints.length < hintsMax) return false;
     this.#lastHints ??= [];

@@ -5,64 +5,70 @@ import type { Verdicts } from './verdicts.ts';
 
 export interface Match {
   readonly detector: Detector;
-  /** Bytes of the text: the first of the secret, and the one behind it. */
+  /** First byte of the secret in the text, and the byte behind it. */
   readonly start: number;
   readonly end: number;
   readonly confidence: Confidence;
 }
 
-/** The beginning of a secret at the end of a value: the rest may stand somewhere else. */
+/** The beginning of a secret at the end of a value; its continuation may stand elsewhere. */
 export interface PartialSecret {
   readonly detector: Detector;
   readonly start: number;
   readonly end: number;
-  /** Characters of the secret's alphabet; undefined where it has no such form. */
+  /** Characters that are missing; undefined where the secret has no fixed form. */
   readonly missing: Missing | undefined;
 }
 
 export interface FindLimits {
-  /** Of each class, and of low confidence. */
+  /** Limits the matches of each class, and those of low confidence. */
   readonly matchesMax: number;
-  /** Asked now and then; once it says yes, the search ends. */
+  /** Is asked now and then; once it returns true, the search ends. */
   readonly isOver: () => boolean;
 }
 
-/** What the same engine has learnt from other forms of a text, all of which it has searched to their ends. */
+/** What the same engine has learnt from other forms of a text, which it has searched to their ends. */
 export interface Earlier {
   readonly verdicts: Verdicts;
-  /** Whether these bytes, and one on either side of them, stand in one of these forms as they stand here. */
+  /** Answers whether these bytes, with one more on either side, stand unchanged in one of those forms. */
   readonly isKnown: ((start: number, end: number) => boolean) | undefined;
 }
 
 export interface Found {
-  /** In the order of the text. Matches of different detectors may overlap. */
+  /** Are in the order of the text. Matches of different detectors may overlap. */
   readonly matches: Match[];
-  /** Matches that say something only beside others; `weighHints` (evidence.ts) decides. In no order. */
+  /** Matches that count only beside others, in no order; `weighHints` of evidence.ts decides. */
   readonly hints: Match[];
-  /** The first few. */
+  /** Beginnings of secrets, the first few. */
   readonly cutTokens: PartialSecret[];
   /** Classes of which only the first were kept. */
   readonly uncounted: ReadonlySet<DataClass>;
-  /** False where a limit ended the search: something may have been missed. */
+  /** Is false where a limit ended the search, so that something may be missing. */
   readonly complete: boolean;
-  /** How often a pattern was tried, and over how many bytes it was searched: what the search has cost. */
+  /** Measure the cost: how often a pattern was tried, and how many bytes were searched. */
   readonly attempts: number;
   readonly searchedBytes: number;
 }
 
-/** Of two that find the same, the one that goes by words more than by the form of the value: its name says what the value is for. */
+/**
+ * Ranks detectors that find the same span: one that goes by words comes first, since a name says what the value is
+ * for.
+ */
 const formOf = ({ detector: { digitLead, hasRun } }: Match): number => {
   if (digitLead !== undefined) return 1;
   return hasRun ? 2 : 0;
 };
 
-/** Sorted, without the matches of generic detectors that lie within one that says more, or within another generic one of their class. */
+/**
+ * Sorts matches and leaves out generic ones within a more specific match, or within another generic one of their
+ * class.
+ */
 export function withoutCoveredGenerics(matches: readonly Match[]): Match[] {
   const rank = (match: Match): number => (match.detector.isGeneric ? 1 : 0);
   const sorted = matches.toSorted(
     (a, b) => a.start - b.start || b.end - a.end || rank(a) - rank(b) || formOf(a) - formOf(b),
   );
-  // All that stand earlier begin no later, so the one that reaches farthest decides what is covered.
+  // Earlier matches begin no later, so the one that reaches farthest decides what is covered.
   let coveredTo = 0;
   const genericTo = new Map<DataClass, number>();
   return sorted.filter(({ detector, end, confidence }) => {

@@ -1,7 +1,9 @@
-/** So much is made a string at once; to cut a piece out of a string costs a fraction of making one of bytes. */
+/** Longer bytes are made a string piece by piece. Slicing a string costs a fraction of making one of bytes. */
 const wholeBytesMax = 262_144;
 
-/** Bytes as strings, for patterns. Of most long texts little is ever asked for; once it is more, the whole is made a string, so no byte is made one often. */
+/**
+ * Bytes as strings, for patterns. Little of most long texts is asked for; once more is, the whole is made a string.
+ */
 export class LatinText {
   readonly #bytes: Buffer;
   #whole: string | undefined;

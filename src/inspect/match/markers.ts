@@ -1,8 +1,8 @@
 import { isAlphanumeric } from '../kernel/bytes.ts';
 
 /*
- * `[REDACTED:<detector id>]` is what redaction leaves. It names what stood there, so it would itself be a keyword for what stands beside
- * it, and the value behind another one: a body that is redacted twice would lose more each time. Only real ids make a marker.
+ * Recognises redaction markers, `[REDACTED:<detector id>]`. The id in a marker could be a keyword for the value
+ * beside it, so that a body redacted twice would lose more each time. Only known ids make a marker.
  */
 
 export const markerStart = '[REDACTED:';
@@ -10,12 +10,12 @@ const opening = 0x5b;
 const closing = 0x5d;
 const idLengthMax = 64;
 
-/** What goes on behind a marker makes it the beginning of a longer value. */
+/** Characters behind a marker that make it the beginning of a longer value. */
 const continuesValue = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9A-Za-z_@/+=$!#%-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
 
-/** Where the marker that begins at `start` ends; 0 where none does. */
+/** Returns the end of the marker that begins at `start`; 0 where there is none. */
 export function markerEnd(bytes: Buffer, start: number, ids: ReadonlySet<string>): number {
   const from = start + markerStart.length;
   const length = bytes.subarray(from, from + idLengthMax + 1).indexOf(closing);
@@ -23,7 +23,7 @@ export function markerEnd(bytes: Buffer, start: number, ids: ReadonlySet<string>
   return ids.has(bytes.toString('latin1', from, from + length)) ? from + length + 1 : 0;
 }
 
-/** Whether what was found from `start` to `end` is what a marker shows, and not a longer value that a marker begins. */
+/** Answers whether a match is only a marker, and not a longer value that begins with one. */
 export function isOfMarker(bytes: Buffer, start: number, end: number, ids: ReadonlySet<string>): boolean {
   let at = start;
   while (at < end && !isAlphanumeric(bytes[at]) && bytes[at] !== opening) at += 1;
@@ -31,7 +31,7 @@ export function isOfMarker(bytes: Buffer, start: number, end: number, ids: Reado
   return markedTo > at && (markedTo >= end || continuesValue[bytes[markedTo] ?? 0] === 0);
 }
 
-/** The end of the marker that holds the byte at `at`; 0 where none does. */
+/** Returns the end of the marker around the byte at `at`; 0 where there is none. */
 function endAround(bytes: Buffer, at: number, ids: ReadonlySet<string>): number {
   const limit = Math.max(0, at - markerStart.length - idLengthMax);
   for (let start = at; start >= limit; start -= 1) {

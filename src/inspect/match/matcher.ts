@@ -7,48 +7,53 @@ import { Needles } from './needles.ts';
 /*
  * Finds many literal words in one pass over bytes, at several times the speed of an automaton.
  *
- * An automaton reads a byte, then a table, and the next step waits for what the table said. Here nothing waits: the text is
- * read four bytes at a time, and at every second position three bytes are hashed into a table whose entry has a bit for each
- * kind of byte that may follow them. Looking at every second position suffices because each word puts two grams of four bytes into
- * the table, one from an even and one from an odd place in it: wherever the word begins, one of the two stands at a sampled position.
- * Which two is free, so each word takes those that are rarest in ordinary text, and the hash's multiplier is chosen so that ordinary
- * text misses. Words of seven bytes and more have grams of six, in a table of their own, under which hardly two fall together. Only where a
- * table says yes are the candidate words compared byte by byte. Where all words are long enough to have four grams of four bytes, every fourth
- * position is enough.
+ * An automaton reads a byte, then a table, and the next step waits for the table. Here nothing waits: the text is
+ * read four bytes at a time. At every second position three bytes are hashed into a table, whose entry has a bit for
+ * each kind of byte that may follow them.
  *
- * Measured by bench/scan.ts with 500 words: about three times a byte-wise Aho-Corasick on plain text, 1.3 to 1.7 times on text full of
- * the words.
+ * Every second position suffices, because each word has two grams of four bytes in the table, one from an even and
+ * one from an odd place. One of them stands at a sampled position wherever the word begins. Each word takes the grams
+ * that are rarest in ordinary text, and the multiplier of the hash is chosen so that ordinary text misses. Words of
+ * seven bytes and more have grams of six in a table of their own, which hardly ever collide.
+ *
+ * Only where a table hits are the candidate words compared byte by byte. Where all words have four grams of four
+ * bytes, every fourth position is enough. bench/scan.ts measures it.
  */
 
 export interface Matcher {
   /**
-   * Calls `onHit` once for every occurrence of every word, ASCII letters compared without case unless it counts, bytes above 0x7f exactly.
-   * Hits come roughly in the order of the text: one may stand before an earlier one by less than the longest word. `isStopped` is asked now
-   * and then, as long as there is something to compare; once it says yes, the scan ends.
+   * Calls `onHit` once for every occurrence of every word. ASCII letters are compared without case unless it counts,
+   * bytes above 0x7f exactly. Hits come roughly in order: one may precede an earlier one by less than the longest
+   * word. The scan ends once `isStopped` returns true; it is asked now and then.
    */
   scan(bytes: Buffer | Uint8Array, onHit: OnHit, isStopped?: () => boolean): void;
 }
 
 export type OnHit = (wordIndex: number, start: number) => void;
 
-/** Slots for each gram: the more of them, the fewer hits are false. Filters of so many bytes still fit into the second-level cache. */
+/**
+ * Slots for each gram; more slots mean fewer false hits. Filters of this size still fit into the second-level cache.
+ */
 const slotsPerGram = 64;
 const slotBitsMin = 10;
 const slotBitsMax = 17;
 const longSlotBitsMax = 16;
 const multipliersTried = 32;
-/** Of all grams under all multipliers: with many grams the table is full whatever the multiplier, and fewer are tried. */
+/**
+ * Limits the slots filled for all multipliers. With many grams the table is full anyway, so fewer multipliers are
+ * tried.
+ */
 const slotsTried = 2 ** 20;
 const never = (): boolean => false;
 const noNeeds: ReadonlyMap<string, Beside> = new Map();
 
-/** What a word may need beside it; the same numbers as in `src/inspect/kernel/assembly/match.ts`. */
+/** What a word needs beside it; the numbers are those of `src/inspect/kernel/assembly/match.ts`. */
 export const beside = { anything: 0, ends: 1, start: 2 } as const;
 export type Beside = (typeof beside)[keyof typeof beside];
 
 /**
- * Builds a matcher; words are read as UTF-8, and of those `inCase` the case counts. Those that need something are mostly left out where they
- * stand inside of other words (`ends`), or where no token may begin (`start`). Throws RangeError for a word of less than two bytes.
+ * Builds a matcher of UTF-8 words; case counts for those `inCase`. Words with needs are mostly left out inside other
+ * words (`ends`) or where no token may begin (`start`). Throws RangeError for a word of less than two bytes.
  */
 export function createMatcher(
   words: readonly string[],
@@ -59,7 +64,7 @@ export function createMatcher(
   }: {
     readonly inCase?: ReadonlySet<string>;
     readonly needs?: ReadonlyMap<string, Beside>;
-    /** For words that come with the program: under which name their tables are kept, see `prepared`. */
+    /** Names the tables of words that come with the program, see `prepared`. */
     readonly keptAs?: string | undefined;
   } = {},
 ): Matcher {
@@ -112,25 +117,25 @@ type Four = readonly [number, number, number, number];
 
 const pack = ([a, b, c, d]: Four): number => a | (b << 8) | (c << 16) | (d << 24);
 
-/** Four bytes without the case of letters; some other bytes fall together too, which comparing the word sorts out. */
+/** Folds four bytes to lower case. Some other bytes collide too, which comparing the word sorts out. */
 const foldFour = (four: number): number => four | 0x20202020;
 
-/** Four folded bytes that give a word away. `offset` is theirs from the word's start; they may reach over its ends. */
+/** Four folded bytes that identify a word. `offset` counts from the word's start; they may reach over its ends. */
 interface Gram {
   readonly wordIndex: number;
   readonly offset: number;
-  /** The three that are hashed, packed; 0 for one that may be anything. */
+  /** The three hashed bytes, packed; 0 for one that may be anything. */
   readonly hashed: number;
-  /** Where that one stands, in bits; negative where all are known. */
+  /** Bit offset of the byte that may be anything; negative where all are known. */
   readonly freeBits: number;
-  /** The fourth, or `anyByte`. */
+  /** The fourth byte, or `anyByte`. */
   readonly last: number;
 }
 
-/** Of a word with four grams whose hashed bytes are all known. */
+/** Length of a word with four grams whose hashed bytes are all known. */
 const longLength = 6;
 
-/** Of the grams of the word those that are rarest in ordinary text, one for each remainder of its place by the stride. */
+/** Chooses the grams that are rarest in ordinary text, one for each remainder of its place by the stride. */
 function chooseGrams(word: Uint8Array, wordIndex: number, stride: number): readonly Gram[] {
   const byteAt = (index: number): number => (index in word ? (word[index] as number) | 0x20 : anyByte);
   const bytesAt = (offset: number): Four => [
@@ -139,7 +144,7 @@ function chooseGrams(word: Uint8Array, wordIndex: number, stride: number): reado
     byteAt(offset + 2),
     byteAt(offset + 3),
   ];
-  // Of its three hashed bytes a gram may have one outside of the word, or the table fills up.
+  // At most one of the three hashed bytes may lie outside the word, or the table fills up.
   const first = word.length < 4 ? -1 : 0;
   const last = Math.max(word.length - 3, first + stride - 1);
   return Array.from({ length: stride }, (_, remainder) => {
@@ -153,7 +158,7 @@ function chooseGrams(word: Uint8Array, wordIndex: number, stride: number): reado
   });
 }
 
-/** Six bytes of a long word that give it away more surely, under which words that begin or end alike differ. */
+/** Six bytes of a long word, which tell apart words that begin or end alike. */
 interface LongGram extends Placed {
   readonly hash: number;
 }
@@ -181,11 +186,11 @@ function chooseLongGrams(word: Uint8Array, wordIndex: number): readonly LongGram
   });
 }
 
-/** Of six folded bytes; `src/inspect/kernel/assembly/match.ts` has the same. */
+/** Hashes six folded bytes, as `src/inspect/kernel/assembly/match.ts` does. */
 const longHash = ([a = 0, b = 0, c = 0, d = 0, e = 0, f = 0]: Uint8Array): number =>
   (Math.imul(pack([a, b, c, d]), 0x9e3779b1) + Math.imul(e | (f << 8), 0x85ebca6b)) >>> 0;
 
-/** A byte for each slot, in which a bit tells apart by the next three bits of the hash. */
+/** Builds a filter of one byte for each slot; the next three bits of the hash choose the bit in it. */
 function buildLongFilter(grams: readonly LongGram[], shift: number): Uint8Array {
   const filter = new Uint8Array(shift === 0 ? 4 : 2 ** (32 - shift));
   for (const { hash } of grams) {
@@ -200,10 +205,10 @@ function toGram(wordIndex: number, offset: number, [a, b, c, last]: Four): Gram 
   return { wordIndex, offset, hashed: pack([...known, 0]), freeBits: 8 * [a, b, c].indexOf(anyByte), last };
 }
 
-/** Folded, a byte is one of 128. */
+/** All 128 values that a byte has when it is folded. */
 const foldedBytes = Uint8Array.from({ length: 128 }, (_, n) => (n & 0x1f) | ((n & 0x60) << 1) | 0x20);
 
-/** Visits the slots that the gram may fall into: one, or 128 where one of the hashed bytes may be anything, some of them twice. */
+/** Visits the slots of a gram: one, or 128 where a hashed byte may be anything, some of them twice. */
 function eachSlot(
   { hashed, freeBits }: Gram,
   multiplier: number,
@@ -217,7 +222,7 @@ function eachSlot(
 
 const slotCount = ({ freeBits }: Gram): number => (freeBits < 0 ? 1 : foldedBytes.length);
 
-/** For each slot the kinds of byte (bits 2 to 6 when folded) that may follow the three hashed ones. */
+/** Returns for each slot the kinds of byte (bits 2 to 6 when folded) that may follow the three hashed ones. */
 function buildFollowers(grams: readonly Gram[], multiplier: number, shift: number): Int32Array {
   const followers = new Int32Array(2 ** (32 - shift));
   for (const gram of grams) {
@@ -229,20 +234,20 @@ function buildFollowers(grams: readonly Gram[], multiplier: number, shift: numbe
   return followers;
 }
 
-/** Numbers before a list of entries, and of each entry; see `GramTables`. */
+/** Numbers before a list of entries, and in each entry; see `GramTables`. */
 const headSize = 8;
 const entrySize = 6;
-/** Of a word around its gram. */
+/** Bytes of a word known around its gram, before it and in all. */
 const knownBefore = 2;
 const knownBytes = 8;
 
-/** A gram has its place in a word. */
+/** A gram with its place in a word. */
 type Placed = Pick<Gram, 'wordIndex' | 'offset'>;
 
 /**
- * What each slot has: the grams that fall into it, in one list with all that most decisions need, so that they touch few lines of the cache.
- * Before the grams stands what may be around them: most grams that ordinary text has are not in the words that they are looked for as, and
- * one look at their neighbours says so for all words of the list. Slots with the same grams share a list.
+ * Lists the grams of each slot with all that most decisions need, so that few cache lines are touched. The head of a
+ * list says what may stand around its grams. Ordinary text has most grams in other words, and one look at the
+ * neighbours rules out the whole list. Slots with the same grams share a list.
  */
 class Lists {
   readonly entries: number[] = [];
@@ -253,7 +258,7 @@ class Lists {
     this.#needles = needles;
   }
 
-  /** Where the list of each slot begins, in bytes. `visit` may be called with a slot twice in a row. */
+  /** Returns the byte offset of the list of each slot. `visit` may be called with a slot twice in a row. */
   slotsFor<T extends Placed>(
     grams: readonly T[],
     slotBits: number,
@@ -293,14 +298,17 @@ class Lists {
 
 const bytesPerNumber = Int32Array.BYTES_PER_ELEMENT;
 
-/** Of those beside the three bytes of a gram that are hashed. */
+/** Places of the neighbours beside the three hashed bytes. */
 const neighbourPlaces = [-1, 3, 4];
 
-/** Which bytes may stand at that place, by their five lowest bits: in them a letter has no case. Beside the word all may. */
+/**
+ * Returns the bytes that may stand at a place, by their five lowest bits, where letters have no case. Beside the word
+ * any byte may.
+ */
 const lowBits = (word: Uint8Array, place: number): number =>
   place in word ? 1 << (word[place] as number) : -1;
 
-/** Eight bytes of a word, and which bits of them count: two numbers each, the lower one first. */
+/** Eight bytes of a word and a mask of the bits that count, each as two numbers, the lower one first. */
 type Around = readonly [number, number, number, number];
 
 function around(needles: Needles, wordIndex: number, from: number): Around {
@@ -315,7 +323,7 @@ function around(needles: Needles, wordIndex: number, from: number): Around {
   return [0, 4, 8, 12].map((at) => bytes.readInt32LE(at)) as unknown as Around;
 }
 
-/** The bits that count in all of them and are the same there. */
+/** Returns the bits that count in all of them and are equal. */
 function inCommon(all: readonly Around[]): Around {
   const [low, high, lowMask, highMask] = all[0] as Around;
   let [lowSame, highSame] = [lowMask, highMask];
@@ -326,7 +334,7 @@ function inCommon(all: readonly Around[]): Around {
   return [low, high, lowSame, highSame];
 }
 
-/** Of some odd multipliers, shifted past the byte that is not hashed, the one under which least of an ordinary text hits. */
+/** Chooses, of some odd multipliers shifted past the unhashed byte, the one with which ordinary text hits least. */
 function chooseMultiplier(grams: readonly Gram[], shift: number): number {
   let best = 0;
   let bestShare = Number.POSITIVE_INFINITY;

@@ -1,21 +1,24 @@
 import { isLetter } from '../kernel/bytes.ts';
 
 /*
- * Words as they are compared with a text. A word of its own array would be two objects for the garbage collector, which goes through all
- * of them several times a second under load; so the words of a matcher, tens of thousands of them, stand in the same two arrays.
+ * Words as they are compared with a text. All words of a matcher stand in the same two arrays, since two objects for
+ * each of tens of thousands of words would cost the garbage collector much under load.
  */
 
 const wordLengthMin = 2;
 const noWords: ReadonlySet<string> = new Set();
 
 export class Needles {
-  /** A byte of the text, folded where the word has a letter, equals the value. */
+  /** A byte of the text, folded where the word has a letter, must equal the value. */
   readonly values: Uint8Array;
   readonly folds: Uint8Array;
-  /** Where each word begins, and behind all of them where the last one ends. */
+  /** Start of each word; the last entry is the end of the last word. */
   readonly starts: Int32Array;
 
-  /** Words are read as UTF-8; those `inCase` are compared as they are written. Throws RangeError for one of less than two bytes. */
+  /**
+   * Reads words as UTF-8; those `inCase` are compared as written. Throws RangeError for a word of less than two
+   * bytes.
+   */
   constructor(words: readonly string[], inCase: ReadonlySet<string> = noWords) {
     this.starts = startsOf(words);
     const size = this.starts[words.length] as number;
@@ -30,7 +33,7 @@ export class Needles {
     this.values = bytes.map((byte, at) => byte | (this.folds[at] as number));
   }
 
-  /** The bytes of the n-th word, letters in lower case unless their case counts. */
+  /** Returns the bytes of the n-th word; letters are in lower case unless their case counts. */
   valuesOf(word: number): Uint8Array {
     return this.values.subarray(this.starts[word], this.starts[word + 1]);
   }
@@ -39,7 +42,7 @@ export class Needles {
     return this.folds.subarray(this.starts[word], this.starts[word + 1]);
   }
 
-  /** Whether the n-th word stands in the text there, ASCII letters compared without case unless it counts. */
+  /** Answers whether the n-th word stands there; ASCII letters are compared without case unless it counts. */
   standsAt(word: number, text: Uint8Array, start: number): boolean {
     const from = this.starts[word] as number;
     const length = (this.starts[word + 1] as number) - from;

@@ -6,11 +6,11 @@ export interface Placed<T> extends Span {
   readonly match: T;
 }
 
-/** A match in joined pieces, with what each of them has of it. */
+/** A match in joined pieces, with its span in each piece. */
 export interface BoundaryMatch {
   readonly match: Match;
   readonly spans: readonly Span[];
 }
 
-/** Finds what lies across the seams of pieces, and is seen in none of them. */
+/** Finds what lies across the boundaries of pieces and is seen in none of them. */
 export type Look = (pieces: readonly Span[]) => readonly BoundaryMatch[];

@@ -3,30 +3,29 @@ import { kept } from '../../util/kept.ts';
 import { createMatcher, type Matcher } from './matcher.ts';
 
 /*
- * All phrases and field names that the rules of a set look for in bodies, so that one pass over a body answers for all of them.
- * The matcher compares ASCII without case; what it cannot take (one letter, or letters beyond ASCII, whose case only Unicode
- * knows) is looked for in the lower-cased text.
+ * Finds all phrases and field names that a set of rules looks for, in one pass over a body. The matcher compares
+ * ASCII without case. Single letters and words beyond ASCII are searched in the lower-cased text.
  */
 
-/** Letters beyond ASCII that are letters of ASCII to those who compare without case: long s and the sign of kelvin. */
+/** Letters that fold to ASCII when compared without case: long s and the kelvin sign. */
 export const foldsToAscii = ['\u017f', '\u212a'] as const;
 
-/** The words of a set, ready to be looked for. */
+/** The words of a set, ready for the search. */
 export interface Words {
-  /** Its words may all be found by `firstEnds`. */
+  /** Says whether `firstEnds` can find all words. */
   readonly havePlaces: boolean;
-  /** In the order of their indices. */
+  /** Are in the order of their indices. */
   readonly list: readonly string[];
-  /** 1 at the index of each word that stands in the texts; empty where none does. */
+  /** Returns an array with 1 at the index of each word in the texts; empty where there is none. */
   find(texts: readonly Buffer[]): Uint8Array;
-  /** Where in a text each word that stands there ends for the first time, by its index. */
+  /** Maps the index of each word in a text to the end of its first occurrence. */
   firstEnds(text: Buffer): ReadonlyMap<number, number>;
 }
 
 export class WordList {
   readonly #indexOf = new Map<string, number>();
 
-  /** The index of a word, the same for the same word in any case. */
+  /** Returns the index of a word, the same in any case. */
   add(word: string): number {
     const lower = fold(word);
     const known = this.#indexOf.get(lower);
@@ -40,7 +39,7 @@ export class WordList {
   }
 }
 
-/** The words as they are: those of a list are folded already, and folded once more some would become others. */
+/** Prepares words that are folded already; folding some words twice would change them. */
 function wordsOf(list: readonly string[]): Words {
   const entries = list.map((word, index) => ({ word, index }));
   const plain = entries.filter(({ word }) => isPlain(word));
@@ -49,7 +48,7 @@ function wordsOf(list: readonly string[]): Words {
   let matcher: Matcher | undefined;
   return {
     list,
-    // What is written with a backslash stands in the body as it came, and not in what it stands for.
+    // A word with a backslash occurs in the raw body, not in its unescaped form.
     havePlaces: others.length === 0 && !list.some((word) => word.includes('\\')),
     firstEnds(text) {
       const ends = new Map<number, number>();
@@ -62,7 +61,7 @@ function wordsOf(list: readonly string[]): Words {
       return ends;
     },
     find(texts) {
-      // Made for the first one: most bodies have none.
+      // The array is made for the first hit, since most bodies have none.
       let found: Uint8Array | undefined;
       const add = (index: number): void => {
         found ??= new Uint8Array(entries.length);
@@ -84,16 +83,16 @@ function wordsOf(list: readonly string[]): Words {
 
 const noneFound = new Uint8Array(0);
 
-/** What the texts of a body hold of the words of a set: found where the body is read, so that nobody goes through it again. */
+/** The words of a set that the texts of a body contain, found while the body is read. */
 export interface WordsFound {
-  /** 1 at the index of each word that stands there; may be empty where none does. */
+  /** Has 1 at the index of each word that occurs; may be empty where none does. */
   readonly found: Uint8Array;
   readonly hidesNames: boolean;
 }
 
 const sets = new WeakMap<readonly string[], Words>();
 
-/** The words of a set, given as its list. They are kept ready as long as the list is. */
+/** Returns the words of a list, which stay prepared as long as the list lives. */
 export const wordsOfList = (list: readonly string[]): Words => kept(sets, list, () => wordsOf(list));
 
 /** Looks for the words of a set in all texts of a body. */
@@ -102,10 +101,13 @@ export const findWords = (list: readonly string[], texts: readonly Buffer[]): Wo
   hidesNames: texts.some(hidesNames),
 });
 
-/** `{"\\u0061mount": 1}` has an amount, as `"\\x61mount"` has for lenient parsers; `{"it\\u2019s": 1}` hides nothing. */
+/**
+ * Tells whether escapes may hide a name: `{"\\u0061mount": 1}` and, for lenient parsers, `"\\x61mount"` have an
+ * amount; `{"it\\u2019s": 1}` hides nothing.
+ */
 export const hidesNames = (text: Buffer): boolean => hiddenNameEnd(text) !== undefined;
 
-/** Where the first sign of a text ends that may hide a name; undefined where there is none. */
+/** Returns the end of the first sign that may hide a name; undefined where there is none. */
 export function hiddenNameEnd(text: Buffer): number | undefined {
   const isPlainText = isAscii(text);
   if (isPlainText && !text.includes(backslash)) return undefined;
@@ -118,7 +120,10 @@ export function hiddenNameEnd(text: Buffer): number | undefined {
   return ends.length > 0 ? Math.min(...ends) : undefined;
 }
 
-/** Of the first escape of a letter or digit, or of one that parsers may read as they like: most are of quotes and dashes. */
+/**
+ * Returns the end of the first escape of an ASCII letter or digit, or of an ambiguous one. Most escapes are quotes
+ * and dashes.
+ */
 function hidingEscapeEnd(text: Buffer): number | undefined {
   for (let at = text.indexOf(escapeStart); at >= 0; at = text.indexOf(escapeStart, at + 2)) {
     if (!harmlessCode.test(text.toString('latin1', at + 2, at + 6))) return Math.min(at + 6, text.length);
@@ -128,12 +133,14 @@ function hidingEscapeEnd(text: Buffer): number | undefined {
 
 const backslash = 0x5c;
 const escapeStart = Buffer.from('\\u');
-/** Names are searched for by their letters and digits of ASCII; see `foldsToAscii` for the two others. */
+/**
+ * Matches codes that cannot hide a name, which is searched by its ASCII letters and digits; see also `foldsToAscii`.
+ */
 const harmlessCode = /^(?!00(?:3\d|[46][1-9a-f]|[57][\da])|017f|212a)[\da-f]{4}$/i;
 const asciiSigns = [Buffer.from('\\x')];
 const hidingSigns = [...asciiSigns, ...foldsToAscii.map((it) => Buffer.from(it))];
 
 const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 
-/** Lower case, letters and their accents in one form whichever way they were typed, and a sigma the same at the end of a word. */
+/** Folds to lower case, composed accents, and one form of sigma. */
 const fold = (text: string): string => text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');

@@ -6,53 +6,61 @@ import { markerStart } from './markers.ts';
 import { type Beside, beside, createMatcher, type Matcher } from './matcher.ts';
 import { tokenRunLengthMin } from './token-runs.ts';
 
-/* What a search needs to know beforehand: which words to look for, and what a hit of each means to which detector. */
+/* Prepares a search: the words to look for, and what a hit of each means to which detector. */
 
 /** A detector with its compiled pattern: sticky where it has anchors, else global. */
 export interface SearchRule {
   readonly detector: Detector;
   readonly regex: RegExp;
   readonly index: number;
-  /** Its matches begin with the anchor and are secrets, so one may have been cut in pieces. */
+  /** Says that matches are secrets that begin with the anchor, so that one may be cut into pieces. */
   readonly mayBeCut: boolean;
   readonly tokenBody: TokenBody | undefined;
-  /** How many bytes before and behind a place decide whether it matches there; infinitely many where others' findings do. */
+  /** Bytes before and behind a place that decide whether it matches there; infinite where findings of others do. */
   readonly sight: { readonly before: number; readonly after: number };
 }
 
 /**
- * What a hit of a word means to one rule: a match may begin there, or be near, or the word is one. All that most hits are judged by stands
- * here: to follow a rule to its detector for each of them costs more than the judgement.
+ * Meaning of a word's hit for one rule: a match may begin there, or be near, or the word is one. All that judges most
+ * hits stands here, since following a rule to its detector for each would cost more.
  */
 export interface Use {
   readonly rule: SearchRule;
   readonly kind: 'anchor' | 'keyword' | 'match';
   readonly wordLength: number;
-  /** How the word must be written; undefined where any case will do, and where the matcher compares it. */
+  /** Spelling that the word must have; undefined where any case will do, and where the matcher compares it. */
   readonly exact: Buffer | undefined;
-  /** An anchor that counts only where a token may begin. */
+  /** Says that an anchor counts only where a token may begin. */
   readonly startsToken: boolean;
-  /** One character, again and again: in a longer run of it only the first and the last place count, for zeros in base64 are such runs. */
+  /**
+   * Says that the word repeats one character. Only the first and last place in a longer run count, since zeros in
+   * base64 are such runs.
+   */
   readonly isRun: boolean;
-  /** An anchor that says without more behind it that a secret begins: no word or rule of ordinary text. */
+  /** Says that an anchor alone tells that a secret begins, because it is no word of ordinary text. */
   readonly isTelling: boolean;
-  /** A keyword that counts only where it is a word of its own. */
+  /** Says that a keyword counts only as a word of its own. */
   readonly isWholeWord: boolean;
-  /** Around a keyword. */
+  /** Bytes around a keyword that are searched. */
   readonly window: Detector['window'];
-  /** A keyword that any match has: a match begins no earlier than the bytes before the keyword allow. */
+  /**
+   * Says that every match contains the keyword, so that it begins no earlier than the bytes before the keyword allow.
+   */
   readonly isOfMatch: boolean;
 }
 
-/** An anchor of so many bytes in its own case begins a secret even inside a word: a letter before it would hide the secret. */
+/**
+ * Length from which an anchor in its own case begins a secret even inside a word: otherwise a letter before it would
+ * hide the secret.
+ */
 export const unmistakableLength = 6;
 
-/** What a search notes of each rule, at the rule's index. */
+/** Notes of a search for each rule, at the rule's index. */
 interface Room {
-  /** The end of what it has matched, and how many anchors before that end may still be tried. */
+  /** End of what the rule has matched, and how many anchors before that end may still be tried. */
   readonly matchedTo: Int32Array;
   readonly retriesLeft: Int32Array;
-  /** Its window that was not searched yet; it ends below 0 where there is none. */
+  /** The rule's window that is still to be searched; it ends below 0 where there is none. */
   readonly windowFrom: Int32Array;
   readonly windowTo: Int32Array;
 }
@@ -61,28 +69,28 @@ interface Room {
 interface Single {
   readonly byte: number;
   readonly uses: readonly Use[];
-  /** What the outline of a text has where this byte may stand in it. */
+  /** Flag of the outline of texts in which this byte may occur. */
   readonly flag: number;
 }
 
-/** Made once for a set of detectors. */
+/** The plan of a set of detectors, made once. */
 export interface SearchPlan {
   readonly matcher: Matcher;
   readonly usesOfWord: readonly (readonly Use[])[];
   /** SHA-256 of texts that are no findings. */
   readonly allowSha256: ReadonlySet<string>;
-  /** Words of one byte; the matcher does not take them, and nothing is faster than `indexOf` for them. */
+  /** Words of one byte, which the matcher does not take; nothing finds them faster than `indexOf`. */
   readonly singles: readonly Single[];
-  /** What is looked for where a long run of letters and digits begins, by its two bytes, the first one lower. */
+  /** Uses of words at the start of a long run of letters and digits, by their two bytes, the first one lower. */
   readonly runUses: ReadonlyMap<number, readonly Use[]>;
   readonly digitRules: readonly SearchRule[];
-  /** Those that are searched around what others have found. */
+  /** Rules that are searched around the findings of others. */
   readonly nearRules: readonly SearchRule[];
-  /** Of all detectors, also of those that are not used here: what markers of redaction may name. */
+  /** Ids of all detectors, also of those not used here, which redaction markers may name. */
   readonly ids: ReadonlySet<string>;
-  /** The word with which the markers of redaction begin. */
+  /** Index of the word with which redaction markers begin. */
   readonly markerWord: number;
-  /** For `Search`, of which only one is under way at a time. */
+  /** Room for `Search`, of which only one runs at a time. */
   readonly room: Room;
 }
 
@@ -116,7 +124,10 @@ export function planSearch(
   };
 }
 
-/** A rule whose anchors have two bytes and begin a long run of letters and digits: there it is looked for, and not everywhere. */
+/**
+ * Tells rules whose anchors are two bytes that begin a long run of letters and digits, so that they are searched only
+ * there.
+ */
 const beginsRun = ({
   detector: { anchors, anchorCase, boundary, runLength },
   mayBeCut,
@@ -138,7 +149,7 @@ function singleOf(word: string, uses: readonly Use[]): Single {
   return { byte: word.charCodeAt(0), uses, flag: singleFlags[word] ?? anyFlag };
 }
 
-/** Looks for the words of more than one byte, and for further ones. */
+/** Prepares the search for the words of more than one byte, and for further words. */
 function wordSearchOf(
   usesOf: ReadonlyMap<string, readonly Use[]>,
   further: readonly string[],
@@ -158,7 +169,7 @@ function wordSearchOf(
   };
 }
 
-/** What all who look for the word need beside it; a marker, which nobody looks for, needs nothing. */
+/** Returns what all uses of a word need beside it; redaction markers, which have no use, need nothing. */
 function neededBeside(uses: readonly Use[]): Beside {
   if (uses.length === 0) return beside.anything;
   if (uses.every(({ isWholeWord, kind }) => kind === 'keyword' && isWholeWord)) return beside.ends;
@@ -174,8 +185,8 @@ interface Spelling {
 }
 
 /**
- * The word as it is to be looked for. Where all who look for it want it in their own case, each spelling is a word of its own: prefixes
- * of two letters stand everywhere in another case, and the matcher says so at once.
+ * Returns a word as it is searched. Where all uses want an exact case, each spelling is a word of its own: prefixes
+ * of two letters stand everywhere in another case, which the matcher rules out at once.
  */
 function spellingsOf(word: string, uses: readonly Use[]): readonly Spelling[] {
   if (uses.some(({ exact }) => exact === undefined)) return [{ word, uses, isInCase: false }];
@@ -213,11 +224,14 @@ function usesOfWords(rules: readonly SearchRule[]): Map<string, Use[]> {
 const run = /^(.)\1{7,}$/s;
 const tellingLengthMin = 4;
 
-/** `ghp_` and `AKIA` tell, and `key`, `EAA`, `v2.` and `----` do not. */
+/** Tells anchors that no ordinary text has: `ghp_` and `AKIA`, but not `key`, `EAA`, `v2.` or `----`. */
 const isTelling = (anchor: string): boolean =>
   anchor.length >= tellingLengthMin && /[A-Za-z]/.test(anchor) && !/^[A-Z]?[a-z]+$/.test(anchor);
 
-/** As a word is written in a sentence, at its beginning, and in capitals: `né le`, `Né le`, `NÉ LE`. ASCII letters have no case here. */
+/**
+ * Returns the spellings of a word in a sentence, at its beginning, and in capitals: `né le`, `Né le`, `NÉ LE`. Words
+ * of ASCII need only one.
+ */
 function casesOf(word: string): string[] {
   if (isAscii(Buffer.from(word))) return [word];
   const [lower, upper] = [word.toLowerCase(), word.toUpperCase()];
@@ -225,7 +239,7 @@ function casesOf(word: string): string[] {
   return [word, lower, first.toUpperCase() + lower.slice(first.length), upper];
 }
 
-/** Windows are counted in bytes; where letters have two or three of them, it would be half as many letters. */
+/** Returns the window in bytes, doubled where letters have two or three bytes. */
 function windowOf(word: string, window: Detector['window']): Detector['window'] {
   return isWide(word) ? { before: 2 * window.before, after: 2 * window.after } : window;
 }
@@ -233,8 +247,8 @@ function windowOf(word: string, window: Detector['window']): Detector['window'] 
 const isWide = (word: string): boolean => Buffer.byteLength(word) >= 1.5 * word.length;
 
 /**
- * The plan with some of its rules changed, or left out where there is nothing instead. Whatever stays as it is is shared, above all the
- * tables of the matcher; and so is the room for searches, since one rule keeps its place.
+ * Returns the plan with some rules changed, or left out where the new rule is undefined. The rest is shared: above
+ * all the tables of the matcher, and the room for searches, since a rule keeps its index.
  */
 export function tunePlan(
   plan: SearchPlan,
@@ -260,15 +274,15 @@ export function tunePlan(
   };
 }
 
-/** The matcher folds ASCII alone; other letters have a case in their bytes. */
+/** Folds only ASCII, as the matcher does; other letters have a case in their bytes. */
 const folded = (word: string): string => word.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** `index` is the rule's place among all: what a search notes of it stands there. */
+/** Makes a rule; `index` is its place among all, where a search notes things about it. */
 export function toRule(detector: Detector, index: number): SearchRule {
   const place = detector.anchors.length > 0 ? 'y' : 'g';
   const indices = detector.group > 0 ? 'd' : '';
   const { anchors, class: dataClass, confidence, group, isGeneric, pattern, flags, opening } = detector;
-  // At an anchor it would be asked once more what is known.
+  // At an anchor the opening is known to match.
   const source = place === 'g' && opening ? `${opening}(?:${pattern})` : pattern;
   const mayBeCut =
     anchors.length > 0 && dataClass === 'SECRETS' && confidence !== 'low' && group === 0 && !isGeneric;
@@ -282,7 +296,10 @@ export function toRule(detector: Detector, index: number): SearchRule {
   };
 }
 
-/** Beside what the pattern looks at: escapes before an anchor, the end of a keyword's word, separators of digits. */
+/**
+ * Bytes beside those the pattern looks at: escapes before an anchor, the end of a keyword's word, separators of
+ * digits.
+ */
 const besidePattern = 16;
 
 function sightOf({ near, bounds: { behindMax, reachMax } }: Detector): SearchRule['sight'] {

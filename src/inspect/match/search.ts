@@ -19,17 +19,17 @@ import { findTokenStarts } from './token-runs.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { Verdicts } from './verdicts.ts';
 
-/** Between two questions to `isOver`. */
+/** Numbers of steps between two calls of `isOver`. */
 const attemptsPerQuestion = 32;
 const hitsPerQuestion = 4096;
-/** What a pattern is searched in at once; between two pieces `isOver` is asked. */
+/** Bytes that a pattern is searched in at once; `isOver` is called between two pieces. */
 const pieceBytes = 32_768;
-/** Anchors that are tried inside of a match that was not accepted. */
+/** Limits the anchors that are tried inside a match that was not accepted. */
 const retriesMax = 8;
 
 const cutTokensMax = 16;
 
-/** Goes through one text, once. */
+/** Searches one text, once. */
 export class Search {
   readonly #plan: SearchPlan;
   readonly #bytes: Buffer;
@@ -41,9 +41,9 @@ export class Search {
   readonly #text: LatinText;
   readonly #cutTokens: PartialSecret[] = [];
   #isRoomClear = false;
-  /** Rules that have a window which was not searched yet. */
+  /** Rules with a window that is still to be searched. */
   readonly #waiting: SearchRule[] = [];
-  /** Where the last marker of redaction ends. */
+  /** End of the last redaction marker. */
   #markedTo = 0;
   #complete = true;
   #hits = 0;
@@ -64,7 +64,7 @@ export class Search {
   run(): Found {
     const { matcher, usesOfWord, singles, runUses, digitRules, nearRules } = this.#plan;
     const onHit = (word: number, start: number): void => {
-      // Noted before the words in it, for the matcher goes from left to right.
+      // The marker is noted before the words in it, since the matcher goes from left to right.
       if (word === this.#plan.markerWord) this.#noteMarker(start);
       if (start >= this.#markedTo) this.#hit(usesOfWord[word] as readonly Use[], start);
     };
@@ -109,7 +109,7 @@ export class Search {
   }
 
   #hit(uses: readonly Use[], start: number): void {
-    /** Asked once for all rules that want to know. */
+    /** The answers are shared by all rules of the word. */
     let isStart: boolean | undefined;
     let isWord: boolean | undefined;
     for (const use of uses) {
@@ -129,20 +129,20 @@ export class Search {
     }
   }
 
-  /** Whether the run goes on on both sides. */
+  /** Answers whether the run goes on on both sides. */
   #isAmidRun({ wordLength }: Use, start: number): boolean {
     const byte = this.#bytes[start];
     return this.#bytes[start - 1] === byte && this.#bytes[start + wordLength] === byte;
   }
 
-  /** Whether a match may have the keyword that stands there. */
+  /** Answers whether a match may contain the keyword that stands there. */
   #fitsBeside({ detector: { besideKeyword } }: SearchRule, start: number, end: number): boolean {
     if (!besideKeyword || start === 0 || end >= this.#bytes.length) return true;
     const { before, behind } = besideKeyword;
     return has(before, this.#bytes[start - 1] as number) && has(behind, this.#bytes[end] as number);
   }
 
-  /** How far before a keyword a match may begin. */
+  /** Returns how far before a keyword a match may begin. */
   #before({ rule, window, isOfMatch }: Use, start: number): number {
     if (!isOfMatch) return window.before;
     return start - beginOf(rule.detector.makeup, this.#bytes, Math.max(0, start - window.before), start);
@@ -166,7 +166,7 @@ export class Search {
     else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(use, start);
   }
 
-  /** The match that begins at `start`, in the text from `offset` on. */
+  /** Returns the match that begins at `start`, in the text from `offset` on. */
   #matchAt(
     { regex, detector: { makeup, core, bounds } }: SearchRule,
     offset: number,
@@ -179,10 +179,12 @@ export class Search {
     return regex.exec(this.#text.between(offset, start + bounds.reachMax + bounds.aheadMax + 1));
   }
 
-  /** Whether the rule finds nothing in the region, because it has found nothing in a text in which the same stands. */
+  /**
+   * Answers whether the rule finds nothing in the region because it found nothing where the same bytes stood before.
+   */
   #isKnownIn({ detector, sight }: SearchRule, from: number, to: number): boolean {
     if (!this.#isKnown || !this.#verdicts) return false;
-    // At anchors it matters what has matched, accepted or not: see `#isInsideMatch`.
+    // At anchors matches count whether accepted or not: see `#isInsideMatch`.
     const hasAnchors = detector.anchors.length > 0;
     if (hasAnchors ? this.#verdicts.hasMet(detector) : this.#verdicts.hasAccepted(detector)) return false;
     const end = to + sight.after;
@@ -201,8 +203,8 @@ export class Search {
   }
 
   /**
-   * An anchor inside of what the rule has matched says nothing new. Where that match was not accepted, some anchors inside of it are
-   * still tried, for they may begin what passes; trying all of them would cost the square of its length.
+   * Tells an anchor inside what the rule has matched, which says nothing new. Where that match was not accepted, only
+   * some anchors inside it are tried: trying all would cost the square of its length.
    */
   #isInsideMatch({ index }: SearchRule, start: number): boolean {
     const { matchedTo, retriesLeft } = this.#room();
@@ -219,7 +221,7 @@ export class Search {
     retriesLeft[index] = isAccepted ? 0 : (retriesLeft[index] as number) - 1;
   }
 
-  /** The rule is to be searched around what others have found. */
+  /** Marks the surroundings of other detectors' findings for a search with this rule. */
   #lookAround(rule: SearchRule): void {
     const { near, window } = rule.detector;
     const around = [...this.#finds.matches, ...this.#finds.hints].filter(
@@ -263,7 +265,7 @@ export class Search {
     else this.#searchNearDigits(rule, from, to, digitLead);
   }
 
-  /** Where a match may begin first, from `from` on; `to` where none begins before that. */
+  /** Returns the first place from `from` on where a match may begin; `to` where there is none before. */
   #firstStart({ detector: { core } }: SearchRule, from: number, to: number): number {
     const coreTo = to + core.lead;
     const place = nextOf(core.makeup, this.#bytes, from, coreTo);
@@ -271,14 +273,14 @@ export class Search {
   }
 
   /**
-   * Words like "card" stand everywhere, and most rules look for a number beside them. A match begins less than `lead` bytes before its first
-   * digit or with it, and nowhere else it is searched for.
+   * Searches near digits only. Words like "card" stand everywhere, and most rules look for a number beside them. A
+   * match begins with its first digit, or less than `lead` bytes before it.
    */
   #searchNearDigits(rule: SearchRule, from: number, to: number, lead: number): void {
     const bytes = this.#bytes;
     const outline = this.#outline;
     const end = Math.min(bytes.length, to + lead);
-    // Each search reaches out of its region, so two that lie close together are one.
+    // Each search reaches out of its region, so two close regions become one.
     const gapMax = Math.max(lead, rule.detector.bounds.reachMax);
     let searchedTo = from;
     for (let digit = nextDigit(bytes, outline, from, end); digit < end; ) {
@@ -301,7 +303,10 @@ export class Search {
     }
   }
 
-  /** Finds the rule's matches that begin in the region; they may reach out of it. Answers where the last one ends, or the region. */
+  /**
+   * Finds the rule's matches that begin in the region; they may reach out of it. Returns the end of the last match or
+   * of the region.
+   */
   #search(rule: SearchRule, from: number, to: number): number {
     let at = from;
     while (at < to && this.#complete) {
@@ -312,7 +317,7 @@ export class Search {
     return at;
   }
 
-  /** Answers where the last match ends. */
+  /** Returns the end of the last match. */
   #searchPiece(rule: SearchRule, pieceStart: number, to: number): number {
     const { regex } = rule;
     const { bounds, makeup } = rule.detector;
@@ -327,7 +332,7 @@ export class Search {
     while (!this.#isStopped()) {
       const match = regex.exec(text);
       if (match === null || offset + match.index >= to) return matchedTo;
-      // What failed a check may hide the beginning of what would pass it.
+      // A match that failed a check may hide the beginning of one that passes.
       if (this.#accept(rule, match, offset)) matchedTo = offset + regex.lastIndex;
       else regex.lastIndex = match.index + 1;
     }
@@ -353,7 +358,7 @@ export class Search {
     if (!this.#finds.add(rule, { detector: rule.detector, start, end, confidence })) this.#complete = false;
   }
 
-  /** The plan's room for notes, cleared when it is first needed: most texts need none. */
+  /** Returns the plan's room for notes. It is cleared when it is first needed, because most texts need none. */
   #room(): SearchPlan['room'] {
     const { room } = this.#plan;
     if (!this.#isRoomClear) {
@@ -375,7 +380,7 @@ export class Search {
   }
 }
 
-/** A word has a few bytes: to compare them here costs less than a call of `Buffer.compare`. */
+/** Compares a word of a few bytes, which costs less than a call of `Buffer.compare`. */
 function standsAt(bytes: Uint8Array, word: Uint8Array, start: number): boolean {
   for (let index = 0; index < word.length; index += 1) if (bytes[start + index] !== word[index]) return false;
   return true;

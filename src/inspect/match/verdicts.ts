@@ -2,26 +2,32 @@ import type { Confidence } from '../../core/call.ts';
 import { confidenceOf } from '../patterns/confidence.ts';
 import type { Detector } from '../patterns/detector.ts';
 
-/** Of all detectors together; what comes later is judged each time. */
+/** Limits the verdicts that are kept, of all detectors together. */
 const verdictsMax = 4096;
 
-/** What was judged in a text and its decoded forms. They show the same secrets again, and a check may take longer than all the rest. */
+/**
+ * Verdicts on matches in a text and its decoded forms. The same secrets show again there, and a check may take longer
+ * than the rest.
+ */
 export class Verdicts {
   readonly #verdictsOf = new Map<Detector, Map<string, Confidence | undefined>>();
   readonly #accepted = new Set<Detector>();
   #count = 0;
 
-  /** Whether the detector's pattern has matched something. */
+  /** Answers whether the detector's pattern has matched something. */
   hasMet(detector: Detector): boolean {
     return this.#verdictsOf.has(detector);
   }
 
-  /** Whether some of that was not sent away. */
+  /** Answers whether one of these matches was accepted. */
   hasAccepted(detector: Detector): boolean {
     return this.#accepted.has(detector);
   }
 
-  /** As `confidenceOf`, of what the detector's pattern has matched; `undefined` as a secret is none. */
+  /**
+   * Returns the confidence in a match of the detector's pattern, as `confidenceOf` does; undefined where it is no
+   * secret.
+   */
   confidenceOf(detector: Detector, secret: string | undefined): Confidence | undefined {
     const verdicts = this.#verdictsOf.get(detector) ?? new Map<string, Confidence | undefined>();
     this.#verdictsOf.set(detector, verdicts);
