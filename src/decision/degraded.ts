@@ -2,7 +2,14 @@ import { toGatewayError } from '../core/errors.ts';
 import { noHabits, noSightings } from '../core/history.ts';
 import { examine } from '../state/rules/admission.ts';
 import { wholeTrust } from '../state/rules/trust.ts';
-import type { AdmitRequest, Admitted, Identification, NotAdmitted, Store } from '../state/store.ts';
+import type {
+  AdmitRequest,
+  Admitted,
+  Identification,
+  MaybePromise,
+  NotAdmitted,
+  Store,
+} from '../state/store.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 
 /** How long ago the state must have known the key, at most. */
@@ -43,17 +50,21 @@ export function admitDegraded(
 }
 
 /** `Store.identify`; while the state is away, what it said a moment ago, where the key's tenant wants that. */
-export async function identifyOrRecall(
+export function identifyOrRecall(
   { store, tenants }: { readonly store: Store; readonly tenants: Tenants },
   keyHash: string,
   nowMs: number,
-): Promise<Identification> {
-  try {
-    return await store.identify(keyHash, nowMs);
-  } catch (error) {
+): MaybePromise<Identification> {
+  const recalled = (error: unknown): Identification => {
     const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
     const known = isAway ? store.recall(keyHash, nowMs, recallMs) : undefined;
     if (!known?.ok || tenants.find(known.identity.tenantId)?.onFailure !== 'open') throw error;
     return known;
+  };
+  try {
+    const found = store.identify(keyHash, nowMs);
+    return found instanceof Promise ? found.catch(recalled) : found;
+  } catch (error) {
+    return recalled(error);
   }
 }

@@ -151,14 +151,15 @@ function send(
     extraHeaders: [...ours, ...viaOnAnswer],
     onError: refuse,
     whyEnded: () => standing.whyEnded(call, sinceMs),
-    ...(scrub ? { scrub, mayBeStored, openDecoding } : {}),
-    ...(onStatus ? { onEnd: ({ status }) => onStatus(status) } : {}),
-    ...(openWebSocket && key !== undefined
-      ? {
-          onSwitch: (head, connection) =>
-            openWebSocket({ ...{ call, exchange, head, connection, key, ours, scrub }, refuse }),
-        }
-      : {}),
+    scrub,
+    mayBeStored,
+    openDecoding: scrub && openDecoding,
+    onEnd: onStatus && (({ status }) => onStatus(status)),
+    onSwitch:
+      openWebSocket && key !== undefined
+        ? (head, connection) =>
+            openWebSocket({ ...{ call, exchange, head, connection, key, ours, scrub }, refuse })
+        : undefined,
   };
   if (further) further.forward(gate, request, options);
   else gate.upstream.forward(request, options);

@@ -5,6 +5,8 @@ import { GatewayError } from '../core/errors.ts';
 import { identifyOrRecall } from '../decision/degraded.ts';
 import type { Gate } from '../decision/gate.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
+import type { Identification, MaybePromise } from '../state/store.ts';
+import { after } from '../util/maybe-promise.ts';
 import { isWithin } from '../util/ranges.ts';
 import { foldedName } from '../wire/http1/folded-name.ts';
 import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
@@ -33,12 +35,12 @@ interface Known extends Pick<Shown, 'headers' | 'query'> {
  * all the same: only who has one learns that. Failures are counted against the address, and answered RATE_LIMITED where there were too
  * many.
  */
-export async function authenticateInbound(
+export function authenticateInbound(
   gate: Gate,
   route: InboundRoute | undefined,
   shown: Shown,
   nowMs: number,
-): Promise<Known> {
+): MaybePromise<Known> {
   if (!route || route.auth.type === 'key') return byKey(gate, route, shown, nowMs);
   const { headers, query, clientAddress } = shown;
   const { keys, routeTokens } = gate.throttles;
@@ -58,21 +60,40 @@ export async function authenticateInbound(
   return { headers, query, key, owner };
 }
 
-async function byKey(
+function byKey(
   gate: Gate,
   route: InboundRoute | undefined,
-  { headers, query, clientAddress }: Shown,
+  shown: Shown,
   nowMs: number,
-): Promise<Known> {
+): MaybePromise<Known> {
   const { keys } = gate.throttles;
-  const presented = valuesOf(headers, 'authorization');
+  const presented = valuesOf(shown.headers, 'authorization');
   const text = presented.length === 1 ? (/^Bearer +(\S+)$/i.exec(presented[0] ?? '')?.[1] ?? '') : '';
   const key = gate.readKey(text);
   if (!key) {
-    keys.failed(clientAddress, nowMs);
+    keys.failed(shown.clientAddress, nowMs);
     throw unknownCaller();
   }
-  const holder = await identifyOrRecall(gate, key.hash, nowMs);
+  const holder = identifyOrRecall(gate, key.hash, nowMs);
+  return after(holder, (it) => knownBy(gate, route, { shown, key, text, holder: it, nowMs }));
+}
+
+/** A key, the text that it was presented as, and whose it is. */
+interface Presented {
+  readonly shown: Shown;
+  readonly key: PresentedKey;
+  readonly text: string;
+  readonly holder: Identification;
+  readonly nowMs: number;
+}
+
+function knownBy(
+  gate: Gate,
+  route: InboundRoute | undefined,
+  { shown, key, text, holder, nowMs }: Presented,
+): Known {
+  const { headers, query, clientAddress } = shown;
+  const { keys } = gate.throttles;
   if (!holder.ok) keys.failed(clientAddress, nowMs);
   else if (!isAddressAllowed(holder.key, clientAddress)) keys.failed(clientAddress, nowMs, holder.key.keyId);
   const kept = withoutFields(
@@ -137,10 +158,18 @@ const valuesOf = (headers: readonly string[], name: string): string[] =>
 const isFolded = (name: string, folded: string): boolean =>
   name.length === folded.length && foldedName(name) === folded;
 
-const withoutFields = (
+function withoutFields(
   headers: readonly string[],
   isOut: (name: string, value: string) => boolean,
-): readonly string[] => headers.filter((_, i) => !isOut(headers[i & ~1] as string, headers[i | 1] as string));
+): readonly string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] as string;
+    const value = headers[i + 1] as string;
+    if (!isOut(name, value)) kept.push(name, value);
+  }
+  return kept;
+}
 
 export const noRoute = (): GatewayError => new GatewayError('NOT_FOUND', 'There is no such route.');
 

@@ -1,7 +1,8 @@
+import type { Socket } from 'node:net';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import { overridesTarget } from '../catalogue/overriding-target.ts';
 import type { InboundRoute } from '../config/schema.ts';
-import { Call, type Claimed } from '../core/call.ts';
+import { Call, type Claimed, noHead, type ReadHead } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
@@ -40,12 +41,14 @@ export const isInbound = isInboundTarget;
  * other, and goes to the upstream of its route with the stored credential. Every answer has the decision.
  */
 export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange: Exchange) => void {
+  const lastHeadOf = createLastHeads();
   return function inbound(exchange) {
     const current = gate();
     const receivedAtMs = Date.now();
     const traceId = newTraceId(receivedAtMs);
     exchange.answer.once('close', current.enter());
-    serve(current, held, { exchange, traceId, receivedAtMs, gateNow: gate }).catch((thrown: unknown) => {
+    const arrival = { exchange, traceId, receivedAtMs, gateNow: gate, lastHeadOf };
+    serve(current, held, arrival).catch((thrown: unknown) => {
       const error = toGatewayError(thrown);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       // A connection that was refused a place must not keep one until it is idle for long.
@@ -61,33 +64,44 @@ interface Arrival {
   readonly receivedAtMs: number;
   /** The gate in force, for messages that come later. */
   readonly gateNow: () => Gate;
+  readonly lastHeadOf: (connection: Socket, tenantId: string) => ReadHead;
 }
 
-/** Finds out who calls which route. */
+/** Keeps the last head that was read on each connection, for one tenant at a time. */
+function createLastHeads(): Arrival['lastHeadOf'] {
+  const heads = new WeakMap<Socket, { readonly tenantId: string; readonly head: ReadHead }>();
+  return (connection, tenantId) => {
+    const known = heads.get(connection);
+    if (known?.tenantId === tenantId) return known.head;
+    const head = noHead();
+    heads.set(connection, { tenantId, head });
+    return head;
+  };
+}
+
+/** Finds out who calls which route. What need not be waited for is not: that spares a call several turns of the job queue. */
 async function serve(
   gate: Gate,
   held: Held,
-  { exchange, traceId, receivedAtMs, gateNow }: Arrival,
+  { exchange, traceId, receivedAtMs, gateNow, lastHeadOf }: Arrival,
 ): Promise<void> {
   const path = parseInboundPath(exchange.target);
   if (!path) throw noRoute();
-  const route = await gate.routes.find(path.prefix);
+  const found = gate.routes.find(path.prefix);
+  const route: InboundRoute | undefined = found instanceof Promise ? await found : found;
   const clientAddress = clientAddressOf(exchange, gate.config.control.trustedProxies);
   const head = readRequestHead(exchange.fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
-  const { key, headers, query, owner, refusal } = await authenticateInbound(
-    gate,
-    route,
-    { headers: forUpstream(head.headers), query: path.query, clientAddress },
-    receivedAtMs,
-  );
+  const shown = { headers: forUpstream(head.headers), query: path.query, clientAddress };
+  const known = authenticateInbound(gate, route, shown, receivedAtMs);
+  const { key, headers, query, owner, refusal } = known instanceof Promise ? await known : known;
   const wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
   const claimed = route ? claimedFor(route, head.claimed) : {};
-  const toCall = (
-    target: Target,
-    body: Buffer,
-    bodyBytesMax?: number,
-    contentEncoding = head.contentEncoding,
-  ): Call =>
+  // The target of a route is for its tenant to know, and an invalid key may be of another one.
+  const target =
+    refusal || !route
+      ? parseTarget(gate.controlUrl)
+      : targetBelow(route.upstream, { rest: path.rest, query });
+  const toCall = (body: Buffer, bodyBytesMax?: number, contentEncoding = head.contentEncoding): Call =>
     new Call({
       traceId,
       entrance: 'inbound',
@@ -101,21 +115,25 @@ async function serve(
       contentType: head.contentType,
       contentEncoding,
       claimed,
-      lastHead: undefined,
+      lastHead: route && lastHeadOf(exchange.socket, route.tenantId),
       bodyBytesMax,
       wayCredential: route?.credential ?? null,
       opensWebSocket: wantsWebSocket,
       isAnonymous: route?.auth.type === 'none',
       isAwaited: () => !exchange.answer.destroyed,
     });
-  // The target of a route is for its tenant to know, and an invalid key may be of another one.
-  if (refusal || !route)
-    throw await turnAway(gate, toCall(parseTarget(gate.controlUrl), noBody), refusal ?? noRoute());
-  const target = targetBelow(route.upstream, { rest: path.rest, query });
+  if (refusal || !route) throw await turnAway(gate, toCall(noBody), refusal ?? noRoute());
+  const { contentType } = head;
   await passOn(gate, held, {
-    ...{ exchange, route, path, owner, gateNow },
-    toCall: (...of) => toCall(target, ...of),
+    exchange,
+    route,
+    path,
+    owner,
+    target,
+    contentType,
     wantsWebSocket,
+    gateNow,
+    toCall,
   });
 }
 
@@ -124,6 +142,8 @@ interface Passing {
   readonly route: InboundRoute;
   readonly path: InboundPath;
   readonly owner: ConnectionOwner;
+  readonly target: Target;
+  readonly contentType: string;
   readonly wantsWebSocket: boolean;
   readonly gateNow: () => Gate;
   toCall(body: Buffer, bodyBytesMax?: number, contentEncoding?: string): Call;
@@ -131,12 +151,12 @@ interface Passing {
 
 /** The route's answer to what its caller asks for. */
 async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
-  const { exchange, route, path, owner, wantsWebSocket, toCall } = passing;
-  const bodyless = toCall(noBody);
-  const { target } = bodyless;
+  const { exchange, route, path, owner, target, contentType, wantsWebSocket, toCall } = passing;
+  const bodyless = (): Call => toCall(noBody);
   const turnBack = async (error: unknown): Promise<never> => {
-    understandByRoute(gate, bodyless, route, path);
-    throw await turnAway(gate, bodyless, toGatewayError(error));
+    const call = bodyless();
+    understandByRoute(gate, call, route, path);
+    throw await turnAway(gate, call, toGatewayError(error));
   };
   const refused =
     whyForeign(gate, route, exchange.fields) ??
@@ -146,26 +166,26 @@ async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
     (wantsWebSocket ? whyNoHandshake(exchange) : undefined);
   if (refused) return turnBack(refused);
   const bounds = gate.tenants.connectionBounds(route.tenantId);
-  claimRequest(held.connections, exchange, owner, {
-    bounds,
-    trustedProxies: gate.config.control.trustedProxies,
-  });
-  const isGrpc = isGrpcType(bodyless.contentType);
+  const { trustedProxies } = gate.config.control;
+  claimRequest(held.connections, exchange, owner, { bounds, trustedProxies });
+  const isGrpc = isGrpcType(contentType);
   const bytesMax = bodyBytesMaxOf(gate, route.tenantId, {
     toolName: route.tool ?? undefined,
-    bodyless: () => bodyless,
+    bodyless,
     wayMax: route.maxBodyBytes ?? undefined,
     target,
     isOneOfMany: isGrpc,
   });
   if (exchange.hasBody && isGrpc)
-    await receiveMessages(gate, held, passing, { bodyless, bytesMax, turnBack });
+    await receiveMessages(gate, held, passing, { bodyless: bodyless(), bytesMax, turnBack });
   else {
     const room = held.bodies.roomFor(exchange.answer, owner, bounds.isShared);
-    const call = toCall(await readBody(exchange, bytesMax, room).catch(turnBack), bytesMax);
-    await gate.open(call);
+    const body = exchange.hasBody ? await readBody(exchange, bytesMax, room).catch(turnBack) : noBody;
+    const call = toCall(body, bytesMax);
+    const opening = gate.open(call);
+    if (opening instanceof Promise) await opening;
     // A form may name another method, too.
-    const refusedByBody = whyMethodNotAllowed(gate, route, call);
+    const refusedByBody = whyMethodNotAllowed(gate, route, () => call);
     if (refusedByBody) return turnBack(refusedByBody);
     await judge(gate, held, passing, { call });
   }
@@ -215,7 +235,8 @@ async function judge(
   const understand = (it: Call): void => understandByRoute(gate, it, route, path);
   understand(call);
   const verdict = await gate.inspect(call);
-  if (!(await gate.routes.stands(route))) throw changedMeanwhile();
+  const stands = gate.routes.stands(route);
+  if (!(stands instanceof Promise ? await stands : stands)) throw changedMeanwhile();
   enforce(gate, call, verdict, exchange, {
     findCredential: (it) => gate.credentials.forRoute(it, route),
     route,
@@ -238,11 +259,12 @@ function understandByRoute(
 }
 
 /** The agent of the route makes its calls, whatever they claim; who shows no key is not believed a name either. */
-function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed = {}): Claimed {
+function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed | undefined): Claimed {
+  if (agentId === null) return claimed ?? {};
+  // Nearly no call claims anything, and to take an object apart costs a microsecond.
+  if (!claimed) return { agentId };
   const { agentId: _, agentName, ...rest } = claimed;
-  if (agentId !== null)
-    return { ...rest, ...(auth.type === 'key' && agentName ? { agentName } : {}), agentId };
-  return claimed;
+  return { ...rest, ...(auth.type === 'key' && agentName ? { agentName } : {}), agentId };
 }
 
 /**
@@ -259,20 +281,26 @@ function forUpstream(headers: readonly string[]): readonly string[] {
   return headers;
 }
 
-/** Most names are told by their first letter: this runs over all fields of every call. */
+/** Most names are told by their first and last letters: this runs over all fields of every call. */
 function isOfTheWay(name: string): boolean {
-  if (!/^[ctx]/i.test(name)) return overridesTarget(name);
+  const first = name.charCodeAt(0) | 0x20;
+  // Names for the way begin with x, or begin with c or t and end in `ip`.
+  const isPossible = first === 0x78 || ((first === 0x63 || first === 0x74) && endsInP(name));
+  if (!isPossible) return overridesTarget(name);
   const folded = foldedName(name);
   return notForUpstream.test(folded) || overridesTarget(folded);
 }
+
+const endsInP = (name: string): boolean => (name.charCodeAt(name.length - 1) | 0x20) === 0x70;
 
 /** Why the route does not take the method of a call, be it that of its request line or one that it names in its place. */
 function whyMethodNotAllowed(
   gate: Gate,
   { allowedMethods, tenantId }: InboundRoute,
-  call: Call,
+  callOf: () => Call,
 ): GatewayError | undefined {
   if (allowedMethods.length === 0) return undefined;
+  const call = callOf();
   const methods = [call.method, ...overridingMethods(toRequest(call, maxDecodedBytes(gate, tenantId)))];
   if (methods.every((it) => allowedMethods.includes(it))) return undefined;
   return new GatewayError('METHOD_NOT_ALLOWED', `Use ${allowedMethods.join(', ')} here.`);
@@ -304,7 +332,6 @@ const noBody = Buffer.alloc(0);
 
 /** Never settles where the client leaves before its body is there: then there is nobody to answer. */
 function readBody(exchange: Exchange, bytesMax: number, room: BodyRoom): Promise<Buffer> {
-  if (!exchange.hasBody) return Promise.resolve(noBody);
   return new Promise((resolve, reject) =>
     exchange.collect(bytesMax, { done: resolve, failed: reject }, room),
   );

@@ -109,8 +109,7 @@ export async function openFoundations(
   closers.add(() => answers.close());
   const traceFeed = createTraceFeed(store, log);
   closers.add(() => traceFeed.close());
-  const ownListeners = (): ListenerAddress[] =>
-    [...bound().proxy, ...bound().control].flatMap(toListenerAddress);
+  const ownListeners = createOwnListeners(bound);
   const feedConnections = openFeedConnections(config, files, ownListeners);
   const feeds = await openFeeds({
     feeds: config.feeds,
@@ -156,6 +155,20 @@ export async function openFoundations(
     status,
   };
   return { foundations, authority, feedConnections, notifications, startReaders };
+}
+
+/** Asked for every call on an inbound route, so the addresses are read once for each binding. */
+function createOwnListeners(bound: () => Bound): () => readonly ListenerAddress[] {
+  let last: Bound | undefined;
+  let listeners: readonly ListenerAddress[] = [];
+  return () => {
+    const now = bound();
+    if (now !== last) {
+      last = now;
+      listeners = [...now.proxy, ...now.control].flatMap(toListenerAddress);
+    }
+    return listeners;
+  };
 }
 
 function toListenerAddress(bound: string): ListenerAddress[] {

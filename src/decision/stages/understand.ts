@@ -32,7 +32,7 @@ export function understand({ catalogues, store, tenants, open }: UnderstandOptio
     if (own.size === 0 || !key) return common;
     const known = store.recall(key.hash, receivedAtMs, Number.POSITIVE_INFINITY);
     if (known?.ok) return of(known.identity.tenantId);
-    return identifyOrRecall({ store, tenants }, key.hash, receivedAtMs).then((it) =>
+    return after(identifyOrRecall({ store, tenants }, key.hash, receivedAtMs), (it) =>
       it.ok ? of(it.identity.tenantId) : common,
     );
   }

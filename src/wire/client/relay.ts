@@ -19,22 +19,22 @@ export interface RelayOptions {
   /** Flat; appended to the head of the answer, and wins over upstream fields of the same names. */
   readonly extraHeaders: readonly string[];
   /** Takes the credential out of the answer that was put into the request, which must ask for an answer without content coding. */
-  readonly scrub?: Scrub;
+  readonly scrub?: Scrub | undefined;
   /** The answer may be a part, or be stored with a coding, so it is searched as it comes. */
   readonly mayBeStored?: boolean;
   /** Takes a content coding off what is to be looked through and was not to have one; by default none is known. */
-  readonly openDecoding?: OpenDecoding;
+  readonly openDecoding?: OpenDecoding | undefined;
   /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
   onError(error: GatewayError): void;
   /** The answer will be cut off, for this reason: its head was sent. `onEnd` follows. */
   onCut?(error: GatewayError): void;
   /** The answer ended: whole, or cut off by either side. `status` is 0 where the client left before there was one. */
-  onEnd?(outcome: RelayOutcome): void;
+  readonly onEnd?: ((outcome: RelayOutcome) => void) | undefined;
   /**
    * The upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is called: the connection is whoever's who is told, and has its place
    * among those to its origin until it closes.
    */
-  onSwitch?(head: ResponseHead, connection: Duplex): void;
+  readonly onSwitch?: ((head: ResponseHead, connection: Duplex) => void) | undefined;
   /** Asked at every tick of a clock while the answer comes: why it is to end. It is cut off then, after `onCut`. */
   whyEnded?(): GatewayError | undefined;
   /** Each chunk of the body, after it was handed on. Never held back; whoever keeps them sets the bound. */
