@@ -48,7 +48,7 @@ export function createEmbeddedApprovals(db: Database, commits: GroupCommit, audi
   const denied = db.prepare(`
     SELECT record FROM approvals
     WHERE tenant_id = ? AND denial_hash = ? AND status = 'denied' AND counts_until_ms > ?
-    ORDER BY created_at_ms DESC, rowid DESC LIMIT 1
+    ORDER BY counts_until_ms DESC, approval_id DESC LIMIT 1
   `);
   const pending = db.prepare(`
     SELECT count(*) AS held FROM approvals WHERE tenant_id = ? AND status = 'pending' AND expires_at_ms > ?

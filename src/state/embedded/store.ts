@@ -19,7 +19,7 @@ import { createEmbeddedKeys } from './keys.ts';
 import { lockDirectory } from './lock.ts';
 import { createEmbeddedMcpTools } from './mcp-tools.ts';
 import { stateMigrations } from './migrations.ts';
-import { createEmbeddedNotices } from './notices.ts';
+import { createEmbeddedNotices } from './notices/notices.ts';
 import { createEmbeddedPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';

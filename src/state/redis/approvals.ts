@@ -1,5 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import {
+  answersFor,
   approvalsMax,
   asOf,
   countsUntilMs,
@@ -94,12 +95,25 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
     return { kind: 'pending', approval, isNew: true };
   }
 
+  /** The approval that the link leads to. */
+  async function linkedTo(change: Change, link: string): Promise<ApprovalRecord | undefined> {
+    const { approvals } = change.names;
+    const id = await change.read(approvals, link);
+    return id === undefined ? undefined : toRecord<ApprovalRecord>(await change.read(approvals, id));
+  }
+
+  async function linkDenial(change: Change, denied: ApprovalRecord): Promise<void> {
+    const link = denialLinkOf(denied);
+    const other = await linkedTo(change, link);
+    if (other && !answersFor(denied, other)) return;
+    change.put(change.names.approvals, link, denied.approvalId);
+    change.put(change.names.approvals, `denial:${denied.approvalId}`, link);
+  }
+
   async function standing(change: Change, approval: ApprovalRecord): Promise<Hold | undefined> {
     const { approvals } = change.names;
     for (const link of [linkOf(approval), denialLinkOf(approval)]) {
-      const id = await change.read(approvals, link);
-      const text = id === undefined ? undefined : await change.read(approvals, id);
-      const found = toRecord<ApprovalRecord>(text);
+      const found = await linkedTo(change, link);
       const hold = found && holdBy(found, approval.createdAtMs);
       if (!hold) continue;
       if (hold.approval !== found)
@@ -159,10 +173,7 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
         const approval = decide(before, made);
         const { approvals } = change.names;
         change.put(approvals, approvalId, JSON.stringify(approval));
-        if (approval.status === 'denied') {
-          change.put(approvals, denialLinkOf(approval), approvalId);
-          change.put(approvals, `denial:${approvalId}`, denialLinkOf(approval));
-        }
+        if (approval.status === 'denied') await linkDenial(change, approval);
         waitNoMore(change, approval);
         endLater(change, approval, made.nowMs);
         change.audit(event);

@@ -19,7 +19,7 @@ import { createNames } from './link/names.ts';
 import { redisWarningsOf } from './link/warnings.ts';
 import { createRedisMcpTools } from './mcp-tools.ts';
 import { createRedisNonces } from './nonces.ts';
-import { createRedisNotices } from './notices.ts';
+import { createRedisNotices } from './notices/notices.ts';
 import { createRedisPolicies } from './policies.ts';
 import { createRedisRoutes } from './routes.ts';
 import { createStats } from './stats.ts';

@@ -71,6 +71,12 @@ export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
   return { kind: 'granted', approval, isNew: false };
 }
 
+/** Tells whether this denial, rather than the other one, answers the calls that both count for: the one that ends later. */
+export function answersFor(denial: ApprovalRecord, other: ApprovalRecord): boolean {
+  const [end, otherEnd] = [countsUntilMs(denial), countsUntilMs(other)];
+  return end > otherEnd || (end === otherEnd && denial.approvalId > other.approvalId);
+}
+
 /** A pending approval, decided. */
 export const decide = (
   pending: ApprovalRecord,

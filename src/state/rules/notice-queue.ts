@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { derivedId } from '../../core/ids.ts';
 import type {
+  Burial,
   ChannelClaim,
   ChannelQueue,
   NewNotice,
@@ -10,8 +11,8 @@ import type {
 } from '../store.ts';
 
 /*
- * The rules of the queue of notices, as the embedded driver goes by them; the scripts of Redis say the same in Lua, and one suite holds
- * both to it.
+ * The rules of the queue of notices. The embedded driver asks them; the scripts `notices-*.lua` repeat them, and
+ * `test/state/agreement` compares both.
  */
 
 /** Ids of notices that are remembered. A batch of the journal that comes again after a crash has fewer calls than this by far. */
@@ -80,10 +81,25 @@ function collectingUntil(
   return isCollecting && nowMs < endMs + digestMs ? endMs + digestMs : undefined;
 }
 
-export function withNotice<T extends Pick<QueuedMessage, 'count' | 'firstMs' | 'lastMs' | 'traceIds'>>(
-  message: T,
-  { atMs, traceId }: NewNotice,
-): T {
+/** A message without its id and its text. */
+export interface MessageRecord extends Omit<QueuedMessage, 'id' | 'body'> {
+  /** Nobody has claimed the message yet, so it takes further notices. */
+  readonly isOpen: boolean;
+  /** Why it was given up; absent while it waits. */
+  readonly reason?: string;
+}
+
+export const newMessage = (
+  { noticeId, kind, tenantId, atMs, traceId }: NewNotice,
+  { name, owner }: NoticeTarget,
+  nowMs: number,
+): MessageRecord => ({
+  ...{ channel: name, owner, noticeId, kind, tenantId },
+  ...{ count: 1, firstMs: atMs, lastMs: atMs, traceIds: traceId === null ? [] : [traceId] },
+  ...{ queuedAtMs: nowMs, attempts: 0, isOpen: true },
+});
+
+export function withNotice(message: MessageRecord, { atMs, traceId }: NewNotice): MessageRecord {
   const { count, firstMs, lastMs, traceIds } = message;
   const hasRoom = traceId !== null && traceIds.length < digestTracesMax;
   return {
@@ -94,6 +110,35 @@ export function withNotice<T extends Pick<QueuedMessage, 'count' | 'firstMs' | '
     traceIds: hasRoom ? [...traceIds, traceId] : traceIds,
   };
 }
+
+export const claimedMessage = (message: MessageRecord): MessageRecord => ({
+  ...message,
+  attempts: message.attempts + 1,
+  isOpen: false,
+});
+
+/** Tells whether the message is still the one that somebody claimed with so many attempts before. */
+export const isClaimOf = ({ isOpen, attempts }: MessageRecord, settlement: Settlement): boolean =>
+  !isOpen && attempts === settlement.attempts;
+
+/** The message after a claim that came to nothing. */
+export const releasedMessage = (message: MessageRecord): MessageRecord => ({
+  ...message,
+  attempts: message.attempts - 1,
+});
+
+export const deadMessage = (message: MessageRecord, reason: string): MessageRecord => ({
+  ...message,
+  isOpen: false,
+  reason: reason.slice(0, reasonLengthMax),
+});
+
+/** The message as if it were new, but for the notices in it. */
+export const replayedMessage = ({ reason: _, ...message }: MessageRecord, nowMs: number): MessageRecord => ({
+  ...message,
+  attempts: 0,
+  queuedAtMs: nowMs,
+});
 
 /** The health of a channel, without its name and its queue. */
 export interface ChannelRecord extends Omit<ChannelQueue, 'name' | 'waiting' | 'dead'> {
@@ -150,6 +195,24 @@ export function afterClaim(
     pausedUntilMs: channel.failures >= probingMin ? nowMs + leaseMs : channel.pausedUntilMs,
   };
 }
+
+/** Tells whether the claim changes the record of the channel, even where it gets nothing. */
+export const isClaimNoted = (
+  { claimedAtMs, owner }: ChannelRecord,
+  claim: ChannelClaim,
+  nowMs: number,
+): boolean => owner === claim.owner && claimedAtMs !== null && nowMs - claimedAtMs < claimNotedMs;
+
+/** The channel is the tenant's that claims for it. The time is noted once in `claimNotedMs`. */
+export const withClaim = (channel: ChannelRecord, { owner }: ChannelClaim, nowMs: number): ChannelRecord => {
+  const { claimedAtMs } = channel;
+  const isRecent = claimedAtMs !== null && nowMs - claimedAtMs < claimNotedMs;
+  return { ...channel, owner, claimedAtMs: isRecent ? claimedAtMs : nowMs };
+};
+
+/** Tells whether messages of the channel may be given up. */
+export const mayGiveUp = ({ failures, claimedAtMs }: ChannelRecord, { onlyIf }: Pick<Burial, 'onlyIf'>) =>
+  onlyIf === 'failing' ? failures > 0 : (claimedAtMs ?? 0) <= onlyIf.unclaimedSinceMs;
 
 export function afterOutcome(channel: ChannelRecord, settlement: Settlement): ChannelRecord {
   const { outcome, nowMs, claimedAtMs } = settlement;

@@ -247,6 +247,21 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     t.match(await ask(endMs), { kind: 'pending', isNew: true }, 'then anybody may ask again');
   });
 
+  await t.test('of two denials that stand for a call, the one that ends later answers', async (t) => {
+    const { tenantId, event } = await lab.tenant();
+    const denialHash = 'f'.repeat(64);
+    const ask = (createdAtMs: number) =>
+      store.holdCall(approvalRecord({ tenantId, denialHash, createdAtMs }));
+    const deny = (approvalId: string, windowMs: number) =>
+      store.decideApproval(tenantId, approvalId, decided({ decision: 'denied', windowMs }), event());
+    const [long, short] = [(await ask(noonMs)).approval, (await ask(noonMs + 1)).approval];
+    await deny(long.approvalId, 60_000);
+    await deny(short.approvalId, 5_000);
+    for (const atMs of [noonMs + 2_000, noonMs + 30_000])
+      t.match(await ask(atMs), { kind: 'denied', approval: { approvalId: long.approvalId } });
+    t.match(await ask(endMs), { kind: 'pending', isNew: true });
+  });
+
   await t.test('lists approvals as they are at a time', async (t) => {
     const acme = await lab.tenant();
     const other = await lab.tenant();

@@ -340,6 +340,27 @@ export const notices: SuitePart = async (t, { store, hints }) => {
     t.equal(await store.replayMessages(name, [], noonMs), 0);
   });
 
+  await t.test(
+    'a channel is of the tenant that claims for it last, whosever its old messages are',
+    async (t) => {
+      const name = newChannel();
+      const [before, now] = [`t-${newId()}`, `t-${newId()}`];
+      await store.enqueueNotices([notice([target(name, { owner: before })])], noonMs);
+      const [old] = await store.claimMessages([claimOf(name, { owner: before })], noonMs, leaseMs);
+      t.same(await store.claimMessages([claimOf(name, { owner: now })], noonMs + 1, leaseMs), []);
+      t.match(await queueOf(name), { owner: now }, 'also where nothing was due');
+      if (old) await store.settleMessage(settled(old, dead('answered 410'), noonMs + 2));
+      t.match(
+        await queueOf(name),
+        { owner: now, dead: 1 },
+        'the end of an old message changes nothing of that',
+      );
+      for (const owner of [before, now])
+        t.same((await store.listDeadMessages({ owner }, firstPage)).items, [], 'nobody sees the old message');
+      t.equal((await store.listDeadMessages({ channel: name }, firstPage)).items.length, 1);
+    },
+  );
+
   await t.test('of each channel a bounded number of the dead is kept', async (t) => {
     const name = newChannel();
     const much = target(name, { waitingMax: 10_000 });

@@ -1,0 +1,132 @@
+import {
+  afterClaim,
+  afterOutcome,
+  claimable,
+  claimedMessage,
+  deadMessage,
+  isClaimNoted,
+  isClaimOf,
+  mayGiveUp,
+  messageIdOf,
+  newChannel,
+  newMessage,
+  placeNotice,
+  releasedMessage,
+  replayedMessage,
+  windowNameOf,
+  windowsKeptMs,
+  withClaim,
+  withNotice,
+} from '../../rules/notice-queue.ts';
+import type {
+  Burial,
+  ChannelClaim,
+  ClaimedMessage,
+  NewNotice,
+  NoticeTarget,
+  Settlement,
+} from '../../store.ts';
+import type { Database } from '../sqlite.ts';
+import { ChannelTable, MessageTable, PlacingTable, type StoredMessage, toQueued } from './tables.ts';
+
+/** Changes of the queue, each in the transaction that is running; `notice-queue.ts` decides, the tables keep. */
+export class Queue {
+  readonly messages: MessageTable;
+  readonly channels: ChannelTable;
+  readonly #placing: PlacingTable;
+
+  constructor(db: Database) {
+    this.messages = new MessageTable(db);
+    this.channels = new ChannelTable(db);
+    this.#placing = new PlacingTable(db);
+  }
+
+  enqueue(notices: readonly NewNotice[], nowMs: number): void {
+    const waiting = new Map<string, number>();
+    for (const notice of notices) {
+      if (!this.#placing.remember(notice.noticeId)) continue;
+      for (const target of notice.channels) this.#place(notice, target, nowMs, waiting);
+    }
+    this.#placing.forgetOldest();
+  }
+
+  /** `counted` saves the counting of a channel for the next notice. */
+  #place(notice: NewNotice, target: NoticeTarget, nowMs: number, counted: Map<string, number>): void {
+    const { name, owner } = target;
+    const windowName = windowNameOf(name, notice);
+    const window = this.#placing.window(windowName);
+    const last = window && this.messages.findWaiting(window.id);
+    const waiting = counted.get(name) ?? this.messages.countWaiting(name);
+    const placing = placeNotice({ window, isOpen: last?.record.isOpen ?? false, waiting }, target, nowMs);
+    const channel = this.channels.find(name) ?? newChannel(owner);
+    const dropped = channel.dropped + (placing.kind === 'dropped' ? 1 : 0);
+    if (placing.kind === 'dropped' || !this.channels.find(name))
+      this.channels.save(name, { ...channel, dropped });
+    if (placing.kind === 'joined' && last)
+      this.messages.save(last.id, last.dueAtMs, withNotice(last.record, notice));
+    if (placing.kind !== 'new') return;
+    const id = messageIdOf(name, notice.noticeId);
+    if (!this.messages.add(id, placing.dueAtMs, newMessage(notice, target, nowMs), notice.body)) return;
+    this.#placing.saveWindow(windowName, placing.window.endMs + windowsKeptMs, { ...placing.window, id });
+    counted.set(name, waiting + 1);
+  }
+
+  /** Tells whether a claim would write anything. */
+  wantsClaim(claim: ChannelClaim, nowMs: number): boolean {
+    const channel = this.channels.find(claim.name);
+    return !channel || !isClaimNoted(channel, claim, nowMs) || this.messages.hasDue(claim.name, nowMs);
+  }
+
+  claim(claims: readonly ChannelClaim[], nowMs: number, leaseMs: number): ClaimedMessage[] {
+    this.#placing.dropWindows(nowMs);
+    return claims.flatMap((it) => this.#claimOf(it, nowMs, leaseMs));
+  }
+
+  #claimOf(claim: ChannelClaim, nowMs: number, leaseMs: number): ClaimedMessage[] {
+    const { name, owner } = claim;
+    const channel = withClaim(this.channels.find(name) ?? newChannel(owner), claim, nowMs);
+    const due = this.messages.due(name, nowMs, claimable(channel, claim, nowMs));
+    const isEmpty = due.length === 0;
+    this.channels.save(name, isEmpty ? channel : afterClaim(channel, claim, due.length, nowMs, leaseMs));
+    return due.map((it) => {
+      const claimed = claimedMessage(it.record);
+      this.messages.save(it.id, nowMs + leaseMs, claimed);
+      return toQueued(it, claimed);
+    });
+  }
+
+  settle(settlement: Settlement): boolean {
+    const { id, outcome, nowMs } = settlement;
+    const message = this.messages.findWaiting(id);
+    if (!message || !isClaimOf(message.record, settlement)) return false;
+    const { channel, owner } = message.record;
+    this.channels.save(channel, afterOutcome(this.channels.find(channel) ?? newChannel(owner), settlement));
+    if (outcome.kind === 'delivered') this.messages.remove(id);
+    else if (outcome.kind === 'dead') this.#bury(message, nowMs, outcome.reason);
+    else if (outcome.kind === 'retry') this.messages.save(id, outcome.dueAtMs, message.record);
+    else this.messages.save(id, nowMs, releasedMessage(message.record));
+    return true;
+  }
+
+  #bury({ id, record }: StoredMessage, nowMs: number, reason: string): void {
+    this.messages.bury(id, nowMs, deadMessage(record, reason));
+  }
+
+  giveUp(burial: Burial): number {
+    const { channel: name, dueBeforeMs, nowMs, reason, limit, onlyIf } = burial;
+    const channel = this.channels.find(name);
+    if (!channel || !mayGiveUp(channel, burial)) return 0;
+    const due = this.messages.due(name, dueBeforeMs, limit);
+    for (const it of due) this.#bury(it, nowMs, reason);
+    const isEmpty = this.messages.countWaiting(name) + this.messages.countDead(name) === 0;
+    if (onlyIf !== 'failing' && isEmpty) this.channels.drop(name);
+    return due.length;
+  }
+
+  replay(channel: string, ids: readonly string[], nowMs: number): number {
+    const found = [...new Set(ids)].flatMap((id) => this.messages.find(id) ?? []);
+    const dead = found.filter((it) => it.deadAtMs !== null && it.record.channel === channel);
+    for (const { id, record } of dead) this.messages.save(id, nowMs, replayedMessage(record, nowMs));
+    return dead.length;
+  }
+}

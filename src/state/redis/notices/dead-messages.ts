@@ -1,0 +1,116 @@
+import type { DeadFilter, DeadMessage, Page, Paged, QueuedMessage } from '../../store.ts';
+import type { RedisConnection } from '../link/connection.ts';
+import type { NoticeNames } from '../link/names.ts';
+import { idOfPlace, indexPlaceOf, parseCursor } from '../link/pages.ts';
+import { readMany } from '../records.ts';
+import type { Channels } from './channels.ts';
+
+/** A message as the scripts write it. */
+interface Message {
+  readonly c: string;
+  readonly o: string;
+  readonly i: string;
+  readonly k: string;
+  readonly e: string;
+  readonly n: number;
+  readonly f: number;
+  readonly l: number;
+  readonly t: string;
+  readonly q: number;
+  readonly a: number;
+  readonly r?: string;
+}
+
+export function toQueued(id: string, text: string, body: string): QueuedMessage {
+  const it = JSON.parse(text) as Message;
+  return {
+    ...{ id, channel: it.c, owner: it.o || null, noticeId: it.i, kind: it.k, tenantId: it.e || null },
+    ...{ count: it.n, firstMs: it.f, lastMs: it.l, traceIds: it.t === '' ? [] : it.t.split(' ') },
+    ...{ queuedAtMs: it.q, attempts: it.a, body },
+  };
+}
+
+const toDead = (place: Place, text: string, body: string): DeadMessage => ({
+  ...toQueued(place.id, text, body),
+  deadAtMs: place.atMs,
+  reason: (JSON.parse(text) as Message).r ?? '',
+});
+
+interface Place {
+  readonly id: string;
+  readonly atMs: number;
+}
+
+const isBefore = (a: Place, b: Place): boolean => a.atMs < b.atMs || (a.atMs === b.atMs && a.id < b.id);
+
+/** Messages looked at for a page, of one channel at a time. */
+const chunkMax = 500;
+
+/** The messages that were given up. */
+export class DeadMessages {
+  readonly #connection: RedisConnection;
+  readonly #names: NoticeNames;
+  readonly #channels: Channels;
+
+  constructor(connection: RedisConnection, names: NoticeNames, channels: Channels) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#channels = channels;
+  }
+
+  async find(id: string): Promise<DeadMessage | undefined> {
+    const text = await this.#connection.call('HGET', this.#names.messages, id);
+    if (typeof text !== 'string') return undefined;
+    const { c: channel } = JSON.parse(text) as Message;
+    const atMs = await this.#connection.call('ZSCORE', this.#names.dead(channel), id);
+    return atMs === null ? undefined : (await this.#read([{ id, atMs: Number(atMs) }]))[0];
+  }
+
+  async list({ owner, channel }: DeadFilter, { limit, cursor }: Page): Promise<Paged<DeadMessage>> {
+    const text = parseCursor(cursor);
+    const before = text === undefined ? undefined : { atMs: Number(text.slice(0, 15)), id: idOfPlace(text) };
+    const places: Place[] = [];
+    for (const [name, fields] of await this.#channels.read()) {
+      if (channel !== undefined && name !== channel) continue;
+      if (owner !== undefined && fields.get('owner') !== owner) continue;
+      places.push(...(await this.#placesBefore(name, before, limit + 1)));
+    }
+    places.sort((a, b) => (isBefore(a, b) ? 1 : -1));
+    const shown = places.slice(0, limit);
+    const last = places.length > limit ? shown.at(-1) : undefined;
+    const messages = await this.#read(shown);
+    return {
+      // A channel may have been another tenant's before.
+      items: messages.filter((it) => owner === undefined || it.owner === owner),
+      nextCursor: last === undefined ? null : indexPlaceOf(last.atMs, last.id),
+    };
+  }
+
+  async #read(places: readonly Place[]): Promise<DeadMessage[]> {
+    const ids = places.map(({ id }) => id);
+    const [texts, bodies] = await Promise.all([
+      readMany(this.#connection, this.#names.messages, ids),
+      readMany(this.#connection, this.#names.texts, ids),
+    ]);
+    return places.flatMap((place, at) => {
+      const [text, body] = [texts[at], bodies[at]];
+      return typeof text === 'string' && typeof body === 'string' ? [toDead(place, text, body)] : [];
+    });
+  }
+
+  /** Those of one channel, newest first. */
+  async #placesBefore(channel: string, before: Place | undefined, count: number): Promise<Place[]> {
+    const max = before === undefined ? '+inf' : before.atMs;
+    const found: Place[] = [];
+    for (let offset = 0; found.length < count; offset += chunkMax) {
+      const range = [this.#names.dead(channel), max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, chunkMax];
+      const flat = (await this.#connection.call('ZRANGE', ...range, 'WITHSCORES')) as string[];
+      for (let at = 0; at + 1 < flat.length; at += 2) {
+        const place = { id: flat[at] ?? '', atMs: Number(flat[at + 1]) };
+        if (before === undefined || isBefore(place, before)) found.push(place);
+      }
+      if (flat.length < 2 * chunkMax) break;
+    }
+    return found.slice(0, count);
+  }
+}
