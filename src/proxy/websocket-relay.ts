@@ -2,7 +2,8 @@ import type { Call, Verdict } from '../core/call.ts';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Gate } from '../decision/gate.ts';
-import type { MessageScan } from '../response/message-scan.ts';
+import type { ResponseInspector } from '../response/inspector.ts';
+import { mayComeIn, messagePiece, messageType } from '../response/websocket.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import { controlBytesMax, type Incoming, type Peer, reasonBytesMax } from '../wire/websocket/peer.ts';
 
@@ -14,7 +15,7 @@ export interface WebSocketRelayOptions {
   readonly understand: ((message: Call) => void) | undefined;
   /** Rejects where the way that the call came by does not stand any more. */
   readonly checkWay: (() => Promise<void>) | undefined;
-  readonly scan: MessageScan;
+  readonly inspector: ResponseInspector;
   readonly scrub: Scrub | undefined;
   readonly agent: Peer;
   readonly upstream: Peer;
@@ -110,19 +111,16 @@ export class WebSocketRelay {
   }
 
   async #fromUpstream(incoming: Incoming): Promise<void> {
-    const { gate, agent, scan, call, checkWay } = this.#options;
+    const { gate, agent, inspector, call, checkWay } = this.#options;
     switch (incoming.kind) {
       case 'message': {
         await checkWay?.();
         await gate().checkOpen(call);
         const { isBinary } = incoming;
         const data = this.#scrubbed(incoming.data);
-        const isHeld = scan.holds;
+        const isHeld = inspector.rules?.isEnforced ?? false;
         if (!isHeld && !this.#isEnding) await agent.send(data, isBinary);
-        const { reasons, bytes } = await scan.read({
-          bytes: data,
-          contentType: contentTypeOf(data, isBinary),
-        });
+        const { reasons, bytes } = await inspector.inspect(messagePiece(data, isBinary));
         if (reasons.length > 0) this.#endWith(policyViolation, reasons[0] ?? '');
         else if (isHeld && !this.#isEnding) await agent.send(bytes, isBinary);
         return;
@@ -130,13 +128,13 @@ export class WebSocketRelay {
       case 'ping':
       case 'pong': {
         const data = this.#scrubbed(incoming.data).subarray(0, controlBytesMax);
-        const mayPass = await this.#mayComeIn(data);
+        const mayPass = await mayComeIn(inspector, data);
         if (!this.#isEnding) await agent[incoming.kind](mayPass ? data : noBytes);
         return;
       }
       case 'close': {
         const reason = this.#scrubbed(incoming.reason);
-        const mayPass = reason.length <= reasonBytesMax && (await this.#mayComeIn(reason));
+        const mayPass = reason.length <= reasonBytesMax && (await mayComeIn(inspector, reason));
         this.#passClose(agent, incoming.code, mayPass ? reason : noBytes);
         return;
       }
@@ -149,21 +147,13 @@ export class WebSocketRelay {
   async #judged(data: Buffer, isBinary: boolean): Promise<Buffer | undefined> {
     const { gate, call, understand, checkWay } = this.#options;
     await checkWay?.();
-    const contentType = contentTypeOf(data, isBinary);
+    const contentType = messageType(data, isBinary);
     const verdict = await gate().inspectMessage(call, data, { contentType, understand });
     if (this.#isEnding) return undefined;
     if (verdict.decision === 'ALLOW') return data;
     if (verdict.decision === 'SANITIZE') return verdict.sanitizedBody ?? data;
     this.#endWith(policyViolation, reasonOf(verdict));
     return undefined;
-  }
-
-  /** Tells whether a close reason, ping or pong may come in as it is. */
-  async #mayComeIn(data: Buffer): Promise<boolean> {
-    const { scan } = this.#options;
-    if (data.length === 0 || !scan.holds) return true;
-    const { reasons, bytes } = await scan.read({ bytes: data, contentType: contentTypeOf(data, false) });
-    return reasons.length === 0 && bytes === data;
   }
 
   #scrubbed(data: Buffer): Buffer {
@@ -223,13 +213,3 @@ const codeOf: Readonly<Partial<Record<GatewayError['code'], number>>> = {
 };
 
 const reasonOf = ({ reasonCodes, decision }: Verdict): string => reasonCodes[0] ?? decision;
-
-/** Messages do not say what they are. */
-const contentTypeOf = (data: Buffer, isBinary: boolean): string =>
-  isBinary
-    ? 'application/octet-stream'
-    : beginsAsJson(data)
-      ? 'application/json'
-      : 'text/plain; charset=utf-8';
-
-const beginsAsJson = (data: Buffer): boolean => /^[\t\n\r ]*[[{]/.test(data.toString('latin1', 0, 256));

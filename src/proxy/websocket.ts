@@ -1,11 +1,10 @@
-import type { InboundRoute, ResponseScanConfig } from '../config/schema.ts';
+import type { InboundRoute } from '../config/schema.ts';
 import type { Call } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Gate } from '../decision/gate.ts';
-import { admitFields, type FieldsOf, observeFields } from '../response/answer-fields.ts';
-import { blocked, isEnforced, scanOf, toldRedacted } from '../response/answer-rules.ts';
-import { MessageScan } from '../response/message-scan.ts';
+import { ResponseInspector } from '../response/inspector.ts';
+import { blocked, type ResponseRules, redactedHead, sanitized } from '../response/rules.ts';
 import type { ResponseHead } from '../wire/http1/head.ts';
 import { fieldOf, toClientHeaders } from '../wire/http1/headers.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
@@ -42,20 +41,17 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
   function start(opened: Switched, { route, understand }: WebSocketWay): void {
     const { call, exchange, connection, scrub } = opened;
     const current = gate();
-    const tenant = current.tenants.find(call.identity?.tenantId ?? '');
-    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-    const scan = scanOf(current, call, tenant, route);
-    const fields = admitHandshake(current, toClientFields(opened, current.names.requestPrefix), {
-      ...{ call, tenant, part: 'head', status: 101 },
-      mode: isEnforced(current, scan, tenant) ? 'enforce' : scan.mode === 'off' ? 'off' : 'observe',
-    });
-    const maxMessageBytes = tenant.maxWsMessageBytes;
+    const inspector = new ResponseInspector(gate, call, route);
+    const { rules } = inspector;
+    if (!rules) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    const fields = admitHandshake(inspector, rules, toClientFields(opened, current.names.requestPrefix));
+    const maxMessageBytes = rules.tenant.maxWsMessageBytes;
     const relay = new WebSocketRelay({
       gate,
       call,
       understand,
       checkWay: route ? createRouteCheck(gate, route) : undefined,
-      scan: new MessageScan(gate, call, route),
+      inspector,
       scrub,
       log,
       // The one that is given away last can still be refused.
@@ -85,15 +81,17 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
 
 /** Gives the fields of the upstream's answer that may come in. Throws where none may. */
 function admitHandshake(
-  gate: Gate,
-  fields: string[],
-  { mode, ...of }: FieldsOf & { readonly mode: ResponseScanConfig['mode'] },
+  inspector: ResponseInspector,
+  rules: ResponseRules,
+  fields: readonly string[],
 ): readonly string[] {
-  if (mode === 'observe') setImmediate(observeFields, gate, of, fields);
-  if (mode !== 'enforce') return fields;
-  const { reasons, cuts, fields: admitted } = admitFields(gate, of, fields);
+  const {
+    reasons,
+    cuts,
+    fields: admitted,
+  } = inspector.admitFields({ part: 'head', status: 101 }, fields, rules);
   if (reasons.length > 0) throw blocked(reasons);
-  return cuts.length === 0 ? fields : toldRedacted(gate, admitted, ['RESPONSE_SANITIZED', ...cuts]);
+  return cuts.length === 0 ? fields : redactedHead(rules.gate, admitted, sanitized(cuts));
 }
 
 /** Fields of the handshake itself, which say nothing of the call: each side has its own. */

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Answer } from '../wire/http1/answer.ts';
 import type { EventSink } from './decoded-events.ts';
-import type { Splitter, StreamEvent } from './event-splitter.ts';
+import type { Splitter, StreamEvent } from './framing.ts';
 
 export interface EventGateOptions {
   readonly answer: Answer;

@@ -3,7 +3,7 @@ import type { Answer } from '../wire/http1/answer.ts';
 import { fieldOf } from '../wire/http1/headers.ts';
 import { DecodedEvents } from './decoded-events.ts';
 import { EventGate } from './event-gate.ts';
-import type { Splitter, StreamEvent } from './event-splitter.ts';
+import type { LastWords, Splitter, StreamEvent } from './framing.ts';
 
 /*
  * An answer that is read on its way to the agent. It passes at once and is read when it is over; or it is held until
@@ -36,7 +36,7 @@ export interface Tap {
   /** Tells whether a whole answer that has gone out need not be read. */
   isKnownClean(bytes: Buffer): boolean;
   /** Called once, if any of it was to be read; never rejects. */
-  seen(answer: TappedBytes): Promise<Judgement>;
+  seen(answer: TappedBytes): Promise<TappedJudgement>;
   /** The tap for an answer that is handled as events. */
   readonly events?: EventTap | undefined;
   /** The head of an answer that goes out redacted, for these reasons. */
@@ -60,7 +60,7 @@ export interface EventTap {
 }
 
 export type Handling = 'pass' | 'read' | 'hold' | 'events';
-export type Judgement = 'pass' | Refused | Redacted;
+export type TappedJudgement = 'pass' | Refused | Redacted;
 
 export interface Refused {
   readonly refusal: unknown;
@@ -79,12 +79,6 @@ export interface Redacted {
   /** The text that goes out in place of the answer, without a content coding. */
   readonly instead: Buffer;
   readonly reasons: readonly string[];
-}
-
-/** The end of a stream of which an event was refused. */
-export interface LastWords {
-  readonly event?: Buffer;
-  readonly trailers?: [string, string][];
 }
 
 type State = 'waiting' | 'passing' | 'holding' | 'judging' | 'refused';
@@ -369,7 +363,7 @@ export class TappedAnswer implements Answer {
     );
   }
 
-  #judged(judgement: Judgement): void {
+  #judged(judgement: TappedJudgement): void {
     if (this.#state !== 'judging' || this.destroyed || this.#isReplaced) return;
     if (judgement === 'pass') this.#release();
     else if ('instead' in judgement) this.#redact(judgement);
@@ -383,7 +377,7 @@ export class TappedAnswer implements Answer {
     setImmediate(() => this.#show().then(drop, drop));
   }
 
-  #show(): Promise<Judgement> {
+  #show(): Promise<TappedJudgement> {
     if (this.#isSeen) return Promise.resolve('pass');
     this.#isSeen = true;
     const [first, ...others] = this.#chunks;

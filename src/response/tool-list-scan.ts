@@ -14,6 +14,8 @@ interface Room {
   /** The tenant's limit, for the body of the call. */
   readonly maxDecodedBytes: number;
   keep(bytes: number): boolean;
+  /** Keeps facts with the trace of the call. */
+  note(facts: object): void;
 }
 
 interface AnswerHead {
@@ -70,13 +72,11 @@ export class ToolListScan {
 
   /** News in a list of a stream is kept at once. */
   async #heard(list: SeenList): Promise<void> {
-    const { identity, traceId } = this.#call;
     const drift = await this.#gate.toolMemory.saw(this.#call, list);
-    if (!drift || !identity) return;
+    if (!drift) return;
     this.#drifts += 1;
     if (this.#drifts > driftsMax) return;
-    const scan = { at: new Date().toISOString(), response_status: this.#head.status, mcp_drift: drift };
-    this.#gate.answers.take(identity.tenantId, traceId, JSON.stringify(scan));
+    this.#room.note({ response_status: this.#head.status, mcp_drift: drift });
   }
 
   /** News about the tools of a whole answer, unless it was noted already. `plain` has no content coding. */

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { EventGate } from '../../src/response/event-gate.ts';
-import { EventSplitter, type EventSplitterOptions } from '../../src/response/event-splitter.ts';
+import { EventSplitter, type EventSplitterOptions } from '../../src/response/events.ts';
 import type { Answer } from '../../src/wire/http1/answer.ts';
 
 interface Lab {

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { EventSplitter } from '../../src/response/event-splitter.ts';
+import { EventSplitter } from '../../src/response/events.ts';
 import {
   type Handling,
-  type Judgement,
   type Tap,
   TappedAnswer,
   type TappedBytes,
+  type TappedJudgement,
 } from '../../src/response/tapped-answer.ts';
 import type { Answer } from '../../src/wire/http1/answer.ts';
 
@@ -55,7 +55,7 @@ interface Setup {
   readonly later?: Handling;
   readonly bytesMax?: number;
   readonly room?: number;
-  readonly judgement?: Judgement;
+  readonly judgement?: TappedJudgement;
   /** A text that was seen before. */
   readonly known?: string;
   readonly tellsFields?: boolean;
@@ -73,7 +73,7 @@ function setUp({
   const wire = new Wire();
   wire.tellsFields = tellsFields;
   const seen: (Omit<TappedBytes, 'bytes'> & { text: string })[] = [];
-  const { promise, resolve } = Promise.withResolvers<Judgement>();
+  const { promise, resolve } = Promise.withResolvers<TappedJudgement>();
   const kept = { bytes: 0 };
   const heard: string[] = [];
   const tap: Tap = {

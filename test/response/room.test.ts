@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createAnswerRoom } from '../../src/response/answer-room.ts';
+import { createAnswerRoom } from '../../src/response/room.ts';
 
 t.test('no tenant takes the room of the others', async (t) => {
   const { keep } = createAnswerRoom(100, 40);

@@ -1,23 +1,21 @@
 import { LineEnds } from '../inspect/decode/line-ends.ts';
 import { Gathered } from '../wire/http1/gathered.ts';
+import type { Framing, Splitter, StreamEvent, StreamHead } from './framing.ts';
 
-/** A part of a stream that is let in or refused as one. */
-export interface StreamEvent {
-  /** The bytes as they came, with all that marks their end or length. */
-  readonly bytes: Buffer;
-  /** One part of an event that is longer than is read at once. */
-  readonly isPart: boolean;
-  /** A part of a message that is compressed: by itself nobody can read it. */
-  readonly isCoded?: boolean;
-}
-
-/** Takes a stream apart into its events as it comes, so that all of them together are the stream, byte for byte. */
-export interface Splitter {
-  /** Bytes of the event that has not ended. */
-  readonly pendingBytes: number;
-  push(chunk: Buffer): StreamEvent[];
-  /** The rest, when nothing follows. */
-  end(): StreamEvent | undefined;
+/** Server-sent events, each with its empty line, or the lines of any other stream of lines. */
+export function eventFraming({ contentType, bytesMax, isFixed }: StreamHead): Framing {
+  const endsWith = /^text\/event-stream\b/i.test(contentType) ? 'empty line' : 'line';
+  return {
+    splitter: () => new EventSplitter({ bytesMax, endsWith }),
+    pieceOf: ({ bytes, isPart }) =>
+      bytes.every(isLineEnd) ? undefined : { bytes, contentType, isPart, isFixed },
+    join: (_, bytes) => bytes,
+    lastWords({ code, message }, traceId) {
+      const told = JSON.stringify({ code, reason: code, detail: message, trace_id: traceId });
+      const event = endsWith === 'line' ? `${told}\n` : `event: error\ndata: ${told}\n\n`;
+      return { event: Buffer.from(event) };
+    },
+  };
 }
 
 export interface EventSplitterOptions {

@@ -1,23 +1,44 @@
 import type { InboundRoute, ResponseScanConfig, TenantConfig } from '../config/schema.ts';
-import type { Call, DataClass, Finding } from '../core/call.ts';
+import type { Call, DataClass, Finding, Identity } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
 import type { Gate } from '../decision/gate.ts';
-import { headText } from '../inspect/parts/head-text.ts';
 import { isCutFor } from '../inspect/parts/sanitize.ts';
-import { contentPlaceOf } from '../tenants/external.ts';
 import { fieldOf, withoutField } from '../wire/http1/headers.ts';
 
-/* Rules for all that comes in: whole answers, events of a stream, messages. */
+/* The rules for all that comes back: whole answers, their heads and trailers, events, messages. */
+
+/** The rules for the answer to one call, at one moment. */
+export interface ResponseRules {
+  readonly gate: Gate;
+  readonly identity: Identity;
+  readonly tenant: TenantConfig;
+  readonly scan: ResponseScanConfig;
+  /** Bodies and messages are read, if only to know them again when they go out. */
+  readonly isRead: boolean;
+  /** What comes back waits until it was read, so that it can be cut or refused. */
+  readonly isEnforced: boolean;
+}
+
+/** The rules that hold now; undefined where nobody's rules do. */
+export function responseRules(
+  gate: Gate,
+  call: Call,
+  route: InboundRoute | undefined,
+): ResponseRules | undefined {
+  const { identity } = call;
+  const tenant = identity && gate.tenants.find(identity.tenantId);
+  if (!tenant) return undefined;
+  const scan = scanOf(gate, call, tenant, route);
+  const isRead = scan.mode !== 'off' || gate.answerMemory.isSensitive(tenant.id, toolNameOf(call));
+  const isEnforced = [scan, tenant, gate.config].every(({ mode }) => mode === 'enforce');
+  return { gate, identity, tenant, scan, isRead, isEnforced };
+}
 
 export const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
 
-/** Tells whether answers are read at all; an answer that must be recognised later is read once. */
-export const isRead = (gate: Gate, call: Call, { id }: TenantConfig, { mode }: ResponseScanConfig): boolean =>
-  mode !== 'off' || gate.answerMemory.isSensitive(id, toolNameOf(call));
-
 /** The setting of the route, else of the tool, else of the tenant, key by key. */
-export function scanOf(
+function scanOf(
   { config }: Gate,
   { operation }: Call,
   { id, responseScan }: TenantConfig,
@@ -36,41 +57,43 @@ export function scanOf(
   };
 }
 
-/** Tells whether an answer is held until it was read, so that it can be refused. */
-export const isEnforced = ({ config }: Gate, { mode }: ResponseScanConfig, tenant: TenantConfig): boolean =>
-  mode === 'enforce' && tenant.mode === 'enforce' && config.mode === 'enforce';
-
-/** Content that does not come in cannot go out, so it is not remembered. */
-export function rememberAnswer(gate: Gate, call: Call, reading: AnswerReading): void {
-  const { identity, traceId, target } = call;
-  if (!identity) return;
-  const { tenantId, agentId } = identity;
-  const toolName = toolNameOf(call);
-  const account = contentPlaceOf(call)?.account;
-  const sent = (): Buffer[] => [Buffer.from(headText(call), 'latin1'), ...call.bodyTexts];
-  const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, sent, atMs: Date.now() };
-  gate.answerMemory.saw(seen, reading);
+/** What may become of content that was read. */
+export interface Judgement {
+  /** Why it must not come in, redacted or not; empty where it may. */
+  readonly reasons: readonly string[];
+  /** The classes that must be cut out of it. */
+  readonly cuts: readonly DataClass[];
 }
 
-/** Why it must not come in, redacted or not; empty where it may. `isCut`: not all of it was read. */
-export function whyNotLetIn(
+/** Judges content by what was found in it; `isUnread` says that not all of it was read. */
+export function judge(
+  { tenant }: ResponseRules,
+  call: Call,
+  reading: Pick<AnswerReading, 'injection' | 'classes' | 'unreadable'>,
+  isUnread: boolean,
+): Judgement {
+  const reasons = whyNotLetIn(tenant, reading, isUnread);
+  return { reasons, cuts: reasons.length > 0 ? none : classesToCut(tenant, call, reading.classes) };
+}
+
+function whyNotLetIn(
   { posture }: TenantConfig,
   { injection, classes, unreadable }: Pick<AnswerReading, 'injection' | 'classes' | 'unreadable'>,
-  isCut: boolean,
-): string[] {
+  isUnread: boolean,
+): readonly string[] {
   const reasons = [
     ...(injection.detected ? ['PROMPT_INJECTION'] : []),
     ...classes.filter((it) => posture[postureKeys[it]] === 'DENY'),
-    ...(unreadable !== undefined || isCut ? ['UNREADABLE'] : []),
+    ...(unreadable !== undefined || isUnread ? ['UNREADABLE'] : []),
   ];
-  return reasons.length === 0 ? [] : ['RESPONSE_BLOCKED', ...reasons];
+  return reasons.length === 0 ? none : ['RESPONSE_BLOCKED', ...reasons];
 }
 
 /**
- * The classes that must be cut out of what comes in: those that the posture wants cut, and those that were to be cut out of the call. Nobody
- * is asked about an answer: what would have to be approved is cut as well.
+ * The classes that must be cut out of what comes in: those that the posture wants cut, and those that were to be cut
+ * out of the call. Nobody is asked about an answer: what would have to be approved is cut as well.
  */
-export function classesToCut(
+function classesToCut(
   { posture }: TenantConfig,
   { verdict }: Call,
   classes: readonly DataClass[],
@@ -85,14 +108,15 @@ export function classesToCut(
   });
 }
 
-const none: readonly DataClass[] = Object.freeze([]);
-
-/** Why it must not come in although it would only have to be redacted. */
-export const unsanitizable = (classes: readonly DataClass[]): string[] => [
+/** Why content must not come in although it would only have to be redacted. */
+export const unsanitizable = (classes: readonly DataClass[]): readonly string[] => [
   'RESPONSE_BLOCKED',
   'UNSANITIZABLE',
   ...classes,
 ];
+
+/** Why content must not come in that nobody can read. */
+export const unreadable: readonly string[] = ['RESPONSE_BLOCKED', 'UNREADABLE'];
 
 /** Redactions of one answer that a trace lists. */
 const toldRedactionsMax = 50;
@@ -108,7 +132,7 @@ export function toldRedactions(
 }
 
 /** The head of an answer of which something was cut out, for these reasons, beside those of the call. */
-export function toldRedacted(
+export function redactedHead(
   { names }: Gate,
   fields: readonly string[],
   reasons: readonly string[],
@@ -123,6 +147,10 @@ export function toldRedacted(
   );
   return [...others, names.decision, 'SANITIZE', names.reasons, [...all].join(',')];
 }
+
+/** The reasons that the agent is told of content that came in redacted. */
+export const sanitized = (cuts: readonly DataClass[]): readonly string[] =>
+  cuts.length === 0 ? none : ['RESPONSE_SANITIZED', ...cuts];
 
 const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
 
@@ -140,3 +168,4 @@ const seeTrace = 'The trace of the call says what was found.';
 /** The reason for an answer that is too long and in which nothing else was found. */
 export const isLongerThan = (bytesMax: number): string =>
   `It is longer than the ${bytesMax} bytes that are read of it (response_scan.max_bytes).`;
+const none: readonly never[] = Object.freeze([]);

@@ -1,6 +1,31 @@
-import { lengthAt, prefixBytes } from '../wire/grpc/grpc-prefix.ts';
+import { codingsOf } from '../inspect/decode/packed/inflate.ts';
+import { isCompressedAt, lengthAt, prefixBytes } from '../wire/grpc/grpc-prefix.ts';
 import { Gathered } from '../wire/http1/gathered.ts';
-import type { Splitter, StreamEvent } from './event-splitter.ts';
+import type { HeaderNames } from '../wire/server/decision-headers.ts';
+import type { Framing, Splitter, StreamEvent, StreamHead } from './framing.ts';
+import { failureFields } from './grpc-answer.ts';
+import { frameOf } from './grpc-messages.ts';
+
+/** A coding that nobody knows. */
+const unsaid = 'unsaid';
+
+/** The messages of an answer of gRPC, each behind its prefix. */
+export function grpcFraming(
+  { contentType, bytesMax, grpcEncoding, isFixed }: StreamHead,
+  names: HeaderNames,
+): Framing {
+  const messageCoding = codingsOf(grpcEncoding).length > 0 ? grpcEncoding : unsaid;
+  return {
+    splitter: () => new GrpcSplitter(bytesMax),
+    pieceOf({ bytes, isPart }) {
+      if (isPart) return { bytes, contentType, isPart, isFixed: true };
+      const contentEncoding = isCompressedAt(bytes, 0) ? messageCoding : '';
+      return { bytes: bytes.subarray(prefixBytes), contentType, contentEncoding, isFixed };
+    },
+    join: ({ isPart }, bytes) => (isPart ? bytes : frameOf(bytes)),
+    lastWords: (error) => ({ trailers: failureFields(error, names) }),
+  };
+}
 
 /** Takes the messages out of an answer of gRPC as it comes, each with its prefix; a message of more than `bytesMax` comes in parts. */
 export class GrpcSplitter implements Splitter {

@@ -1,0 +1,135 @@
+import type { DataClass } from '../core/call.ts';
+import type { AnswerReading } from '../decision/answers/read-answer.ts';
+import { classesAmong } from '../inspect/boundary/answer-across.ts';
+import type { AnswerSeams } from '../inspect/boundary/answer-seams.ts';
+import { eventDataOf } from '../inspect/decode/event-data.ts';
+import type { ResponseRules } from './rules.ts';
+
+/** A piece of what an upstream sends: a whole answer, an event, a line, a message. */
+export interface Piece {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  /** The content coding of this piece; by default none. */
+  readonly contentEncoding?: string;
+  /** What the head says of the coding of messages in it. */
+  readonly messageCodings?: readonly string[];
+  /** How much of the content was kept to be read; `crowded`: more came than there was room for. By default whole. */
+  readonly extent?: 'whole' | 'cut' | 'crowded';
+  /** It is part of a longer content, and so is no whole content of its type. */
+  readonly isPart?: boolean;
+  /** It must stay as long as it is. */
+  readonly isFixed?: boolean;
+  /** Nothing comes before or behind it. By default it goes on behind the pieces before it. */
+  readonly isAlone?: boolean;
+}
+
+type Reader = Pick<ResponseRules, 'gate' | 'identity'>;
+type Seen = Pick<AnswerReading, 'classes' | 'findings' | 'injection' | 'unreadable'>;
+
+/** What a piece shows by itself and together with those before it. */
+export interface SeenPiece extends Seen {
+  readonly piece: Piece;
+  readonly content: Content;
+}
+
+/** The text of a piece that is read and cut by itself. */
+interface Content {
+  /** The text in which findings have their places. */
+  readonly text: Buffer;
+  readonly contentType: string;
+  /** The piece is more than this text: an event around its data. */
+  readonly isInside: boolean;
+  /** The lines over which the piece spreads the text. */
+  readonly lines: number;
+  /** It comes to whoever reads the stream. Comments do not, so they must not stand between two pieces of a text. */
+  readonly isHeard: boolean;
+  /** The piece with another text in its place. */
+  with(text: Buffer): Buffer;
+}
+
+const eventStream = /^text\/event-stream\b/i;
+const protobuf = /^application\/(?:grpc(?!\+json)|(?:x-|vnd\.google\.)?protobuf)/i;
+
+/** Reads a piece by itself, without its coding. */
+export const readPiece = (
+  { gate, identity }: Reader,
+  { bytes, contentType, contentEncoding = '', messageCodings = [] }: Piece,
+): Promise<AnswerReading> =>
+  gate.answerReader.read(identity, { bytes, contentType, contentEncoding, messageCodings });
+
+/** Reads a piece that was read by itself once more: the text inside it, and that behind what came before. */
+export async function readOn(
+  reader: Reader,
+  piece: Piece,
+  alone: AnswerReading,
+  seams: AnswerSeams,
+): Promise<SeenPiece> {
+  const content = contentOf(piece, alone.plain);
+  const isReadAgain = content.isInside && (content.lines > 1 || alone.findings.length > 0);
+  const inside = isReadAgain ? await readPiece(reader, { ...content, bytes: content.text }) : undefined;
+  const across =
+    content.isHeard && !piece.isAlone ? await readAcross(reader, piece, content, alone, seams) : undefined;
+  const all = [alone, inside, across];
+  const ownFindings = content.isInside ? (inside?.findings ?? []) : alone.findings;
+  const findings = across ? [...ownFindings, ...across.findings] : ownFindings;
+  return {
+    piece,
+    content,
+    findings,
+    classes: classesAmong([...alone.findings, ...findings]),
+    injection: (all.find((it) => it?.injection.detected) ?? alone).injection,
+    unreadable: all.find((it) => it?.unreadable !== undefined)?.unreadable,
+  };
+}
+
+async function readAcross(
+  { gate, identity }: Reader,
+  { contentType }: Piece,
+  { text }: Content,
+  { findings }: AnswerReading,
+  seams: AnswerSeams,
+): Promise<Omit<Seen, 'classes'>> {
+  const message = { bytes: text, isProtobuf: protobuf.test(contentType), isTelling: findings.length > 0 };
+  return seams.read(message, await gate.answerReader.acrossReader(identity));
+}
+
+/** The piece without its findings of these classes, and without its coding; undefined where they cannot be cut out. */
+export async function redactPiece(
+  reader: Reader,
+  { piece, content, findings }: SeenPiece,
+  classes: readonly DataClass[],
+): Promise<Buffer | undefined> {
+  if (piece.isFixed) return undefined;
+  const { gate, identity } = reader;
+  const { text, contentType } = content;
+  const redaction = { classes, isStart: piece.extent !== undefined && piece.extent !== 'whole' };
+  const cut = await gate.answerReader.redact(identity, { plain: text, findings }, contentType, redaction);
+  if (!cut) return undefined;
+  if (!content.isInside) return piece.isAlone || endsAlike(cut, text) ? cut : undefined;
+  // Beside what was cut there may be more of it.
+  const bytes = content.with(cut);
+  const left = await readPiece(reader, { bytes, contentType: piece.contentType });
+  const isClean = left.unreadable === undefined && !left.classes.some((it) => classes.includes(it));
+  return isClean ? bytes : undefined;
+}
+
+const lineEnd = /[\r\n]$/;
+
+/** A line end may be the end of an event, and whatever comes behind it would be part of it. */
+const endsAlike = (cut: Buffer, text: Buffer): boolean =>
+  !lineEnd.test(text.toString('latin1', text.length - 1)) || cut.at(-1) === text.at(-1);
+
+function contentOf({ contentType, isPart, isAlone }: Piece, plain: Buffer): Content {
+  const isEvent = !isAlone && !isPart && eventStream.test(contentType);
+  const event = isEvent ? eventDataOf(plain) : undefined;
+  if (!event)
+    return { text: plain, contentType, isInside: false, lines: 1, isHeard: !isEvent, with: (it) => it };
+  return {
+    text: event.data,
+    contentType: 'text/plain',
+    isInside: true,
+    lines: event.lines,
+    isHeard: event.data.length > 0,
+    with: (it) => event.withData(it),
+  };
+}
