@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
-import { frameOf, type GrpcMessage, MessageReader, malformedGrpc } from '../response/grpc-messages.ts';
 import type { BodySink, StreamedBody } from '../wire/client/carrier.ts';
+import { frameOf } from '../wire/grpc/grpc-prefix.ts';
 import type { Exchange, Flow, Receiver } from '../wire/server/exchange.ts';
+import { type GrpcMessage, MessageReader, malformedGrpc } from '../wire/server/grpc/messages.ts';
 import { cutShort } from '../wire/server/request-problems.ts';
 
 /*

@@ -1,10 +1,10 @@
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
-import { isCompressedAt, lengthAt, prefixBytes } from '../wire/grpc/grpc-prefix.ts';
+import { frameOf, isCompressedAt, prefixBytes } from '../wire/grpc/grpc-prefix.ts';
+import { MessageFrames } from '../wire/grpc/message-frames.ts';
 import { Gathered } from '../wire/http1/gathered.ts';
 import type { HeaderNames } from '../wire/server/decision-headers.ts';
+import { failureFields } from '../wire/server/grpc/answer.ts';
 import type { Framing, Splitter, StreamEvent, StreamHead } from './framing.ts';
-import { failureFields } from './grpc-answer.ts';
-import { frameOf } from './grpc-messages.ts';
 
 /** A coding that nobody knows. */
 const unsaid = 'unsaid';
@@ -27,14 +27,15 @@ export function grpcFraming(
   };
 }
 
-/** Takes the messages out of an answer of gRPC as it comes, each with its prefix; a message of more than `bytesMax` comes in parts. */
+/**
+ * Takes the messages out of an answer of gRPC as it comes, each with its prefix; a message of more than `bytesMax` comes
+ * in parts.
+ */
 export class GrpcSplitter implements Splitter {
   readonly #bytesMax: number;
+  readonly #frames = new MessageFrames();
   readonly #pending = new Gathered();
-  /** The bytes that the present message still lacks; negative while its prefix is incomplete. */
-  #missingBytes = -1;
   #isContinued = false;
-  #isCoded = false;
 
   constructor(bytesMax: number) {
     this.#bytesMax = Math.max(bytesMax, prefixBytes);
@@ -46,32 +47,25 @@ export class GrpcSplitter implements Splitter {
 
   push(chunk: Buffer): StreamEvent[] {
     const events: StreamEvent[] = [];
-    let rest = chunk;
-    while (rest.length > 0) {
-      const wanted = this.#missingBytes < 0 ? prefixBytes - this.#pending.length : this.#missingBytes;
-      const taken = rest.subarray(0, Math.min(wanted, this.#bytesMax - this.#pending.length));
-      rest = rest.subarray(taken.length);
-      this.#pending.add(taken);
-      if (this.#missingBytes >= 0) this.#missingBytes -= taken.length;
-      else if (this.#pending.length === prefixBytes) {
-        const prefix = this.#pending.peek();
-        this.#isCoded = prefix[0] !== 0;
-        this.#missingBytes = lengthAt(prefix, 0);
-      }
-      if (this.#missingBytes === 0 || this.#pending.length >= this.#bytesMax) events.push(this.#take());
+    for (let at = 0; at < chunk.length; ) {
+      const room = this.#bytesMax - this.#pending.length;
+      const end = this.#frames.partEnd(chunk.subarray(0, at + room), at);
+      this.#pending.add(chunk.subarray(at, end));
+      at = end;
+      const { isAtEnd } = this.#frames;
+      if (isAtEnd || this.#pending.length >= this.#bytesMax) events.push(this.#take(isAtEnd));
     }
     return events;
   }
 
   end(): StreamEvent | undefined {
-    return this.#pending.length === 0 ? undefined : this.#take();
+    return this.#pending.length === 0 ? undefined : this.#take(false);
   }
 
-  #take(): StreamEvent {
-    const isEnd = this.#missingBytes === 0;
+  #take(isEnd: boolean): StreamEvent {
     const isPart = this.#isContinued || !isEnd;
     this.#isContinued = !isEnd;
-    if (isEnd) this.#missingBytes = -1;
-    return { bytes: this.#pending.take(), isPart, ...(isPart && this.#isCoded ? { isCoded: true } : {}) };
+    const isCoded = isPart && this.#frames.flag !== 0;
+    return { bytes: this.#pending.take(), isPart, ...(isCoded ? { isCoded } : {}) };
   }
 }

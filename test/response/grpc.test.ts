@@ -1,6 +1,6 @@
 import t from 'tap';
 import { GrpcSplitter } from '../../src/response/grpc.ts';
-import { frameOf } from '../../src/response/grpc-messages.ts';
+import { frameOf } from '../../src/wire/grpc/grpc-prefix.ts';
 
 const messages = ['one', '', 'three ✓', 'x'.repeat(300), 'last'].map((it) => frameOf(Buffer.from(it)));
 const stream = Buffer.concat(messages);

@@ -15,3 +15,12 @@ export const isCompressedAt = (bytes: Buffer, at: number): boolean =>
   ((bytes[at] as number) & compressedFlag) !== 0;
 
 export const lengthAt = (bytes: Buffer, at: number): number => bytes.readUInt32BE(at + 1);
+
+/** A message that is not compressed, behind its prefix. */
+export function frameOf(payload: Buffer): Buffer {
+  const frame = Buffer.allocUnsafe(prefixBytes + payload.length);
+  frame[0] = 0;
+  frame.writeUInt32BE(payload.length, 1);
+  payload.copy(frame, prefixBytes);
+  return frame;
+}

@@ -1,4 +1,4 @@
-import { MessageFrames } from './message-frames.ts';
+import { MessageFrames } from '../../grpc/message-frames.ts';
 import type { ScrubbedBody } from './scrub.ts';
 import { stillCoded } from './scrubbable.ts';
 

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { frameOf, MessageReader } from '../../src/response/grpc-messages.ts';
+import { frameOf } from '../../../../src/wire/grpc/grpc-prefix.ts';
+import { MessageReader } from '../../../../src/wire/server/grpc/messages.ts';
 
 const payloads = ['one', '', '', 'two', 'x'.repeat(5_000), '', 'three'].map((it) => Buffer.from(it));
 const body = Buffer.concat(payloads.map(frameOf));

@@ -1,8 +1,8 @@
-import { type GatewayError, problems } from '../core/errors.ts';
-import { isGrpcType } from '../wire/grpc/grpc-type.ts';
-import type { Answer } from '../wire/http1/answer.ts';
-import { fieldOf } from '../wire/http1/headers.ts';
-import type { HeaderNames } from '../wire/server/decision-headers.ts';
+import { type GatewayError, problems } from '../../../core/errors.ts';
+import { isGrpcType } from '../../grpc/grpc-type.ts';
+import type { Answer } from '../../http1/answer.ts';
+import { fieldOf } from '../../http1/headers.ts';
+import type { HeaderNames } from '../decision-headers.ts';
 
 type Listener = () => void;
 

@@ -1,7 +1,8 @@
-import { GatewayError } from '../core/errors.ts';
-import { isCompressedAt, isFlag, lengthAt, prefixBytes } from '../wire/grpc/grpc-prefix.ts';
-import { Gathered } from '../wire/http1/gathered.ts';
-import { tooLarge } from '../wire/server/collect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { isCompressedAt, isFlag, lengthAt, prefixBytes } from '../../grpc/grpc-prefix.ts';
+import { MessageFrames } from '../../grpc/message-frames.ts';
+import { Gathered } from '../../http1/gathered.ts';
+import { tooLarge } from '../collect.ts';
 
 const noBytes = Buffer.alloc(0);
 
@@ -14,12 +15,15 @@ export interface GrpcMessage {
   readonly isCompressed: boolean;
 }
 
-/** Takes the messages out of a body of gRPC as it comes. Keeps one message that is not whole, and what was pushed and not yet asked for. */
+/**
+ * Takes the messages out of a body of gRPC as it comes. It keeps one message that is not whole, and what was pushed and
+ * not yet asked for.
+ */
 export class MessageReader {
   readonly #bytesMax: number;
+  readonly #frames = new MessageFrames();
+  readonly #frame = new Gathered();
   #unread: Buffer = noBytes;
-  #frame = new Gathered();
-  #frameBytes = prefixBytes;
 
   /** `bytesMax` is that of one message. */
   constructor(bytesMax: number) {
@@ -44,10 +48,9 @@ export class MessageReader {
     const empty = this.isMidway ? 0 : emptyMessageBytes(this.#unread);
     if (empty > 0) return { frame: this.#take(empty), payload: noBytes, isCompressed: false };
     while (this.#unread.length > 0) {
-      this.#frame.add(this.#take(this.#frameBytes - this.#frame.length));
-      if (this.#frame.length < this.#frameBytes) return undefined;
-      if (this.#frameBytes === prefixBytes) this.#frameBytes += this.#payloadBytes();
-      if (this.#frame.length === this.#frameBytes) return this.#whole();
+      this.#frame.add(this.#take(this.#frames.partEnd(this.#unread, 0)));
+      if (this.#frame.length === prefixBytes) this.#check();
+      if (this.#frames.isAtEnd) return this.#whole();
     }
     return undefined;
   }
@@ -58,17 +61,14 @@ export class MessageReader {
     return taken;
   }
 
-  #payloadBytes(): number {
-    const prefix = this.#frame.peek();
-    if (!isFlag(prefix[0] as number)) throw malformedGrpc('A message begins with an unknown flag.');
-    const length = lengthAt(prefix, 0);
-    if (length > this.#bytesMax) throw tooLarge(length, this.#bytesMax);
-    return length;
+  #check(): void {
+    const { flag, bytesLeft } = this.#frames;
+    if (!isFlag(flag)) throw malformedGrpc('A message begins with an unknown flag.');
+    if (bytesLeft > this.#bytesMax) throw tooLarge(bytesLeft, this.#bytesMax);
   }
 
   #whole(): GrpcMessage {
     const frame = this.#frame.take();
-    this.#frameBytes = prefixBytes;
     return { frame, payload: frame.subarray(prefixBytes), isCompressed: isCompressedAt(frame, 0) };
   }
 }
@@ -79,15 +79,6 @@ function emptyMessageBytes(bytes: Buffer): number {
   while (at + prefixBytes <= bytes.length && isFlag(bytes[at] as number) && lengthAt(bytes, at) === 0)
     at += prefixBytes;
   return at;
-}
-
-/** A message that is not compressed, behind its prefix. */
-export function frameOf(payload: Buffer): Buffer {
-  const frame = Buffer.allocUnsafe(prefixBytes + payload.length);
-  frame[0] = 0;
-  frame.writeUInt32BE(payload.length, 1);
-  payload.copy(frame, prefixBytes);
-  return frame;
 }
 
 export const malformedGrpc = (why: string): GatewayError =>

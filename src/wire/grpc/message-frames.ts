@@ -1,4 +1,4 @@
-import { isCompressedAt, lengthAt, prefixBytes } from '../../grpc/grpc-prefix.ts';
+import { isCompressedAt, lengthAt, prefixBytes } from './grpc-prefix.ts';
 
 /** Tells where the messages of a body in envelopes end, as it streams. */
 export class MessageFrames {
@@ -15,6 +15,16 @@ export class MessageFrames {
   /** Tells whether the message whose prefix was read says that it is compressed. */
   get isCompressed(): boolean {
     return this.#prefixBytes === prefixBytes && this.#bytesLeft > 0 && isCompressedAt(this.#prefix, 0);
+  }
+
+  /** The flag of the message, once its first byte was read. */
+  get flag(): number {
+    return this.#prefix[0] as number;
+  }
+
+  /** The bytes that the message still lacks, once its prefix was read. */
+  get bytesLeft(): number {
+    return this.#bytesLeft;
   }
 
   /** Reads on in a prefix, or passes over what there is of a message. */
