@@ -32,6 +32,12 @@ export interface Finding {
   readonly vendorHosts: readonly string[];
 }
 
+/** Returns the classes of which something was found, each once, in the order of `dataClasses`. */
+export const classesAmong = (found: readonly Pick<Finding, 'class'>[]): readonly DataClass[] =>
+  found.length === 0 ? none : dataClasses.filter((name) => found.some((it) => it.class === name));
+
+const none: readonly never[] = Object.freeze([]);
+
 /** An intent that the words of a text tell. */
 export interface Meaning {
   readonly category: 'EXFILTRATION' | 'PRIVILEGE_ESCALATION' | 'DESTRUCTIVE' | 'LATERAL_MOVEMENT';

@@ -2,7 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AgentStatus, Call, type Verdict } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
-import { type FieldEnds, isDocument, lastBytes, lastFieldEnds, noFieldEnds } from '../inspect/seam.ts';
+import {
+  isDocument,
+  lastBytes,
+  lastFieldEnds,
+  noTextEnds,
+  type TextEnds,
+} from '../inspect/boundary-match.ts';
 import { scopeViolationsOf } from '../state/rules/admission.ts';
 import { wasLetOut } from '../state/rules/destinations.ts';
 import type { KeyRecord, Store } from '../state/store.ts';
@@ -59,7 +65,7 @@ export const tracesPerSecondMax = 50;
 /** The memory of an open call from message to message, across configuration generations. */
 interface Conversation {
   before: Buffer;
-  fieldEnds: FieldEnds;
+  fieldEnds: TextEnds;
   /** That a trace of this conversation names already. */
   readonly toldSignals: Set<string>;
   checkedAtMs: number;
@@ -77,9 +83,7 @@ function conversationOf(opening: Call): Conversation {
   if (known) return known;
   const conversation: Conversation = {
     before: lastBytes(noBytes, sentOf(opening)),
-    fieldEnds: hasFields(opening, sentOf(opening))
-      ? lastFieldEnds(noFieldEnds, sentOf(opening))
-      : noFieldEnds,
+    fieldEnds: hasFields(opening, sentOf(opening)) ? lastFieldEnds(noTextEnds, sentOf(opening)) : noTextEnds,
     toldSignals: new Set(opening.signals.map((it) => it.name)),
     checkedAtMs: opening.receivedAtMs,
     key: undefined,

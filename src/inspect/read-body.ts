@@ -1,4 +1,5 @@
 import type { CutBody, Finding, Meaning } from '../core/call.ts';
+import { findAcross, findAcrossFields, type TextEnds } from './boundary-match.ts';
 import { bodyFormat } from './decode/body-format.ts';
 import { besideContent, fieldBytesMax } from './decode/packed/coding-room.ts';
 import { inflateBody } from './decode/packed/inflate.ts';
@@ -14,7 +15,6 @@ import { unreadIn } from './parts/unread-coding.ts';
 import { urlsIn } from './parts/urls-in-texts.ts';
 import { bodyPart, type CallPart, type PartResult, type ReadBounds, readPart } from './read-part.ts';
 import { type CutFormat, redactBody } from './redact/redact.ts';
-import { type FieldEnds, findAcross, findAcrossFields } from './seam.ts';
 import type { BeginningMemory } from './segments/known-beginning.ts';
 
 /* Reads the body of a call, from plain data to plain data: the event loop and a thread give the same result. */
@@ -54,7 +54,7 @@ export interface BodyJob extends BodySource {
     | { readonly messageCodings: readonly string[]; readonly isUnwrapped: boolean }
     | undefined;
   /** Holds the last bytes sent before it on an open call. */
-  readonly seam: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
+  readonly seam: { readonly before: Buffer; readonly fieldEnds: TextEnds } | undefined;
   /** Asks for a search for injections, since another agent gets the body. */
   readonly isBetweenAgents: boolean;
   /** Asks for all texts. They take as much memory as the body, so most callers do without. */

@@ -1,7 +1,7 @@
 import type { DataClass } from '../core/call.ts';
+import { classesAmong } from '../core/finding.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
-import { classesAmong } from '../inspect/boundary/answer-across.ts';
-import type { AnswerSeams } from '../inspect/boundary/answer-seams.ts';
+import type { AnswerBoundaries, BoundaryFindings } from '../inspect/boundary/answer-boundaries.ts';
 import { eventDataOf } from '../inspect/decode/event-data.ts';
 import type { ResponseRules } from './rules.ts';
 
@@ -62,13 +62,15 @@ export async function readOn(
   reader: Reader,
   piece: Piece,
   alone: AnswerReading,
-  seams: AnswerSeams,
+  boundaries: AnswerBoundaries,
 ): Promise<SeenPiece> {
   const content = contentOf(piece, alone.plain);
   const isReadAgain = content.isInside && (content.lines > 1 || alone.findings.length > 0);
   const inside = isReadAgain ? await readPiece(reader, { ...content, bytes: content.text }) : undefined;
   const across =
-    content.isHeard && !piece.isAlone ? await readAcross(reader, piece, content, alone, seams) : undefined;
+    content.isHeard && !piece.isAlone
+      ? await readAcross(reader, piece, content, alone, boundaries)
+      : undefined;
   const all = [alone, inside, across];
   const ownFindings = content.isInside ? (inside?.findings ?? []) : alone.findings;
   const findings = across ? [...ownFindings, ...across.findings] : ownFindings;
@@ -87,10 +89,10 @@ async function readAcross(
   { contentType }: Piece,
   { text }: Content,
   { findings }: AnswerReading,
-  seams: AnswerSeams,
-): Promise<Omit<Seen, 'classes'>> {
+  boundaries: AnswerBoundaries,
+): Promise<BoundaryFindings> {
   const message = { bytes: text, isProtobuf: protobuf.test(contentType), isTelling: findings.length > 0 };
-  return seams.read(message, await gate.answerReader.acrossReader(identity));
+  return boundaries.read(message, await gate.answerReader.boundaryReader(identity));
 }
 
 /** The piece without its findings of these classes, and without its coding; undefined where they cannot be cut out. */

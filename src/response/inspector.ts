@@ -3,8 +3,8 @@ import type { Call, DataClass, Finding } from '../core/call.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
 import { toResponseScan } from '../decision/answers/response-scan.ts';
 import type { Gate } from '../decision/gate.ts';
+import { AnswerBoundaries } from '../inspect/boundary/answer-boundaries.ts';
 import { type FieldsText, fieldsText } from '../inspect/boundary/answer-fields.ts';
-import { AnswerSeams } from '../inspect/boundary/answer-seams.ts';
 import { headText } from '../inspect/parts/head-text.ts';
 import { contentPlaceOf } from '../tenants/external.ts';
 import { type Piece, readOn, readPiece, redactPiece, type SeenPiece } from './content.ts';
@@ -74,7 +74,7 @@ export class ResponseInspector {
   readonly #gate: () => Gate;
   readonly #call: Call;
   readonly #route: InboundRoute | undefined;
-  readonly #seams = new AnswerSeams();
+  readonly #boundaries = new AnswerBoundaries();
   /** Facts that the trace has already. */
   readonly #told = new Set<string>();
   #scans = 0;
@@ -102,7 +102,7 @@ export class ResponseInspector {
       this.#recordPiece(rules, alone, {}, await facts?.(alone.plain));
       return asItCame;
     }
-    const seen = await readOn(rules, start, alone, this.#seams);
+    const seen = await readOn(rules, start, alone, this.#boundaries);
     const admission = await this.#admit(rules, alone, seen, facts);
     if (admission.reasons.length > 0 || admission.bytes === start.bytes)
       return { ...admission, bytes: piece.bytes };

@@ -1,7 +1,7 @@
 import type { TenantConfig } from '../../config/schema.ts';
 import type { Identity } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { acrossReader, type BoundaryReader } from '../../inspect/boundary/answer-across.ts';
+import { type BoundaryReader, boundaryReader } from '../../inspect/boundary/answer-boundaries.ts';
 import {
   CleanFields,
   type FieldsText,
@@ -58,7 +58,7 @@ export interface AnswerReader {
     redaction: Redaction,
   ): Promise<Buffer | undefined>;
   /** Reads what goes on behind what came before it, within the time for one content. Throws for a tenant that is not served. */
-  acrossReader(identity: Pick<Identity, 'tenantId'>): Promise<BoundaryReader>;
+  boundaryReader(identity: Pick<Identity, 'tenantId'>): Promise<BoundaryReader>;
 }
 
 export interface AnswerReaderOptions {
@@ -194,9 +194,9 @@ export function createAnswerReader({
       const cut = await readers.run('redact', job, taskOf(owner, tenant, engine, plain.length));
       return 'lost' in cut ? undefined : cut.left;
     },
-    async acrossReader({ tenantId }) {
+    async boundaryReader({ tenantId }) {
       const { tenant, engine } = await readersOf(tenantId);
-      return acrossReader(engine, injections, boundsOf(tenant));
+      return boundaryReader(engine, injections, boundsOf(tenant));
     },
     isKnownClean({ tenantId }, content) {
       const { bytes, contentType, contentEncoding } = content;

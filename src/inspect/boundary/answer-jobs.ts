@@ -1,4 +1,5 @@
-import { type DataClass, dataClasses, type Finding } from '../../core/call.ts';
+import type { DataClass, Finding } from '../../core/call.ts';
+import { classesAmong } from '../../core/finding.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { isEnvelopedType, isGrpcType } from '../../wire/grpc/grpc-type.ts';
 import { bodyFormat } from '../decode/body-format.ts';
@@ -133,14 +134,14 @@ export function readAnswerPart(
     secretTexts.filter((_, at) => place.test(secrets[at]?.location ?? ''));
   const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
   return {
-    classes: dataClasses.filter((name) => found.some((it) => it.class === name)),
+    classes: classesAmong(found),
     findings: found,
     places: new Set(found.map((it) => it.location)).size,
     values: new Set(found.map((it) => text.toString('latin1', it.start, it.end))).size,
     injection,
     plain: body,
     texts: views.map((it) => it.bytes),
-    sensitiveClasses: dataClasses.filter((name) => brought.some((it) => it.class === name)),
+    sensitiveClasses: classesAmong(brought),
     secrets: secretTexts,
     granted: { access: secretsAt(accessPlace), renewal: secretsAt(renewalPlace) },
     unreadable: problem,

@@ -1,8 +1,10 @@
 import type { Finding } from '../../core/call.ts';
+import { keepEnd, lastBytes, readBoundary } from '../boundary-match.ts';
 import { type MessageText, messageTexts } from '../decode/message-texts.ts';
-import { lastBytes } from '../seam.ts';
-import type { BoundaryReader, SeenAcross } from './answer-across.ts';
-import { notDetected, type PromptInjection } from './answer-injection.ts';
+import type { InjectionReader } from '../injection/reader.ts';
+import type { DetectorEngine } from '../match/engine.ts';
+import type { ReadBounds } from '../read-part.ts';
+import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
 
 /*
  * Finds what is spread over the messages of one answer: a model writes a secret token by token, each in an event of
@@ -12,19 +14,45 @@ import { notDetected, type PromptInjection } from './answer-injection.ts';
 
 /** Limits the paths whose ends are remembered; those that came last are kept. */
 const pathsMax = 32;
-/** Limits the bytes kept of a finding that may go on in the next message. */
-const openBytesMax = 8_192;
 /** Is the length from which a text that equals the end before it is the same field again, not a continuation. */
 const sameBytesMin = 8;
+/** Limits the bytes of a text that are read behind what came before it. */
+export const reachBytesMax = 4_096;
 
-export interface SeenAtSeams {
-  /** Have their places in the message. */
+/** Reads a text together with the bytes that came before it. */
+export type BoundaryReader = (before: Buffer, text: Buffer) => TextBoundary;
+
+export interface BoundaryFindings {
+  /** Have their places in the text or message that was read last, and cover only bytes of it. */
   readonly findings: readonly Finding[];
   readonly injection: PromptInjection;
   readonly unreadable: string | undefined;
 }
 
-export interface SeamMessage {
+interface TextBoundary extends BoundaryFindings {
+  readonly openFrom: number | undefined;
+}
+
+/** Creates a reader whose calls share `bounds`. */
+export function boundaryReader(
+  engine: DetectorEngine,
+  injections: InjectionReader,
+  bounds: ReadBounds,
+): BoundaryReader {
+  const { isOver } = bounds;
+  return (before, text) => {
+    const reading = readBoundary(before, text, { engine, bounds, reachBytes: reachBytesMax });
+    const { findings, openFrom, part, views, unreadable } = reading;
+    return {
+      findings,
+      openFrom,
+      injection: readInjection(injections, views, part, { isOver, from: before.length }),
+      unreadable: unreadable ?? (isOver() ? 'reading took too long' : undefined),
+    };
+  };
+}
+
+export interface BoundaryMessage {
   readonly bytes: Buffer;
   readonly isProtobuf: boolean;
   /** Says that something was found in the message, which may go on in the next one. */
@@ -32,19 +60,19 @@ export interface SeamMessage {
 }
 
 /** Reads the messages of one answer together, in order. Ends are kept as they came, whatever was cut out of them. */
-export class AnswerSeams {
+export class AnswerBoundaries {
   readonly #ends = new Map<string, Buffer>();
 
   /** Returns what the message shows only together with those before it. */
-  read({ bytes, isProtobuf, isTelling }: SeamMessage, across: BoundaryReader): SeenAtSeams {
+  read({ bytes, isProtobuf, isTelling }: BoundaryMessage, read: BoundaryReader): BoundaryFindings {
     const findings: Finding[] = [];
     let injection = notDetected;
     let unreadable: string | undefined;
     for (const text of messageTexts(bytes, isProtobuf)) {
       const before = this.#ends.get(text.path) ?? noBytes;
       if (isSame(before, text.bytes)) continue;
-      const seen = before.length > 0 || isTelling ? across(before, text.bytes) : undefined;
-      this.#keep(text, before, seen?.openFrom);
+      const seen = before.length > 0 || isTelling ? read(before, text.bytes) : undefined;
+      keepEnd(this.#ends, text.path, lastBytes(before, text.bytes, seen?.openFrom), pathsMax);
       if (!seen) continue;
       findings.push(...seen.findings.map((it) => inMessage(it, text)));
       if (seen.injection.detected) injection = seen.injection;
@@ -52,24 +80,9 @@ export class AnswerSeams {
     }
     return { findings, injection, unreadable };
   }
-
-  #keep({ path, bytes }: MessageText, before: Buffer, openFrom: SeenAcross['openFrom']): void {
-    this.#ends.delete(path);
-    this.#ends.set(path, endOf(before, bytes, openFrom));
-    if (this.#ends.size <= pathsMax) return;
-    const [oldest = ''] = this.#ends.keys();
-    this.#ends.delete(oldest);
-  }
 }
 
 const noBytes = Buffer.alloc(0);
-
-function endOf(before: Buffer, text: Buffer, openFrom: number | undefined): Buffer {
-  const usual = lastBytes(before, text);
-  const from = Math.max(openFrom ?? Number.POSITIVE_INFINITY, before.length + text.length - openBytesMax);
-  if (before.length + text.length - from <= usual.length) return usual;
-  return Buffer.concat([before, text]).subarray(from);
-}
 
 const isSame = (before: Buffer, text: Buffer): boolean =>
   text.length >= sameBytesMin && before.subarray(-text.length).equals(text);

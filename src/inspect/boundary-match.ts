@@ -1,0 +1,158 @@
+import type { Finding } from '../core/call.ts';
+import { type Field, fieldsOf } from './decode/fields.ts';
+import { protobufTexts } from './decode/packed/protobuf.ts';
+import type { View } from './decode/views.ts';
+import type { DetectorEngine } from './match/engine.ts';
+import { counts } from './parts/sanitize.ts';
+import { bodyPart, type CallPart, type PartResult, type ReadBounds, readPart } from './read-part.ts';
+
+/*
+ * Reads across the boundary between two messages, in either direction, where neither shows the whole: somebody who types
+ * sends a secret letter by letter, and a model answers it token by token. Messages that are JSON documents have no such
+ * boundary, but each of their fields goes on in the same field of the next.
+ */
+
+/** Is the length that is remembered before a boundary. No secret with a form of its own is longer. */
+export const boundaryBytesMax = 512;
+/** Limits the bytes kept of a finding that may go on in the next message. */
+const openBytesMax = 8_192;
+/** Is no vendor's host, so no credential that comes in pieces counts as being where it belongs. */
+const nowhere = 'boundary.invalid';
+const noBytes = Buffer.alloc(0);
+const none: readonly Finding[] = Object.freeze([]);
+
+type Across = Pick<PartResult, 'findings' | 'unreadable' | 'isOutOfTime'>;
+const nothingAcross: Across = Object.freeze({ findings: none, unreadable: undefined, isOutOfTime: false });
+
+/** Reports what two texts show that come one behind the other. */
+export interface BoundaryReading extends Across {
+  /** Is both texts together, as far as they were read. */
+  readonly part: CallPart;
+  readonly views: readonly View[];
+  /** Is the place in both texts where a finding begins that reaches the end of what was read; undefined where none does. */
+  readonly openFrom: number | undefined;
+}
+
+export interface BoundaryOptions {
+  readonly engine: DetectorEngine;
+  readonly bounds: ReadBounds;
+  /** Limits the bytes of the text that are read behind the boundary. A finding that reaches further fills the text. */
+  readonly reachBytes: number;
+}
+
+/** Finds what begins in `before` and ends in the text. The spans cover only the bytes in the text. */
+export function readBoundary(
+  before: Buffer,
+  text: Buffer,
+  { engine, bounds, reachBytes }: BoundaryOptions,
+): BoundaryReading {
+  const boundary = before.length;
+  const joined = Buffer.concat([before, text.subarray(0, reachBytes)]);
+  const part = bodyPart(joined, 'text/plain', nowhere);
+  const { findings, views, unreadable, isOutOfTime } = readPart(part, engine, bounds);
+  const found = findings.filter(counts);
+  const open = found.filter((it) => it.end === joined.length).map((it) => it.start);
+  const endOf = ({ end }: Finding): number => (end === joined.length ? text.length : end - boundary);
+  return {
+    part,
+    views,
+    unreadable,
+    isOutOfTime,
+    findings: found
+      .filter((it) => it.start < boundary && it.end > boundary)
+      .map((it) => ({ ...it, location: 'body', start: 0, end: endOf(it) })),
+    openFrom: open.length > 0 ? Math.min(...open) : undefined,
+  };
+}
+
+/** Returns the last bytes of two texts; of a finding that reaches their end from `openFrom`, more of them. */
+export function lastBytes(before: Buffer, text: Buffer, openFrom?: number): Buffer {
+  const length = before.length + text.length;
+  const usualFrom = Math.max(0, length - boundaryBytesMax);
+  const from = Math.min(usualFrom, Math.max(openFrom ?? usualFrom, length - openBytesMax));
+  // A copy, which keeps no message alive.
+  return from >= before.length
+    ? Buffer.from(text.subarray(from - before.length))
+    : Buffer.concat([before.subarray(from), text]);
+}
+
+/** Maps the path or name of each text in messages to its last bytes. */
+export type TextEnds = ReadonlyMap<string, Buffer>;
+
+export const noTextEnds: TextEnds = new Map();
+
+/** Remembers how a text ends, as the newest; the oldest of more than `textsMax` texts is forgotten. */
+export function keepEnd(ends: Map<string, Buffer>, name: string, end: Buffer, textsMax: number): void {
+  ends.delete(name);
+  ends.set(name, end);
+  const [oldest = ''] = ends.keys();
+  if (ends.size > textsMax) ends.delete(oldest);
+}
+
+/** Finds what lies across the boundary of two messages that go out on an open call. */
+export function findAcross(
+  before: Buffer,
+  message: Buffer,
+  engine: DetectorEngine,
+  bounds: ReadBounds,
+): Across {
+  if (before.length === 0 || message.length === 0 || areDocuments(before, message)) return nothingAcross;
+  return readBoundary(before, message, { engine, bounds, reachBytes: boundaryBytesMax });
+}
+
+/** Limits the fields; those sent last are kept. */
+const fieldEndsMax = 64;
+
+/** Is the size above which a document is no piece of what somebody types or streams. */
+const documentBytesMax = 65_536;
+
+/** Tells whether a message begins as a JSON document. */
+export const isDocument = (message: Buffer): boolean => opens.has(message[0]);
+
+/** Returns the fields of a message; of JSON only those with a name. */
+function fieldsIn(message: Buffer): Iterable<Field> {
+  if (!isDocument(message))
+    return protobufTexts(message).map(({ path: name, ...span }) => ({ name, ...span }));
+  if (message.length > documentBytesMax) return [];
+  return fieldsOf(message, 'json')
+    .flat()
+    .filter(({ name }) => name !== '');
+}
+
+/** Does the same for each field. A value goes on in the same field of the next message, behind the text around it. */
+export function findAcrossFields(
+  before: TextEnds,
+  message: Buffer,
+  engine: DetectorEngine,
+  bounds: ReadBounds,
+): Across {
+  const found: Finding[] = [];
+  if (before.size === 0) return nothingAcross;
+  for (const { name, start, end } of fieldsIn(message)) {
+    const text = message.subarray(start, end);
+    const across = findAcross(before.get(name) ?? noBytes, text, engine, bounds);
+    if (across.unreadable !== undefined) return { ...across, findings: found };
+    // Values of two documents need not go on in one another, so only what a prefix proves counts.
+    const proven = isDocument(message)
+      ? across.findings.filter((it) => it.class === 'SECRETS' && engine.tokenOf(it.kind) !== undefined)
+      : across.findings;
+    found.push(...proven.map((it) => ({ ...it, start, end: start + it.end })));
+  }
+  return { ...nothingAcross, findings: found };
+}
+
+/** Returns the ends of all fields, once the message is sent too. */
+export function lastFieldEnds(before: TextEnds, message: Buffer): TextEnds {
+  const ends = new Map(before);
+  for (const { name, start, end } of fieldsIn(message)) {
+    const last = lastBytes(ends.get(name) ?? noBytes, message.subarray(start, end));
+    keepEnd(ends, name, last, Number.POSITIVE_INFINITY);
+  }
+  return new Map([...ends].slice(-fieldEndsMax));
+}
+
+const opens: ReadonlySet<number | undefined> = new Set(Buffer.from('{['));
+const closes: ReadonlySet<number | undefined> = new Set(Buffer.from('}]'));
+
+const areDocuments = (before: Buffer, message: Buffer): boolean =>
+  opens.has(message[0]) && closes.has(before.at(-1));
