@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '../core/errors.ts';
 import { type Bucket, levelAt, partsPerToken, type Rate, secondsUntilToken } from '../state/rules/limits.ts';
+import { RecentMap } from '../util/recent-map.ts';
 import type { Caller, Route } from './route.ts';
 
 /*
@@ -26,7 +27,7 @@ export interface ApiLimits {
 
 export function createApiLimits(): ApiLimits {
   // Buckets in the order of their last use.
-  const buckets = new Map<string, Bucket>();
+  const buckets = new RecentMap<string, Bucket>(bucketsMax);
   const lines = new Map<string, { last: Promise<unknown>; length: number }>();
   const running = new Map<string, number>();
 
@@ -73,9 +74,6 @@ export function createApiLimits(): ApiLimits {
           'The key asks too much of the control plane.',
           secondsUntilToken(level, managementRate),
         );
-      buckets.delete(keyId);
-      const oldest = buckets.size >= bucketsMax ? buckets.keys().next().value : undefined;
-      if (oldest !== undefined) buckets.delete(oldest);
       buckets.set(keyId, { level: level - partsPerToken, atMs: nowMs });
     },
     run(route, caller, tenantId, work) {

@@ -6,6 +6,7 @@ import type { Log } from '../core/log.ts';
 import { ownName } from '../core/safe-name.ts';
 import type { Notice } from '../notify/notice.ts';
 import { oneLine } from '../notify/texts.ts';
+import { RecentMap } from '../util/recent-map.ts';
 
 /* Notices of the daemon itself, which stand in no tenant's log. */
 
@@ -66,12 +67,11 @@ export const configReloaded = (generation: number, loadedAtMs: number): Notice =
  * code: what stands beside it may be anything.
  */
 export function withErrorsTold(log: Log, tell: (notice: Notice) => void, now: () => number): Log {
-  const toldAtMs = new Map<string, number>();
+  const toldAtMs = new RecentMap<string, number>(sentencesMax);
 
   function tellOf(sentence: string): void {
     const nowMs = now();
     if (nowMs - (toldAtMs.get(sentence) ?? -Infinity) < minuteMs) return;
-    if (toldAtMs.size >= sentencesMax) toldAtMs.clear();
     toldAtMs.set(sentence, nowMs);
     const told = {
       kind: 'gateway.error',

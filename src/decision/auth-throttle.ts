@@ -1,6 +1,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { type Bucket, levelAt, partsPerToken, secondsUntilToken } from '../state/rules/limits.ts';
 import { networkOf } from '../util/ranges.ts';
+import { RecentMap } from '../util/recent-map.ts';
 
 /** Failures that an address may have in a row, and how fast they are forgiven. */
 const whole = { perMinute: 30, capacity: 60 } as const;
@@ -40,7 +41,7 @@ export function createAuthThrottle(processes = 1): AuthThrottle {
     capacity: Math.max(1, Math.floor(whole.capacity / processes)),
   };
   // Buckets in the order of the last failure.
-  const buckets = new Map<string, Bucket>();
+  const buckets = new RecentMap<string, Bucket>(addressesMax);
 
   /** The level of the bucket: at least one token, or it throws. */
   function levelOf(source: string, nowMs: number): number {
@@ -61,9 +62,6 @@ export function createAuthThrottle(processes = 1): AuthThrottle {
     failed(address, nowMs, keyId) {
       const source = keyId === undefined ? networkOf(address) : `${networkOf(address)} ${keyId}`;
       const level = levelOf(source, nowMs) - partsPerToken;
-      buckets.delete(source);
-      const oldest = buckets.size >= addressesMax ? buckets.keys().next().value : undefined;
-      if (oldest !== undefined) buckets.delete(oldest);
       buckets.set(source, { level, atMs: nowMs });
     },
   };

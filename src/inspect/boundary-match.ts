@@ -81,14 +81,6 @@ export type TextEnds = ReadonlyMap<string, Buffer>;
 
 export const noTextEnds: TextEnds = new Map();
 
-/** Remembers how a text ends, as the newest; the oldest of more than `textsMax` texts is forgotten. */
-export function keepEnd(ends: Map<string, Buffer>, name: string, end: Buffer, textsMax: number): void {
-  ends.delete(name);
-  ends.set(name, end);
-  const [oldest = ''] = ends.keys();
-  if (ends.size > textsMax) ends.delete(oldest);
-}
-
 /** Finds what lies across the boundary of two messages that go out on an open call. */
 export function findAcross(
   before: Buffer,
@@ -146,7 +138,8 @@ export function lastFieldEnds(before: TextEnds, message: Buffer): TextEnds {
   const ends = new Map(before);
   for (const { name, start, end } of fieldsIn(message)) {
     const last = lastBytes(ends.get(name) ?? noBytes, message.subarray(start, end));
-    keepEnd(ends, name, last, Number.POSITIVE_INFINITY);
+    ends.delete(name);
+    ends.set(name, last);
   }
   return new Map([...ends].slice(-fieldEndsMax));
 }

@@ -1,3 +1,4 @@
+import { RecentMap } from '../util/recent-map.ts';
 /** Held calls of one tenant within a minute of which people are told one by one. */
 export const askedAtOnceMax = 20;
 const spanMs = 60_000;
@@ -15,7 +16,7 @@ export interface ManyAsked {
  */
 export function createManyAsked(): ManyAsked {
   /** Minutes in the order in which they began. */
-  const minutes = new Map<string, { readonly fromMs: number; count: number }>();
+  const minutes = new RecentMap<string, { readonly fromMs: number; count: number }>(tenantsMax);
   return {
     isOneOfMany(tenantId, nowMs) {
       const known = minutes.get(tenantId);
@@ -23,10 +24,7 @@ export function createManyAsked(): ManyAsked {
         known.count += 1;
         return known.count > askedAtOnceMax;
       }
-      minutes.delete(tenantId);
       minutes.set(tenantId, { fromMs: nowMs, count: 1 });
-      const [oldest] = minutes.keys();
-      if (minutes.size > tenantsMax && oldest !== undefined) minutes.delete(oldest);
       return false;
     },
   };

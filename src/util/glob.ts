@@ -1,14 +1,17 @@
-import picomatch from 'picomatch';
-
 /*
- * Shell globs: `*` any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a set. Case counts, unless asked.
+ * Shell globs: `*` is any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a set. Case
+ * counts, unless asked otherwise.
  *
- * picomatch says what a pattern asks for, so that what it would read as more than a glob is refused instead of taken literally.
- * The matching is our own: picomatch compiles to a regular expression, and `*a*a*a*…` backtracks in one. Here each run of
- * `*` is passed once from left to right, and what stands between two of them is compared 32 characters at a time.
+ * What other readers of globs take for more than that (braces, extended globs, negation) is refused instead of taken
+ * literally. Matching takes linear time, where a regular expression backtracks over `*a*a*a*…`: each run of `*` is
+ * passed once from left to right, and what stands between two of them is compared 32 characters at a time.
  */
 
 export const globLengthMax = 512;
+
+const sets = /\[[^\]]*\]?/g;
+const extendedGlob = /[+@*?!]\(/;
+const negation = /^(?:\.\/)*!/;
 
 /** One character of a piece: itself, any (`undefined`), or a set. */
 type Unit = string | undefined | CharSet;
@@ -28,9 +31,9 @@ export type Glob = (text: string) => boolean;
 export function globProblem(pattern: string): string | undefined {
   if (pattern.length > globLengthMax) return `is longer than ${globLengthMax} characters`;
   if (/[{}]/.test(pattern)) return 'has braces, which globs do not expand here; write several patterns';
-  const { isExtglob, negated } = picomatch.scan(pattern, { scanToEnd: true });
-  if (isExtglob) return 'has an extended glob such as +(…) or !(…); use * ? [abc] only';
-  if (negated) return 'begins with !, which does not negate here; use * ? [abc] only';
+  const outsideSets = pattern.replace(sets, 'x');
+  if (extendedGlob.test(outsideSets)) return 'has an extended glob such as +(…) or !(…); use * ? [abc] only';
+  if (negation.test(outsideSets)) return 'begins with !, which does not negate here; use * ? [abc] only';
   if (/\\|^\^|\$$|\([^)]*\|/.test(pattern)) return 'looks like a regular expression; use * ? [abc] only';
   try {
     parseGlob(pattern);

@@ -24,6 +24,7 @@ import { lostReading, onTheLoop, type Readers, type Task } from '../../inspect/t
 import type { Rules } from '../../tenants/policy-book.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
 import { kept } from '../../util/kept.ts';
+import { RecentMap } from '../../util/recent-map.ts';
 import { CleanAnswers } from './clean-answers.ts';
 
 export type { AnswerContent, AnswerReading } from '../../inspect/boundary/answer-jobs.ts';
@@ -94,9 +95,8 @@ export function createAnswerReader({
   const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
 
   function cleanAnswers(engine: DetectorEngine, contentType: string): CleanAnswers {
-    const byType = cleanOf.get(engine) ?? new Map<string, CleanAnswers>();
+    const byType = cleanOf.get(engine) ?? new RecentMap<string, CleanAnswers>(contentTypesMax);
     cleanOf.set(engine, byType);
-    if (byType.size >= contentTypesMax) byType.clear();
     return kept(byType, contentType, () => new CleanAnswers());
   }
 

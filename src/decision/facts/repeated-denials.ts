@@ -1,5 +1,6 @@
 import { hourMs } from '../../state/rules/limits.ts';
 import type { Store } from '../../state/store.ts';
+import { RecentMap } from '../../util/recent-map.ts';
 
 /** Denials of one agent within an hour that deserve an incident. */
 export const denialsEnough = 5;
@@ -29,14 +30,11 @@ export interface RepeatedDenials {
 
 export function createRepeatedDenials(store: Pick<Store, 'agentUsage' | 'listTraces'>): RepeatedDenials {
   /** When the last ones were, oldest first, by agent; in the order of the last denial. */
-  const lately = new Map<string, readonly number[]>();
+  const lately = new RecentMap<string, readonly number[]>(rememberedAgentsMax);
 
   return {
     note({ agentId, atMs }) {
       const times = [...(lately.get(agentId) ?? []), atMs].sort((a, b) => a - b).slice(-denialsEnough);
-      lately.delete(agentId);
-      const oldest = lately.size >= rememberedAgentsMax ? lately.keys().next().value : undefined;
-      if (oldest !== undefined) lately.delete(oldest);
       lately.set(agentId, times);
       return isRun(times);
     },

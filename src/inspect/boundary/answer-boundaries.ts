@@ -1,5 +1,6 @@
 import type { Finding } from '../../core/call.ts';
-import { keepEnd, lastBytes, readBoundary } from '../boundary-match.ts';
+import { RecentMap } from '../../util/recent-map.ts';
+import { lastBytes, readBoundary } from '../boundary-match.ts';
 import { type MessageText, messageTexts } from '../decode/message-texts.ts';
 import type { InjectionReader } from '../injection/reader.ts';
 import type { DetectorEngine } from '../match/engine.ts';
@@ -61,7 +62,7 @@ export interface BoundaryMessage {
 
 /** Reads the messages of one answer together, in order. Ends are kept as they came, whatever was cut out of them. */
 export class AnswerBoundaries {
-  readonly #ends = new Map<string, Buffer>();
+  readonly #ends = new RecentMap<string, Buffer>(pathsMax);
 
   /** Returns what the message shows only together with those before it. */
   read({ bytes, isProtobuf, isTelling }: BoundaryMessage, read: BoundaryReader): BoundaryFindings {
@@ -72,7 +73,7 @@ export class AnswerBoundaries {
       const before = this.#ends.get(text.path) ?? noBytes;
       if (isSame(before, text.bytes)) continue;
       const seen = before.length > 0 || isTelling ? read(before, text.bytes) : undefined;
-      keepEnd(this.#ends, text.path, lastBytes(before, text.bytes, seen?.openFrom), pathsMax);
+      this.#ends.set(text.path, lastBytes(before, text.bytes, seen?.openFrom));
       if (!seen) continue;
       findings.push(...seen.findings.map((it) => inMessage(it, text)));
       if (seen.injection.detected) injection = seen.injection;

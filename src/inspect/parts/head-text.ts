@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http';
 import type { Call } from '../../core/call.ts';
+import { RecentMap } from '../../util/recent-map.ts';
 import { separatorText } from '../decode/separator.ts';
 
 /** Names fields of the protocol that hold nothing of the agent's or repeat the URL. */
@@ -11,8 +12,8 @@ const codings =
 
 /** Says how a field is read, by its name as clients write it. The map stays small because clients write few names. */
 type Reading = 'read' | 'unread' | 'unless-codings';
-const readings = new Map<string, Reading>();
 export const readingsMax = 1024;
+const readings = new RecentMap<string, Reading>(readingsMax);
 const keptNameLengthMax = 64;
 
 function readingOf(name: string): Reading {
@@ -20,7 +21,6 @@ function readingOf(name: string): Reading {
   if (known !== undefined) return known;
   const lower = name.toLowerCase();
   const reading = unread.has(lower) ? 'unread' : lower === 'accept-encoding' ? 'unless-codings' : 'read';
-  if (readings.size >= readingsMax) readings.clear();
   // The name is copied, because a slice would keep its whole head alive.
   if (name.length <= keptNameLengthMax) readings.set(Buffer.from(name, 'latin1').toString('latin1'), reading);
   return reading;

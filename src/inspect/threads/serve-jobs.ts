@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { RecentMap } from '../../util/recent-map.ts';
 import { packOutput, unpackInput } from './crossing.ts';
 import type { FromThread, ToThread } from './messages.ts';
 import { workDeadline, workedMs } from './worked-ms.ts';
@@ -24,16 +25,13 @@ const toolsMax = 64;
 /** Runs in the thread: does one job after the other until the thread is ended. */
 export function serveJobs<T>(program: Program<T>): void {
   const settingsOf = new Map<number, unknown>();
-  const toolsOf = new Map<number, T>();
+  const toolsOf = new RecentMap<number, T>(toolsMax);
   let memory = new SharedArrayBuffer(0);
 
   function toolsFor(id: number): T {
     const known = toolsOf.get(id);
     const tools = known ?? program.toolsOf(settingsOf.get(id));
-    toolsOf.delete(id);
     toolsOf.set(id, tools);
-    const [oldest] = toolsOf.keys();
-    if (toolsOf.size > toolsMax && oldest !== undefined) toolsOf.delete(oldest);
     return tools;
   }
 

@@ -1,5 +1,6 @@
 import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { RecentMap } from '../../util/recent-map.ts';
 import type { Authority } from './authority.ts';
 import { dayMs } from './certificate.ts';
 import { cipherSuites } from './cipher-suites.ts';
@@ -49,7 +50,7 @@ const contextBytes = 40_000;
 export function createContexts(authority: Authority, options: ContextsOptions): Contexts {
   const { contextsMax = 1000, now, secureContextOptions } = options;
   // A Map keeps the order of insertion: what is used goes to its end, so the beginning is the least recently used.
-  const entries = new Map<string, Entry>();
+  const entries = new RecentMap<string, Entry>(contextsMax);
 
   function create(host: string, nowMs: number): Entry {
     const leaf = authority.issue(host, nowMs);
@@ -80,14 +81,11 @@ export function createContexts(authority: Authority, options: ContextsOptions): 
     contextFor(host) {
       const nowMs = now();
       const kept = entries.get(host);
+      // Nothing stays where no new one can be made.
       entries.delete(host);
       const isFresh = kept && nowMs >= kept.notBeforeMs && nowMs < kept.renewAtMs;
       const entry = isFresh ? kept : create(host, nowMs);
       entries.set(host, entry);
-      if (entries.size > contextsMax) {
-        const oldest = entries.keys().next().value;
-        if (oldest !== undefined) entries.delete(oldest);
-      }
       return entry.context;
     },
     get size() {

@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { GatewayError, toGatewayError } from '../../../core/errors.ts';
 import { kept } from '../../../util/kept.ts';
 import { RangeList } from '../../../util/ranges.ts';
+import { RecentMap } from '../../../util/recent-map.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
 import { embeddedIpv4Addresses, isMetadataAddress, isMetadataName, specialRangeOf } from './ranges.ts';
 
@@ -73,11 +74,10 @@ export function createGuard(options: AddressGuardOptions): Guard {
     .filter((text) => !isRange(text))
     .map(toHostMatcher);
   const ports = new Set(options.allowedPorts);
-  const knownPlaces = new Map<string, Place>();
+  const knownPlaces = new RecentMap<string, Place>(placesMax);
 
   /** The verdict on an address does not change, and the calls of a route ask for the same one each time. */
   function placeOf(address: string): Place {
-    if (knownPlaces.size >= placesMax) knownPlaces.clear();
     return kept(knownPlaces, address, () => ({
       isMetadata: isMetadataAddress(address),
       isDenied: denied.has(address),

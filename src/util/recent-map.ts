@@ -1,0 +1,24 @@
+/**
+ * A map that holds at most `entriesMax` entries: the one that was set longest ago makes room for a new one. Reading an
+ * entry keeps its place; whoever wants it to count as used sets it again.
+ */
+export class RecentMap<K, V> extends Map<K, V> {
+  readonly #entriesMax: number;
+
+  constructor(entriesMax: number) {
+    super();
+    this.#entriesMax = entriesMax;
+  }
+
+  override set(key: K, value: V): this {
+    this.delete(key);
+    super.set(key, value);
+    if (this.size > this.#entriesMax) for (const oldest of this.keys()) return this.#without(oldest);
+    return this;
+  }
+
+  #without(key: K): this {
+    this.delete(key);
+    return this;
+  }
+}
