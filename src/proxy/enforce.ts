@@ -6,7 +6,7 @@ import { toAuthority } from '../core/target.ts';
 import type { Injection } from '../credentials/injection.ts';
 import type { Gate } from '../decision/gate.ts';
 import { toldExplanation } from '../decision/trace/told-agent.ts';
-import { openDecoding } from '../response/decoded-answer.ts';
+import { openDecoding } from '../response/decoding.ts';
 import { answerFor } from '../response/whole.ts';
 import type { MaybePromise } from '../state/store.ts';
 import type { RelayOptions } from '../wire/client/relay.ts';

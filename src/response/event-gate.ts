@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Answer } from '../wire/http1/answer.ts';
-import type { EventSink } from './decoded-events.ts';
+import type { StreamSink } from './decoding.ts';
 import type { Splitter, StreamEvent } from './framing.ts';
 
 export interface EventGateOptions {
@@ -25,7 +25,7 @@ const turnMsMax = 5;
  * Lets the events of a stream in one by one, each as soon as it was read: what is clean byte for byte as it came. It waits for no other one, and is
  * held for no longer than it takes to read it.
  */
-export class EventGate implements EventSink {
+export class EventGate implements StreamSink {
   readonly #options: EventGateOptions;
   /** That wait to be read. */
   readonly #events: StreamEvent[] = [];

@@ -4,7 +4,7 @@ import { codingsOf, isStreamable } from '../inspect/decode/packed/inflate.ts';
 import type { Framing, LastWords, Splitter, StreamEvent } from './framing.ts';
 import type { ResponseInspector } from './inspector.ts';
 import { blocked } from './rules.ts';
-import type { EventTap } from './tapped-answer.ts';
+import type { EventTap } from './tap.ts';
 
 /** Tells whether a stream has no coding, or one that can be taken off as it comes. */
 export function isDecodable(contentEncoding: string): boolean {

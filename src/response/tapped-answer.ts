@@ -1,85 +1,13 @@
 import { withoutAnswerBodyFields } from '../wire/client/scrub/body-fields.ts';
 import type { Answer } from '../wire/http1/answer.ts';
 import { fieldOf } from '../wire/http1/headers.ts';
-import { DecodedEvents } from './decoded-events.ts';
-import { EventGate } from './event-gate.ts';
-import type { LastWords, Splitter, StreamEvent } from './framing.ts';
+import type { EventTap, Redacted, Refused, Tap, TappedJudgement } from './tap.ts';
+import { TappedStream, withoutBodyTrailers } from './tapped-stream.ts';
 
 /*
  * An answer that is read on its way to the agent. It passes at once and is read when it is over; or it is held until
  * it was judged; or it is let in event by event. To the upstream's side it is an answer like any other.
  */
-
-/** The part of an answer that was read. */
-export interface TappedBytes {
-  readonly status: number;
-  readonly bytes: Buffer;
-  /** `cut`: there is more of it than is read; `crowded`: more than there was room for in memory. */
-  readonly extent: 'whole' | 'cut' | 'crowded';
-}
-
-export interface Tap {
-  /** How much is read. */
-  readonly bytesMax: number;
-  /** A held answer that goes on behind them is refused; else the rest passes unread. */
-  readonly endsBeyond?: boolean;
-  /** Admits fields of the head, whatever is done with the body; by default all. */
-  admitHead?(status: number, fields: readonly string[]): FieldsJudgement;
-  /** Admits trailers; by default all. */
-  admitTrailers?(status: number, trailers: readonly [string, string][]): TrailersJudgement;
-  /** Chooses how to handle the answer, by its head and, once it is there, its first chunk; `fields` is flat. */
-  handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
-  /** May so much more be kept in memory? What was granted is given back with a negative number. */
-  keep(bytes: number): boolean;
-  /** Told of every chunk as it comes, also behind what is read. */
-  hear?(chunk: Buffer): void;
-  /** Tells whether a whole answer that has gone out need not be read. */
-  isKnownClean(bytes: Buffer): boolean;
-  /** Called once, if any of it was to be read; never rejects. */
-  seen(answer: TappedBytes): Promise<TappedJudgement>;
-  /** The tap for an answer that is handled as events. */
-  readonly events?: EventTap | undefined;
-  /** The head of an answer that goes out redacted, for these reasons. */
-  redactedFields(fields: readonly string[], reasons: readonly string[]): string[];
-  /** A held answer does not go: answers something else in its place. */
-  refuse(refused: Refused): void;
-}
-
-/** Handles a stream that is let in event by event. */
-export interface EventTap {
-  /** The one content coding that is to be taken off it; '' where there is none. */
-  readonly coding: string;
-  /** How it is taken apart. */
-  splitter(): Splitter;
-  /** The bytes that come in for an event; undefined where none may. Never rejects. */
-  admit(event: StreamEvent): Promise<Buffer | undefined>;
-  /** It is not what its coding says, and ends with the last words. */
-  broken(error: Error): void;
-  /** The last words, in place of a refused event. */
-  readonly lastWords: LastWords;
-}
-
-export type Handling = 'pass' | 'read' | 'hold' | 'events';
-export type TappedJudgement = 'pass' | Refused | Redacted;
-
-export interface Refused {
-  readonly refusal: unknown;
-}
-
-export type FieldsJudgement = Refused | { readonly fields: string[] };
-export type TrailersJudgement = Refused | AdmittedTrailers;
-
-export interface AdmittedTrailers {
-  readonly trailers: [string, string][];
-  /** Why some of them were cut; empty where none was. */
-  readonly reasons: readonly string[];
-}
-
-export interface Redacted {
-  /** The text that goes out in place of the answer, without a content coding. */
-  readonly instead: Buffer;
-  readonly reasons: readonly string[];
-}
 
 type State = 'waiting' | 'passing' | 'holding' | 'judging' | 'refused';
 type Listener = () => void;
@@ -103,12 +31,8 @@ export class TappedAnswer implements Answer {
   #isEnded = false;
   #isCrowded = false;
   #isSeen = false;
-  /** The head of a stream has not gone out. */
-  #isHeadDue = false;
-  /** The trailers of a stream may not come in. */
-  #isEndRefused = false;
   #onDrain: readonly Listener[] = noListeners;
-  #events: EventGate | DecodedEvents | undefined;
+  #stream: TappedStream | undefined;
 
   constructor(answer: Answer, tap: Tap) {
     this.#answer = answer;
@@ -131,7 +55,7 @@ export class TappedAnswer implements Answer {
 
   /** A held answer may still get trailers; they go out if they can. */
   get chunkedEncoding(): boolean {
-    return this.#isHeld || this.#isHeadDue || this.#answer.chunkedEncoding;
+    return this.#isHeld || this.#stream?.isHeadDue || this.#answer.chunkedEncoding;
   }
 
   get #isHeld(): boolean {
@@ -157,39 +81,28 @@ export class TappedAnswer implements Answer {
     this.#status = status;
     this.#state = 'passing';
     if (handling === 'events' && events) {
-      // The length of the body is not known yet.
-      this.#fields = withoutAnswerBodyFields(fields);
-      this.#isHeadDue = true;
-      this.#events = this.#openEvents(events);
+      this.#stream = this.#openStream(events, status, fields);
       return;
     }
     this.#answer.writeHead(status, fields);
     this.#fields = handling === 'read' ? fields : [];
   }
 
-  /** The head of a stream goes out with its first event: one that breaks off before is no answer. */
-  #sendHead(): void {
-    if (!this.#isHeadDue) return;
-    this.#isHeadDue = false;
-    this.#answer.writeHead(this.#status, this.#fields);
-    this.#fields = [];
-  }
-
   /** Another answer was given, since this one failed before any of it had gone out. */
   get #isReplaced(): boolean {
-    return (this.#isHeld || this.#isHeadDue) && this.#answer.headersSent;
+    return this.#isHeld && this.#answer.headersSent;
   }
 
   flushHeaders(): void {
     if (this.#state !== 'passing') return;
-    this.#sendHead();
+    this.#stream?.sendHead();
     this.#answer.flushHeaders();
   }
 
   write(chunk: Buffer): boolean {
     if (this.#state === 'refused') return true;
     this.#take(chunk);
-    if (this.#events) return this.#events.write(chunk);
+    if (this.#stream) return this.#stream.write(chunk);
     if (this.#state === 'passing') return this.#answer.write(chunk);
     if (this.#state === 'holding' && !this.#isReading) this.#judge();
     return this.#state === 'holding';
@@ -199,7 +112,7 @@ export class TappedAnswer implements Answer {
     if (this.#state === 'refused') return;
     if (chunk) this.#take(chunk);
     this.#isEnded = true;
-    if (this.#events) this.#events.end(chunk);
+    if (this.#stream) this.#stream.end(chunk);
     else if (this.#state === 'passing') this.#answer.end(chunk);
     else if (this.#state === 'holding') this.#judge();
   }
@@ -212,13 +125,13 @@ export class TappedAnswer implements Answer {
       const { trailers, reasons } = judgement;
       this.#trailers = trailers;
       if (reasons.length > 0) this.#fields = this.#tap.redactedFields(this.#fields, reasons);
-    } else if (this.#events) this.#trailers = judgement.trailers;
+    } else if (this.#stream) this.#stream.trailers = judgement.trailers;
     else this.#answer.addTrailers(judgement.trailers);
   }
 
   #refuseTrailers(refused: Refused): void {
     if (this.#isHeld) this.#refuse(refused);
-    else if (this.#events) this.#isEndRefused = true;
+    else if (this.#stream) this.#stream.refuseEnd();
     else {
       // A part that has gone out must not look whole.
       this.#state = 'refused';
@@ -252,77 +165,25 @@ export class TappedAnswer implements Answer {
     this.#answer.once(event, listener);
   }
 
-  #openEvents(tap: EventTap): EventGate | DecodedEvents {
-    const { coding } = tap;
-    const gate = this.#openGate(tap);
-    if (coding === '') return gate;
-    const decoded = new DecodedEvents({
-      coding,
-      sink: gate,
+  #openStream(tap: EventTap, status: number, fields: string[]): TappedStream {
+    return new TappedStream(this.#answer, tap, {
+      status,
+      fields: withoutAnswerBodyFields(fields),
       onData: (bytes) => this.#tap.hear?.(bytes),
       onFlow: () => this.#flow(),
-      onBroken: (error) => {
-        tap.broken(error);
-        gate.refuse();
+      onRefused: () => {
+        this.#state = 'refused';
       },
     });
-    this.#answer.on('drain', () => decoded.resume());
-    return decoded;
-  }
-
-  #stopDecoding(): void {
-    if (this.#events instanceof DecodedEvents) this.#events.close();
   }
 
   #flow(): void {
     for (const listener of this.#onDrain) listener();
   }
 
-  #openGate(tap: EventTap): EventGate {
-    const answer = this.#answer;
-    return new EventGate({
-      answer,
-      splitter: tap.splitter(),
-      read: async (event) => {
-        const bytes = await tap.admit(event);
-        if (this.#isReplaced || this.destroyed) return undefined;
-        this.#sendHead();
-        return bytes;
-      },
-      onFlow: () => {
-        if (this.#events instanceof DecodedEvents) this.#events.resume();
-        else this.#flow();
-      },
-      onEnd: () => {
-        if (this.#isEndRefused) this.#endRefused(tap);
-        else this.#endWith(withoutBodyTrailers(this.#trailers), undefined);
-      },
-      onRefused: () => this.#endRefused(tap),
-    });
-  }
-
-  #endRefused(tap: EventTap): void {
-    const answer = this.#answer;
-    const isReplaced = this.#isReplaced;
-    this.#state = 'refused';
-    this.#stopDecoding();
-    if (isReplaced || this.destroyed) return;
-    this.#sendHead();
-    const { trailers = [], event } = tap.lastWords;
-    if (trailers.length > 0 && !answer.chunkedEncoding) answer.destroy();
-    else this.#endWith(trailers, event);
-  }
-
-  #endWith(trailers: [string, string][], last: Buffer | undefined): void {
-    this.#sendHead();
-    const answer = this.#answer;
-    if (trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(trailers);
-    answer.end(last);
-  }
-
   /** Keeps a chunk that is to be read, or that is held. */
   #take(chunk: Buffer): void {
-    if (!(this.#events instanceof DecodedEvents)) this.#tap.hear?.(chunk);
+    if (!this.#stream) this.#tap.hear?.(chunk);
     if (this.#isReading && this.#bytes === 0) this.#reconsider(chunk);
     if (this.#isHeld || this.#isReading) this.#keep(chunk);
   }
@@ -423,7 +284,7 @@ export class TappedAnswer implements Answer {
   }
 
   #closed(): void {
-    this.#stopDecoding();
+    this.#stream?.close();
     if (this.#state === 'passing' && this.#chunks.length > 0 && !this.#isSeen) {
       if (this.#isKnownClean()) this.#drop();
       else this.#showSoon();
@@ -443,6 +304,3 @@ export class TappedAnswer implements Answer {
     this.#chunks = [];
   }
 }
-
-const withoutBodyTrailers = (trailers: [string, string][]): [string, string][] =>
-  trailers.filter(([name, value]) => withoutAnswerBodyFields([name, value]).length > 0);

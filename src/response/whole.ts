@@ -28,16 +28,16 @@ import {
   unreadable,
 } from './rules.ts';
 import { InspectedStream, isDecodable } from './stream.ts';
-import {
-  type FieldsJudgement,
-  type Handling,
-  type Refused,
-  type Tap,
-  TappedAnswer,
-  type TappedBytes,
-  type TappedJudgement,
-  type TrailersJudgement,
-} from './tapped-answer.ts';
+import type {
+  FieldsJudgement,
+  Handling,
+  Refused,
+  Tap,
+  TappedBytes,
+  TappedJudgement,
+  TrailersJudgement,
+} from './tap.ts';
+import { TappedAnswer } from './tapped-answer.ts';
 import { ToolListScan } from './tool-list-scan.ts';
 
 const megabyte = 1024 * 1024;

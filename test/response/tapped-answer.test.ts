@@ -1,12 +1,7 @@
 import t from 'tap';
 import { EventSplitter } from '../../src/response/events.ts';
-import {
-  type Handling,
-  type Tap,
-  TappedAnswer,
-  type TappedBytes,
-  type TappedJudgement,
-} from '../../src/response/tapped-answer.ts';
+import type { Handling, Tap, TappedBytes, TappedJudgement } from '../../src/response/tap.ts';
+import { TappedAnswer } from '../../src/response/tapped-answer.ts';
 import type { Answer } from '../../src/wire/http1/answer.ts';
 
 /** Keeps what is written to it, as an answer on a slow connection would. */

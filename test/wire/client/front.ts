@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type GatewayError, problems, toProblem } from '../../../src/core/errors.ts';
 import { parseTarget } from '../../../src/core/target.ts';
-import { openDecoding } from '../../../src/response/decoded-answer.ts';
+import { openDecoding } from '../../../src/response/decoding.ts';
 import type { Outgoing } from '../../../src/wire/client/carrier.ts';
 import { createGuard } from '../../../src/wire/client/reach/guard.ts';
 import { createResolver, type ResolverOptions } from '../../../src/wire/client/reach/resolve.ts';

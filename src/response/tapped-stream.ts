@@ -1,0 +1,141 @@
+import { withoutAnswerBodyFields } from '../wire/client/scrub/body-fields.ts';
+import type { Answer } from '../wire/http1/answer.ts';
+import { DecodedStream } from './decoding.ts';
+import { EventGate } from './event-gate.ts';
+import type { EventTap } from './tap.ts';
+
+export interface TappedStreamOptions {
+  readonly status: number;
+  /** Flat; the length of the body is not known yet. */
+  readonly fields: string[];
+  /** Called with what comes, without its coding. */
+  onData(bytes: Buffer): void;
+  /** Takes more again, after `write` has returned false. */
+  onFlow(): void;
+  /** Called once, where nothing more comes in. */
+  onRefused(): void;
+}
+
+/** The answer to a call that is let in event by event. Its head goes out with the first event. */
+export class TappedStream {
+  /** The trailers that may come in. */
+  trailers: [string, string][] = [];
+  readonly #answer: Answer;
+  readonly #tap: EventTap;
+  readonly #options: TappedStreamOptions;
+  readonly #gate: EventGate;
+  readonly #decoded: DecodedStream | undefined;
+  #isHeadDue = true;
+  /** The trailers may not come in. */
+  #isEndRefused = false;
+
+  constructor(answer: Answer, tap: EventTap, options: TappedStreamOptions) {
+    this.#answer = answer;
+    this.#tap = tap;
+    this.#options = options;
+    this.#gate = this.#openGate();
+    if (tap.coding === '') return;
+    const decoded = this.#openDecoding();
+    this.#decoded = decoded;
+    answer.on('drain', () => decoded.resume());
+  }
+
+  /** The head has not gone out: a stream that breaks off before its first event is no answer. */
+  get isHeadDue(): boolean {
+    return this.#isHeadDue;
+  }
+
+  sendHead(): void {
+    if (!this.#isHeadDue) return;
+    this.#isHeadDue = false;
+    this.#answer.writeHead(this.#options.status, this.#options.fields);
+  }
+
+  /** False where it takes no more for now: `onFlow` or a drain of the answer follows. */
+  write(chunk: Buffer): boolean {
+    if (this.#decoded) return this.#decoded.write(chunk);
+    this.#options.onData(chunk);
+    return this.#gate.write(chunk);
+  }
+
+  end(chunk: Buffer | undefined): void {
+    if (this.#decoded) {
+      this.#decoded.end(chunk);
+      return;
+    }
+    if (chunk) this.#options.onData(chunk);
+    this.#gate.end(chunk);
+  }
+
+  refuseEnd(): void {
+    this.#isEndRefused = true;
+  }
+
+  /** Nobody wants it any more. */
+  close(): void {
+    this.#decoded?.close();
+  }
+
+  /** Another answer was given, since this one failed before any of it had gone out. */
+  get #isReplaced(): boolean {
+    return this.#isHeadDue && this.#answer.headersSent;
+  }
+
+  #openDecoding(): DecodedStream {
+    const { onData, onFlow } = this.#options;
+    return new DecodedStream({
+      coding: this.#tap.coding,
+      sink: this.#gate,
+      onData,
+      onFlow,
+      onBroken: (error) => {
+        this.#tap.broken(error);
+        this.#gate.refuse();
+      },
+    });
+  }
+
+  #openGate(): EventGate {
+    return new EventGate({
+      answer: this.#answer,
+      splitter: this.#tap.splitter(),
+      read: async (event) => {
+        const bytes = await this.#tap.admit(event);
+        if (this.#isReplaced || this.#answer.destroyed) return undefined;
+        this.sendHead();
+        return bytes;
+      },
+      onFlow: () => {
+        if (this.#decoded) this.#decoded.resume();
+        else this.#options.onFlow();
+      },
+      onEnd: () => {
+        if (this.#isEndRefused) this.#endRefused();
+        else this.#endWith(withoutBodyTrailers(this.trailers), undefined);
+      },
+      onRefused: () => this.#endRefused(),
+    });
+  }
+
+  #endRefused(): void {
+    const answer = this.#answer;
+    const isReplaced = this.#isReplaced;
+    this.#options.onRefused();
+    this.close();
+    if (isReplaced || answer.destroyed) return;
+    this.sendHead();
+    const { trailers = [], event } = this.#tap.lastWords;
+    if (trailers.length > 0 && !answer.chunkedEncoding) answer.destroy();
+    else this.#endWith(trailers, event);
+  }
+
+  #endWith(trailers: [string, string][], last: Buffer | undefined): void {
+    this.sendHead();
+    const answer = this.#answer;
+    if (trailers.length > 0 && answer.chunkedEncoding) answer.addTrailers(trailers);
+    answer.end(last);
+  }
+}
+
+export const withoutBodyTrailers = (trailers: [string, string][]): [string, string][] =>
+  trailers.filter(([name, value]) => withoutAnswerBodyFields([name, value]).length > 0);
