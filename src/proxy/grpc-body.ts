@@ -8,47 +8,47 @@ import { type GrpcMessage, MessageReader, malformedGrpc } from '../wire/server/g
 import { cutShort } from '../wire/server/request-problems.ts';
 
 /*
- * The body of a call of gRPC, message by message. The first one is judged together with the call's head; while the others come, each is
- * judged before it is sent, and at most one of them is under way: while it is judged, or the upstream takes no more, nothing is read from
- * the agent.
+ * The body of a call of gRPC, message by message. The first one is judged together with the call's head. Each of the
+ * others is judged before it is sent, one at a time: while it is judged, or the upstream takes no more, nothing is read
+ * from the agent.
  */
 
-/** The part of a gRPC call that is judged first. */
+/** Is the part of a gRPC call that is judged first. */
 export interface Opening {
-  /** The first message; empty where the head is judged alone. */
+  /** Is the first message; empty where the head is judged alone. */
   readonly body: Buffer;
-  /** The coding of this message. */
+  /** Is the coding of this message. */
   readonly contentEncoding: string;
 }
 
 export interface GrpcBodyEvents {
-  /** Called once, unless `failed` is. */
+  /** Is called once, unless `failed` is. */
   opened(opening: Opening): void;
-  /** Before there was anything to judge. */
+  /** Is called where it failed before there was anything to judge. */
   failed(error: GatewayError): void;
 }
 
 export interface GrpcBodyOptions {
-  /** The limit of a message, and of a body that is collected whole. */
+  /** Limits a message, and a body that is collected whole. */
   readonly bytesMax: number;
-  /** The value of the field `grpc-encoding`. */
+  /** Is the value of the field `grpc-encoding`. */
   readonly encoding: string;
 }
 
 /** Handles the messages behind the first. */
 export interface Passage {
-  /** Judges a message that is not empty. Rejects with why it does not go, else with what goes in its place. */
+  /** Judges a message that is not empty. Resolves to what goes in its place; rejects with why it does not go. */
   inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer>;
-  /** Nothing more will be sent: the call is to be ended. Called once at most, never from within `release`. */
+  /** Ends the call, since nothing more will be sent. Is called once at most, never from within `release`. */
   broken(error: GatewayError): void;
 }
 
 /**
- * A client may wait for the server's first word with the head of its call sent alone, without end. Others send their first message at once
- * behind it: after so long without a byte of it, the head is judged by itself.
+ * Limits the wait for the first message before the head is judged by itself. A client may send its head alone and wait
+ * for the server's first word without end; others send their first message at once behind it.
  */
 const headAloneMs = 200;
-/** The time for which messages are judged before others have their turn. */
+/** Limits the time for which messages are judged before other work has its turn. */
 const turnMsMax = 5;
 const noBytes = Buffer.alloc(0);
 const nothing = { frame: noBytes, payload: noBytes };
@@ -112,7 +112,7 @@ export class GrpcBody implements Receiver, StreamedBody {
     else if (phase === 'open') this.#passage?.broken(error);
   }
 
-  /** Nobody wants it any more. */
+  /** Stops it, where nobody wants it any more. */
   stop(): void {
     clearTimeout(this.#patience);
     this.#phase = 'over';
@@ -196,7 +196,7 @@ export class GrpcBody implements Receiver, StreamedBody {
     }
   }
 
-  /** False where it was stopped. */
+  /** Resolves to false where it was stopped. */
   async #sendAll(): Promise<boolean> {
     let turnEndsMs = performance.now() + turnMsMax;
     for (let message = this.#next(); message; message = this.#next()) {

@@ -18,21 +18,21 @@ import { GrpcBody } from './grpc-body.ts';
 const noBytes = Buffer.alloc(0);
 
 interface Receiving {
-  /** The limit of one message. */
+  /** Limits one message. */
   readonly bytesMax: number;
-  /** The call as it is judged first. */
+  /** Makes the call as it is judged first. */
   toCall(body: Buffer, contentEncoding: string): Call;
   judge(call: Call, further: FurtherBody): void;
-  /** Before there was anything to judge. */
+  /** Is called where it failed before there was anything to judge. */
   failed(error: GatewayError): void;
   readonly way?: GrpcWay;
 }
 
 /** Fields of a call that came by an inbound route. */
 export interface GrpcWay {
-  /** For routes that know the tool. */
+  /** Tells the tool of a message, for routes that know it. */
   understand(message: Call): void;
-  /** Rejects where the way that the call came by does not stand any more. */
+  /** Rejects where the route that the call came by does not stand any more. */
   checkWay(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ interface GrpcHead {
   readonly contentEncoding: string;
 }
 
-/** Reads the body of a call of gRPC message by message: what is judged first goes with the call, and the others where that goes. */
+/** Reads the body of a call of gRPC message by message. The first goes with the call, the others follow where it went. */
 export function receiveGrpc(
   gate: () => Gate,
   exchange: Exchange,

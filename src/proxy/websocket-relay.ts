@@ -8,12 +8,12 @@ import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import { controlBytesMax, type Incoming, type Peer, reasonBytesMax } from '../wire/websocket/peer.ts';
 
 export interface WebSocketRelayOptions {
-  /** The present one: messages are judged by what holds when they come. */
+  /** Returns the present gate, so that messages are judged by the rules of the moment when they come. */
   readonly gate: () => Gate;
-  /** That has opened the connection. */
+  /** Is the call that has opened the connection. */
   readonly call: Call;
   readonly understand: ((message: Call) => void) | undefined;
-  /** Rejects where the way that the call came by does not stand any more. */
+  /** Rejects where the route that the call came by does not stand any more. */
   readonly checkWay: (() => Promise<void>) | undefined;
   readonly inspector: ResponseInspector;
   readonly scrub: Scrub | undefined;
@@ -26,7 +26,7 @@ const goingAway = 1001;
 const policyViolation = 1008;
 const internalError = 1011;
 const tryAgainLater = 1013;
-/** For the other side to answer a close frame, and to close its connection. */
+/** Limits the time for the other side to answer a close frame, and to close its connection. */
 const closeTimeoutMs = 5_000;
 const noBytes = Buffer.alloc(0);
 
@@ -143,7 +143,7 @@ export class WebSocketRelay {
     }
   }
 
-  /** The part of the agent's message that may go out; undefined where nothing may, and both ends are being closed. */
+  /** Resolves to the part of the agent's message that may go out; undefined where both ends are being closed. */
   async #judged(data: Buffer, isBinary: boolean): Promise<Buffer | undefined> {
     const { gate, call, understand, checkWay } = this.#options;
     await checkWay?.();
@@ -162,13 +162,13 @@ export class WebSocketRelay {
     return Buffer.concat([body.push(data), body.end()]);
   }
 
-  /** One end has said goodbye: the other one hears it, and may answer within a short while. */
+  /** Passes a goodbye on. The other end may answer within a short while. */
   #passClose(to: Peer, code: number, reason: Buffer): void {
     to.close(code, reason);
     this.#cutOff();
   }
 
-  /** One end broke off, or broke the protocol: the other one hears of it what it may. */
+  /** Closes the other end, where one broke off or broke the protocol. */
   #ended(incoming: Incoming): void {
     if (incoming.kind === 'broken') this.#endWith(incoming.code, '');
     else if (!this.#isEnding) this.#endWith(goingAway, '');
@@ -203,7 +203,7 @@ export class WebSocketRelay {
   }
 }
 
-/** Nothing comes behind it. */
+/** Tells whether nothing comes behind it. */
 const isLast = ({ kind }: Incoming): boolean => kind === 'close' || kind === 'broken' || kind === 'gone';
 
 const codeOf: Readonly<Partial<Record<GatewayError['code'], number>>> = {

@@ -5,45 +5,45 @@ import type { AnswerBoundaries, BoundaryFindings } from '../inspect/boundary/ans
 import { eventDataOf } from '../inspect/decode/event-data.ts';
 import type { ResponseRules } from './rules.ts';
 
-/** A piece of what an upstream sends: a whole answer, an event, a line, a message. */
+/** Is one piece of what an upstream sends: a whole answer, an event, a line, a message. */
 export interface Piece {
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** The content coding of this piece; by default none. */
+  /** Is the content coding of this piece; by default none. */
   readonly contentEncoding?: string;
   /** What the head says of the coding of messages in it. */
   readonly messageCodings?: readonly string[];
-  /** How much of the content was kept to be read; `crowded`: more came than there was room for. By default whole. */
+  /** Says how much of the content was kept to be read; `crowded`: there was no room for more. By default whole. */
   readonly extent?: 'whole' | 'cut' | 'crowded';
-  /** It is part of a longer content, and so is no whole content of its type. */
+  /** Says that it is part of a longer content, and so no whole content of its type. */
   readonly isPart?: boolean;
-  /** It must stay as long as it is. */
+  /** Says that it must stay as long as it is. */
   readonly isFixed?: boolean;
-  /** Nothing comes before or behind it. By default it goes on behind the pieces before it. */
+  /** Says that nothing comes before or behind it. By default it goes on behind the pieces before it. */
   readonly isAlone?: boolean;
 }
 
 type Reader = Pick<ResponseRules, 'gate' | 'identity'>;
 type Seen = Pick<AnswerReading, 'classes' | 'findings' | 'injection' | 'unreadable'>;
 
-/** What a piece shows by itself and together with those before it. */
+/** Reports what a piece shows by itself and together with those before it. */
 export interface SeenPiece extends Seen {
   readonly piece: Piece;
   readonly content: Content;
 }
 
-/** The text of a piece that is read and cut by itself. */
+/** Is the text of a piece that is read and cut by itself. */
 interface Content {
-  /** The text in which findings have their places. */
+  /** Findings have their places in this text. */
   readonly text: Buffer;
   readonly contentType: string;
-  /** The piece is more than this text: an event around its data. */
+  /** Says that the piece is more than this text, as an event is more than its data. */
   readonly isInside: boolean;
-  /** The lines over which the piece spreads the text. */
+  /** Counts the lines over which the piece spreads the text. */
   readonly lines: number;
-  /** It comes to whoever reads the stream. Comments do not, so they must not stand between two pieces of a text. */
+  /** Says that readers of the stream get it. They get no comments, which so do not part two pieces of a text. */
   readonly isHeard: boolean;
-  /** The piece with another text in its place. */
+  /** Returns the piece with another text in its place. */
   with(text: Buffer): Buffer;
 }
 
@@ -95,7 +95,7 @@ async function readAcross(
   return boundaries.read(message, await gate.answerReader.boundaryReader(identity));
 }
 
-/** The piece without its findings of these classes, and without its coding; undefined where they cannot be cut out. */
+/** Cuts findings of these classes out of a piece without its coding; undefined where they cannot be cut out. */
 export async function redactPiece(
   reader: Reader,
   { piece, content, findings }: SeenPiece,

@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream';
 import { codingsOf, inflaterOf, isStreamable } from '../inspect/decode/packed/inflate.ts';
 import type { OpenDecoding } from '../wire/client/decoding.ts';
 
-/** Takes a stream as it comes. */
+/** Receives a stream as it comes. */
 export interface StreamSink {
   /** Returns false where it should wait for `onFlow`, or for the answer to take more. */
   write(chunk: Buffer): boolean;
@@ -10,15 +10,15 @@ export interface StreamSink {
 }
 
 export interface DecodedStreamOptions {
-  /** One that can be decoded as it comes. */
+  /** Names a coding that can be decoded as it comes. */
   readonly coding: string;
-  /** Takes what is decoded. */
+  /** Receives what is decoded. */
   readonly sink: StreamSink;
-  /** Told of what is decoded, before the sink. */
+  /** Is called with what is decoded, before the sink. */
   onData?(decoded: Buffer): void;
-  /** Takes more again, after `write` has returned false. */
+  /** Is called when it takes more again, after `write` has returned false. */
   onFlow(): void;
-  /** Called once, where the stream is not what its coding says. */
+  /** Is called once, where the stream is not what its coding says. */
   onBroken(error: Error): void;
 }
 
@@ -44,12 +44,12 @@ export class DecodedStream implements StreamSink {
     else this.#options.sink.end();
   }
 
-  /** The sink takes more again. */
+  /** Goes on, once the sink takes more again. */
   resume(): void {
     this.#inflater?.resume();
   }
 
-  /** Nobody wants it any more. */
+  /** Stops, where nobody wants the stream any more. */
   close(): void {
     this.#inflater?.destroy();
   }
@@ -74,7 +74,7 @@ const codingsMax = 3;
 export const openDecoding: OpenDecoding = (contentEncoding, { take, onFlow, ended, broken }) => {
   const codings = codingsOf(contentEncoding);
   if (codings.length > codingsMax || !codings.every(isStreamable)) return undefined;
-  /** Codings are listed in the order in which they were applied, so the last one comes off first. */
+  // Codings are listed in the order in which they were applied, so the last one comes off first.
   const layers: DecodedStream[] = [];
   for (const [at, coding] of codings.entries()) {
     layers.push(

@@ -6,28 +6,28 @@ import type { Splitter, StreamEvent } from './framing.ts';
 export interface EventGateOptions {
   readonly answer: Answer;
   readonly splitter: Splitter;
-  /** The bytes that come in for an event; undefined where none may. Never rejects. */
+  /** Resolves to the bytes that come in for an event, or to undefined where none may. Never rejects. */
   read(event: StreamEvent): Promise<Buffer | undefined>;
-  /** Takes more again, after `write` has answered false. */
+  /** Is called when the gate takes more again, after `write` has returned false. */
   onFlow(): void;
-  /** Called once, when all of the stream has come in. */
+  /** Is called once, when all of the stream has come in. */
   onEnd(): void;
-  /** Called once, in place of the first event that may not come in; nothing is written any more. */
+  /** Is called once, in place of the first event that may not come in. Nothing is written any more. */
   onRefused(): void;
 }
 
-/** More than this is not taken before what came before it was read. */
+/** Limits the bytes that wait to be read before the sender has to wait. */
 const waitingBytesMax = 65_536;
-/** The time for which events are read before others have their turn. */
+/** Limits the time for which events are read before other work has its turn. */
 const turnMsMax = 5;
 
 /**
- * Lets the events of a stream in one by one, each as soon as it was read: what is clean byte for byte as it came. It waits for no other one, and is
- * held for no longer than it takes to read it.
+ * Lets the events of a stream in one by one, in their order, each as soon as it was read. What is clean comes in byte for
+ * byte as it came.
  */
 export class EventGate implements StreamSink {
   readonly #options: EventGateOptions;
-  /** That wait to be read. */
+  /** The events that wait to be read. */
   readonly #events: StreamEvent[] = [];
   #waitingBytes = 0;
   #isReading = false;
@@ -62,7 +62,7 @@ export class EventGate implements StreamSink {
     this.#pump();
   }
 
-  /** Nothing more comes in, for a reason that is no event's. */
+  /** Ends the stream for a reason that no event has given. */
   refuse(): void {
     if (this.#isRefused) return;
     this.#isRefused = true;
@@ -79,7 +79,7 @@ export class EventGate implements StreamSink {
     this.#waitingBytes += event.bytes.length;
   }
 
-  /** One behind the other: none overtakes one that is still being read. */
+  /** Reads one event behind the other, so that none overtakes one that is still being read. */
   #pump(): void {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -92,7 +92,7 @@ export class EventGate implements StreamSink {
       });
   }
 
-  /** All that came was read. */
+  /** Goes on, or ends, once all that came was read. */
   #rest(): void {
     this.#isReading = false;
     if (this.#isRefused) return;

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { LineEnds } from '../inspect/decode/line-ends.ts';
 
-/** One server-sent event; `type` is '' where the stream names none. */
+/** Is one server-sent event; `type` is '' where the stream names none. */
 export interface ServerEvent {
   readonly type: string;
   readonly data: string;
@@ -10,14 +10,14 @@ export interface ServerEvent {
 export interface EventStreamOptions {
   /** The limit of one event. */
   readonly bytesMax: number;
-  /** May so many more bytes be kept? What was granted is given back with a negative number. */
+  /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
   keep(bytes: number): boolean;
   onEvent(event: ServerEvent): void;
-  /** In the place of an event that was longer, or for which there was no room. */
+  /** Is called in place of an event that was longer, or for which there was no room. */
   onTooLong(): void;
 }
 
-/** Takes server-sent events apart as they come (HTML Living Standard, 9.2.6). Keeps no more than the event that has not ended. */
+/** Reads server-sent events as they come (HTML Living Standard, 9.2.6). Keeps only the event that has not ended. */
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #decoder = new StringDecoder('utf8');
@@ -106,7 +106,7 @@ export class EventStream {
   }
 }
 
-/** The data of all events of a stream that is there as a whole. */
+/** Returns the data of all events of a stream that is there as a whole. */
 export function eventsIn(stream: Buffer): string[] {
   const texts: string[] = [];
   const events = new EventStream({

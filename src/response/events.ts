@@ -2,7 +2,7 @@ import { LineEnds } from '../inspect/decode/line-ends.ts';
 import { Gathered } from '../wire/http1/gathered.ts';
 import type { Framing, Splitter, StreamEvent, StreamHead } from './framing.ts';
 
-/** Server-sent events, each with its empty line, or the lines of any other stream of lines. */
+/** Frames server-sent events, each with its empty line, or the lines of any other stream of lines. */
 export function eventFraming({ contentType, bytesMax, isFixed }: StreamHead): Framing {
   const endsWith = /^text\/event-stream\b/i.test(contentType) ? 'empty line' : 'line';
   return {
@@ -26,18 +26,18 @@ export interface EventSplitterOptions {
 }
 
 /**
- * Takes apart what comes in lines. A line feed that completes a line end which ended an event belongs to the next one; empty lines that come
- * together are one event, since a stream of nothing else would have one in each byte.
+ * Takes apart what comes in lines. A line feed that completes the line end of an event belongs to the next event. Empty
+ * lines that come together are one event, since a stream of nothing else would have one in each byte.
  */
 export class EventSplitter implements Splitter {
   readonly #options: EventSplitterOptions;
   readonly #lineEnds = new LineEnds();
   readonly #pending = new Gathered();
-  /** Since the last line end. */
+  /** Says that nothing has come since the last line end. */
   #isLineEmpty = true;
-  /** Only line ends have come of the event so far. */
+  /** Says that only line ends have come of the event so far. */
   #isBlank = true;
-  /** A part of the event was given out already. */
+  /** Says that a part of the event was given out already. */
   #isContinued = false;
 
   constructor(options: EventSplitterOptions) {

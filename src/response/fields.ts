@@ -5,15 +5,15 @@ import { redact } from '../inspect/redact/redact.ts';
 
 /* Header fields of an answer and its trailers, as one text that is read and cut. */
 
-/** Fields that say what the answer is or where it leads: with a part cut out they would say something else. */
+/** Matches fields that say what the answer is or where it leads. With a part cut out they would say something else. */
 const fixedFields =
   /^(?:content-(?:type|encoding|length|range|location)|transfer-encoding|grpc-(?:status|encoding)|location|refresh|sec-websocket-.*)$/;
 /** Tells whether gRPC writes such a field in base64. */
 const isBinary = (name: string): boolean => name.endsWith('-bin');
 
 /**
- * The fields (flat) without the findings of these classes. A field goes as a whole where more than its value would have
- * to be cut, or where it is base64 of bytes. Undefined where a field must neither be cut nor go.
+ * Cuts the findings of these classes out of a flat list of fields. A field goes as a whole where more than its value
+ * would have to be cut, or where it is base64 of bytes. Undefined where a field must neither be cut nor go.
  */
 export function fieldsWithout(
   fields: readonly string[],

@@ -6,10 +6,10 @@ import type { HeaderNames } from '../wire/server/decision-headers.ts';
 import { failureFields } from '../wire/server/grpc/answer.ts';
 import type { Framing, Splitter, StreamEvent, StreamHead } from './framing.ts';
 
-/** A coding that nobody knows. */
+/** Is a coding that nobody knows, so that content in it is unreadable. */
 const unsaid = 'unsaid';
 
-/** The messages of an answer of gRPC, each behind its prefix. */
+/** Frames the messages of an answer of gRPC, each behind its prefix. */
 export function grpcFraming(
   { contentType, bytesMax, grpcEncoding, isFixed }: StreamHead,
   names: HeaderNames,

@@ -19,45 +19,45 @@ import {
   unsanitizable,
 } from './rules.ts';
 
-/** Scans of one connection: as many as a trace takes, one of them for the head and the last for a refusal. */
+/** Limits the scans of one call that tell something new. Its trace takes two more, for the head and a refusal. */
 const scansMax = 14;
 
 export interface Admission {
-  /** Why the piece must not come in; empty where it may. */
+  /** Say why the piece must not come in; empty where it may. */
   readonly reasons: readonly string[];
-  /** The classes that were cut out of it. */
+  /** Are the classes that were cut out of it. */
   readonly cuts: readonly DataClass[];
-  /** The bytes that come in: the same as they came, or redacted and without their coding. */
+  /** Are the bytes that come in: the same buffer as came, or redacted and without their coding. */
   readonly bytes: Buffer;
 }
 
 export interface FieldsAdmission {
-  /** Why the fields must not come in; empty where they may. */
+  /** Say why the fields must not come in; empty where they may. */
   readonly reasons: readonly string[];
   readonly cuts: readonly DataClass[];
   /** Flat; the same list where nothing was cut. */
   readonly fields: readonly string[];
 }
 
-/** The head of an answer, or its trailers. */
+/** Names the head of an answer, or its trailers. */
 export interface FieldsPlace {
   readonly part: 'head' | 'trailers';
-  /** The status of the answer. */
+  /** Is the status of the answer. */
   readonly status: number;
 }
 
-/** What the trace says of a piece beside its findings. */
+/** Holds what the trace says of a piece beside its findings. */
 export interface Facts {
   readonly response_status?: number;
   readonly extent?: Piece['extent'];
-  /** News that are told even where nothing was found. */
+  /** Tells news, even where nothing was found. */
   readonly mcp_drift?: unknown;
 }
 
 export interface PieceOptions {
-  /** The rules of the moment when the answer began; by default those that hold now. */
+  /** Are the rules of the moment when the answer began; by default those that hold now. */
   readonly rules?: ResponseRules;
-  /** Called with the piece without its coding, once it was judged. */
+  /** Is called with the piece without its coding, once it was judged. */
   facts?(plain: Buffer): Promise<Facts>;
 }
 
@@ -75,7 +75,7 @@ export class ResponseInspector {
   readonly #call: Call;
   readonly #route: InboundRoute | undefined;
   readonly #boundaries = new AnswerBoundaries();
-  /** Facts that the trace has already. */
+  /** Holds the facts that the trace has already. */
   readonly #told = new Set<string>();
   #scans = 0;
 
@@ -86,12 +86,15 @@ export class ResponseInspector {
     this.#route = route;
   }
 
-  /** The rules that hold now. */
+  /** Returns the rules that hold now. */
   get rules(): ResponseRules | undefined {
     return responseRules(this.#gate(), this.#call, this.#route);
   }
 
-  /** Answers with the part of a piece that comes in: all of it where pieces are only observed. Rejects if unreadable. */
+  /**
+   * Resolves to the part of a piece that comes in: all of it, where pieces are only observed. Rejects where nobody can
+   * tell, for instance while the rules are away.
+   */
   async inspect(piece: Piece, { rules = this.rules, facts }: PieceOptions = {}): Promise<Admission> {
     const asItCame = { reasons: none, cuts: none, bytes: piece.bytes };
     if (!rules || !mustRead(piece, rules)) return asItCame;
@@ -130,8 +133,8 @@ export class ResponseInspector {
   }
 
   /**
-   * Answers with the header or trailer fields that come in: all of them, where they are only observed. Throws where they
-   * cannot be read.
+   * Returns the header or trailer fields that come in: all of them, where they are only observed. Throws where nobody
+   * can tell.
    */
   admitFields(place: FieldsPlace, fields: readonly string[], rules: ResponseRules): FieldsAdmission {
     const asTheyCame = { reasons: none, cuts: none, fields };
@@ -152,7 +155,7 @@ export class ResponseInspector {
     return { reasons: why, cuts, fields: why.length === 0 && cut ? cut : fields };
   }
 
-  /** Reads fields that come in whatever is found in them, and records what was. Never throws. */
+  /** Reads fields that come in whatever is found in them, and records what is. Never throws. */
   #observeFields(place: FieldsPlace, fields: readonly string[], rules: ResponseRules): void {
     const { gate, identity } = rules;
     try {
@@ -258,7 +261,7 @@ function mustRead({ bytes, extent }: Piece, rules: ResponseRules): boolean {
 const isUnread = ({ extent = 'whole' }: Piece, { scan }: ResponseRules): boolean =>
   extent === 'crowded' || (extent === 'cut' && scan.beyond === 'end');
 
-/** The part of the piece that is read. */
+/** Returns the part of the piece that is read. */
 function startOf(piece: Piece, bytesMax: number): Piece {
   if (piece.bytes.length <= bytesMax) return piece;
   return { ...piece, bytes: piece.bytes.subarray(0, bytesMax), extent: 'cut', isPart: true };

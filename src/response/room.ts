@@ -1,11 +1,11 @@
-/** How much of the answers that are being read may be in memory, so that no tenant takes all of it from the others. */
+/** Limits the memory for answers that are being read, so that no tenant takes all of it from the others. */
 export interface AnswerRoom {
-  /** May so much more be kept? What was granted is given back with a negative number. */
+  /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
   keep(tenantId: string, bytes: number): boolean;
 }
 
 export function createAnswerRoom(bytesMax: number, tenantBytesMax: number): AnswerRoom {
-  /** Tenants are made by administrators: there are not many. */
+  /** Bytes by tenant. Administrators make tenants, so there are not many. */
   const keptBy = new Map<string, number>();
   let kept = 0;
   return {

@@ -6,21 +6,21 @@ import type { Gate } from '../decision/gate.ts';
 import { isCutFor } from '../inspect/parts/sanitize.ts';
 import { fieldOf, withoutField } from '../wire/http1/headers.ts';
 
-/* The rules for all that comes back: whole answers, their heads and trailers, events, messages. */
+/* Rules for all that comes back: whole answers, their heads and trailers, events, messages. */
 
-/** The rules for the answer to one call, at one moment. */
+/** Holds the rules for the answer to one call, at one moment. */
 export interface ResponseRules {
   readonly gate: Gate;
   readonly identity: Identity;
   readonly tenant: TenantConfig;
   readonly scan: ResponseScanConfig;
-  /** Bodies and messages are read, if only to know them again when they go out. */
+  /** Says that bodies and messages are read, if only to know them again when they go out. */
   readonly isRead: boolean;
-  /** What comes back waits until it was read, so that it can be cut or refused. */
+  /** Says that what comes back waits until it was read, so that it can be cut or refused. */
   readonly isEnforced: boolean;
 }
 
-/** The rules that hold now; undefined where nobody's rules do. */
+/** Returns the rules that hold now; undefined for a tenant that is not served. */
 export function responseRules(
   gate: Gate,
   call: Call,
@@ -37,7 +37,7 @@ export function responseRules(
 
 export const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
 
-/** The setting of the route, else of the tool, else of the tenant, key by key. */
+/** Returns the setting of the route, else of the tool, else of the tenant, key by key. */
 function scanOf(
   { config }: Gate,
   { operation }: Call,
@@ -57,11 +57,11 @@ function scanOf(
   };
 }
 
-/** What may become of content that was read. */
+/** Says what may become of content that was read. */
 export interface Judgement {
-  /** Why it must not come in, redacted or not; empty where it may. */
+  /** Say why it must not come in, redacted or not; empty where it may. */
   readonly reasons: readonly string[];
-  /** The classes that must be cut out of it. */
+  /** Are the classes that must be cut out of it. */
   readonly cuts: readonly DataClass[];
 }
 
@@ -90,8 +90,8 @@ function whyNotLetIn(
 }
 
 /**
- * The classes that must be cut out of what comes in: those that the posture wants cut, and those that were to be cut
- * out of the call. Nobody is asked about an answer: what would have to be approved is cut as well.
+ * Returns the classes that must be cut out of what comes in: those that the posture wants cut, and those that were to be
+ * cut out of the call. Nobody is asked about an answer, so what would have to be approved is cut as well.
  */
 function classesToCut(
   { posture }: TenantConfig,
@@ -108,20 +108,20 @@ function classesToCut(
   });
 }
 
-/** Why content must not come in although it would only have to be redacted. */
+/** Says why content must not come in although it would only have to be redacted. */
 export const unsanitizable = (classes: readonly DataClass[]): readonly string[] => [
   'RESPONSE_BLOCKED',
   'UNSANITIZABLE',
   ...classes,
 ];
 
-/** Why content must not come in that nobody can read. */
+/** Says why content must not come in that nobody can read. */
 export const unreadable: readonly string[] = ['RESPONSE_BLOCKED', 'UNREADABLE'];
 
-/** Redactions of one answer that a trace lists. */
+/** Limits the redactions of one answer that a trace lists. */
 const toldRedactionsMax = 50;
 
-/** The redactions for the trace, without any text. */
+/** Lists the redactions for the trace, without any text. */
 export function toldRedactions(
   findings: readonly Finding[],
   classes: readonly DataClass[],
@@ -131,7 +131,7 @@ export function toldRedactions(
   return [...distinct.values()].slice(0, toldRedactionsMax);
 }
 
-/** The head of an answer of which something was cut out, for these reasons, beside those of the call. */
+/** Returns the head of an answer of which something was cut out, with these reasons beside those of the call. */
 export function redactedHead(
   { names }: Gate,
   fields: readonly string[],
@@ -148,13 +148,13 @@ export function redactedHead(
   return [...others, names.decision, 'SANITIZE', names.reasons, [...all].join(',')];
 }
 
-/** The reasons that the agent is told of content that came in redacted. */
+/** Returns the reasons that the agent is told of content that came in redacted. */
 export const sanitized = (cuts: readonly DataClass[]): readonly string[] =>
   cuts.length === 0 ? none : ['RESPONSE_SANITIZED', ...cuts];
 
 const postureKeys = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'internal' } as const;
 
-/** The error that the agent gets in place of a refused answer. */
+/** Returns the error that the agent gets in place of a refused answer. */
 export const blocked = (reasons: readonly string[], why = seeTrace): GatewayError =>
   new GatewayError(
     'POLICY_DENIED',
@@ -165,7 +165,7 @@ export const blocked = (reasons: readonly string[], why = seeTrace): GatewayErro
   );
 
 const seeTrace = 'The trace of the call says what was found.';
-/** The reason for an answer that is too long and in which nothing else was found. */
+/** Explains the refusal of an answer that is too long and in which nothing else was found. */
 export const isLongerThan = (bytesMax: number): string =>
   `It is longer than the ${bytesMax} bytes that are read of it (response_scan.max_bytes).`;
 const none: readonly never[] = Object.freeze([]);

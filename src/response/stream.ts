@@ -16,18 +16,18 @@ export interface StreamOptions {
   readonly call: Call;
   readonly log: Log;
   readonly framing: Framing;
-  /** One that is decodable. */
+  /** Names a coding that is decodable. */
   readonly contentEncoding: string;
-  /** Content that is too long to be read does not come in. */
+  /** Says that content that is too long to be read does not come in. */
   readonly endsBeyond: boolean;
 }
 
-/** Lets the events of one stream in that the inspector admits. */
+/** Lets those events of one stream in that the inspector admits. */
 export class InspectedStream implements EventTap {
   readonly coding: string;
   readonly #inspector: ResponseInspector;
   readonly #options: StreamOptions;
-  /** Why an event did not come in. */
+  /** Say why an event did not come in. */
   #reasons: readonly string[] = [];
 
   constructor(inspector: ResponseInspector, options: StreamOptions) {

@@ -1,8 +1,8 @@
 import type { LastWords, Splitter, StreamEvent } from './framing.ts';
 
-/* What a tapped answer asks of whoever reads it. */
+/* The port between a tapped answer and whoever decides what becomes of it. */
 
-/** The part of an answer that was read. */
+/** Carries the part of an answer that is to be read. */
 export interface TappedBytes {
   readonly status: number;
   readonly bytes: Buffer;
@@ -11,9 +11,9 @@ export interface TappedBytes {
 }
 
 export interface Tap {
-  /** How much is read. */
+  /** Limits the bytes that are read. */
   readonly bytesMax: number;
-  /** A held answer that goes on behind them is refused; else the rest passes unread. */
+  /** Says whether a held answer that is longer is refused; else the rest of it passes unread. */
   readonly endsBeyond?: boolean;
   /** Admits fields of the head, whatever is done with the body; by default all. */
   admitHead?(status: number, fields: readonly string[]): FieldsJudgement;
@@ -21,33 +21,33 @@ export interface Tap {
   admitTrailers?(status: number, trailers: readonly [string, string][]): TrailersJudgement;
   /** Chooses how to handle the answer, by its head and, once it is there, its first chunk; `fields` is flat. */
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
-  /** May so much more be kept in memory? What was granted is given back with a negative number. */
+  /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
   keep(bytes: number): boolean;
-  /** Told of every chunk as it comes, also behind what is read. */
+  /** Is called with every chunk as it comes, also behind what is read. */
   hear?(chunk: Buffer): void;
   /** Tells whether a whole answer that has gone out need not be read. */
   isKnownClean(bytes: Buffer): boolean;
-  /** Called once, if any of it was to be read; never rejects. */
+  /** Is called once, if any of the answer was to be read. Never rejects. */
   seen(answer: TappedBytes): Promise<TappedJudgement>;
   /** The tap for an answer that is handled as events. */
   readonly events?: EventTap | undefined;
-  /** The head of an answer that goes out redacted, for these reasons. */
+  /** Returns the head of an answer that goes out redacted, for these reasons. */
   redactedFields(fields: readonly string[], reasons: readonly string[]): string[];
-  /** A held answer does not go: answers something else in its place. */
+  /** Answers something else in place of a held answer. */
   refuse(refused: Refused): void;
 }
 
 /** Handles a stream that is let in event by event. */
 export interface EventTap {
-  /** The one content coding that is to be taken off it; '' where there is none. */
+  /** Names the one content coding that is to be taken off the stream; '' where there is none. */
   readonly coding: string;
-  /** How it is taken apart. */
+  /** Creates what takes the stream apart. */
   splitter(): Splitter;
-  /** The bytes that come in for an event; undefined where none may. Never rejects. */
+  /** Resolves to the bytes that come in for an event, or to undefined where none may. Never rejects. */
   admit(event: StreamEvent): Promise<Buffer | undefined>;
-  /** It is not what its coding says, and ends with the last words. */
+  /** Is called where the stream is not what its coding says. It ends with the last words. */
   broken(error: Error): void;
-  /** The last words, in place of a refused event. */
+  /** Ends the stream in place of a refused event. */
   readonly lastWords: LastWords;
 }
 

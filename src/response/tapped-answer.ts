@@ -40,7 +40,7 @@ export class TappedAnswer implements Answer {
     answer.once('close', () => this.#closed());
   }
 
-  /** Not before a head has gone out: until then whoever fails to bring the whole answer may give another one. */
+  /** Is false until a head has gone out: whoever fails to bring the whole answer may give another one until then. */
   get headersSent(): boolean {
     return this.#answer.headersSent;
   }
@@ -53,7 +53,7 @@ export class TappedAnswer implements Answer {
     return this.#answer.destroyed;
   }
 
-  /** A held answer may still get trailers; they go out if they can. */
+  /** Is true for a held answer: it may still get trailers, which go out if they can. */
   get chunkedEncoding(): boolean {
     return this.#isHeld || this.#stream?.isHeadDue || this.#answer.chunkedEncoding;
   }
@@ -88,7 +88,7 @@ export class TappedAnswer implements Answer {
     this.#fields = handling === 'read' ? fields : [];
   }
 
-  /** Another answer was given, since this one failed before any of it had gone out. */
+  /** Says that another answer was given, since this one failed before any of it had gone out. */
   get #isReplaced(): boolean {
     return this.#isHeld && this.#answer.headersSent;
   }
@@ -139,7 +139,7 @@ export class TappedAnswer implements Answer {
     }
   }
 
-  /** Nothing has gone out yet: something else is answered. */
+  /** Answers something else; nothing has gone out yet. */
   #refuse(refused: Refused): void {
     this.#state = 'refused';
     this.#drop();
@@ -197,7 +197,7 @@ export class TappedAnswer implements Answer {
     if (!isKept || this.#isEnough) this.#full();
   }
 
-  /** Only the bytes behind the limit tell whether an answer is longer than is read. */
+  /** Says that enough was kept. Only bytes behind the limit tell that an answer is longer than is read. */
   get #isEnough(): boolean {
     const { bytesMax, endsBeyond = false } = this.#tap;
     return endsBeyond && this.#isHeld ? this.#bytes > bytesMax : this.#bytes >= bytesMax;
@@ -231,7 +231,7 @@ export class TappedAnswer implements Answer {
     else this.#refuse(judgement);
   }
 
-  /** Others have their turn before an answer is read that has gone out already. */
+  /** Reads an answer that has gone out already, once other work has had its turn. */
   #showSoon(): void {
     if (this.#isSeen) return;
     const drop = (): void => this.#drop();
@@ -262,7 +262,7 @@ export class TappedAnswer implements Answer {
     this.#release();
   }
 
-  /** Lets a held answer go, as far as it is there. */
+  /** Sends a held answer, as far as it is there. */
   #release(): void {
     const answer = this.#answer;
     const chunks = this.#chunks;
@@ -291,7 +291,7 @@ export class TappedAnswer implements Answer {
     } else if (this.#isHeld) this.#drop();
   }
 
-  /** In one piece, as short answers come. */
+  /** Tells whether the answer came in one piece, as short ones do, and was clean a short while ago. */
   #isKnownClean(): boolean {
     const [only] = this.#chunks;
     if (!this.#isEnded || this.#chunks.length !== 1 || only?.length !== this.#bytes) return false;

@@ -8,15 +8,15 @@ export interface TappedStreamOptions {
   readonly status: number;
   /** Flat; the length of the body is not known yet. */
   readonly fields: string[];
-  /** Called with what comes, without its coding. */
+  /** Is called with what comes, without its coding. */
   onData(bytes: Buffer): void;
-  /** Takes more again, after `write` has returned false. */
+  /** Is called when it takes more again, after `write` has returned false. */
   onFlow(): void;
-  /** Called once, where nothing more comes in. */
+  /** Is called once, where nothing more comes in. */
   onRefused(): void;
 }
 
-/** The answer to a call that is let in event by event. Its head goes out with the first event. */
+/** Writes an answer that is let in event by event. Its head goes out with the first event. */
 export class TappedStream {
   /** The trailers that may come in. */
   trailers: [string, string][] = [];
@@ -40,7 +40,7 @@ export class TappedStream {
     answer.on('drain', () => decoded.resume());
   }
 
-  /** The head has not gone out: a stream that breaks off before its first event is no answer. */
+  /** Says that the head has not gone out. A stream that breaks off before its first event is no answer. */
   get isHeadDue(): boolean {
     return this.#isHeadDue;
   }
@@ -51,7 +51,7 @@ export class TappedStream {
     this.#answer.writeHead(this.#options.status, this.#options.fields);
   }
 
-  /** False where it takes no more for now: `onFlow` or a drain of the answer follows. */
+  /** Returns false where it takes no more for now; then `onFlow` or a drain of the answer follows. */
   write(chunk: Buffer): boolean {
     if (this.#decoded) return this.#decoded.write(chunk);
     this.#options.onData(chunk);
@@ -71,12 +71,12 @@ export class TappedStream {
     this.#isEndRefused = true;
   }
 
-  /** Nobody wants it any more. */
+  /** Stops decoding, where nobody wants the stream any more. */
   close(): void {
     this.#decoded?.close();
   }
 
-  /** Another answer was given, since this one failed before any of it had gone out. */
+  /** Says that another answer was given, since this one failed before any of it had gone out. */
   get #isReplaced(): boolean {
     return this.#isHeadDue && this.#answer.headersSent;
   }

@@ -4,30 +4,30 @@ import { mayListTools, toolLists } from '../tenants/listed-tools.ts';
 import { EventStream } from './event-stream.ts';
 
 export interface ToolListListenerOptions {
-  /** The limit of one event. */
+  /** Limits the bytes of one event. */
   readonly bytesMax: number;
   /** See `EventStream`. */
   keep(bytes: number): boolean;
-  /** The call spoke MCP. Else the stream must begin as one of that protocol does. */
+  /** Says that the call spoke MCP. A stream of any other call must begin as one of that protocol does. */
   readonly isMcp: boolean;
-  /** An event that is too long to be kept may well be a list. */
+  /** Says that an event that is too long to be kept may well be a list. */
   readonly isListDue: boolean;
-  /** The call asked for another page than the first. */
+  /** Says that the call asked for another page than the first. */
   readonly isFurtherPage: boolean;
-  /** Never rejects. Called for one list after the other. */
+  /** Is called for one list after the other. Never rejects. */
   onList(list: SeenList): Promise<void>;
 }
 
-/** Events with lists of one stream; one more is a list that nobody has read. */
+/** Limits the events with lists that are read of one stream. One more is reported as an unread list. */
 export const listsPerStreamMax = 64;
-/** How a stream of the transport begins that MCP had before 2025-03-26: it names the place to which messages are posted. */
+/** Begins a stream of the transport that MCP had before 2025-03-26, and names where messages are posted. */
 const firstEvent = 'endpoint';
 
 const unread: SeenList = { tools: undefined, isPart: true, hasMore: false };
 
 /**
- * Hears the lists of tools in a stream of server-sent events while it passes: streams may be open for hours. Whatever was asked, since on
- * the old transport all answers come on one stream.
+ * Reads the lists of tools in a stream of server-sent events while it passes, since streams may be open for hours. It does
+ * so whatever was asked, because on the old transport all answers come on one stream.
  */
 export class ToolListListener {
   readonly #options: ToolListListenerOptions;
@@ -71,7 +71,7 @@ export class ToolListListener {
     this.#reading = this.#reading.then(() => this.#read(isRead ? data : undefined));
   }
 
-  /** In a turn of its own: the event itself goes to the agent first. */
+  /** Reads a list in a turn of its own, so that the event itself goes to the agent first. */
   async #read(text: string | undefined): Promise<void> {
     await nextTurn();
     const { keep, onList } = this.#options;

@@ -8,10 +8,10 @@ import type { Exchange } from '../wire/server/exchange.ts';
 import { eventsIn } from './event-stream.ts';
 import { ToolListListener } from './tool-list-listener.ts';
 
-/** How much of an answer may be kept in memory: see `Tap`. */
+/** Limits what is kept of an answer, as `Tap` does, and keeps what was found. */
 interface Room {
   readonly bytesMax: number;
-  /** The tenant's limit, for the body of the call. */
+  /** Limits the body of the call, as the tenant wants it. */
   readonly maxDecodedBytes: number;
   keep(bytes: number): boolean;
   /** Keeps facts with the trace of the call. */
@@ -24,14 +24,14 @@ interface AnswerHead {
   readonly contentEncoding: string;
 }
 
-/** Drifts of one stream that its trace keeps. */
+/** Limits the drifts of one stream that its trace keeps. */
 const driftsMax = 4;
 const eventStreamType = /^text\/event-stream\b/i;
 const unread = { tools: undefined, hasMore: false };
 
 /** Looks for the tools that an MCP server lists in the answer to one call, be it JSON or a stream. */
 export class ToolListScan {
-  /** The call spoke MCP. */
+  /** Says that the call spoke MCP. */
   readonly isMcp: boolean;
   readonly #gate: Gate;
   readonly #call: Call;
@@ -47,7 +47,7 @@ export class ToolListScan {
     this.#room = room;
   }
 
-  /** The head is there. Streams are heard as they pass: those of MCP, and what may turn out to be its old transport. */
+  /** Takes the head. Streams are read as they pass: those of MCP, and what may turn out to be its old transport. */
   begin(head: AnswerHead, exchange: Pick<Exchange, 'answer'>): void {
     this.#head = head;
     const isGet = this.#call.method === 'GET';
@@ -70,7 +70,7 @@ export class ToolListScan {
     this.#listener?.take(chunk);
   }
 
-  /** News in a list of a stream is kept at once. */
+  /** Records news in a list of a stream at once. */
   async #heard(list: SeenList): Promise<void> {
     const drift = await this.#gate.toolMemory.saw(this.#call, list);
     if (!drift) return;
@@ -79,7 +79,7 @@ export class ToolListScan {
     this.#room.note({ response_status: this.#head.status, mcp_drift: drift });
   }
 
-  /** News about the tools of a whole answer, unless it was noted already. `plain` has no content coding. */
+  /** Resolves to news about the tools of a whole answer, if any. `plain` has no content coding. */
   async driftIn(plain: Buffer, isWhole: boolean): Promise<ShownDrift | undefined> {
     if (!this.isMcp || this.#listener || !this.#isSuccess) return undefined;
     const isReadable = isWhole && plain.length > 0;
@@ -93,7 +93,7 @@ export class ToolListScan {
     return drift;
   }
 
-  /** A stream that was compressed could not be heard while it passed. */
+  /** Returns the lists of a whole answer. It may be a stream that was compressed, and so was not read while it passed. */
   #listsIn(plain: Buffer): readonly (ListedTools | typeof unread)[] {
     const texts = eventStreamType.test(this.#head.contentType) ? eventsIn(plain) : [plain.toString()];
     return texts.filter(mayListTools).flatMap((text): (ListedTools | typeof unread)[] => {

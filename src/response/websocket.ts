@@ -1,13 +1,13 @@
 import type { Piece } from './content.ts';
 import type { ResponseInspector } from './inspector.ts';
 
-/** A message of a WebSocket as a piece. Messages do not say what they are. */
+/** Makes a piece of a message of a WebSocket. */
 export const messagePiece = (bytes: Buffer, isBinary: boolean): Piece => ({
   bytes,
   contentType: messageType(bytes, isBinary),
 });
 
-/** The content type by which a message is read, in either direction. */
+/** Guesses the content type of a message, in either direction; messages do not say what they are. */
 export const messageType = (bytes: Buffer, isBinary: boolean): string =>
   isBinary
     ? 'application/octet-stream'

@@ -43,40 +43,40 @@ import { ToolListScan } from './tool-list-scan.ts';
 const megabyte = 1024 * 1024;
 /** The room for all answers that one process is reading. */
 const room = createAnswerRoom(64 * megabyte, 16 * megabyte);
-/** Between two lines of the log about answers for which there was no room. */
+/** Is the time between two lines of the log about answers for which there was no room. */
 const crowdedEveryMs = 1_000;
 let crowdedLoggedMs = 0;
 
-/** Formats without text, by the name that servers give them. What is read is decided by the bytes. */
+/** Matches formats without text, by the name that servers give them. The bytes decide what is read. */
 const opaqueTypes =
   /^(?:image\/(?!svg)|audio\/|video\/|font\/|binary\/octet-stream|application\/(?:octet-stream|zip|gzip|x-gzip|x-tar|zstd|pdf|java-archive|vnd\.))/i;
-/** In formats of text, by their suffix (RFC 6839). */
+/** Matches formats of text, by their suffix (RFC 6839). */
 const textSuffix = /\+(?:json|xml)\b/i;
-/** A sample of the first chunk: content of this size is read whatever its type says. */
+/** Limit the sample of the first chunk. Shorter content is read whatever its type says. */
 const sampleBytesMin = 64;
 const sampleBytesMax = 512;
 
 /**
- * Whether content begins as a file of a known format does, by its first bytes and by what follows them: behind the first bytes of a
- * picture may stand a text.
+ * Tells whether content begins as a file of a known format does, by its first bytes and by those that follow: behind the
+ * first bytes of a picture may stand a text.
  */
 function beginsOpaque(chunk: Buffer): boolean {
   const isKnown = opaqueKindOf(chunk) !== undefined || compressionOf(chunk) !== undefined;
   return isKnown && chunk.length >= sampleBytesMin && isBinary(chunk.subarray(0, sampleBytesMax));
 }
 
-/** Answers in which a message may come long after the one before it. */
+/** Tells whether a message of an answer may come long after the one before it. */
 const isStream = (fields: readonly string[]): boolean =>
   isLinewise(fields) ||
   /^(?:application\/grpc|multipart\/x-mixed-replace)/i.test(fieldOf(fields, 'content-type'));
 
-/** Answers that are taken apart as they come, if they have no more than one coding, which can be taken off as they come. */
+/** Tells whether an answer is taken apart as it comes, if it has no coding or one that can be taken off as it comes. */
 const hasEvents = (fields: readonly string[]): boolean =>
   isLinewise(fields) || isGrpcType(fieldOf(fields, 'content-type'));
 
 /**
- * Where the answer to a call is to be written: to the agent as it is, or past the reader that `response_scan` of the
- * tenant, the tool or the route asks for.
+ * Returns where the answer to a call is to be written: to the agent as it is, or past the inspector, where
+ * `response_scan` of the tenant, the tool or the route asks for it.
  */
 export function answerFor(
   gate: Gate,
@@ -90,7 +90,7 @@ export function answerFor(
   return new TappedAnswer(exchange.answer, new InspectedAnswer(inspector, rules, call, exchange));
 }
 
-/** Says what is done with the answer to one call: its head, its body as a whole or event by event, and its trailers. */
+/** Decides what is done with the answer to one call: with its head, its body as a whole or in events, its trailers. */
 class InspectedAnswer implements Tap {
   readonly bytesMax: number;
   readonly endsBeyond: boolean;
@@ -192,7 +192,7 @@ class InspectedAnswer implements Tap {
     });
   }
 
-  /** Passes unread: no text is called so, and none begins so. */
+  /** Tells whether the body passes unread: no text is called so, and none begins so. */
   #isOpaque(chunk: Buffer): boolean {
     const { contentType, contentEncoding } = this.#content;
     return (

@@ -6,7 +6,7 @@ import type { Store } from '../../state/store.ts';
 import type { ToolSettings } from '../../tenants/tool-settings.ts';
 import type { AnswerReading } from './read-answer.ts';
 
-/** Remembers what agents were answered, where that is sensitive: not the content, but what it is known again by. */
+/** Remembers sensitive answers to agents: not their content, but fingerprints by which it is known again. */
 export interface AnswerMemory {
   saw(answer: SeenAnswer, reading: AnswerReading): void;
   /** Tells whether answers of this tool are sensitive, whatever is found in them. */
@@ -18,18 +18,18 @@ export interface SeenAnswer {
   readonly agentId: string;
   readonly traceId: string;
   readonly toolName: string;
-  /** From which it came. */
+  /** The host that has answered. */
   readonly host: string;
   /** The organisation, account or bucket there. */
   readonly account?: string | undefined;
   readonly atMs: number;
-  /** The content that the call itself has sent: an answer that shows it again has not brought it. */
+  /** Returns what the call itself has sent: an answer that shows it again has not brought it. */
   readonly sent?: () => readonly Buffer[];
 }
 
-/** A page or a ticket has an address or two, which goes out with the answer to it; a list of customers or patients does not. */
+/** Tells lists of people from other answers: a page or a ticket has an address or two, which may go out again. */
 export const listValuesMin = 3;
-/** A longer name is nobody's. */
+/** Limits what is kept of a host; no real name is longer. */
 const hostLengthMax = 255;
 
 export function createAnswerMemory(

@@ -29,18 +29,21 @@ import { CleanAnswers } from './clean-answers.ts';
 
 export type { AnswerContent, AnswerReading } from '../../inspect/boundary/answer-jobs.ts';
 
-/** Whose turn it is where answers wait to be read. */
+/** Says whose turn it is where answers wait to be read. */
 type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;
 
 export interface AnswerReader {
-  /** Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a tenant that is not served. */
+  /**
+   * Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a
+   * tenant that is not served.
+   */
   read(identity: Owned, content: AnswerContent): Promise<AnswerReading>;
   /**
-   * The same of header fields or trailers, at once: `host` has answered, and what it tells of its own sessions counts for nothing. Throws for a
+   * Reads header fields or trailers of `host` at once; what it tells of its own sessions counts for nothing. Throws for a
    * tenant that is not served, or whose rules were never read.
    */
   readFields(identity: Pick<Identity, 'tenantId'>, fields: FieldsText, host: string): AnswerReading;
-  /** The same of those fields of a flat list that were not found clean before. Undefined where there is none. */
+  /** Reads those fields of a flat list that were not found clean before. Undefined where there is none. */
   readNewFields(
     identity: Pick<Identity, 'tenantId'>,
     fields: readonly string[],
@@ -49,8 +52,8 @@ export interface AnswerReader {
   /** Tells whether the same content was clean a short while ago, so that it need be neither read nor waited for. */
   isKnownClean(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): boolean;
   /**
-   * The content without its findings of these classes; read again, it shows none of them. Undefined where they cannot
-   * be cut. Throws for a tenant that is not served.
+   * Cuts findings of these classes out of the content, which then shows none of them when it is read again. Undefined
+   * where they cannot be cut. Throws for a tenant that is not served.
    */
   redact(
     identity: Owned,
@@ -58,26 +61,26 @@ export interface AnswerReader {
     contentType: string,
     redaction: Redaction,
   ): Promise<Buffer | undefined>;
-  /** Reads what goes on behind what came before it, within the time for one content. Throws for a tenant that is not served. */
+  /** Creates a reader of texts that go on behind others, within the time for one content. Throws as `read` does. */
   boundaryReader(identity: Pick<Identity, 'tenantId'>): Promise<BoundaryReader>;
 }
 
 export interface AnswerReaderOptions {
   readonly policies: Rules;
-  /** Whose bounds count. */
+  /** Give the limits and times that hold. */
   readonly tenants: Pick<Tenants, 'find'>;
   readonly injections: ReadingTools['injections'];
   readonly meanings: ReadingTools['meanings'];
-  /** Reader threads; by default all is read on the event loop. */
+  /** Are the reader threads; by default all is read on the event loop. */
   readonly readers?: Readers;
-  /** Monotonic, in milliseconds. */
+  /** Returns a monotonic time in milliseconds. */
   readonly clock: () => number;
 }
 
-/** In place of a type, for heads: no type has a blank before it. */
+/** Stands in place of a content type for heads. No type begins with a blank. */
 const fieldsOnly = ' fields';
 const noBytes = Buffer.alloc(0);
-/** Senders choose theirs. */
+/** Limits the content types of one engine, which senders choose. */
 const contentTypesMax = 64;
 
 export function createAnswerReader({
@@ -88,10 +91,7 @@ export function createAnswerReader({
   clock,
   readers = onTheLoop,
 }: AnswerReaderOptions): AnswerReader {
-  /**
-   * Clean answers by engine, since another one may find more, and by declared type, which says how a content is taken
-   * apart.
-   */
+  /** Keeps clean answers by engine, since another may find more, and by type, which says how content is taken apart. */
   const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
 
   function cleanAnswers(engine: DetectorEngine, contentType: string): CleanAnswers {
@@ -134,7 +134,7 @@ export function createAnswerReader({
     return { ...reading, plain };
   }
 
-  /** At once: a head is short. */
+  /** Reads a part at once; a head is short. */
   function readThe(
     part: CallPart,
     { body, onClean }: { readonly body: Buffer; readonly onClean: () => void },
@@ -146,7 +146,7 @@ export function createAnswerReader({
     return reading;
   }
 
-  /** Without waiting: the call was judged by the same rules. */
+  /** Returns the rules without waiting. The call was judged by them, so they are known. */
   function readersNow(tenantId: string): { tenant: TenantConfig; engine: DetectorEngine } {
     const tenant = tenants.find(tenantId);
     const engine = policies.lastKnown(tenantId)?.engine;

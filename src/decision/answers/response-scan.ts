@@ -3,7 +3,7 @@ import type { PromptInjection } from '../../inspect/boundary/answer-injection.ts
 import type { Gate } from '../gate.ts';
 import type { AnswerReading } from './read-answer.ts';
 
-/** The record of an answer in its trace and in the API: none of its text. */
+/** Describes an answer in its trace and in the API, with none of its text. */
 interface ResponseScan {
   /** ISO 8601 in UTC. */
   readonly at: string;

@@ -7,8 +7,8 @@ import type { HeaderNames } from '../decision-headers.ts';
 type Listener = () => void;
 
 /**
- * The answer to a gRPC call. Where it is cut off, it ends in the status of a failed call instead of a reset, which a
- * client shows to its program.
+ * Writes the answer to a gRPC call. One that is cut off ends in the status of a failed call instead of a reset, which a
+ * client would show to its program.
  */
 export class GrpcAnswer implements Answer {
   readonly #answer: Answer;
@@ -35,7 +35,7 @@ export class GrpcAnswer implements Answer {
     return this.#answer.chunkedEncoding;
   }
 
-  /** Why it is cut off, if it is. */
+  /** Sets the trailers for an answer that is cut off. */
   failWith(trailers: [string, string][]): void {
     this.#trailers = trailers;
   }

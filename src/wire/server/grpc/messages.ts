@@ -6,7 +6,7 @@ import { tooLarge } from '../collect.ts';
 
 const noBytes = Buffer.alloc(0);
 
-/** A message as it stands in a body. */
+/** Is a message as it stands in a body. */
 export interface GrpcMessage {
   /** Behind its prefix. Empty ones that stand next to each other are one frame: there is nothing in them to be read. */
   readonly frame: Buffer;
