@@ -3,12 +3,12 @@ import { type AgentStatus, Call, type Verdict } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import {
+  type FieldEnds,
   isDocument,
   lastBytes,
   lastFieldEnds,
-  noTextEnds,
-  type TextEnds,
-} from '../inspect/boundary-match.ts';
+  noFieldEnds,
+} from '../inspect/message-boundary.ts';
 import { scopeViolationsOf } from '../state/rules/admission.ts';
 import { wasLetOut } from '../state/rules/destinations.ts';
 import type { KeyRecord, Store } from '../state/store.ts';
@@ -65,7 +65,7 @@ export const tracesPerSecondMax = 50;
 /** The memory of an open call from message to message, across configuration generations. */
 interface Conversation {
   before: Buffer;
-  fieldEnds: TextEnds;
+  fieldEnds: FieldEnds;
   /** That a trace of this conversation names already. */
   readonly toldSignals: Set<string>;
   checkedAtMs: number;
@@ -83,7 +83,9 @@ function conversationOf(opening: Call): Conversation {
   if (known) return known;
   const conversation: Conversation = {
     before: lastBytes(noBytes, sentOf(opening)),
-    fieldEnds: hasFields(opening, sentOf(opening)) ? lastFieldEnds(noTextEnds, sentOf(opening)) : noTextEnds,
+    fieldEnds: hasFields(opening, sentOf(opening))
+      ? lastFieldEnds(noFieldEnds, sentOf(opening))
+      : noFieldEnds,
     toldSignals: new Set(opening.signals.map((it) => it.name)),
     checkedAtMs: opening.receivedAtMs,
     key: undefined,

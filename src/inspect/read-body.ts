@@ -1,5 +1,4 @@
 import type { CutBody, Finding, Meaning } from '../core/call.ts';
-import { findAcross, findAcrossFields, type TextEnds } from './boundary-match.ts';
 import { bodyFormat } from './decode/body-format.ts';
 import { besideContent, fieldBytesMax } from './decode/packed/coding-room.ts';
 import { inflateBody } from './decode/packed/inflate.ts';
@@ -9,6 +8,7 @@ import type { InjectionReader } from './injection/reader.ts';
 import type { MeaningReader } from './intent/reader.ts';
 import type { DetectorEngine } from './match/engine.ts';
 import type { WordsFound } from './match/rule-words.ts';
+import { type FieldEnds, findBoundaryMatches, findFieldBoundaryMatches } from './message-boundary.ts';
 import { type HeadFields, headLocator } from './parts/head-text.ts';
 import { toCut } from './parts/sanitize.ts';
 import { unreadIn } from './parts/unread-coding.ts';
@@ -54,7 +54,7 @@ export interface BodyJob extends BodySource {
     | { readonly messageCodings: readonly string[]; readonly isUnwrapped: boolean }
     | undefined;
   /** Holds the last bytes sent before it on an open call. */
-  readonly seam: { readonly before: Buffer; readonly fieldEnds: TextEnds } | undefined;
+  readonly seam: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
   /** Asks for a search for injections, since another agent gets the body. */
   readonly isBetweenAgents: boolean;
   /** Asks for all texts. They take as much memory as the body, so most callers do without. */
@@ -127,8 +127,8 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   if (seam) {
     const { before, fieldEnds } = seam;
     for (const across of [
-      findAcross(before, plain, engine, bounds),
-      findAcrossFields(fieldEnds, plain, engine, bounds),
+      findBoundaryMatches(before, plain, engine, bounds),
+      findFieldBoundaryMatches(fieldEnds, plain, engine, bounds),
     ]) {
       findings.push(...across.findings);
       fail(across.unreadable, across.isOutOfTime);

@@ -92,7 +92,7 @@ async function readAcross(
   boundaries: AnswerBoundaries,
 ): Promise<BoundaryFindings> {
   const message = { bytes: text, isProtobuf: protobuf.test(contentType), isTelling: findings.length > 0 };
-  return boundaries.read(message, await gate.answerReader.boundaryReader(identity));
+  return boundaries.read(message, await gate.answerReader.createBoundaryReader(identity));
 }
 
 /** Cuts findings of these classes out of a piece without its coding; undefined where they cannot be cut out. */

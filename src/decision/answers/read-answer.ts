@@ -1,7 +1,6 @@
 import type { TenantConfig } from '../../config/schema.ts';
 import type { Identity } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { type BoundaryReader, boundaryReader } from '../../inspect/boundary/answer-boundaries.ts';
 import {
   CleanFields,
   type FieldsText,
@@ -16,6 +15,7 @@ import {
   readAnswerPart,
   unreadWithin,
 } from '../../inspect/boundary/answer-jobs.ts';
+import { type BoundaryReader, createBoundaryReader } from '../../inspect/boundary/boundary-reader.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { scanTimeMs } from '../../inspect/parts/scan-time.ts';
 import type { ReadingTools } from '../../inspect/read-body.ts';
@@ -62,7 +62,7 @@ export interface AnswerReader {
     redaction: Redaction,
   ): Promise<Buffer | undefined>;
   /** Creates a reader of texts that go on behind others, within the time for one content. Throws as `read` does. */
-  boundaryReader(identity: Pick<Identity, 'tenantId'>): Promise<BoundaryReader>;
+  createBoundaryReader(identity: Pick<Identity, 'tenantId'>): Promise<BoundaryReader>;
 }
 
 export interface AnswerReaderOptions {
@@ -194,9 +194,9 @@ export function createAnswerReader({
       const cut = await readers.run('redact', job, taskOf(owner, tenant, engine, plain.length));
       return 'lost' in cut ? undefined : cut.left;
     },
-    async boundaryReader({ tenantId }) {
+    async createBoundaryReader({ tenantId }) {
       const { tenant, engine } = await readersOf(tenantId);
-      return boundaryReader(engine, injections, boundsOf(tenant));
+      return createBoundaryReader(engine, injections, boundsOf(tenant));
     },
     isKnownClean({ tenantId }, content) {
       const { bytes, contentType, contentEncoding } = content;

@@ -1,11 +1,9 @@
 import type { Finding } from '../../core/call.ts';
 import { RecentMap } from '../../util/recent-map.ts';
-import { lastBytes, readBoundary } from '../boundary-match.ts';
 import { type MessageText, messageTexts } from '../decode/message-texts.ts';
-import type { InjectionReader } from '../injection/reader.ts';
-import type { DetectorEngine } from '../match/engine.ts';
-import type { ReadBounds } from '../read-part.ts';
-import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
+import { lastBytes } from '../message-boundary.ts';
+import { notDetected, type PromptInjection } from './answer-injection.ts';
+import type { BoundaryReader } from './boundary-reader.ts';
 
 /*
  * Finds what is spread over the messages of one answer: a model writes a secret token by token, each in an event of
@@ -17,40 +15,11 @@ import { notDetected, type PromptInjection, readInjection } from './answer-injec
 const pathsMax = 32;
 /** Is the length from which a text that equals the end before it is the same field again, not a continuation. */
 const sameBytesMin = 8;
-/** Limits the bytes of a text that are read behind what came before it. */
-export const reachBytesMax = 4_096;
-
-/** Reads a text together with the bytes that came before it. */
-export type BoundaryReader = (before: Buffer, text: Buffer) => TextBoundary;
-
 export interface BoundaryFindings {
-  /** Have their places in the text or message that was read last, and cover only bytes of it. */
+  /** Have their places in the message. */
   readonly findings: readonly Finding[];
   readonly injection: PromptInjection;
   readonly unreadable: string | undefined;
-}
-
-interface TextBoundary extends BoundaryFindings {
-  readonly openFrom: number | undefined;
-}
-
-/** Creates a reader whose calls share `bounds`. */
-export function boundaryReader(
-  engine: DetectorEngine,
-  injections: InjectionReader,
-  bounds: ReadBounds,
-): BoundaryReader {
-  const { isOver } = bounds;
-  return (before, text) => {
-    const reading = readBoundary(before, text, { engine, bounds, reachBytes: reachBytesMax });
-    const { findings, openFrom, part, views, unreadable } = reading;
-    return {
-      findings,
-      openFrom,
-      injection: readInjection(injections, views, part, { isOver, from: before.length }),
-      unreadable: unreadable ?? (isOver() ? 'reading took too long' : undefined),
-    };
-  };
 }
 
 export interface BoundaryMessage {

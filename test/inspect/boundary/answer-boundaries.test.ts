@@ -1,9 +1,6 @@
 import t from 'tap';
-import {
-  AnswerBoundaries,
-  boundaryReader,
-  reachBytesMax,
-} from '../../../src/inspect/boundary/answer-boundaries.ts';
+import { AnswerBoundaries } from '../../../src/inspect/boundary/answer-boundaries.ts';
+import { createBoundaryReader, reachBytesMax } from '../../../src/inspect/boundary/boundary-reader.ts';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { injections } from '../../support/injections.ts';
@@ -11,7 +8,7 @@ import { awsKeyId } from '../../support/secrets.ts';
 
 const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1024 * 1024, isOver: () => false };
-const reader = boundaryReader(engine, injections, bounds);
+const reader = createBoundaryReader(engine, injections, bounds);
 
 /** What is found in each message, as the text that would be cut out of it. */
 function cutsIn(messages: readonly string[]): string[][] {

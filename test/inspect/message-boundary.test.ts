@@ -1,13 +1,13 @@
 import t from 'tap';
+import { createEngine } from '../../src/inspect/match/engine.ts';
 import {
   boundaryBytesMax,
-  findAcross,
+  findBoundaryMatches,
   lastBytes,
   lastFieldEnds,
-  noTextEnds,
+  noFieldEnds,
   readBoundary,
-} from '../../src/inspect/boundary-match.ts';
-import { createEngine } from '../../src/inspect/match/engine.ts';
+} from '../../src/inspect/message-boundary.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { awsKeyId } from '../support/secrets.ts';
 
@@ -19,10 +19,10 @@ t.test('what begins before a boundary and ends behind it is found with its bytes
   const [before, text] = [`key ${secret.slice(0, 9)}`, `${secret.slice(9)} and more`].map((it) =>
     Buffer.from(it),
   );
-  const { findings } = findAcross(before as Buffer, text as Buffer, engine, bounds);
+  const { findings } = findBoundaryMatches(before as Buffer, text as Buffer, engine, bounds);
   t.match(findings, [{ class: 'SECRETS', start: 0, end: secret.length - 9 }]);
   t.same(
-    findAcross(Buffer.alloc(0), Buffer.from(secret), engine, bounds).findings,
+    findBoundaryMatches(Buffer.alloc(0), Buffer.from(secret), engine, bounds).findings,
     [],
     'one text has no boundary',
   );
@@ -50,5 +50,5 @@ t.test('of what has passed no more is remembered than can go on', async (t) => {
   t.equal(lastBytes(bytes(400), bytes(1_000), 100).length, 1_300, 'a finding that may go on');
   t.equal(lastBytes(bytes(400), bytes(100_000), 0).length, 8_192, 'even of that not all');
   const many = JSON.stringify(Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`f${at}`, 'v'])));
-  t.equal(lastFieldEnds(noTextEnds, Buffer.from(many)).size, 64);
+  t.equal(lastFieldEnds(noFieldEnds, Buffer.from(many)).size, 64);
 });

@@ -77,12 +77,12 @@ export function lastBytes(before: Buffer, text: Buffer, openFrom?: number): Buff
 }
 
 /** Maps the path or name of each text in messages to its last bytes. */
-export type TextEnds = ReadonlyMap<string, Buffer>;
+export type FieldEnds = ReadonlyMap<string, Buffer>;
 
-export const noTextEnds: TextEnds = new Map();
+export const noFieldEnds: FieldEnds = new Map();
 
 /** Finds what lies across the boundary of two messages that go out on an open call. */
-export function findAcross(
+export function findBoundaryMatches(
   before: Buffer,
   message: Buffer,
   engine: DetectorEngine,
@@ -112,8 +112,8 @@ function fieldsIn(message: Buffer): Iterable<Field> {
 }
 
 /** Does the same for each field. A value goes on in the same field of the next message, behind the text around it. */
-export function findAcrossFields(
-  before: TextEnds,
+export function findFieldBoundaryMatches(
+  before: FieldEnds,
   message: Buffer,
   engine: DetectorEngine,
   bounds: ReadBounds,
@@ -122,7 +122,7 @@ export function findAcrossFields(
   if (before.size === 0) return nothingAcross;
   for (const { name, start, end } of fieldsIn(message)) {
     const text = message.subarray(start, end);
-    const across = findAcross(before.get(name) ?? noBytes, text, engine, bounds);
+    const across = findBoundaryMatches(before.get(name) ?? noBytes, text, engine, bounds);
     if (across.unreadable !== undefined) return { ...across, findings: found };
     // Values of two documents need not go on in one another, so only what a prefix proves counts.
     const proven = isDocument(message)
@@ -134,7 +134,7 @@ export function findAcrossFields(
 }
 
 /** Returns the ends of all fields, once the message is sent too. */
-export function lastFieldEnds(before: TextEnds, message: Buffer): TextEnds {
+export function lastFieldEnds(before: FieldEnds, message: Buffer): FieldEnds {
   const ends = new Map(before);
   for (const { name, start, end } of fieldsIn(message)) {
     const last = lastBytes(ends.get(name) ?? noBytes, message.subarray(start, end));
