@@ -1,8 +1,8 @@
+import { createHttpClient, type HttpRequest, readBody } from '../wire/client/http-client.ts';
 import { urlOf } from './addresses.ts';
 import { readConfig } from './configuration.ts';
 import { printable } from './output.ts';
 import { isUnknown, noKey, noSecret, unknownSecret } from './remedies.ts';
-import { type CliRequest, readAnswerText, send } from './transport.ts';
 
 /** Options of every command. */
 export interface CommonOptions {
@@ -13,7 +13,7 @@ export interface CommonOptions {
   readonly tenant?: string;
 }
 
-type Method = CliRequest['method'];
+type Method = HttpRequest['method'];
 type Query = Readonly<Record<string, string | undefined>>;
 
 /** The control plane of a daemon. What it refuses is thrown as a sentence for people; no secret ever stands in one. */
@@ -29,6 +29,12 @@ export interface Client {
 const urlDefault = 'http://127.0.0.1:8081';
 const requestTimeoutMs = 30_000;
 const answerBytesMax = 128 * 1024 * 1024;
+
+/**
+ * Straight to where the URL says. It never takes the proxy that a shell exports for its agents: an operator's secret is not for the
+ * gateway to read.
+ */
+const send = createHttpClient({ connect: 'unguarded', idleTimeoutMs: requestTimeoutMs });
 
 /**
  * `as` says whom a command speaks for: `operator` uses the admin secret, or else the key; `agent` the key, since calls are always those of
@@ -131,16 +137,18 @@ interface Exchanged {
   readonly answer: unknown;
 }
 
-async function exchange(url: URL, outgoing: Omit<CliRequest, 'signal'>): Promise<Exchanged> {
+type Outgoing = Pick<HttpRequest, 'method' | 'body'> & Partial<Pick<HttpRequest, 'headers'>>;
+
+async function exchange(url: URL, outgoing: Outgoing): Promise<Exchanged> {
   const signal = AbortSignal.timeout(requestTimeoutMs);
   let status: number;
   let text: string;
   try {
-    const incoming = await send(url, { ...outgoing, signal });
-    status = incoming.status;
-    text = await readAnswerText(incoming, answerBytesMax);
+    const answer = await send({ headers: {}, ...outgoing, url: url.href, signal });
+    status = answer.status;
+    text = (await readBody(answer.body, answerBytesMax)).toString();
   } catch (error) {
-    throw new Error(`${url.origin} cannot be asked: ${reasonOf(error, signal)}. Does the daemon run there?`, {
+    throw new Error(`${url.origin} cannot be asked: ${reasonOf(error)}. Does the daemon run there?`, {
       cause: error,
     });
   }
@@ -155,25 +163,13 @@ async function* readAsItComes(
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): AsyncGenerator<Uint8Array> {
-  const ending = new AbortController();
-  const timer = setTimeout(() => ending.abort(new DOMException('', 'TimeoutError')), requestTimeoutMs);
   try {
-    const incoming = await send(url, { method: 'GET', headers, signal: ending.signal });
-    if (!isDone(incoming.status))
-      throw new Refused(await readAnswerText(incoming, answerBytesMax), incoming.status);
-    for await (const chunk of incoming) {
-      timer.refresh();
-      yield chunk;
-      // However long whoever reads it takes.
-      timer.refresh();
-    }
+    const { status, body } = await send({ url: url.href, method: 'GET', headers });
+    if (!isDone(status)) throw new Refused((await readBody(body, answerBytesMax)).toString(), status);
+    yield* body;
   } catch (error) {
     if (error instanceof Refused) throw new Error(error.sentence, { cause: error });
-    const reason = reasonOf(error, ending.signal);
-    throw new Error(`${url.origin} has not answered to the end: ${reason}.`, { cause: error });
-  } finally {
-    clearTimeout(timer);
-    ending.abort();
+    throw new Error(`${url.origin} has not answered to the end: ${reasonOf(error)}.`, { cause: error });
   }
 }
 
@@ -195,11 +191,12 @@ class Refused extends Error {
   }
 }
 
-function reasonOf(error: unknown, { aborted, reason }: AbortSignal): string {
-  if (aborted && (reason as Error).name === 'TimeoutError')
+function reasonOf(error: unknown): string {
+  const { name, code, message, cause } = error as NodeJS.ErrnoException;
+  if (name === 'TimeoutError' || code === 'UPSTREAM_TIMEOUT')
     return `no answer in ${requestTimeoutMs / 1000} seconds`;
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code ?? message;
+  const { code: codeBehind } = Object(cause) as NodeJS.ErrnoException;
+  return codeBehind ?? message.replace(/\.$/, '');
 }
 
 /** A problem (RFC 9457) as it should be; what has answered may be anything. */

@@ -1,20 +1,23 @@
 import type { Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { parseDescribed } from '../core/target.ts';
-import type { Connect } from '../risk/feeds/download.ts';
-import { createDialer, type Dialer } from '../wire/client/connect.ts';
+import type { Download } from '../risk/feeds/fetch-feed.ts';
+import { createDialer } from '../wire/client/connect.ts';
+import { createHttpClient, type HttpClient } from '../wire/client/http-client.ts';
 import { type AddressGuardOptions, createGuard, type Guard } from '../wire/client/reach/guard.ts';
 import { createResolver } from '../wire/client/reach/resolve.ts';
 import { loadRoots } from '../wire/client/reach/roots.ts';
 import { toParent, toResolveEntry } from './reload/generation.ts';
 import { readerOfRoots } from './reload/named-files.ts';
 
+/** Without a byte for so long the server is taken for gone. */
+const idleTimeoutMs = 30_000;
+
 /**
  * How threat feeds are reached: the way of all calls, save that administrators may fetch them from wherever they have chosen. Where a server
  * leads to another one is its own choice.
  */
 export interface FeedConnections {
-  readonly connect: Connect;
+  readonly download: Download;
   /** Puts together what this configuration says, and answers what puts it in force. Throws where a file of authorities cannot be read. */
   prepare(config: Config, files: Files): () => void;
 }
@@ -24,44 +27,41 @@ export function openFeedConnections(
   files: Files,
   ownListeners: AddressGuardOptions['ownListeners'],
 ): FeedConnections {
-  let dialers = dialersOf(config, files, ownListeners);
+  let clients = clientsOf(config, files, ownListeners);
   return {
-    connect(url, isChosen) {
-      const { scheme, host, port } = parseDescribed(url);
-      const dialer = isChosen ? dialers.chosen : dialers.found;
-      return dialer.dial({ scheme: scheme === 'https' ? 'https' : 'http', host, port }, 'http/1.1');
-    },
+    download: (request, isChosen) => (isChosen ? clients.chosen : clients.found)(request),
     prepare(next, itsFiles) {
-      const nextDialers = dialersOf(next, itsFiles, ownListeners);
+      const nextClients = clientsOf(next, itsFiles, ownListeners);
       return () => {
-        dialers = nextDialers;
+        clients = nextClients;
       };
     },
   };
 }
 
 /** For servers that an administrator has chosen, and for those that others lead to. */
-interface Dialers {
-  readonly chosen: Dialer;
-  readonly found: Dialer;
+interface Clients {
+  readonly chosen: HttpClient;
+  readonly found: HttpClient;
 }
 
-function dialersOf(config: Config, files: Files, ownListeners: AddressGuardOptions['ownListeners']): Dialers {
+function clientsOf(config: Config, files: Files, ownListeners: AddressGuardOptions['ownListeners']): Clients {
   const { allowPrivate, deny, allowedPorts } = config.upstream;
   const guard = createGuard({ allowPrivate, deny, allowedPorts, ownListeners });
   const { checkChosen } = guard;
   return {
-    chosen: dialerOf(config, files, { checkHost: () => {}, checkAddress: checkChosen, checkChosen }),
-    found: dialerOf(config, files, guard),
+    chosen: clientOf(config, files, { checkHost: () => {}, checkAddress: checkChosen, checkChosen }),
+    found: clientOf(config, files, guard),
   };
 }
 
-function dialerOf({ upstream }: Config, files: Files, guard: Guard): Dialer {
-  return createDialer({
+function clientOf({ upstream }: Config, files: Files, guard: Guard): HttpClient {
+  const dialer = createDialer({
     guard,
     resolver: createResolver({ resolve: upstream.resolve.map(toResolveEntry) }),
     roots: loadRoots(upstream.caFiles, readerOfRoots(files)),
     connectTimeoutMs: upstream.connectTimeoutMs,
     parent: toParent(upstream),
   });
+  return createHttpClient({ connect: (to) => dialer.dial(to, 'http/1.1'), idleTimeoutMs });
 }

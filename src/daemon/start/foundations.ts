@@ -18,7 +18,6 @@ import { createTraceFeed } from '../../decision/trace/trace-feed.ts';
 import { createBeginningMemory } from '../../inspect/segments/known-beginning.ts';
 import { channels } from '../../notify/channels/index.ts';
 import { createNotifications, type Notifications } from '../../notify/notifications.ts';
-import { createDownload } from '../../risk/feeds/download.ts';
 import { openFeeds } from '../../risk/feeds/feeds.ts';
 import { loadPrivileges } from '../../risk/signals/privileges.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../risk/signals/risky-parameters.ts';
@@ -116,7 +115,7 @@ export async function openFoundations(
     dir: join(dir, 'feeds'),
     part: place.workers === 1 ? undefined : place.slot === 1 ? 'leader' : 'follower',
     log,
-    download: createDownload(feedConnections.connect),
+    download: feedConnections.download,
     onTrouble({ name, status, lastError }) {
       plainLog.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem');
       notifications.tell(feedFailed(name, status, Date.now()));

@@ -1,7 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
-import type { Download } from './download.ts';
-import { fetchFeed, noValidators, type Validators } from './fetch-feed.ts';
+import { type Download, fetchFeed, noValidators, type Validators } from './fetch-feed.ts';
 import type { FeedFormat } from './formats/index.ts';
 import type { IndicatorSet } from './index/indicator-set.ts';
 import type { HashKey } from './index/keyed-hash.ts';
@@ -291,7 +290,8 @@ export class Feed {
 
 /** A sentence without anything of the source's URL, which libraries put into their messages. */
 function reasonOf(error: unknown): string {
-  if (error instanceof FeedRefused || error instanceof GatewayError) return error.message;
+  if (error instanceof FeedRefused) return error.message;
+  if (error instanceof GatewayError && error.code !== 'INTERNAL') return error.message;
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown };
   // The only other signal is that of the end, and then nobody asks.
   if (name === 'AbortError' || name === 'TimeoutError') return 'The feed did not arrive in time.';

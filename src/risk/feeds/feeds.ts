@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { Log } from '../../core/log.ts';
-import type { Download } from './download.ts';
 import { type Feed, type FeedHealth, type FeedSource, openFeed } from './feed.ts';
+import type { Download } from './fetch-feed.ts';
 import { newHashKey } from './index/keyed-hash.ts';
 import { createThreatIndex, type ThreatIndex } from './index/threat-index.ts';
 import { openFolder } from './last-good.ts';

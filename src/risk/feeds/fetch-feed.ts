@@ -4,7 +4,7 @@ import { Transform, type TransformCallback, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Download, Downloaded } from './download.ts';
+import type { HttpAnswer, HttpRequest } from '../../wire/client/http-client.ts';
 import { FeedRefused } from './refused.ts';
 
 /**
@@ -24,6 +24,9 @@ export interface FetchOptions {
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
+
+/** Sends a request; `isChosen` tells whether an administrator has chosen the server, and not another server. */
+export type Download = (request: HttpRequest, isChosen: boolean) => Promise<HttpAnswer>;
 
 /** Opens the place where the feed is written, once there is something to write. */
 export type Sink = (validators: Validators) => Promise<Writable>;
@@ -66,7 +69,7 @@ async function followed(
   url: string,
   known: Validators,
   { download, signal }: FetchOptions,
-): Promise<Downloaded> {
+): Promise<HttpAnswer> {
   const headers = {
     'user-agent': userAgent,
     accept: '*/*',
@@ -77,7 +80,10 @@ async function followed(
   const chosen = URL.parse(url)?.origin;
   let from = url;
   for (let times = 0; ; times++) {
-    const answer = await download(from, headers, signal, URL.parse(from)?.origin === chosen);
+    const answer = await download(
+      { url: from, method: 'GET', headers, signal },
+      URL.parse(from)?.origin === chosen,
+    );
     if (!redirects.includes(answer.status)) return answer;
     answer.body.destroy();
     if (times === redirectsMax)
@@ -91,7 +97,7 @@ async function followed(
 const fieldLengthMax = 256;
 
 /** The value of a field; '' where there is none, or one that nobody honest sends. */
-function fieldOf(headers: Downloaded['headers'], name: string): string {
+function fieldOf(headers: HttpAnswer['headers'], name: string): string {
   const value = headers[name];
   const isRight = typeof value === 'string' && (name === 'location' || value.length <= fieldLengthMax);
   return isRight && /^[\x20-\x7e]*$/.test(value) ? value : '';

@@ -1,11 +1,12 @@
-import { once } from 'node:events';
-import net from 'node:net';
-import tls from 'node:tls';
 import pino from 'pino';
 import type { Test } from 'tap';
-import { type Connect, createDownload } from '../../../src/risk/feeds/download.ts';
 import type { FeedHealth, FeedSource } from '../../../src/risk/feeds/feed.ts';
 import { type Feeds, type FeedsOptions, openFeeds } from '../../../src/risk/feeds/feeds.ts';
+import type { Download } from '../../../src/risk/feeds/fetch-feed.ts';
+import { createDialer } from '../../../src/wire/client/connect.ts';
+import { type Connect, createHttpClient } from '../../../src/wire/client/http-client.ts';
+import { createGuard } from '../../../src/wire/client/reach/guard.ts';
+import { createResolver } from '../../../src/wire/client/reach/resolve.ts';
 import { testAuthority } from '../../support/certificates.ts';
 import { startUpstream, type TestUpstream } from '../../support/upstream.ts';
 
@@ -50,18 +51,19 @@ export interface Daemon {
   readonly log: () => string;
 }
 
-/** Straight to the server of a URL, whose certificate must lead to one of the roots. */
-export const connectTrusting =
-  (roots: readonly string[]): Connect =>
-  async (url) => {
-    const { protocol, hostname: host, port } = new URL(url);
-    const socket =
-      protocol === 'https:'
-        ? tls.connect({ host, port: Number(port), servername: host, ca: [...roots] })
-        : net.connect({ host, port: Number(port) });
-    await once(socket, protocol === 'https:' ? 'secureConnect' : 'connect');
-    return socket;
-  };
+/** Downloads from servers on loopback, whose certificate must lead to one of the roots. */
+export function downloadTrusting(roots: readonly string[]): Download {
+  const guard = createGuard({
+    allowPrivate: ['127.0.0.0/8', '::1'],
+    deny: [],
+    allowedPorts: [],
+    ownListeners: () => [],
+  });
+  const resolver = createResolver({ resolve: [] });
+  const dialer = createDialer({ guard, resolver, roots, connectTimeoutMs: 10_000 });
+  const connect: Connect = (to) => dialer.dial(to, 'http/1.1');
+  return createHttpClient({ connect, idleTimeoutMs: 10_000 });
+}
 
 /** Feeds that nothing fetches but the test, for the clock stands. Ends with the test. */
 export async function startFeeds(
@@ -76,7 +78,7 @@ export async function startFeeds(
     feeds: sources,
     log: pino({ level: 'trace' }, { write: (line: string) => lines.push(line) }),
     onTrouble: (health) => troubles.push(health),
-    download: createDownload(connectTrusting([testAuthority().certPem])),
+    download: downloadTrusting([testAuthority().certPem]),
     random: () => 0.5,
     ...options,
     clock,
