@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { parseUuid } from '../core/ids.ts';
 import { normaliseHost } from '../core/target.ts';
 import { gigabyte, kilobyte, megabyte, parseSize } from '../util/byte-size.ts';
+import { parseSigningKey } from '../util/signing-key.ts';
 import { durationField, type Milliseconds } from './section.ts';
 
 /*
@@ -125,6 +126,15 @@ export const secret = matching(
   /^[\t\x20-\x7e\x80-\xff]{1,65536}$/,
   'must be 1 to 65536 characters of one line of Latin-1',
 );
+
+/** A private key in PEM, of more than one line. */
+export const privateKey = z
+  .string()
+  .max(16_384)
+  .refine((text) => parseSigningKey(text) !== undefined, {
+    error:
+      'must be a private key in PEM: RSA of 2048 bits or more, P-256, P-384, P-521 or Ed25519, without a passphrase',
+  });
 
 /** A secret that may be empty, which is none. */
 export const optionalSecret = z.union([z.literal(''), secret], {

@@ -9,6 +9,7 @@ const secretNames: ReadonlySet<string> = new Set([
   'username',
   'password',
   'clientSecret',
+  'privateKey',
   'accessKeyId',
   'secretAccessKey',
   'sessionToken',

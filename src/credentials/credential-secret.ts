@@ -1,7 +1,10 @@
 import * as z from 'zod';
 import type { CredentialConfig } from '../config/schema.ts';
+import { clientAuthentications } from '../config/sections/credentials.ts';
 import { ifValid, parseTarget } from '../core/target.ts';
+import { parseSigningKey } from '../util/signing-key.ts';
 import type { Secret } from './injection.ts';
+import type { ClientProof } from './token-endpoint.ts';
 
 export const secretTypes = [
   'bearer',
@@ -16,7 +19,7 @@ export const isSecretType = (type: string): type is SecretType =>
   (secretTypes as readonly string[]).includes(type);
 
 /** The secret as the file has it. */
-export function toSecret(config: CredentialConfig): Secret {
+export function toSecret(config: CredentialConfig): Secret | undefined {
   switch (config.type) {
     case 'bearer':
       return { type: 'bearer', value: config.value ?? '' };
@@ -27,7 +30,11 @@ export function toSecret(config: CredentialConfig): Secret {
     case 'query':
       return { type: 'query', parameter: config.parameter ?? config.name, value: config.value ?? '' };
     case 'oauth2_client_credentials':
-      return tokenSecret({ ...tokenTermsOf(config), client_secret: config.clientSecret ?? '' });
+      return tokenSecret({
+        ...tokenTermsOf(config),
+        client_secret: config.clientSecret ?? undefined,
+        private_key: config.privateKey ?? undefined,
+      });
     case 'aws_sigv4':
       return awsSecret({
         ...awsTermsOf(config),
@@ -49,6 +56,10 @@ const fieldName = z
 const anyText = z
   .string()
   .regex(/^[^\p{Cc}\p{Cs}]{1,4096}$/u, { error: 'must be 1 to 4096 characters of one line' });
+const pemKey = z
+  .string()
+  .max(16_384)
+  .refine((it) => parseSigningKey(it) !== undefined, { error: 'must be a private key in PEM that can sign' });
 /** RFC 6749, 3.3. */
 const scope = z.string().regex(/^[!#-[\]-~]{1,256}$/, { error: 'must be the name of a scope' });
 const tokenUrl = z
@@ -80,13 +91,20 @@ export const secretSchemas = {
   }),
   query: z.strictObject({ value: text }),
   // The configuration wins over the vault, for a credential that only a route names.
-  oauth2_client_credentials: z.strictObject({
-    client_secret: anyText,
-    client_id: anyText.optional(),
-    token_url: tokenUrl.optional(),
-    scopes: z.array(scope).max(100).optional(),
-    audience: anyText.optional(),
-  }),
+  oauth2_client_credentials: z
+    .strictObject({
+      client_secret: anyText.optional(),
+      private_key: pemKey.optional(),
+      client_id: anyText.optional(),
+      token_url: tokenUrl.optional(),
+      scopes: z.array(scope).max(100).optional(),
+      audience: anyText.optional(),
+      client_authentication: z.enum(clientAuthentications).optional(),
+      key_id: anyText.optional(),
+    })
+    .refine((it) => (it.client_secret === undefined) !== (it.private_key === undefined), {
+      error: 'must have either client_secret or private_key',
+    }),
   aws_sigv4: z.strictObject({
     access_key_id: awsName,
     secret_access_key: text,
@@ -142,20 +160,36 @@ const tokenTermsOf = (config: OfType<'oauth2_client_credentials'>) => ({
   client_id: config.clientId,
   scopes: [...config.scopes],
   audience: config.audience ?? undefined,
+  client_authentication: config.clientAuthentication,
+  key_id: config.keyId ?? undefined,
 });
 
 type TokenFields = Stored<'oauth2_client_credentials'> & { token_url: string; client_id: string };
 
-const tokenSecret = ({ token_url, client_id, client_secret, scopes, audience }: TokenFields): Secret => ({
-  type: 'oauth2_client_credentials',
-  client: {
-    tokenUrl: token_url,
-    clientId: client_id,
-    clientSecret: client_secret,
-    scopes: scopes ?? [],
-    audience,
-  },
-});
+/** Undefined where the secret is not of the kind that the client's way to prove itself needs. */
+function tokenSecret(fields: TokenFields): Secret | undefined {
+  const proof = proofOf(fields);
+  if (proof === undefined) return undefined;
+  const { token_url, client_id, scopes = [], audience } = fields;
+  return {
+    type: 'oauth2_client_credentials',
+    client: { tokenUrl: token_url, clientId: client_id, proof, scopes, audience },
+  };
+}
+
+function proofOf({
+  client_authentication,
+  client_secret,
+  private_key,
+  key_id: keyId,
+}: TokenFields): ClientProof | undefined {
+  const byDefault = private_key === undefined ? 'client_secret_basic' : 'private_key_jwt';
+  const method = client_authentication ?? byDefault;
+  if (method !== 'private_key_jwt')
+    return client_secret === undefined ? undefined : { method, clientSecret: client_secret };
+  const signing = private_key === undefined ? undefined : parseSigningKey(private_key);
+  return signing && { method, signing, keyId };
+}
 
 const awsTermsOf = ({ region, service }: OfType<'aws_sigv4'>) => ({
   ...(region === null ? {} : { region }),

@@ -20,7 +20,10 @@ export const heldAsIs = (ready: ReadyCredential): HeldCredential => ({
 /** One of which tokens are sent. Its own secret goes to the token endpoint alone. */
 export function heldByToken(client: TokenClient, options: TokenSourceOptions): HeldCredential {
   const source = createTokenSource(options);
-  const own = [client.clientSecret, basicOf(client)];
+  const { clientId, proof } = client;
+  // A private key is sent to nobody.
+  const own =
+    proof.method === 'private_key_jwt' ? [] : [proof.clientSecret, basicOf(clientId, proof.clientSecret)];
   /** The token that this source sent last: the newest known one may have been fetched on other terms. */
   let sent = '';
   let tokens: readonly string[] | undefined;

@@ -1,19 +1,37 @@
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretPost,
+  clientCredentialsGrantRequest,
+  customFetch,
+  modifyAssertion,
+  PrivateKeyJwt,
+} from 'oauth4webapi';
 import { GatewayError, problems, toGatewayError } from '../core/errors.ts';
-import { parseTarget, toAuthority } from '../core/target.ts';
-import { ask } from '../wire/client/ask.ts';
-import type { Upstream } from '../wire/client/upstream.ts';
+import type { SigningKey } from '../util/signing-key.ts';
+import { timedOut } from '../wire/client/failures.ts';
+import { type HttpClient, readBody } from '../wire/client/http-client.ts';
 
 /*
- * Fetches access tokens with client credentials (RFC 6749, 4.4). The answer is that of a stranger: it is bounded, and whatever is not
- * what the RFC says is refused. Nothing of it stands in a message but the status and the codes of the RFC.
+ * Fetches access tokens with client credentials (RFC 6749, 4.4). oauth4webapi puts the request together. The answer is that of a
+ * stranger: it is read here, where it is bounded and nothing of it stands in a message but the status and the codes of the RFC.
  */
+
+/** How a client proves who it is (RFC 6749, 2.3; RFC 7523, 2.2), with what it needs for that. */
+export type ClientProof =
+  | { readonly method: 'client_secret_basic' | 'client_secret_post'; readonly clientSecret: string }
+  | {
+      readonly method: 'private_key_jwt';
+      readonly signing: SigningKey;
+      readonly keyId: string | undefined;
+    };
 
 export interface TokenClient {
   readonly tenantId: string;
   /** `https`, or `http` where the administrator has written it. */
   readonly tokenUrl: string;
   readonly clientId: string;
-  readonly clientSecret: string;
+  readonly proof: ClientProof;
   readonly scopes: readonly string[];
   readonly audience: string | undefined;
 }
@@ -29,43 +47,93 @@ export interface AccessToken {
 /** Rejects with CREDENTIAL_UNAVAILABLE and why. */
 export type FetchToken = (client: TokenClient) => Promise<AccessToken>;
 
-const bounds = { bytesMax: 65_536, timeoutMs: 20_000 };
+const answerBytesMax = 65_536;
+const timeoutMs = 20_000;
 
 export const createTokenFetcher =
-  (upstream: Upstream): FetchToken =>
+  (send: HttpClient): FetchToken =>
   async (client) => {
-    const asked = await ask(upstream, toTokenRequest(client), bounds).catch((cause: unknown) => {
-      const { title } = problems[toGatewayError(cause).code];
-      throw unavailable(`The token endpoint cannot be asked: ${title}.`, cause);
-    });
-    return parseToken(asked.status, asked.body);
+    const signal = AbortSignal.timeout(timeoutMs);
+    let answer: Response;
+    try {
+      answer = await clientCredentialsGrantRequest(
+        // The issuer is the audience of an assertion: servers take their token endpoint for it (RFC 7523, 3).
+        { issuer: client.tokenUrl, token_endpoint: client.tokenUrl },
+        { client_id: client.clientId },
+        authenticationOf(client),
+        parametersOf(client),
+        {
+          signal,
+          [customFetch]: (url, { body, headers }) => exchange(send, url, body, headers, signal),
+          // Only an administrator can have written such a URL.
+          [allowInsecureRequests]: true,
+        },
+      );
+    } catch (cause) {
+      const failure = signal.aborted ? timedOut('did not answer in time') : toGatewayError(cause);
+      throw unavailable(`The token endpoint cannot be asked: ${problems[failure.code].title}.`, failure);
+    }
+    return parseToken(answer.status, Buffer.from(await answer.arrayBuffer()));
   };
 
+function parametersOf({ scopes, audience }: TokenClient): URLSearchParams {
+  const form = new URLSearchParams({ grant_type: 'client_credentials' });
+  if (scopes.length > 0) form.set('scope', scopes.join(' '));
+  if (audience !== undefined) form.set('audience', audience);
+  return form;
+}
+
+/** Statuses whose answers have no body (Fetch, 2.2.3). */
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** Sends what oauth4webapi has put together. The whole answer is read, to its bound, before anything looks at it. */
+async function exchange(
+  send: HttpClient,
+  url: string,
+  form: URLSearchParams,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { status, body } = await send({
+    url,
+    method: 'POST',
+    headers: {
+      ...headers,
+      'content-type': 'application/x-www-form-urlencoded',
+      'accept-encoding': 'identity',
+      'user-agent': 'Postern',
+    },
+    body: form.toString(),
+    signal,
+  });
+  const bytes = await readBody(body, answerBytesMax);
+  if (status > 599)
+    throw new GatewayError('UPSTREAM_PROTOCOL', 'The upstream answered with no status of HTTP.');
+  return new Response(bodiless.has(status) ? null : new Uint8Array(bytes), { status });
+}
+
+function authenticationOf({ clientId, proof }: TokenClient): ClientAuth {
+  if (proof.method === 'private_key_jwt') return signedBy(proof.signing, proof.keyId);
+  if (proof.method === 'client_secret_post') return ClientSecretPost(proof.clientSecret);
+  const basic = basicOf(clientId, proof.clientSecret);
+  // Not `ClientSecretBasic`, which encodes "-", "_" and "." too: servers that decode nothing would refuse most secrets.
+  return (_server, _client, _body, headers) => headers.set('authorization', `Basic ${basic}`);
+}
+
+function signedBy({ key, algorithm }: SigningKey, kid: string | undefined): ClientAuth {
+  return PrivateKeyJwt(kid === undefined ? { key } : { key, kid }, {
+    [modifyAssertion](header) {
+      // Few servers know the newer name of EdDSA (RFC 9864).
+      header['alg'] = algorithm;
+    },
+  });
+}
+
 /** The client's own name and password, each as a form writes it (RFC 6749, 2.3.1). */
-export const basicOf = ({ clientId, clientSecret }: TokenClient): string =>
+export const basicOf = (clientId: string, clientSecret: string): string =>
   Buffer.from(`${formText(clientId)}:${formText(clientSecret)}`).toString('base64');
 
 const formText = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
-
-function toTokenRequest(client: TokenClient) {
-  const target = parseTarget(client.tokenUrl);
-  const form = new URLSearchParams({ grant_type: 'client_credentials' });
-  if (client.scopes.length > 0) form.set('scope', client.scopes.join(' '));
-  if (client.audience !== undefined) form.set('audience', client.audience);
-  return {
-    // A connection of its own: what an agent finds on one must never be the answer to this.
-    tenantId: `${client.tenantId} token endpoint`,
-    target,
-    method: 'POST',
-    headers: [
-      ...['Host', toAuthority(target.scheme, target.host, target.port)],
-      ...['Authorization', `Basic ${basicOf(client)}`],
-      ...['Content-Type', 'application/x-www-form-urlencoded'],
-      ...['Accept', 'application/json', 'Accept-Encoding', 'identity', 'User-Agent', 'Postern'],
-    ],
-    body: Buffer.from(form.toString()),
-  };
-}
 
 /** RFC 6749, 5.2. */
 const errorCodes: ReadonlySet<unknown> = new Set([

@@ -215,7 +215,10 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
         {
           tokenUrl: 'https://login.example.com/token',
           clientId: 'id',
+          clientAuthentication: 'client_secret_basic',
           clientSecret: env.ADMIN,
+          privateKey: null,
+          keyId: null,
           scopes: ['read'],
           audience: 'crm',
         },

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, randomBytes, verify } from 'node:crypto';
 import type http from 'node:http';
 import t, { type Test } from 'tap';
 import { run, send } from '../support/clients.ts';
@@ -293,4 +293,75 @@ t.test('a route sends a token, too, also of a credential that only the vault kno
   ]);
   t.equal(ran.stdout, '{}');
   t.equal(upstream.requests.at(-1)?.headers.authorization, 'Bearer token-1-of-acme');
+});
+
+const pemOf = (key: KeyObject): string => String(key.export({ type: 'pkcs8', format: 'pem' }));
+
+t.test('a secret goes in the form where the server wants it there', async (t) => {
+  const lab = await startTokenLab(t, { fields: { client_authentication: 'client_secret_post' } });
+  t.equal((await lab.call('/x')).status, 200);
+  const [{ headers, body } = { headers: {}, body: Buffer.alloc(0) }] = lab.asked();
+  t.equal(headers.authorization, undefined);
+  const form = Object.fromEntries(new URLSearchParams(body.toString()));
+  t.match(form, { grant_type: 'client_credentials', client_id: 'the bot', client_secret: lab.secret });
+  t.equal(lab.sent()[0], 'Bearer token-1-of-acme');
+});
+
+const signers = {
+  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  EdDSA: () => generateKeyPairSync('ed25519'),
+};
+for (const [algorithm, makeKeys] of Object.entries(signers))
+  t.test(`a client signs who it is with ${algorithm}, and its key goes nowhere`, async (t) => {
+    const { privateKey, publicKey } = makeKeys();
+    const fields = {
+      client_secret: undefined,
+      client_authentication: 'private_key_jwt',
+      private_key: pemOf(privateKey),
+      key_id: 'key-1',
+    };
+    const lab = await startTokenLab(t, { fields });
+    t.equal((await lab.call('/x')).status, 200);
+    const [{ headers, body } = { headers: {}, body: Buffer.alloc(0) }] = lab.asked();
+    t.equal(headers.authorization, undefined);
+    const form = new URLSearchParams(body.toString());
+    t.equal(form.get('client_id'), 'the bot');
+    t.equal(form.get('client_assertion_type'), 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+    const [head = '', claims = '', signature = ''] = (form.get('client_assertion') ?? '').split('.');
+    const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
+    t.same(decode(head), { alg: algorithm, kid: 'key-1' });
+    const { iss, sub, aud, exp, iat, jti } = decode(claims);
+    t.match({ iss, sub, aud }, { iss: 'the bot', sub: 'the bot', aud: `https://${host}/token` });
+    t.equal(exp - iat, 60);
+    t.ok(jti);
+    const isSigned = verify(
+      algorithm === 'EdDSA' ? null : 'sha256',
+      Buffer.from(`${head}.${claims}`),
+      { key: publicKey, dsaEncoding: 'ieee-p1363' },
+      Buffer.from(signature, 'base64url'),
+    );
+    t.ok(isSigned, 'the server can verify it');
+  });
+
+t.test('a key that signs is set and rotated in the vault', async (t) => {
+  const lab = await startTokenLab(t, {
+    fields: { client_secret: undefined, vault: true, client_authentication: 'private_key_jwt' },
+  });
+  const put = (secret: object) =>
+    lab.admin('PUT', '/v1/credentials/bot', { type: 'oauth2_client_credentials', secret });
+  const { privateKey } = signers.ES256();
+  t.equal((await put({ private_key: pemOf(privateKey) })).status, 200);
+  t.equal((await lab.call('/x')).status, 200);
+  t.ok(new URLSearchParams(lab.asked()[0]?.body.toString()).has('client_assertion'));
+  const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
+  for (const secret of [
+    { private_key: pemOf(privateKey), client_secret: 'a' },
+    { private_key: 'a' },
+    { private_key: pemOf(weak) },
+  ]) {
+    const { status, body } = await put(secret);
+    t.equal(status, 400);
+    t.notMatch(body.toString(), 'BEGIN');
+  }
 });

@@ -111,7 +111,8 @@ async function readFields({ options, misused }: CliCommand<SecretOptions>, type:
   if (text === '') throw new Error('the secret is empty; give it on standard input or with --file.');
   if (fields) return parseFields(text);
   if (type === 'basic') return { username, password: text };
-  if (type === 'oauth2_client_credentials') return { client_secret: text };
+  if (type === 'oauth2_client_credentials')
+    return text.startsWith('-----BEGIN') ? { private_key: text } : { client_secret: text };
   return header !== undefined && type === 'headers' ? { values: { [header]: text } } : { value: text };
 }
 

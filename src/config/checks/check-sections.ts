@@ -105,15 +105,24 @@ export function checkBudgets(root: Mapping): readonly UnplacedMistake[] {
 }
 
 export function checkCredential({ path, item }: WrittenEntry): readonly UnplacedMistake[] {
-  const fields = secretFields[writtenTextOf(item['type']) ?? ''] ?? [];
+  const isSigning = item['client_authentication'] === 'private_key_jwt';
+  const fields = isSigning ? ['private_key'] : (secretFields[writtenTextOf(item['type']) ?? ''] ?? []);
+  const others = isSigning ? ['client_secret'] : ['private_key', 'key_id'];
   const isInVault = item['vault'] === true || item['vault'] === 'true';
-  return fields.flatMap((field) => {
+  const isOauth = item['type'] === 'oauth2_client_credentials';
+  const misplaced = others.filter((field) => isOauth && item[field] !== undefined);
+  const findings = misplaced.map((field) => ({
+    path: [...path, field],
+    message: isSigning ? 'is not used by private_key_jwt' : 'is used by private_key_jwt alone',
+  }));
+  const secrets = fields.flatMap((field) => {
     if (isInVault && item[field] !== undefined) {
       return [{ path: [...path, field], message: 'is in the vault, so it does not stand here' }];
     }
     if (isInVault || item[field] !== undefined) return [];
     return [{ path: [...path, field], message: 'is missing; it stands here, or in the vault (vault: true)' }];
   });
+  return [...findings, ...secrets];
 }
 
 const keyless: ReadonlySet<unknown> = new Set(['token', 'ip', 'none']);

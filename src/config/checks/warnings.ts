@@ -4,11 +4,19 @@ import type { UnplacedMistake } from './issues.ts';
 import type { Path } from './mistakes.ts';
 
 const adminSecretLength = 16;
-const secretKeys = ['value', 'password', 'clientSecret', 'secretAccessKey', 'sessionToken'] as const;
+const secretKeys = [
+  'value',
+  'password',
+  'clientSecret',
+  'privateKey',
+  'secretAccessKey',
+  'sessionToken',
+] as const;
 const writtenAs = {
   value: 'value',
   password: 'password',
   clientSecret: 'client_secret',
+  privateKey: 'private_key',
   secretAccessKey: 'secret_access_key',
   sessionToken: 'session_token',
 } as const;

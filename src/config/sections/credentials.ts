@@ -1,5 +1,15 @@
 import * as z from 'zod';
-import { dottedName, flag, headerName, hostGlob, line, secret, url, urlPath } from '../scalars.ts';
+import {
+  dottedName,
+  flag,
+  headerName,
+  hostGlob,
+  line,
+  privateKey,
+  secret,
+  url,
+  urlPath,
+} from '../scalars.ts';
 import { list, section, table } from '../section.ts';
 import { configTenantId } from './agents.ts';
 
@@ -66,6 +76,13 @@ const query = section({
   value: stored.describe('Its value.'),
 });
 
+/** The ways in which a client proves who it is (RFC 7591, 2: `token_endpoint_auth_method`). */
+export const clientAuthentications = [
+  'client_secret_basic',
+  'client_secret_post',
+  'private_key_jwt',
+] as const;
+
 const oauth = section({
   type: z
     .literal('oauth2_client_credentials')
@@ -73,7 +90,13 @@ const oauth = section({
   ...common,
   token_url: url(['https', 'http']).describe('Where tokens are fetched.'),
   client_id: line.describe('Id of the client.'),
+  client_authentication: z
+    .enum(clientAuthentications)
+    .default('client_secret_basic')
+    .describe('How the client proves who it is: its secret in a header or in the form, or a signed token.'),
   client_secret: stored.describe('Secret of the client.'),
+  private_key: privateKey.nullable().default(null).describe('PEM key that signs tokens of private_key_jwt.'),
+  key_id: line.nullable().default(null).describe('Id of that key, sent as kid; null: none.'),
   scopes: list(line, 100).describe('Scopes that are asked for.'),
   audience: line.nullable().default(null).describe('Audience that is asked for.'),
 });
@@ -90,7 +113,7 @@ const awsSigV4 = section({
 
 export const credential = z.discriminatedUnion('type', [bearer, basic, headers, query, oauth, awsSigV4]);
 
-/** By type: what must be there unless the vault holds it. */
+/** By type: what must be there unless the vault holds it. Of a client that signs it is `private_key` alone. */
 export const secretFields: Readonly<Record<string, readonly string[]>> = {
   bearer: ['value'],
   basic: ['username', 'password'],

@@ -60,6 +60,8 @@ import type { Engines } from '../../tenants/engines.ts';
 import { createPolicyBook } from '../../tenants/policy-book.ts';
 import { createTenants } from '../../tenants/tenants.ts';
 import { createToolSettings } from '../../tenants/tool-settings.ts';
+import { createDialer } from '../../wire/client/connect.ts';
+import { createHttpClient } from '../../wire/client/http-client.ts';
 import { createGuard } from '../../wire/client/reach/guard.ts';
 import { toHostMatcher } from '../../wire/client/reach/host-glob.ts';
 import type { ParentOptions } from '../../wire/client/reach/parent.ts';
@@ -193,12 +195,17 @@ export function createGate(
     h2: config.upstream.h2,
     ownPrefix: names.requestPrefix,
   });
+  const dialer = createDialer({ ...dialing, guard });
+  const sendForItself = createHttpClient({
+    connect: (to) => dialer.dial(to, 'http/1.1'),
+    idleTimeoutMs: config.upstream.idleTimeoutMs,
+  });
   const routes = createRouteBook(config, on.store, on.vault);
   const credentials = createCredentials(config, {
     store: on.store,
     routes,
     vault: on.vault,
-    fetchToken: createTokenFetcher(upstream),
+    fetchToken: createTokenFetcher(sendForItself),
     issued: on.issuedTokens,
     keylessAgentId: keylessAgentOf(config)?.agentId,
     onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),

@@ -131,6 +131,7 @@ t.test('no message quotes the value of a secret', async (t) => {
     `credentials: [{ name: a, type: headers, values: { A: ${quoted} } }]`,
     `credentials: [{ name: a, type: aws_sigv4, secret_access_key: ${quoted}, session_token: ${quoted} }]`,
     `credentials: [{ name: a, type: oauth2_client_credentials, client_secret: ${quoted} }]`,
+    `credentials: [{ name: a, type: oauth2_client_credentials, private_key: ${quoted}, key_id: ${quoted} }]`,
     `inbound: [{ prefix: a, upstream: "http://h", auth: { type: token, header: X, value: ${quoted} } }]`,
     `inbound: [{ prefix: a, upstream: ${JSON.stringify(`http://u:${secret}@h`)} }]`,
     `notifications: [{ name: a, type: slack, url: ${quoted}, secret: ${quoted}, signing_secret: ${quoted} }]`,
