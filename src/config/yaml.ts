@@ -1,18 +1,5 @@
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  type Node,
-  type Pair,
-  visit,
-  type YAMLMap,
-} from 'yaml';
-import { kept } from '../util/kept.ts';
 import { type ComposedYaml, composeYaml } from '../util/yaml.ts';
+import type { YamlMapping, YamlNode } from '../util/yaml-tree.ts';
 import { dotted, type Mistake, type Path } from './checks/mistakes.ts';
 
 /** The values of a text, with their places. */
@@ -36,10 +23,7 @@ type Resolve = (text: string, complain: (message: string) => void) => string;
  */
 export function readConfigYaml(text: string, resolve: Resolve): Source {
   const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax: 1, aliasesMax: nodesMax });
-  const tree = documents[0]?.tree;
-  // Most texts have no anchor, and so no alias.
-  const targets = tree && text.includes('&') ? targetsIn(tree) : new Map<Alias, Node>();
-  const reader = new Reader({ root: tree?.contents ?? null, targets, placeOf, resolve });
+  const reader = new Reader(documents[0]?.tree.root, placeOf, resolve);
   for (const { line, message } of mistakes) reader.mistakes.push({ path: '', line, message });
   const isReadable = mistakes.every((it) => !it.isFatal);
   const value = isReadable ? reader.readAll() : undefined;
@@ -51,44 +35,17 @@ export function readConfigYaml(text: string, resolve: Resolve): Source {
   };
 }
 
-/**
- * The node that each alias stands for: the last one before it with its anchor. The parser would search the whole text
- * for each.
- */
-function targetsIn(tree: Document.Parsed): ReadonlyMap<Alias, Node> {
-  const targets = new Map<Alias, Node>();
-  const anchored = new Map<string, Node>();
-  visit(tree, (_, node) => {
-    if (isAlias(node)) {
-      const target = anchored.get(node.source);
-      if (target) targets.set(node, target);
-    } else if (isNode(node) && node.anchor !== undefined) anchored.set(node.anchor, node);
-  });
-  return targets;
-}
-
-interface Reading {
-  readonly root: Node | null;
-  readonly targets: ReadonlyMap<Alias, Node>;
-  readonly placeOf: ComposedYaml['placeOf'];
-  readonly resolve: Resolve;
-}
-
 class Reader {
   readonly mistakes: Mistake[] = [];
   /** Paths of texts into which something was put. */
   readonly #resolved = new Set<string>();
-  /** The pairs of mappings that were looked into, by key: few are ever asked for. */
-  readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
-  readonly #root: Node | null;
-  readonly #targets: ReadonlyMap<Alias, Node>;
+  readonly #root: YamlNode | undefined;
   readonly #placeOf: ComposedYaml['placeOf'];
   readonly #resolve: Resolve;
   #nodes = 0;
 
-  constructor({ root, targets, placeOf, resolve }: Reading) {
+  constructor(root: YamlNode | undefined, placeOf: ComposedYaml['placeOf'], resolve: Resolve) {
     this.#root = root;
-    this.#targets = targets;
     this.#placeOf = placeOf;
     this.#resolve = resolve;
   }
@@ -97,7 +54,7 @@ class Reader {
     return this.#root ? this.read(this.#root, [], 0) : undefined;
   }
 
-  read(node: Node | null, path: Path, depth: number): unknown {
+  read(node: YamlNode, path: Path, depth: number): unknown {
     if (++this.#nodes > nodesMax || depth > depthMax) {
       // Said once: everything around it would say the same.
       if (this.#nodes < Number.MAX_SAFE_INTEGER)
@@ -105,15 +62,16 @@ class Reader {
       this.#nodes = Number.MAX_SAFE_INTEGER;
       return undefined;
     }
-    if (isAlias(node)) {
-      const target = this.#targets.get(node);
-      return target ? this.read(target, path, depth + 1) : undefined;
+    switch (node.kind) {
+      case 'alias':
+        return this.read(node.target, path, depth + 1);
+      case 'mapping':
+        return this.#mapping(node, path, depth);
+      case 'list':
+        return node.items.map((item, index) => this.read(item, [...path, index], depth + 1));
+      case 'scalar':
+        return typeof node.value === 'string' ? this.#text(node.value, path) : node.value;
     }
-    if (isMap(node)) return this.#mapping(node.items, path, depth);
-    if (isSeq(node))
-      return node.items.map((item, index) => this.read(item as Node | null, [...path, index], depth + 1));
-    if (!isScalar(node)) return undefined;
-    return typeof node.value === 'string' ? this.#text(node.value, path) : node.value;
   }
 
   lineOf(path: Path): number | undefined {
@@ -126,41 +84,29 @@ class Reader {
 
   /** The line of what stands at the path, or of the nearest thing around it; and whether it stands there itself. */
   #find(path: Path): { readonly line: number | undefined; readonly isWhole: boolean } {
-    let at = this.#root;
+    let node = this.#root;
     let line: number | undefined;
-    for (const [index, step] of path.entries()) {
-      const inside = isAlias(at) ? this.#targets.get(at) : at;
-      const pair = isMap(inside) ? this.#pairsOf(inside).get(String(step)) : undefined;
-      const item = isSeq(inside) ? inside.items[Number(step)] : undefined;
-      const named = (pair?.key ?? item) as Node | null | undefined;
+    for (const step of path) {
+      const inside: YamlNode | undefined = node?.kind === 'alias' ? node.target : node;
+      const entry = inside?.kind === 'mapping' ? inside.entries.get(String(step)) : undefined;
+      const item = inside?.kind === 'list' ? inside.items[Number(step)] : undefined;
+      const named = entry ?? item;
       if (!named) return { line, isWhole: false };
-      if (named.range) line = this.#placeOf(named.range[0]).line;
-      else if (index === path.length - 1) return { line, isWhole: false };
-      at = (pair ? pair.value : item) as Node | null;
+      line = this.#placeOf(named.at).line;
+      node = entry?.value ?? item;
     }
     return { line, isWhole: path.length > 0 };
   }
 
-  #pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
-    const scalars = () => map.items.filter(({ key }) => isScalar(key));
-    return kept(this.#pairs, map, () => new Map(scalars().map((it) => [keyOf(it), it])));
-  }
-
-  #mapping(
-    items: readonly { key: unknown; value: unknown }[],
-    path: Path,
-    depth: number,
-  ): Record<string, unknown> {
-    const entries: Record<string, unknown> = {};
-    for (const { key, value } of items) {
-      if (!isScalar(key)) continue;
-      const name = String(key.value);
+  #mapping({ entries }: YamlMapping, path: Path, depth: number): Record<string, unknown> {
+    const values: Record<string, unknown> = {};
+    for (const [name, { value }] of entries) {
       const inner = [...path, name];
       // The one key with which an ordinary object could be changed instead of filled.
       if (name === '__proto__') this.#complain(inner, 'unknown key');
-      else entries[name] = this.read(value as Node | null, inner, depth + 1) ?? undefined;
+      else values[name] = this.read(value, inner, depth + 1) ?? undefined;
     }
-    return entries;
+    return values;
   }
 
   /** A text to which its references add nothing says nothing, so that `${env:PARENT_PROXY:-}` may stand for none. */
@@ -175,5 +121,3 @@ class Reader {
     this.mistakes.push({ path: dotted(path), line: this.lineOf(path), message });
   }
 }
-
-const keyOf = ({ key }: Pair): string => String(isScalar(key) ? key.value : key);

@@ -1,25 +1,12 @@
-import {
-  Composer,
-  type CST,
-  type Document,
-  type ErrorCode,
-  isMap,
-  isNode,
-  isScalar,
-  Lexer,
-  LineCounter,
-  type Node,
-  Parser,
-  visit,
-} from 'yaml';
+import { type Event, parseEvents, YAMLException } from 'js-yaml';
+import { type TreeFault, TreeReader, toPlain, type YamlNode, type YamlTree } from './yaml-tree.ts';
 
 /*
- * YAML as strangers write it: whatever the text is, it is read in time and space in proportion to its length. The parser alone does
- * not promise that. It compares each key of a mapping with all the others, recurses as deep as the text nests, and lets a few aliases
- * stand for more than all the rest. And its messages quote the text, which may hold secrets, so they are said anew here.
+ * YAML as strangers write it: whatever the text is, it is read in time and space in proportion to its length. The parser bounds the depth;
+ * aliases and repeated keys are counted here. Its messages may quote the text, which may hold secrets, so they are said anew here.
  */
 
-/** Deeper nesting, give or take two levels, is refused before anything recurses into it. */
+/** Deeper nesting is refused before anything recurses into it. */
 const depthMax = 100;
 const mistakesMax = 50;
 
@@ -45,7 +32,7 @@ export interface YamlDocument {
 export interface YamlText {
   /** At least one. */
   readonly documents: readonly YamlDocument[];
-  /** The first 50 mistakes, in the order of the text. */
+  /** The first 50 mistakes, in the order of the text. Behind one that makes it no YAML, none is looked for. */
   readonly mistakes: readonly YamlMistake[];
 }
 
@@ -64,29 +51,17 @@ export function readYaml(text: string, bounds: Partial<YamlBounds> = {}): YamlTe
   const { documentsMax = 1, aliasesMax = 0 } = bounds;
   const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax, aliasesMax });
   const unreadable: YamlMistake[] = [];
-  const toDocument = ({ tree, isValid }: ComposedDocument): YamlDocument => {
-    const start = tree.contents?.range[0] ?? tree.range[0];
-    const value = isValid ? toValue(tree, aliasesMax) : null;
-    if (value === undefined)
-      unreadable.push({ ...placeOf(start), message: 'aliases of aliases stand for too much', isFatal: true });
+  const toDocument = ({ tree: { root, at, aliasUses }, isValid }: ComposedDocument): YamlDocument => {
+    const isTooMuch = isValid && aliasUses > aliasesMax;
+    if (isTooMuch)
+      unreadable.push({ ...placeOf(at), message: 'aliases of aliases stand for too much', isFatal: true });
     return {
-      value: value ?? null,
-      line: placeOf(start).line,
-      lineOf: (path) => placeOf(offsetOf(tree, path) ?? start).line,
+      value: isValid && !isTooMuch && root ? toPlain(root) : null,
+      line: placeOf(at).line,
+      lineOf: (path) => placeOf(root ? offsetOf(root, path) : at).line,
     };
   };
   return { documents: documents.map(toDocument), mistakes: [...mistakes, ...unreadable] };
-}
-
-/** undefined where aliases of aliases stand for too much. */
-function toValue(tree: Document.Parsed, aliasesMax: number): unknown {
-  try {
-    // The parser counts what an alias stands for as well.
-    return tree.toJS({ maxAliasCount: aliasesMax + 1 });
-  } catch (error) {
-    if (error instanceof ReferenceError) return undefined;
-    throw error;
-  }
 }
 
 /** The trees of a text, for those who must know more than its values. */
@@ -102,140 +77,147 @@ type Place = Pick<YamlMistake, 'line' | 'column'>;
 
 export interface ComposedDocument {
   /** At most 100 levels, save for what aliases stand for. */
-  readonly tree: Document.Parsed;
+  readonly tree: YamlTree;
   readonly isValid: boolean;
 }
 
 /** The same as `readYaml`, up to where values are made; what aliases stand for is not looked at. */
-export function composeYaml(text: string, bounds: YamlBounds): ComposedYaml {
-  const lines = new LineCounter();
+export function composeYaml(written: string, bounds: YamlBounds): ComposedYaml {
+  // The parser counts places behind a byte order mark.
+  const text = written.replace(/^\uFEFF/, '');
   const documents: ComposedDocument[] = [];
   const faults: Fault[] = [];
-  const tokens = tokensOf(text, lines, (offset) => faults.push({ code: 'RESOURCE_EXHAUSTION', offset }));
-  for (const tree of new Composer(options).compose(tokens, true, text.length)) {
-    if (documents.length === bounds.documentsMax) {
-      faults.push({ code: 'MULTIPLE_DOCS', offset: tree.range[0] });
-      break;
-    }
-    const found = [...errorsOf(tree), ...strangersIn(tree, bounds.aliasesMax)];
-    documents.push({ tree, isValid: found.length === 0 });
-    for (const fault of found.slice(0, mistakesMax)) faults.push(fault);
-  }
-  // Only the first mistake at a place is told: the parser may have several words for it.
+  const found = parse(text);
+  if ('fault' in found) {
+    documents.push({ tree: { root: undefined, at: 0, aliasUses: 0 }, isValid: false });
+    faults.push(found.fault);
+  } else readDocuments(text, found.events, bounds, documents, faults);
+  const placeOf = createPlaces(text);
+  // Only the first mistake at a place is told.
   const ordered = faults
-    .sort((a, b) => a.offset - b.offset)
-    .filter(({ offset }, index) => offset !== faults[index - 1]?.offset)
+    .sort((a, b) => a.at - b.at)
+    .filter(({ at }, index) => at !== faults[index - 1]?.at)
     .slice(0, mistakesMax);
-  const placeOf = (offset: number): Place => {
-    const { line, col: column } = lines.linePos(offset);
-    return { line, column };
-  };
-  const toMistake = ({ code, offset }: Fault): YamlMistake => ({
-    ...placeOf(offset),
-    message: messageOf(code, bounds),
-    isFatal: !harmless.has(code),
-  });
+  const toMistake = ({ at, message, isFatal }: Fault): YamlMistake => ({ ...placeOf(at), message, isFatal });
   return { documents, mistakes: ordered.map(toMistake), placeOf };
 }
 
-const options = {
-  version: '1.2',
-  // Also where a directive says that the text is YAML 1.1, in which `no` is false and `<<` merges.
-  schema: 'core',
-  resolveKnownTags: false,
-  merge: false,
-  stringKeys: true,
-  uniqueKeys: false,
-  prettyErrors: false,
-} as const;
-
-interface Fault {
-  readonly code: ErrorCode | 'ALIAS' | 'LOST_ALIAS';
-  readonly offset: number;
+function readDocuments(
+  text: string,
+  events: readonly Event[],
+  { documentsMax, aliasesMax }: YamlBounds,
+  documents: ComposedDocument[],
+  faults: Fault[],
+): void {
+  let inDocument = 0;
+  const reader = new TreeReader(text, events, { aliasesMax }, (code, at) => {
+    inDocument += 1;
+    if (inDocument > mistakesMax) return;
+    const message =
+      code === 'ALIAS' && aliasesMax > 0 ? `there are more than ${aliasesMax} aliases` : messages[code];
+    faults.push({ at, message, isFatal: !harmless.has(code) });
+  });
+  for (let tree = reader.read(); tree; tree = reader.read()) {
+    if (documents.length === documentsMax) {
+      const message =
+        documentsMax > 1
+          ? `there are more than ${documentsMax} documents`
+          : 'there is a second document; there may be only one';
+      // Faults of what is not read are none.
+      faults.splice(faults.length - Math.min(inDocument, mistakesMax));
+      faults.push({ at: Math.max(0, text.lastIndexOf('---', tree.at)), message, isFatal: false });
+      return;
+    }
+    documents.push({ tree, isValid: inDocument === 0 });
+    inDocument = 0;
+  }
+  if (documents.length === 0)
+    documents.push({ tree: { root: undefined, at: 0, aliasUses: 0 }, isValid: true });
 }
 
-const messages: Readonly<Partial<Record<Fault['code'], string>>> = {
+interface Fault extends Pick<YamlMistake, 'message' | 'isFatal'> {
+  readonly at: number;
+}
+
+const messages: Readonly<Record<TreeFault, string>> = {
   ALIAS: 'aliases are not supported here',
-  BAD_ALIAS: 'this alias is not valid',
   DUPLICATE_KEY: 'this key stands here twice',
   LOST_ALIAS: 'there is no such anchor before this alias, or it has not ended',
-  MULTIPLE_DOCS: 'there is a second document; there may be only one',
   NON_STRING_KEY: 'a key must be text',
-  RESOURCE_EXHAUSTION: 'this is nested too deep',
-  TAB_AS_INDENT: 'lines are indented by spaces, not by tabs',
-  BLOCK_AS_IMPLICIT_KEY: 'a text that holds ": " or ends in ":" must be quoted',
-  BAD_INDENT: 'the indentation is wrong here',
-  MISSING_CHAR: 'a quote, bracket, brace, comma or colon is missing here',
-  BAD_DQ_ESCAPE: 'there is no such escape in a double-quoted text',
-  TAG_RESOLVE_FAILED: 'tags are not supported',
+  TAG: 'tags are not supported',
 };
+const harmless: ReadonlySet<TreeFault> = new Set(['DUPLICATE_KEY', 'TAG']);
 
-function messageOf(code: Fault['code'], { documentsMax, aliasesMax }: YamlBounds): string {
-  if (code === 'MULTIPLE_DOCS' && documentsMax > 1) return `there are more than ${documentsMax} documents`;
-  if (code === 'ALIAS' && aliasesMax > 0) return `there are more than ${aliasesMax} aliases`;
-  return messages[code] ?? 'this is not valid YAML';
-}
-
-const harmless: ReadonlySet<Fault['code']> = new Set([
-  'DUPLICATE_KEY',
-  'MULTIPLE_DOCS',
-  'TAG_RESOLVE_FAILED',
-]);
-
-/** The tokens of a text, up to its end or to the place that is nested too deep. */
-function* tokensOf(
-  text: string,
-  lines: LineCounter,
-  tooDeep: (offset: number) => void,
-): Generator<CST.Token, void> {
-  const parser = new Parser(lines.addNewLine);
-  lines.addNewLine(0);
-  for (const lexeme of new Lexer().lex(text)) {
-    yield* parser.next(lexeme);
-    // Beside the collections, the document and a scalar stand there.
-    if (parser.stack.length > depthMax + 2) return tooDeep(parser.offset);
+function parse(text: string): { readonly events: readonly Event[] } | { readonly fault: Fault } {
+  try {
+    return { events: parseEvents(text, { maxDepth: depthMax }) };
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const at = error.mark?.position ?? 0;
+    return { fault: { at, message: messageOf(error.reason, text, at), isFatal: true } };
   }
-  yield* parser.end();
 }
 
-const errorsOf = ({ errors, warnings }: Document.Parsed): Fault[] =>
-  [...errors, ...warnings].map(({ code, pos }) => ({ code, offset: pos[0] }));
+/** The parser's reasons by how they begin, and ours. */
+const reasons: readonly (readonly [beginning: string, message: string])[] = [
+  ['nesting exceeded', 'this is nested too deep'],
+  ['tab characters', 'lines are indented by spaces, not by tabs'],
+  ['unknown escape', 'there is no such escape in a double-quoted text'],
+  ['expected hexadecimal', 'there is no such escape in a double-quoted text'],
+  ['unexpected end', 'a quote, bracket, brace, comma or colon is missing here'],
+  ['missed comma', 'a quote, bracket, brace, comma or colon is missing here'],
+  ["expected ':'", 'a quote, bracket, brace, comma or colon is missing here'],
+  ['bad indentation', 'the indentation is wrong here'],
+  ['deficient indentation', 'the indentation is wrong here'],
+  ['undeclared tag', 'tags are not supported'],
+];
 
-/** Faults that the parser lets pass: repeated keys, too many aliases, and aliases of nothing or of themselves. */
-function strangersIn(tree: Document.Parsed, aliasesMax: number): Fault[] {
-  const faults: Fault[] = [];
-  const note = (code: Fault['code'], { range }: Node): void => {
-    faults.push({ code, offset: range?.[0] ?? tree.range[0] });
+function messageOf(reason: string, text: string, at: number): string {
+  const before = text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
+  if (reason.startsWith('bad indentation')) {
+    if (text[at] === ':' && /:[ \t]/.test(before))
+      return 'a text that holds ": " or ends in ":" must be quoted';
+    if (text[at] === '@' || text[at] === '`') return 'a text that begins with "@" or "`" must be quoted';
+  }
+  return reasons.find(([beginning]) => reason.startsWith(beginning))?.[1] ?? 'this is not valid YAML';
+}
+
+/** Tells lines and columns of offsets. The lines are looked for when the first place is asked for. */
+function createPlaces(text: string): (offset: number) => Place {
+  let starts: number[] | undefined;
+  return (offset) => {
+    starts ??= lineStartsOf(text);
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
   };
-  const anchors = new Set<string>();
-  let aliases = 0;
-  visit(tree, {
-    Alias(_, alias, path) {
-      if (aliases++ === aliasesMax) note('ALIAS', alias);
-      const isWithin = path.some((it) => isNode(it) && it.anchor === alias.source);
-      if (aliases <= aliasesMax && (isWithin || !anchors.has(alias.source))) note('LOST_ALIAS', alias);
-    },
-    Value(_, node) {
-      if (node.anchor !== undefined) anchors.add(node.anchor);
-      if (!isMap(node)) return;
-      const names = new Set<string>();
-      for (const { key } of node.items) {
-        if (!isScalar(key)) continue;
-        const name = String(key.value ?? '');
-        if (names.has(name)) note('DUPLICATE_KEY', key);
-        names.add(name);
-      }
-    },
-  });
-  return faults;
+}
+
+function lineStartsOf(text: string): number[] {
+  const starts = [0];
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) starts.push(end + 1);
+  return starts;
 }
 
 /** The offset of the value at a path, or of the nearest one around it. */
-function offsetOf(tree: Document.Parsed, path: string): number | undefined {
-  const steps = (path.match(/[^.[\]]+/g) ?? []).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
-  for (let length = steps.length; length > 0; length--) {
-    const node = tree.getIn(steps.slice(0, length), true);
-    if (isNode(node) && node.range) return node.range[0];
+function offsetOf(root: YamlNode, path: string): number {
+  let { at } = root;
+  let node: YamlNode | undefined = root;
+  for (const step of path.match(/[^.[\]]+/g) ?? []) {
+    while (node?.kind === 'alias') node = node.target;
+    node =
+      node?.kind === 'list'
+        ? node.items[Number(step)]
+        : node?.kind === 'mapping'
+          ? node.entries.get(step)?.value
+          : undefined;
+    if (!node) break;
+    at = node.at;
   }
-  return undefined;
+  return at;
 }
