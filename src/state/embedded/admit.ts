@@ -6,11 +6,11 @@ import type { Budgets } from './counts/budgets.ts';
 import type { History } from './counts/history.ts';
 import type { Numbers } from './counts/numbers.ts';
 import type { Destinations } from './destinations.ts';
-import { type Keys, notKnown } from './keys.ts';
+import { type KnownKeys, notKnown } from './known-keys.ts';
 import type { McpTools } from './mcp-tools.ts';
 
 export interface AdmitParts {
-  readonly keys: Pick<Keys, 'find'>;
+  readonly keys: Pick<KnownKeys, 'find'>;
   readonly agents: Pick<Agents, 'find'>;
   readonly numbers: Numbers;
   readonly destinations: Destinations;

@@ -16,6 +16,7 @@ import { createGroupCommit } from './group-commit.ts';
 import { createEmbeddedHomes } from './homes.ts';
 import { createEmbeddedIncidents } from './incidents.ts';
 import { createEmbeddedKeys } from './keys.ts';
+import { KnownKeys } from './known-keys.ts';
 import { lockDirectory } from './lock.ts';
 import { createEmbeddedMcpTools } from './mcp-tools.ts';
 import { stateMigrations } from './migrations.ts';
@@ -71,7 +72,9 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const audit = createEmbeddedAudit(state);
   const agents = createEmbeddedAgents(state, commits, audit);
   const suspensions = createEmbeddedSuspensions(state, commits, audit);
-  const keys = createEmbeddedKeys(state, commits, agents, suspensions, audit, traces.forgetKeys);
+  const known = new KnownKeys(state, agents, suspensions);
+  const onGone = traces.forgetKeys;
+  const keys = createEmbeddedKeys(state, commits, { agents, audit, known, onGone });
   const policies = createEmbeddedPolicies(state, commits, audit);
   const approvals = createEmbeddedApprovals(state, commits, audit);
   const incidents = createEmbeddedIncidents(state, commits, audit);
@@ -119,13 +122,13 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     reactivateTenant: suspensions.reactivate,
     suspensionOf: async (tenantId) => suspensions.find(tenantId),
 
-    identify: keys.identify,
-    admit: createAdmit({ keys, agents, numbers, destinations, budgets, history, mcpTools }),
+    identify: (keyHash, nowMs) => known.identify(keyHash, nowMs),
+    admit: createAdmit({ keys: known, agents, numbers, destinations, budgets, history, mcpTools }),
     standingOf: async ({ tenantId, agentId, destination, charges }) => ({
       isNewDestination: !(isOwn(tenantId, agentId) && destinations.isKnown(agentId, destination)),
       exceededBudgets: budgets.peek(tenantId, charges),
     }),
-    recall: keys.recall,
+    recall: (keyHash, nowMs, withinMs) => known.recall(keyHash, nowMs, withinMs),
     claimNonce: nonces.claim,
     ...createEmbeddedHomes(state, commits),
     usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),

@@ -1,4 +1,5 @@
 import { readEntry } from '../rules/audit-entry.ts';
+import { isAlertNews } from '../rules/limits.ts';
 import type { NoticeSources } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -17,9 +18,10 @@ export function createEmbeddedTold(db: Database, commits: GroupCommit, audit: Au
   const entries = db.prepare(
     'SELECT entry, hash FROM audit WHERE tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?',
   );
-  const mark = db.prepare(
-    'INSERT INTO usage_alerts (tenant_id, period_ms, percent) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  const last = db.prepare(
+    'SELECT max(period_ms) AS period_ms FROM usage_alerts WHERE tenant_id = ? AND percent = ?',
   );
+  const mark = db.prepare('INSERT INTO usage_alerts (tenant_id, period_ms, percent) VALUES (?, ?, ?)');
   const forgetMarks = db.prepare('DELETE FROM usage_alerts WHERE tenant_id = ? AND period_ms < ?');
 
   return {
@@ -38,7 +40,9 @@ export function createEmbeddedTold(db: Database, commits: GroupCommit, audit: Au
 
     alertUsage: (tenantId, { periodStartMs, percent }, event) =>
       commits.write(() => {
-        if (mark.run(tenantId, periodStartMs, percent) === 0) return false;
+        const told = last.get(tenantId, percent)?.['period_ms'];
+        if (!isAlertNews(typeof told === 'number' ? told : undefined, periodStartMs)) return false;
+        mark.run(tenantId, periodStartMs, percent);
         forgetMarks.run(tenantId, periodStartMs);
         audit.append(event);
         return true;

@@ -3,8 +3,8 @@ import type { AgentRecord, Store } from '../store.ts';
 import type { Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
-import { readMany, toRecord } from './records.ts';
+import { indexPlaceOf, readPage } from './link/pages.ts';
+import { toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
 type Agents = Pick<
@@ -54,11 +54,7 @@ export function createRedisAgents(connection: RedisConnection, names: Names, com
 
     async listAgents(tenantId, page) {
       const own = names.of(tenantId);
-      const index = {
-        key: own.indexOf('agents'),
-        read: (places: readonly string[]) => readMany(connection, own.agents, places.map(idOfPlace)),
-        from: beginning(parseCursor(page.cursor)),
-      };
+      const index = { key: own.indexOf('agents'), records: own.agents };
       return readPage(connection, index, page, toRecord<AgentRecord>);
     },
 

@@ -18,8 +18,8 @@ import type { ApprovalRecord, Hold, Store } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
-import { readMany, toRecord } from './records.ts';
+import { indexPlaceOf, readPage } from './link/pages.ts';
+import { toRecord } from './records.ts';
 
 type Approvals = Pick<
   Store,
@@ -188,11 +188,7 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
 
     async listApprovals(tenantId, filter, nowMs, page) {
       const own = names.of(tenantId);
-      const index = {
-        key: own.indexOf('approvals'),
-        read: (places: readonly string[]) => readMany(connection, own.approvals, places.map(idOfPlace)),
-        from: beginning(parseCursor(page.cursor)),
-      };
+      const index = { key: own.indexOf('approvals'), records: own.approvals };
       return readPage(connection, index, page, (text) => {
         const found = toRecord<ApprovalRecord>(text);
         const approval = found && asOf(found, nowMs);

@@ -4,8 +4,8 @@ import type { IncidentFilter, IncidentRecord, Store } from '../store.ts';
 import type { Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
-import { readMany, toRecord } from './records.ts';
+import { indexPlaceOf, readPage } from './link/pages.ts';
+import { toRecord } from './records.ts';
 
 type Incidents = Pick<Store, 'openIncident' | 'incidentById' | 'listIncidents' | 'changeIncident'>;
 
@@ -51,11 +51,7 @@ export function createRedisIncidents(connection: RedisConnection, names: Names, 
 
     async listIncidents(tenantId, filter, page) {
       const own = names.of(tenantId);
-      const index = {
-        key: own.indexOf('incidents'),
-        read: (places: readonly string[]) => readMany(connection, own.incidents, places.map(idOfPlace)),
-        from: beginning(parseCursor(page.cursor)),
-      };
+      const index = { key: own.indexOf('incidents'), records: own.incidents };
       return readPage(connection, index, page, (text) => {
         const incident = toRecord<IncidentRecord>(text);
         return incident && isWanted(incident, filter) ? incident : undefined;

@@ -1,11 +1,17 @@
-import { GatewayError } from '../../core/errors.ts';
-import { childrenMax, endedKeptMs, tooManyChildren } from '../rules/ephemeral-key.ts';
+import {
+  checkNewKey,
+  childrenMax,
+  endedKeptMs,
+  keyTaken,
+  revokedKey,
+  tooManyChildren,
+} from '../rules/ephemeral-key.ts';
 import type { AgentRecord, KeyRecord, Store } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
-import { readMany, toRecord } from './records.ts';
+import { indexPlaceOf, readPage } from './link/pages.ts';
+import { toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
 type Keys = Pick<Store, 'addKey' | 'keyById' | 'listKeys' | 'updateKey' | 'revokeKey'>;
@@ -34,22 +40,18 @@ export function createRedisKeys(connection: RedisConnection, names: Names, commi
     const owner = parseOwner(standing);
     const held = owner && (await readKey(owner.tenantId, owner.keyId));
     if (held?.hash === hash || (await connection.run(scripts.takeOver, [name], [own, standing ?? ''])) !== 1)
-      throw taken();
+      throw keyTaken();
   }
 
   async function checkNew(change: Change, key: KeyRecord): Promise<void> {
-    const { keys, agents } = change.names;
-    const agent = toRecord<AgentRecord>(await change.read(agents, key.agentId));
-    if (!agent) throw new GatewayError('NOT_FOUND', 'The agent of the key is not known in this tenant.');
-    if ((await change.read(keys, key.keyId)) !== undefined) throw taken();
+    const { keys, agents, childrenOf } = change.names;
+    checkNewKey(key, {
+      agent: toRecord<AgentRecord>(await change.read(agents, key.agentId)),
+      standing: toRecord<KeyRecord>(await change.read(keys, key.keyId)),
+      parent: key.parentKeyId === null ? undefined : toRecord(await change.read(keys, key.parentKeyId)),
+    });
     if (key.parentKeyId === null) return;
-    const parent = toRecord<KeyRecord>(await change.read(keys, key.parentKeyId));
-    const isActive =
-      parent &&
-      parent.revokedAtMs === null &&
-      (parent.expiresAtMs === null || parent.expiresAtMs > key.createdAtMs);
-    if (!isActive) throw new GatewayError('NOT_FOUND', 'The key that this one is made with is not active.');
-    if (!(await change.hasRoom(change.names.childrenOf(key.parentKeyId), key.createdAtMs, childrenMax)))
+    if (!(await change.hasRoom(childrenOf(key.parentKeyId), key.createdAtMs, childrenMax)))
       throw tooManyChildren();
   }
 
@@ -104,11 +106,7 @@ export function createRedisKeys(connection: RedisConnection, names: Names, commi
     keyById: readKey,
     async listKeys(tenantId, page) {
       const own = names.of(tenantId);
-      const index = {
-        key: own.indexOf('keys'),
-        read: (places: readonly string[]) => readMany(connection, own.keys, places.map(idOfPlace)),
-        from: beginning(parseCursor(page.cursor)),
-      };
+      const index = { key: own.indexOf('keys'), records: own.keys };
       return readPage(connection, index, page, toRecord<KeyRecord>);
     },
     updateKey: (tenantId, keyId, fields, event) =>
@@ -118,12 +116,11 @@ export function createRedisKeys(connection: RedisConnection, names: Names, commi
       }),
     revokeKey: (tenantId, keyId, event) =>
       alter(tenantId, keyId, (key, change) => {
-        if (key.revokedAtMs !== null) return key;
+        const revoked = revokedKey(key, event);
+        if (revoked === key) return key;
         if (key.parentKeyId !== null) change.leave(change.names.childrenOf(key.parentKeyId), keyId);
         change.audit(event);
-        return { ...key, revokedAtMs: event.atMs, revokedBy: event.operator };
+        return revoked;
       }),
   };
 }
-
-const taken = () => new GatewayError('CONFLICT', 'There is such a key already.');

@@ -4,8 +4,8 @@ import type { McpCall, McpServer, StandingConcern, Store } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
-import { beginning, idOfPlace, indexPlaceOf, parseCursor, readPage } from './link/pages.ts';
-import { readMany, toRecord } from './records.ts';
+import { indexPlaceOf, readPage } from './link/pages.ts';
+import { toRecord } from './records.ts';
 
 type McpTools = Pick<Store, 'rememberTools' | 'listMcpServers' | 'acceptTools'>;
 
@@ -41,11 +41,7 @@ export function createRedisMcpTools(connection: RedisConnection, names: Names, c
 
     async listMcpServers(tenantId, page) {
       const own = names.of(tenantId);
-      const index = {
-        key: own.indexOf('mcp'),
-        read: (places: readonly string[]) => readMany(connection, own.mcpServers, places.map(idOfPlace)),
-        from: beginning(parseCursor(page.cursor)),
-      };
+      const index = { key: own.indexOf('mcp'), records: own.mcpServers };
       return readPage(connection, index, page, toRecord<McpServer>);
     },
 

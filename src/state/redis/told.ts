@@ -1,4 +1,5 @@
 import { readEntry } from '../rules/audit-entry.ts';
+import { isAlertNews } from '../rules/limits.ts';
 import type { NoticeSources } from '../store.ts';
 import type { Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
@@ -31,7 +32,8 @@ export function createRedisTold(connection: RedisConnection, names: Names, commi
         const { told } = change.names;
         const field = `usage ${percent}`;
         // Only the last period is kept: the next one takes its place.
-        if ((await change.read(told, field)) === String(periodStartMs)) return false;
+        const last = await change.read(told, field);
+        if (!isAlertNews(last === undefined ? undefined : Number(last), periodStartMs)) return false;
         change.put(told, field, String(periodStartMs));
         change.audit(event);
         return true;

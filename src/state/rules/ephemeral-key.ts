@@ -1,4 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
+import type { AgentRecord, AuditEvent, KeyRecord } from '../store.ts';
 
 /** An ephemeral key is still listed so long after its end. */
 export const endedKeptMs = 7 * 86_400_000;
@@ -13,3 +14,28 @@ export const tooManyChildren = (): GatewayError =>
   new GatewayError('GATEWAY_BUSY', `The key has ${childrenMax} ephemeral keys that have not ended.`, {
     retryAfterSeconds: 60,
   });
+
+export const keyTaken = (): GatewayError => new GatewayError('CONFLICT', 'There is such a key already.');
+
+/** The records that a new key leans on, as its tenant has them; undefined where there is none. */
+export interface KeyGround {
+  readonly agent: AgentRecord | undefined;
+  /** The key with the same id. */
+  readonly standing: KeyRecord | undefined;
+  readonly parent: KeyRecord | undefined;
+}
+
+/** Throws where a key must not be added; whether its parent has room is asked after that. */
+export function checkNewKey(key: KeyRecord, { agent, standing, parent }: KeyGround): void {
+  if (agent?.tenantId !== key.tenantId)
+    throw new GatewayError('NOT_FOUND', 'The agent of the key is not known in this tenant.');
+  if (standing) throw keyTaken();
+  if (key.parentKeyId === null) return;
+  const hasExpired = parent?.expiresAtMs != null && key.createdAtMs >= parent.expiresAtMs;
+  if (!parent || parent.revokedAtMs !== null || hasExpired)
+    throw new GatewayError('NOT_FOUND', 'The key that this one is made with is not active in this tenant.');
+}
+
+/** A key that was revoked before stays as it is. */
+export const revokedKey = (key: KeyRecord, { atMs, operator }: AuditEvent): KeyRecord =>
+  key.revokedAtMs === null ? { ...key, revokedAtMs: atMs, revokedBy: operator } : key;

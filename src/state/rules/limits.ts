@@ -1,8 +1,8 @@
-import type { KeyRecord, TenantTerms } from '../store.ts';
+import type { AdmitRequest, KeyRecord, NotAdmitted, TenantTerms } from '../store.ts';
 
 /*
- * Rates, quotas and windows. All numbers are integers, so that a bucket is exact to the token on any driver; where a driver computes in
- * Lua it does the same steps in the same order, and the contract suite holds both to it.
+ * Rates, quotas and windows. All numbers are integers, so that a bucket is exact to the token on any driver. `admit.lua` does
+ * the same steps in the same order, and `test/state/agreement` compares both.
  */
 
 /** Parts of a token: at a rate of n a minute, n parts flow in with each millisecond. */
@@ -39,6 +39,94 @@ export const levelAt = ({ level, atMs }: Bucket, { perMinute, capacity }: Rate, 
 export const secondsUntilToken = (level: number, { perMinute }: Rate): number =>
   Math.max(1, Math.ceil((partsPerToken - level) / perMinute / 1000));
 
+/** The bucket after a token was taken from it. It is changed in place: the hot path makes no new one with each call. */
+export function withoutToken(bucket: Bucket | undefined, rate: Rate, nowMs: number): Bucket {
+  if (!bucket) return { level: (rate.capacity - 1) * partsPerToken, atMs: nowMs };
+  bucket.level = levelAt(bucket, rate, nowMs) - partsPerToken;
+  // A clock that is set back must not fill the bucket twice.
+  bucket.atMs = Math.max(bucket.atMs, nowMs);
+  return bucket;
+}
+
+/** What the calls of a key may use. null and undefined are without a limit. */
+export interface Limits {
+  readonly quota: number | null;
+  /** Calls beyond the quota are let in and counted. */
+  readonly overage: boolean;
+  readonly maxUses: number | null;
+  readonly tenantRate: Rate | undefined;
+  readonly keyRate: Rate | undefined;
+}
+
+export const limitsOf = (key: KeyRecord, terms: TenantTerms): Limits => ({
+  quota: terms.scansPerMonth,
+  overage: terms.overage,
+  maxUses: key.maxUses,
+  tenantRate: rateOf(terms),
+  keyRate: keyRateOf(key, terms),
+});
+
+/** What calls have used before. A bucket that was never used is undefined. */
+export interface Used {
+  readonly inMonth: number;
+  readonly uses: number;
+  readonly tenantBucket: Bucket | undefined;
+  readonly keyBucket: Bucket | undefined;
+}
+
+/** `call` and `rate` as in `AdmitRequest.counts`; `nothing` is a call that goes no further and is only checked. */
+export type Taking = AdmitRequest['counts'] | 'nothing';
+
+export type LimitRefusal = Omit<NotAdmitted, 'identity'>;
+
+/** Why the call is not let in, or undefined: the quota is asked first, then the uses, the tenant's rate and the key's. */
+export function refusalOf(
+  used: Used,
+  limits: Limits,
+  counts: Taking,
+  nowMs: number,
+): LimitRefusal | undefined {
+  const { quota, overage, maxUses, tenantRate, keyRate } = limits;
+  if (counts !== 'rate' && quota !== null && used.inMonth >= quota && !overage)
+    return overQuota(Math.max(1, Math.ceil((periodOf(nowMs).endMs - nowMs) / 1000)));
+  if (maxUses !== null && used.uses >= maxUses) return usedUp;
+  return (
+    limitedBy('tenant', used.tenantBucket, tenantRate, nowMs) ??
+    limitedBy('key', used.keyBucket, keyRate, nowMs)
+  );
+}
+
+function limitedBy(
+  whose: 'tenant' | 'key',
+  bucket: Bucket | undefined,
+  rate: Rate | undefined,
+  nowMs: number,
+): LimitRefusal | undefined {
+  if (!rate) return undefined;
+  const level = bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;
+  return level >= partsPerToken ? undefined : overRate(whose, secondsUntilToken(level, rate), rate.perMinute);
+}
+
+export const overQuota = (retryAfterSeconds: number): LimitRefusal => ({
+  ok: false,
+  code: 'QUOTA_EXCEEDED',
+  detail: 'The calls that the plan grants for this month are used up.',
+  retryAfterSeconds,
+});
+
+export const usedUp: LimitRefusal = Object.freeze({
+  ok: false,
+  code: 'INVALID_KEY',
+  detail: 'The key is used up.',
+});
+
+export const overRate = (whose: string, retryAfterSeconds: number, perMinute: number): LimitRefusal => ({
+  ok: false,
+  code: 'RATE_LIMITED',
+  detail: `The ${whose} makes more calls than its rate of ${perMinute} a minute allows.`,
+  retryAfterSeconds,
+});
+
 export const hourMs = 3_600_000;
 export const hourOf = (ms: number): number => Math.floor(ms / hourMs);
 /** Hours that a sliding day looks back, the running one included. */
@@ -68,3 +156,7 @@ export const alertPercents = [80, 90, 100] as const;
 /** The alert that the call with this count sets off: each one once in a month, whatever node counted. */
 export const alertAt = (used: number, quota: number): (typeof alertPercents)[number] | undefined =>
   alertPercents.findLast((percent) => used === Math.ceil((quota * percent) / 100));
+
+/** Tells whether an alert of this month is news: neither this month nor a later one was told of before. */
+export const isAlertNews = (toldOfMs: number | undefined, periodStartMs: number): boolean =>
+  toldOfMs === undefined || periodStartMs > toldOfMs;

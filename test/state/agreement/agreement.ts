@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { Redis } from 'ioredis';
 import type { Test } from 'tap';
 import { newId } from '../../../src/core/ids.ts';
 import { openEmbeddedStore } from '../../../src/state/embedded/store.ts';
 import { createNames, type Names } from '../../../src/state/redis/link/names.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { type RedisServer, startRedis } from '../../support/redis.ts';
+import { startRedis } from '../../support/redis.ts';
 import { noonMs } from '../records.ts';
 
 /*
@@ -70,7 +71,8 @@ export interface Agreement<S> {
 export interface Sides {
   readonly embedded: Store;
   readonly redis: Store;
-  readonly server: RedisServer;
+  /** For a look at what Redis keeps. */
+  readonly client: Redis;
   /** Names of the keys in Redis. */
   readonly names: Names;
 }
@@ -87,9 +89,12 @@ export async function openSides(t: Test): Promise<Sides | undefined> {
     ...{ prefix, timeoutMs: 10_000, ca: undefined, log, clock: 'caller' },
   });
   t.teardown(() => redis.close());
+  const { host, port } = server;
+  const client = new Redis({ host, port });
+  t.teardown(() => client.disconnect());
   const embedded = await openEmbeddedStore({ dir: join(t.testdirName, 'state') });
   t.teardown(() => embedded.close());
-  return { embedded, redis, server, names: createNames(prefix) };
+  return { embedded, redis, client, names: createNames(prefix) };
 }
 
 /** The answer, or what it was refused with. */

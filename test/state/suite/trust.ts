@@ -58,6 +58,24 @@ export const trust: SuitePart = async (t, { store, hints, ...lab }) => {
     return { acme, trustAt, standing, clean, deny };
   }
 
+  await t.test(
+    'an anomaly that is one too many is not held against the agent, nor its time kept',
+    async (t) => {
+      const { tenantId, agent } = await lab.tenant();
+      const { agentId } = agent;
+      const held = async () => (await store.trustOf(tenantId, [agentId]))[0];
+      for (let at = 0; at < anomaliesMax; at += 1)
+        await store.markTrust(tenantId, agentId, markOf({ cause: 'anomaly', parts: 10, atMs: noonMs + at }));
+      const before = await held();
+      await store.markTrust(
+        tenantId,
+        agentId,
+        markOf({ cause: 'anomaly', parts: 10, atMs: noonMs + hourMs }),
+      );
+      t.same(await held(), before);
+    },
+  );
+
   await t.test('the trust in strangers and in agents of others is whole', async (t) => {
     const [acme, foreign] = [await open(), await open()];
     t.same(await acme.standing(), wholeTrust);

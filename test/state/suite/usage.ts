@@ -57,6 +57,15 @@ export const usage: SuitePart = async (t, { store, ...lab }) => {
     t.same(await store.keyUsage(acme.tenantId, [], noonMs), []);
   });
 
+  await t.test('a call that is recorded a day late displaces none of the same hour', async (t) => {
+    const { tenantId, agent } = await lab.tenant();
+    const { agentId } = agent;
+    for (const atMs of [noonMs, noonMs, noonMs - 24 * hourMs])
+      await store.recordCalls(callBatch([recordedCall({ tenantId, agentId, atMs })]));
+    const [used] = await store.agentUsage(tenantId, [agentId], noonMs);
+    t.match(used, { callsTotal: 3, firstSeenAtMs: noonMs - 24 * hourMs, decisions24h: { ALLOW: 2 } });
+  });
+
   await t.test('over midnight and the end of a month', async (t) => {
     const acme = await lab.tenant();
     const key = await acme.key();

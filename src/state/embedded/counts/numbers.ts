@@ -2,15 +2,14 @@ import {
   type Bucket,
   hourOf,
   hoursInDay,
-  keyRateOf,
-  levelAt,
-  partsPerToken,
+  type LimitRefusal,
+  limitsOf,
   periodOf,
-  type Rate,
-  rateOf,
-  secondsUntilToken,
+  refusalOf,
+  type Taking,
+  withoutToken,
 } from '../../rules/limits.ts';
-import type { AdmitRequest, KeyRecord, KeyUsage, TenantTerms, TenantUsage } from '../../store.ts';
+import type { KeyRecord, KeyUsage, TenantTerms, TenantUsage } from '../../store.ts';
 import { type CounterReader, monthNumberOf } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
@@ -22,11 +21,8 @@ import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
  */
 
 export interface Numbers {
-  /**
-   * Checks quota, uses and buckets in this order, and takes from all of them or from none. `call` and `rate` as in `AdmitRequest.counts`;
-   * `nothing` is a call that goes no further: it is checked alone.
-   */
-  take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: AdmitRequest['counts'] | 'nothing'): Taking;
+  /** Takes from quota, uses and buckets what the call counts for, or from none of them: see `refusalOf` of `limits.ts`. */
+  take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: Taking): Taken;
   /** A call with this key came from an address outside its allowlist. */
   block(keyId: string, nowMs: number): void;
   /** The usage of each key, in the order of the ids. */
@@ -34,14 +30,7 @@ export interface Numbers {
   tenantUsage(tenantId: string, nowMs: number): TenantUsage;
 }
 
-export type Taking = { readonly ok: true; readonly scansUsed: number } | Refusal;
-
-interface Refusal {
-  readonly ok: false;
-  readonly code: 'QUOTA_EXCEEDED' | 'INVALID_KEY' | 'RATE_LIMITED';
-  readonly detail: string;
-  readonly retryAfterSeconds?: number;
-}
+export type Taken = { readonly ok: true; readonly scansUsed: number } | LimitRefusal;
 
 interface KeyNumbers {
   uses: number;
@@ -160,29 +149,24 @@ export function createNumbers(stored: CounterReader, options: NumbersOptions): N
       const holder = keyOf(key.keyId, nowMs);
       // A key and all that were made with it have one bucket.
       const spender = key.parentKeyId === null ? holder : keyOf(key.parentKeyId, nowMs);
-      const { number, endMs } = monthOf(nowMs);
-      const used = usedIn(key.tenantId, tenant, number);
-      const isOver = terms.scansPerMonth !== null && used >= terms.scansPerMonth;
-      if (counts !== 'rate' && isOver && !terms.overage) return overQuota(endMs - nowMs);
-      if (key.maxUses !== null && holder.uses >= key.maxUses) return usedUp;
-      const [tenantRate, keyRate] = [rateOf(terms), keyRateOf(key, terms)];
-      const tenantLevel = levelOf(tenant.bucket, tenantRate, nowMs);
-      const keyLevel = levelOf(spender.bucket, keyRate, nowMs);
-      const limited = limitedBy(tenantLevel, tenantRate, 'tenant') ?? limitedBy(keyLevel, keyRate, 'key');
-      if (limited) {
-        tenant.limitedByHour.add(hourOf(nowMs), 1);
-        return limited;
-      }
-      if (counts === 'nothing') return { ok: true, scansUsed: used };
-      if (tenantRate) tenant.bucket = withoutToken(tenant.bucket, tenantLevel, nowMs);
-      if (keyRate) spender.bucket = withoutToken(spender.bucket, keyLevel, nowMs);
-      if (counts === 'rate') return { ok: true, scansUsed: used };
-      tenant.months.set(number, used + 1);
+      const { number } = monthOf(nowMs);
+      const inMonth = usedIn(key.tenantId, tenant, number);
+      const limits = limitsOf(key, terms);
+      const used = { inMonth, uses: holder.uses, tenantBucket: tenant.bucket, keyBucket: spender.bucket };
+      const refusal = refusalOf(used, limits, counts, nowMs);
+      if (refusal?.code === 'RATE_LIMITED') tenant.limitedByHour.add(hourOf(nowMs), 1);
+      if (refusal) return refusal;
+      if (counts === 'nothing') return { ok: true, scansUsed: inMonth };
+      const { tenantRate, keyRate } = limits;
+      if (tenantRate) tenant.bucket = withoutToken(tenant.bucket, tenantRate, nowMs);
+      if (keyRate) spender.bucket = withoutToken(spender.bucket, keyRate, nowMs);
+      if (counts === 'rate') return { ok: true, scansUsed: inMonth };
+      tenant.months.set(number, inMonth + 1);
       tenant.recent.add(Math.floor(nowMs / recentSlotMs), 1);
       holder.uses += 1;
       holder.byHour.add(hourOf(nowMs), 1);
       holder.lastSeenAtMs = Math.max(holder.lastSeenAtMs ?? nowMs, nowMs);
-      return { ok: true, scansUsed: used + 1 };
+      return { ok: true, scansUsed: inMonth + 1 };
     },
 
     block(keyId, nowMs) {
@@ -213,36 +197,3 @@ const toUsage = ({ lastSeenAtMs, byHour, blocked, uses }: KeyNumbers, nowMs: num
   blockedAttempts: blocked,
   uses,
 });
-
-const levelOf = (bucket: Bucket | undefined, rate: Rate | undefined, nowMs: number): number => {
-  if (!rate) return partsPerToken;
-  return bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;
-};
-
-/** Changed in place: the hot path makes no new one with each call. */
-function withoutToken(bucket: Bucket | undefined, level: number, nowMs: number): Bucket {
-  if (!bucket) return { level: level - partsPerToken, atMs: nowMs };
-  bucket.level = level - partsPerToken;
-  // A clock that is set back must not fill the bucket twice.
-  bucket.atMs = Math.max(bucket.atMs, nowMs);
-  return bucket;
-}
-
-function limitedBy(level: number, rate: Rate | undefined, whose: 'tenant' | 'key'): Refusal | undefined {
-  if (!rate || level >= partsPerToken) return undefined;
-  return {
-    ok: false,
-    code: 'RATE_LIMITED',
-    detail: `The ${whose} makes more calls than its rate of ${rate.perMinute} a minute allows.`,
-    retryAfterSeconds: secondsUntilToken(level, rate),
-  };
-}
-
-const overQuota = (leftMs: number): Refusal => ({
-  ok: false,
-  code: 'QUOTA_EXCEEDED',
-  detail: 'The calls that the plan grants for this month are used up.',
-  retryAfterSeconds: Math.max(1, Math.ceil(leftMs / 1000)),
-});
-
-const usedUp: Refusal = { ok: false, code: 'INVALID_KEY', detail: 'The key is used up.' };

@@ -2,7 +2,7 @@ import type { Identity } from '../../../core/call.ts';
 import type { Sightings } from '../../../core/history.ts';
 import type { Examined, examine, Holder } from '../../rules/admission.ts';
 import { charged, none } from '../../rules/budgets.ts';
-import { keyRateOf, type Rate, rateOf } from '../../rules/limits.ts';
+import { limitsOf, overQuota, overRate, type Rate, usedUp } from '../../rules/limits.ts';
 import { mcpServerId } from '../../rules/mcp-tools.ts';
 import { wholeTrust } from '../../rules/trust.ts';
 import type {
@@ -114,12 +114,13 @@ function modeOf({ counts }: AdmitRequest, examined: ReturnType<typeof examine> |
 
 function numbersOf(key: KeyRecord, terms: TenantTerms, nowMs: number): readonly (string | number)[] {
   const isShort = key.type === 'ephemeral' && key.expiresAtMs !== null;
+  const { quota, overage, maxUses, tenantRate, keyRate } = limitsOf(key, terms);
   return [
-    terms.scansPerMonth ?? '',
-    terms.overage ? 1 : 0,
-    key.maxUses ?? '',
-    ...toPair(rateOf(terms)),
-    ...toPair(keyRateOf(key, terms)),
+    quota ?? '',
+    overage ? 1 : 0,
+    maxUses ?? '',
+    ...toPair(tenantRate),
+    ...toPair(keyRate),
     isShort ? Math.max(0, key.expiresAtMs - nowMs) + numbersKeptMs : '',
   ];
 }
@@ -131,22 +132,9 @@ export function quotaRefusal(
   identity: Identity | undefined,
   { status, fields: [first, second, third] }: RedisAnswer,
 ): NotAdmitted | undefined {
-  const refuse = (code: NotAdmitted['code'], detail: string, seconds?: string | number): NotAdmitted => ({
-    ok: false,
-    code,
-    detail,
-    identity,
-    ...(seconds === undefined ? {} : { retryAfterSeconds: Number(seconds) }),
-  });
-  if (status === 'quota')
-    return refuse('QUOTA_EXCEEDED', 'The calls that the plan grants for this month are used up.', first);
-  if (status === 'used up') return refuse('INVALID_KEY', 'The key is used up.');
-  if (status === 'limited')
-    return refuse(
-      'RATE_LIMITED',
-      `The ${first} makes more calls than its rate of ${third} a minute allows.`,
-      second,
-    );
+  if (status === 'quota') return { ...overQuota(Number(first)), identity };
+  if (status === 'used up') return { ...usedUp, identity };
+  if (status === 'limited') return { ...overRate(String(first), Number(second), Number(third)), identity };
   return undefined;
 }
 

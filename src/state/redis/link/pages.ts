@@ -1,5 +1,6 @@
 import { GatewayError } from '../../../core/errors.ts';
 import type { Page, Paged } from '../../store.ts';
+import { readMany } from '../records.ts';
 import type { RedisConnection } from './connection.ts';
 
 /** The place of a record in an index that is ordered by time: digits of equal number sort as text. */
@@ -19,13 +20,10 @@ export function parseCursor(cursor: string | undefined, isCursor = isPlace): str
 }
 
 export interface Index {
+  /** The places of the records, in the order of time. */
   readonly key: string;
-  /** Texts of the records at these places, in this order; null for one that is gone. */
-  readonly read: (places: readonly string[]) => Promise<readonly (string | null)[]>;
-  /** Exclusive, from the newest on; `+` is the end of all. */
-  readonly from: string;
-  /** Down to this one. */
-  readonly to?: string;
+  /** The records, by their ids. */
+  readonly records: string;
 }
 
 /** The number of records looked at for a page, whatever is asked for. */
@@ -36,17 +34,19 @@ const chunkMax = 500;
 export async function readPage<T>(
   connection: RedisConnection,
   index: Index,
-  { limit }: Pick<Page, 'limit'>,
+  { limit, cursor }: Page,
   keep: (text: string) => T | undefined,
 ): Promise<Paged<T>> {
   const items: T[] = [];
-  let from = index.from;
+  const before = parseCursor(cursor);
+  let from = before === undefined ? '+' : `(${before}`;
   let last = '';
   for (let looks = 0; looks < looksMax; ) {
     // One more than is wanted, so that the end is known for what it is.
     const wanted = Math.min(chunkMax, limit - items.length + 1);
-    const places = await rangeBefore(connection, index, from, wanted);
-    const texts = places.length === 0 ? [] : await index.read(places);
+    const range = [index.key, from, '-', 'BYLEX', 'REV', 'LIMIT', 0, wanted];
+    const places = (await connection.call('ZRANGE', ...range)) as string[];
+    const texts = await readMany(connection, index.records, places.map(idOfPlace));
     for (const [at, place] of places.entries()) {
       const text = texts[at];
       const item = text === null || text === undefined ? undefined : keep(text);
@@ -60,11 +60,3 @@ export async function readPage<T>(
   }
   return { items, nextCursor: last };
 }
-
-async function rangeBefore(connection: RedisConnection, index: Index, from: string, count: number) {
-  const range = [index.key, from, index.to ?? '-', 'BYLEX', 'REV', 'LIMIT', 0, count];
-  return (await connection.call('ZRANGE', ...range)) as string[];
-}
-
-/** The place at which a page begins. */
-export const beginning = (cursor: string | undefined): string => (cursor === undefined ? '+' : `(${cursor}`);

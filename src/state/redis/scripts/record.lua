@@ -27,6 +27,12 @@ local function takeMany(count)
   return list
 end
 
+-- A call that is recorded a day late takes the place of no later hour.
+local function growHour(key, name, hour)
+  local at = string.match(field(key, name .. string.format('%.0f', hour % 24)) or '', '^(%d+):')
+  if not at or tonumber(at) <= hour then grow(key, name, hour, 24) end
+end
+
 -- By key the names that were touched, each with when it was first.
 local touches = {}
 local function touch(known, ms, names)
@@ -95,7 +101,7 @@ while i <= #ARGV do
     if not first or ms < first then setField(agent, 'first', digits(ms)) end
     if not last or ms > last then setField(agent, 'last', digits(ms)) end
     addToField(agent, 'total', 1)
-    grow(agent, decision, math.floor(ms / 3600000), 24)
+    growHour(agent, decision, math.floor(ms / 3600000))
     if credential ~= '' then
       addToField(KEYS[2], 'uses ' .. credential, 1)
       local used = tonumber(field(KEYS[2], 'last ' .. credential))

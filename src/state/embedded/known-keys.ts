@@ -1,0 +1,107 @@
+import { timingSafeEqual } from 'node:crypto';
+import { GatewayError } from '../../core/errors.ts';
+import { type Cache, createCache } from '../cache.ts';
+import { type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
+import type { Identification, KeyRecord } from '../store.ts';
+import type { Agents } from './agents.ts';
+import { type Database, rowToRecord } from './sqlite.ts';
+import type { Suspensions } from './suspensions.ts';
+
+/** A key as the hot path wants it: what does not change from call to call is made once. */
+export interface KnownKey {
+  holder: Holder;
+  readonly hash: Buffer;
+  /** When it was last found valid. */
+  validAtMs: number;
+}
+
+const cachedMax = 32_768;
+const hashBytes = 32;
+
+export const notKnown = invalidKey('The key is not known.');
+
+/** Keys by their hashes, in memory: the hot path of every call. Whoever changes a key on the disk says `forget`. */
+export class KnownKeys {
+  readonly #byId;
+  readonly #byHash;
+  readonly #agents: Pick<Agents, 'find'>;
+  readonly #suspensions: Pick<Suspensions, 'find'>;
+  readonly #known: Cache<KnownKey> = createCache(cachedMax);
+  /** Keys with which ephemeral ones were made, by their ids. */
+  readonly #parents: Cache<KeyRecord> = createCache(cachedMax);
+  readonly #presented = Buffer.alloc(hashBytes);
+
+  constructor(db: Database, agents: Pick<Agents, 'find'>, suspensions: Pick<Suspensions, 'find'>) {
+    this.#byId = db.prepare('SELECT record FROM keys WHERE tenant_id = ? AND key_id = ?');
+    this.#byHash = db.prepare('SELECT record FROM keys WHERE hash = ?');
+    this.#agents = agents;
+    this.#suspensions = suspensions;
+  }
+
+  /** At once. */
+  find(keyHash: string): KnownKey | undefined {
+    const known = this.#known.get(keyHash) ?? this.#load(keyHash);
+    if (!known || !this.#isSame(keyHash, known)) return undefined;
+    known.holder = this.#holderOf(known.holder.key, known.holder);
+    return known;
+  }
+
+  identify(keyHash: string, nowMs: number): Identification {
+    const known = this.find(keyHash);
+    if (!known) return notKnown;
+    const found = identifyHolder(known.holder, nowMs);
+    if (found.ok) known.validAtMs = nowMs;
+    return found;
+  }
+
+  /** The last known state of a key while its records cannot be read; suspensions are in memory, and always current. */
+  recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined {
+    const known = this.#known.get(keyHash);
+    if (!known || !this.#isSame(keyHash, known) || nowMs - known.validAtMs > withinMs) return undefined;
+    const isTenantSuspended = this.#isSuspended(known.holder.key);
+    return identifyHolder({ ...known.holder, isTenantSuspended }, nowMs);
+  }
+
+  forget({ hash, keyId }: KeyRecord): void {
+    this.#known.delete(hash);
+    this.#parents.delete(keyId);
+  }
+
+  #load(keyHash: string): KnownKey | undefined {
+    const key = rowToRecord<KeyRecord>(this.#byHash.get(keyHash));
+    if (!key) return undefined;
+    const holder = this.#holderOf(key, undefined);
+    const known = { holder, hash: Buffer.from(key.hash, 'hex'), validAtMs: Number.NEGATIVE_INFINITY };
+    this.#known.set(keyHash, known);
+    return known;
+  }
+
+  /** The look-up is by a hash that only the holder of the pepper can make; the comparison tells nothing by its time. */
+  #isSame(keyHash: string, known: KnownKey): boolean {
+    const isWhole = this.#presented.write(keyHash, 'hex') === hashBytes;
+    return isWhole && timingSafeEqual(this.#presented, known.hash);
+  }
+
+  #isSuspended({ tenantId }: KeyRecord): boolean {
+    return this.#suspensions.find(tenantId) !== undefined;
+  }
+
+  /** The records as they stand: the agent, the parent or the tenant may have changed since the last call. */
+  #holderOf(key: KeyRecord, before: Holder | undefined): Holder {
+    const [agent, parent] = [this.#agents.find(key.agentId), this.#parentOf(key)];
+    if (!agent) throw new GatewayError('STATE_UNAVAILABLE', `The agent of the key ${key.keyId} is missing.`);
+    const isTenantSuspended = this.#isSuspended(key);
+    const stands =
+      before?.agent === agent && before.parent === parent && before.isTenantSuspended === isTenantSuspended;
+    return stands ? before : { key, parent, agent, isTenantSuspended };
+  }
+
+  #parentOf({ tenantId, parentKeyId }: KeyRecord): KeyRecord | undefined {
+    if (parentKeyId === null) return undefined;
+    const cached = this.#parents.get(parentKeyId);
+    if (cached) return cached;
+    const parent = rowToRecord<KeyRecord>(this.#byId.get(tenantId, parentKeyId));
+    if (parent) this.#parents.set(parentKeyId, parent);
+    return parent;
+  }
+}
