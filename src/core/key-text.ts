@@ -43,11 +43,16 @@ export const keyDigest = (text: string): string => hash('sha256', text, 'hex');
 export const peppered = (digestHex: string, pepper: Buffer): string =>
   createHmac('sha256', pepper).update(Buffer.from(digestHex, 'hex')).digest('hex');
 
+/** Tells whether the text has the prefix, length and alphabet of a key. */
+export const hasKeyForm = (text: string): boolean => form.test(text);
+
+/** Tells whether a text in the form of a key ends in the checksum of what stands before. */
+export const hasKeyChecksum = (text: string): boolean =>
+  checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
+
 /** The digest of a presented key, or undefined where the text is no key at all: wrong prefix, length, alphabet or checksum. */
-export function digestOfKey(text: string): string | undefined {
-  const isKey = form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
-  return isKey ? keyDigest(text) : undefined;
-}
+export const digestOfKey = (text: string): string | undefined =>
+  hasKeyForm(text) && hasKeyChecksum(text) ? keyDigest(text) : undefined;
 
 /** The presented key, or undefined where the text is none. */
 export function readKey(text: string, pepper: Buffer): PresentedKey | undefined {

@@ -1,7 +1,6 @@
 import type { PresentedKey } from '../../core/call.ts';
-import { digestOfKey, keyPrefix, peppered } from '../../core/key-text.ts';
+import { hasKeyChecksum, hasKeyForm, keyDigest, keyPrefix, peppered } from '../../core/key-text.ts';
 import { createCache } from '../../state/cache.ts';
-import { kept } from '../../util/kept.ts';
 
 const keysMax = 4096;
 
@@ -12,8 +11,14 @@ const keysMax = 4096;
 export function createKeyReader(pepper: Buffer): (text: string) => PresentedKey | undefined {
   const known = createCache<PresentedKey>(keysMax);
   return (text) => {
-    const digest = digestOfKey(text);
-    if (digest === undefined) return undefined;
-    return kept(known, digest, () => ({ prefix: keyPrefix(text), hash: peppered(digest, pepper) }));
+    if (!hasKeyForm(text)) return undefined;
+    const digest = keyDigest(text);
+    const before = known.get(digest);
+    if (before) return before;
+    // The checksum of a known key was right.
+    if (!hasKeyChecksum(text)) return undefined;
+    const key = { prefix: keyPrefix(text), hash: peppered(digest, pepper) };
+    known.set(digest, key);
+    return key;
   };
 }
