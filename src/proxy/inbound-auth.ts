@@ -8,7 +8,7 @@ import { isAddressAllowed } from '../state/rules/admission.ts';
 import type { Identification, MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
 import { isWithin } from '../util/ranges.ts';
-import { foldedName } from '../wire/http1/folded-name.ts';
+import { foldedName, isSameFolded } from '../wire/http1/folded-name.ts';
 import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 
 /** The credentials that a request to a route shows. */
@@ -98,7 +98,7 @@ function knownBy(
   else if (!isAddressAllowed(holder.key, clientAddress)) keys.failed(clientAddress, nowMs, holder.key.keyId);
   const kept = withoutFields(
     headers,
-    (name, value) => isFolded(name, 'authorization') || value.includes(text),
+    (name, value) => isSameFolded(name, 'authorization') || value.includes(text),
   );
   if (!holder.ok) {
     const refusal = new GatewayError('INVALID_KEY', holder.detail);
@@ -125,7 +125,7 @@ function withoutToken(
     const name = foldedName(header);
     const [first, second] = valuesOf(headers, name);
     if (second !== undefined || !isSame(first, value)) return undefined;
-    return { headers: withoutFields(headers, (it) => isFolded(it, name)), query };
+    return { headers: withoutFields(headers, (it) => isSameFolded(it, name)), query };
   }
   // Each with what divides it from the one before it: some servers read `;` as `&`.
   const pairs = query.slice(1).split(/(?=[&;])/);
@@ -152,11 +152,7 @@ const isSame = (shown: string | undefined, secret: string): boolean =>
   shown !== undefined && timingSafeEqual(hash('sha256', shown, 'buffer'), hash('sha256', secret, 'buffer'));
 
 const valuesOf = (headers: readonly string[], name: string): string[] =>
-  headers.filter((_, i) => i % 2 === 1 && isFolded(headers[i - 1] as string, name));
-
-/** Tells whether a name equals `folded` once folded, which never changes its length. */
-const isFolded = (name: string, folded: string): boolean =>
-  name.length === folded.length && foldedName(name) === folded;
+  headers.filter((_, i) => i % 2 === 1 && isSameFolded(headers[i - 1] as string, name));
 
 function withoutFields(
   headers: readonly string[],

@@ -7,3 +7,28 @@ export function foldedName(name: string): string {
   // Most names have nothing to replace, and a search is cheaper than a replacement.
   return /[^a-z0-9-]/.test(lower) ? lower.replace(/[^a-z0-9]/g, '-') : lower;
 }
+
+/** Tells whether two names are one once folded. It makes no text, which a look-up in a set would have to hash. */
+export function isSameFolded(one: string, other: string): boolean {
+  if (one.length !== other.length) return false;
+  for (let i = 0; i < one.length; i++) {
+    const code = one.charCodeAt(i);
+    const beside = other.charCodeAt(i);
+    if (code === beside) continue;
+    // Some letters beyond ASCII have lower-case forms within.
+    if (code > asciiMax || beside > asciiMax) return foldedName(one) === foldedName(other);
+    if (foldedCode(code) !== foldedCode(beside)) return false;
+  }
+  return true;
+}
+
+const asciiMax = 0x7f;
+const hyphen = 0x2d;
+
+function foldedCode(code: number): number {
+  const isDigit = code >= 0x30 && code <= 0x39;
+  const lower = code | 0x20;
+  const isLetter = lower >= 0x61 && lower <= 0x7a;
+  if (isLetter) return lower;
+  return isDigit ? code : hyphen;
+}

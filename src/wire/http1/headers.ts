@@ -1,5 +1,5 @@
 import { isNamed } from './field.ts';
-import { foldedName } from './folded-name.ts';
+import { foldedName, isSameFolded } from './folded-name.ts';
 import type { ResponseHead } from './head.ts';
 
 export { fieldOf } from './field.ts';
@@ -14,23 +14,25 @@ export { fieldOf } from './field.ts';
  * spares nearly all other names the folding: this runs for every field.
  */
 class NameSet {
-  readonly #names: ReadonlySet<string>;
+  /** For each length the names. */
+  readonly #names: readonly (readonly string[])[];
   /** For each length the first letters, as bits. */
   readonly #firstLetters = new Uint32Array(lengthMax + 1);
 
   constructor(...names: string[]) {
-    this.#names = new Set(names);
+    this.#names = Array.from({ length: lengthMax + 1 }, (_, length) =>
+      names.filter((it) => it.length === length),
+    );
     for (const name of names) {
       this.#firstLetters[name.length] = (this.#firstLetters[name.length] ?? 0) | letterBit(name);
     }
   }
 
   has(name: string): boolean {
-    return (
-      name.length <= lengthMax &&
-      ((this.#firstLetters[name.length] as number) & letterBit(name)) !== 0 &&
-      this.#names.has(foldedName(name))
-    );
+    const { length } = name;
+    if (length > lengthMax || ((this.#firstLetters[length] as number) & letterBit(name)) === 0) return false;
+    for (const known of this.#names[length] ?? []) if (isSameFolded(name, known)) return true;
+    return false;
   }
 }
 
@@ -215,7 +217,7 @@ function isOurs(name: string, extra: readonly string[], ownPrefix: string): bool
   }
   for (let i = 0; i < extra.length; i += 2) {
     const own = extra[i] as string;
-    if (own.length === name.length && foldedName(own) === foldedName(name)) return !appended.has(name);
+    if (isSameFolded(own, name)) return !appended.has(name);
   }
   return false;
 }

@@ -7,6 +7,7 @@ import {
   parseResponseHead,
   parseTrailers,
 } from '../../../src/wire/http1/head.ts';
+import { Random } from './random.ts';
 import { refusalOf } from './refusal-of.ts';
 
 const fieldsMax = 100;
@@ -21,6 +22,18 @@ function refuses(t: Test, parse: () => unknown, name: string, isTooLarge = false
   t.equal(error?.isTooLarge, isTooLarge, name);
   t.match(error?.message, /^[A-Z][a-z` ]+\.$/, `${name}: the words`);
 }
+
+t.test('the end of a head is where a plain search finds it, from any place in any text', async (t) => {
+  const random = new Random(20_261);
+  const wrong: string[] = [];
+  for (let i = 0; i < 5_000; i++) {
+    const text = random.text(random.pick(['\r\n', '\r\na', '\r\n\r\nabcdef']), random.below(24));
+    const from = random.below(text.length + 1);
+    const found = findHeadEnd(Buffer.from(text), from);
+    if (found !== text.indexOf('\r\n\r\n', Math.max(0, from - 3))) wrong.push(JSON.stringify([text, from]));
+  }
+  t.same(wrong, []);
+});
 
 t.test('the end of a head is found wherever the bytes are cut', async (t) => {
   const head = 'GET / HTTP/1.1\r\nA: b\r\n\r\n';
