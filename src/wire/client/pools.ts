@@ -48,6 +48,8 @@ export function createPools(options: PoolsOptions): Pools {
   const requestsMax = options.connectionsMax + options.waitingMax;
   /** Origins in the order of their last use, to the tick. */
   const origins = new Map<string, Origin>();
+  /** Where the last request went. The next one nearly always goes there too, and is spared the making of its key. */
+  let last: Taken | undefined;
   let isDestroyed = false;
 
   async function dial(endpoint: Endpoint, protocol: Protocol, session: SessionStore) {
@@ -59,6 +61,7 @@ export function createPools(options: PoolsOptions): Pools {
   }
 
   function drop(key: string, origin: Origin): void {
+    if (last?.origin === origin) last = undefined;
     origins.delete(key);
     origin.retire();
   }
@@ -89,14 +92,22 @@ export function createPools(options: PoolsOptions): Pools {
     return origin;
   }
 
+  function find(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose): Taken {
+    const key = keyOf(tenantId, target, protocol, purpose);
+    const origin = origins.get(key) ?? create(key, target, protocol, purpose);
+    const { scheme, host, port } = target;
+    return { tenantId, scheme, host, port, protocol, purpose, key, origin };
+  }
+
   function close(): void {
     for (const [key, origin] of origins) drop(key, origin);
   }
 
   return {
     take(tenantId, target, protocol, purpose, tick) {
-      const key = keyOf(tenantId, target, protocol, purpose);
-      const origin = origins.get(key) ?? create(key, target, protocol, purpose);
+      last =
+        takenBefore(last, tenantId, target, protocol, purpose) ?? find(tenantId, target, protocol, purpose);
+      const { key, origin } = last;
       if (origin.running >= (purpose === 'calls' ? requestsMax : webSocketsMax)) {
         throw new GatewayError('GATEWAY_BUSY', 'Too many requests wait for this upstream.', {
           retryAfterSeconds: 1,
@@ -122,6 +133,31 @@ export function createPools(options: PoolsOptions): Pools {
     },
   };
 }
+
+/** An origin with all that its key is made of. */
+interface Taken extends Pick<Target, 'scheme' | 'host' | 'port'> {
+  readonly tenantId: string;
+  readonly protocol: Protocol;
+  readonly purpose: Purpose;
+  readonly key: string;
+  readonly origin: Origin;
+}
+
+const takenBefore = (
+  last: Taken | undefined,
+  tenantId: string,
+  { scheme, host, port }: Target,
+  protocol: Protocol,
+  purpose: Purpose,
+): Taken | undefined =>
+  last?.tenantId === tenantId &&
+  last.host === host &&
+  last.port === port &&
+  last.scheme === scheme &&
+  last.protocol === protocol &&
+  last.purpose === purpose
+    ? last
+    : undefined;
 
 const keyOf = (
   tenantId: string,
