@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadCatalogue, type OperationSummary, type ToolSummary } from '../src/catalogue/catalogue.ts';
-import { operationsOf } from '../src/catalogue/load/compile.ts';
 import { readTools } from '../src/catalogue/load/load.ts';
+import { operationsOf } from '../src/catalogue/load/operations.ts';
 import type { Tool } from '../src/catalogue/load/schema.ts';
 import { type Verb, verbs } from '../src/core/call.ts';
 import { sizeText } from '../src/util/byte-size.ts';

@@ -1,4 +1,4 @@
-import type { Mounts } from './load/compile.ts';
+import type { Mounts } from './load/mounts.ts';
 import { splitPath } from './paths.ts';
 
 /** How large a body the vendors take, as far as that is known before any of it is read. Undefined where it is not known. */

@@ -1,7 +1,7 @@
 import type { Resource, UnknownField } from '../core/call.ts';
 import { addressesOf } from './addresses.ts';
-import { type Extract, type ResourceField, resourceFields } from './load/schema.ts';
-import type { RequestSource, TagSource } from './load/sources.ts';
+import { type Extract, type OwnerField, type ResourceField, resourceFields } from './load/schema.ts';
+import { presenceOf, type RequestSource, sourceOf, type TagSource, tagSourceOf } from './load/sources.ts';
 import type { Capture } from './paths.ts';
 import type { RequestReading } from './reading.ts';
 import { describedRecipients } from './recipients.ts';
@@ -12,7 +12,7 @@ export interface Extraction {
   readonly tags: readonly TagSource[];
   readonly principals: readonly RequestSource[];
   /** Undefined: the organisation of the resource. */
-  readonly owner: Extract['owner'];
+  readonly owner: OwnerField | readonly RequestSource[] | undefined;
   /** The place of the mail itself; recipients may be described beside it. */
   readonly mail: RequestSource | undefined;
   /** Acted on even where no place tells which. */
@@ -28,14 +28,16 @@ type Draft = { -readonly [Field in keyof Resource]: Resource[Field] };
 /** Joins what an operation, its surface and its tool say, in this order. */
 export function toExtraction(layers: readonly Extract[]): Extraction {
   const unknown = layers.flatMap((layer) => layer.unknown ?? []);
+  const owner = layers.find((layer) => layer.owner !== undefined)?.owner;
+  const mail = layers.find((layer) => layer.mail !== undefined)?.mail;
   return {
     fields: resourceFields
-      .map((field) => ({ field, sources: layers.flatMap((layer) => layer[field] ?? []) }))
+      .map((field) => ({ field, sources: layers.flatMap((layer) => layer[field]?.map(sourceOf) ?? []) }))
       .filter(({ sources }) => sources.length > 0),
-    tags: layers.flatMap((layer) => layer.tags ?? []),
-    principals: layers.flatMap((layer) => layer.principals ?? []),
-    owner: layers.find((layer) => layer.owner !== undefined)?.owner,
-    mail: layers.find((layer) => layer.mail)?.mail,
+    tags: layers.flatMap((layer) => layer.tags?.map(tagSourceOf) ?? []),
+    principals: layers.flatMap((layer) => layer.principals?.map(sourceOf) ?? []),
+    owner: Array.isArray(owner) ? owner.map(sourceOf) : owner,
+    mail: mail === undefined ? undefined : presenceOf(mail),
     unknown: unknown.filter((it) => it !== 'principals'),
     addressesUnknown: unknown.includes('principals'),
     decodesSlashes: layers.some((layer) => layer.decode_slashes),

@@ -1,6 +1,7 @@
 import { type Verb, verbs } from '../core/call.ts';
 import type { Extraction } from './extract.ts';
 import type { Rpc } from './load/schema.ts';
+import type { RequestSource } from './load/sources.ts';
 import type { RootField } from './protocols/graphql.ts';
 import type { Request, RequestReading } from './reading.ts';
 
@@ -24,8 +25,11 @@ export interface RequestMeaning {
   readonly batch?: { readonly requests: readonly Request[] | undefined };
 }
 
-/** Operations of a surface by the vendor's own name for them. */
-export type Named = ReadonlyMap<string, RequestMeaning>;
+/** The operation of a surface by the vendor's own name for it. */
+export type Named = (name: string) => RequestMeaning | undefined;
+
+/** The part of a surface that has remote procedures. */
+export type Procedures = Omit<Rpc, 'call' | 'action'> & { readonly actions: readonly RequestSource[] };
 
 /** Comparable: READ, WRITE, ADMIN. */
 export const strictness = (verb: Verb): number => verbs.indexOf(verb);
@@ -68,14 +72,14 @@ export const toSnakeCase = (text: string): string =>
  * may name two: the vendor takes one of them, and we do not know which. Nobody names more than 16 in good faith.
  */
 export function rpcMeaning(
-  rpc: Rpc,
+  rpc: Procedures,
   named: Named,
   extraction: Extraction,
   reading: RequestReading,
 ): RequestMeaning | undefined {
   const actions = new Set<string>();
   let isTold = false;
-  for (const read of rpc.action) {
+  for (const read of rpc.actions) {
     const found = read(reading);
     for (const action of found) actions.add(action);
     isTold ||= found.length > 0 && !reading.isUnclear;
@@ -87,7 +91,7 @@ export function rpcMeaning(
   for (const action of actions) {
     // X-Amz-Target qualifies the action: DynamoDB_20120810.PutItem.
     const name = action.slice(action.lastIndexOf('.') + 1);
-    const known = named.get(name);
+    const known = named(name);
     if (known) meanings.push(known);
     else if (!actionText.test(name)) return { name: 'unclear', ...unclear };
     else {
@@ -104,7 +108,7 @@ export function rpcMeaning(
   return several(meanings);
 }
 
-function actionVerb(rpc: Rpc, action: string): Verb {
+function actionVerb(rpc: Procedures, action: string): Verb {
   if (rpc.admin.some((beginning) => action.startsWith(beginning))) return 'ADMIN';
   return rpc.read.some((beginning) => action.startsWith(beginning)) ? 'READ' : rpc.verb;
 }
@@ -138,7 +142,7 @@ const rootFieldsMax = 100;
 function fieldMeaning(rootField: RootField, named: Named, extraction: Extraction): RequestMeaning {
   const { kind, name } = rootField;
   const verb = kind === 'mutation' ? 'WRITE' : 'READ';
-  const known = named.get(name);
+  const known = named(name);
   if (known && (known.verb !== 'READ' || verb === 'READ')) return { ...known, rootField };
   return {
     name: toSnakeCase(name).slice(0, 64),

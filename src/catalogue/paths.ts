@@ -17,6 +17,12 @@ export function parseRoute(text: string): PathRoute | undefined {
   return methods && parts ? { methods: methods.split('|'), parts } : undefined;
 }
 
+/** The route in the one way of writing it, without empty segments; undefined where `parseRoute` takes it for none. */
+export function plainRoute(text: string): string | undefined {
+  const { methods, parts } = parseRoute(text) ?? {};
+  return methods && parts && `${methods.join('|')} ${parts.map(partText).join('') || '/'}`;
+}
+
 /** Parses a path template; `/` and '' have no parts. */
 export function parsePathTemplate(text: string): readonly TemplatePart[] | undefined {
   const parts: TemplatePart[] = [];

@@ -1,5 +1,5 @@
 import type { Operation, Unclear } from '../core/call.ts';
-import type { Mounted } from './load/compile.ts';
+import type { Mounted } from './load/mounts.ts';
 import { unknownFields } from './load/schema.ts';
 
 /* Classifies calls that nobody can tell: every rule that refuses matches, and none that allows. */

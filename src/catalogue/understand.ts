@@ -5,8 +5,9 @@ import { isWebScheme } from '../core/target.ts';
 import { otherReadingsOf } from '../core/url-readings.ts';
 import { type BodyLimits, createBodyLimits } from './body-limits.ts';
 import { readOwners, readPrincipals, readResource } from './extract.ts';
-import { type Candidate, type Mounted, type Mounts, unknownCategory } from './load/compile.ts';
+import { type Candidate, unknownCategory } from './load/compile.ts';
 import type { HostMatch } from './load/hosts.ts';
+import type { Mounted, Mounts } from './load/mounts.ts';
 import type { ToolSummary } from './load/summary.ts';
 import { type RequestMeaning, shortMethod, strictest, verbOf } from './meaning.ts';
 import { overridingMethods } from './overriding-method.ts';
@@ -173,7 +174,7 @@ function understandAt(
     if (!mount.isGuest) owner ??= mount;
     const within = mount.under.length === 0 ? segments : segments?.slice(mount.under.length);
     const below = mount.isOdata ? within && withoutOdata(within) : within;
-    const candidates = below && mount.paths.find(method, below);
+    const candidates = below && mount.compiled().find(method, below);
     const missed: Candidate[] = [];
     for (const candidate of candidates ?? []) {
       reading.matched(candidate.captures, below ?? [], mount.ignoresCase);
@@ -194,7 +195,7 @@ function understandAt(
   }
   if (unknown || !owner) return unknown;
   reading.matched([], segments ?? []);
-  const meaning = owner.unknown(method, segments ? templateOf(segments) : '/{path}');
+  const meaning = owner.compiled().unknown(method, segments ? templateOf(segments) : '/{path}');
   const operation = toOperation(owner.toolName, meaning, [], reading);
   return { operation, decodesSlashes: meaning.extraction.decodesSlashes };
 }

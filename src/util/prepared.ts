@@ -44,17 +44,19 @@ let stamp: string | undefined;
 
 /** Changes with each file of the program. */
 function programStamp(): string {
-  stamp ??= [
-    process.version,
-    ...readdirSync(programFolder, { recursive: true, encoding: 'utf8' })
-      .sort()
-      .map((name) => {
-        const { size, mtimeMs } = statSync(join(programFolder, name));
-        return `${name} ${size} ${mtimeMs}`;
-      }),
-  ].join('\n');
+  stamp ??= `${process.version}\n${folderStamp(programFolder)}`;
   return stamp;
 }
+
+/** Changes with each file of a folder that comes with the program, none of which is read for it. */
+export const folderStamp = (folder: string): string =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .sort()
+    .map((name) => {
+      const { size, mtimeMs } = statSync(join(folder, name));
+      return `${name} ${size} ${mtimeMs}`;
+    })
+    .join('\n');
 
 /** A damaged file counts as absent, so its table is made anew. */
 function readIfThere(file: string): Buffer | undefined {

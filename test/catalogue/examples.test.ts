@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
-import { operationsOf } from '../../src/catalogue/load/compile.ts';
 import { readTools } from '../../src/catalogue/load/load.ts';
+import { operationsOf } from '../../src/catalogue/load/operations.ts';
 import { requestOf } from './support.ts';
 
 const dir = join(import.meta.dirname, '../../config/tools');
 const catalogue = loadCatalogue(dir);
-const tools = readTools(dir, [], { withExamples: true });
+const tools = readTools(dir, [], true);
 
 t.ok(tools.length >= 60, `${tools.length} tools`);
 

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { readTools } from '../../src/catalogue/load/load.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { prepared, preparedFolder } from '../../src/util/prepared.ts';
 
@@ -41,13 +40,10 @@ t.test('what was damaged on the disk is made anew', (t) => {
   t.end();
 });
 
-t.test('detectors and tools are the same when they were kept', (t) => {
+t.test('detectors are the same when they were kept', (t) => {
   const detectors = join(config, 'detectors');
   const made = loadDetectors(detectors);
   t.strictSame(loadDetectors(detectors, name), made);
   t.strictSame(loadDetectors(detectors, name), made);
-  const tools = (keptAs?: string) => JSON.stringify(readTools(join(config, 'tools'), [], { keptAs }));
-  t.equal(tools(name), tools());
-  t.equal(tools(name), tools());
   t.end();
 });

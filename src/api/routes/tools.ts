@@ -46,7 +46,7 @@ export const listTools = route({
   handle: ({ gate, caller }) => ({
     items: toolsFor(gate, caller)
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map((tool) => ({ ...lineOf(tool), operations: tool.operations.length })),
+      .map((tool) => ({ ...lineOf(tool), operations: tool.operationNames.length })),
   }),
 });
 

@@ -1,24 +1,27 @@
 import type { Verb } from '../../core/call.ts';
-import { kept } from '../../util/kept.ts';
+import { lazily } from '../../util/lazily.ts';
 import { type Extraction, toExtraction } from '../extract.ts';
 import {
   graphqlMeaning,
+  type Named,
   type RequestMeaning,
   rpcMeaning,
   shortMethod,
   strictness,
   verbOf,
 } from '../meaning.ts';
-import { type Capture, capturesOf, type PathRoute, PathTree, templateOf } from '../paths.ts';
+import { capturesOf, templateOf } from '../paths.ts';
 import { requestsOf } from '../protocols/batch.ts';
 import type { RequestReading } from '../reading.ts';
-import { type HostPattern, HostTree } from './hosts.ts';
-import type { OperationEntry, Surface, Tool } from './schema.ts';
+import { type GroupedSurface, groupedSurface, type SurfaceFrame, toRoute } from './groups.ts';
+import { type NamedOperation, operationsAt, operationsOf, surfacesOf } from './operations.ts';
+import { type Found, type Route, Routes } from './routes.ts';
+import type { OperationEntry, Tool } from './schema.ts';
+import { presenceOf, sourceOf } from './sources.ts';
 import type { TemplatePart } from './template.ts';
 
 /** One thing that a path may mean. */
-export interface Candidate {
-  readonly captures: readonly Capture[];
+interface Meant {
   readonly conditions: number;
   /** The strictest verb that it may have. */
   readonly verb: Verb;
@@ -30,84 +33,34 @@ export interface Candidate {
   meaning(reading: RequestReading, method: string): RequestMeaning | undefined;
 }
 
-/** A surface of a tool, ready to be asked. */
-export interface Mounted {
-  readonly toolName: string;
-  /** Paths without an operation belong to another tool at this host. */
-  readonly isGuest: boolean;
-  /** Literal segments below which it lies. */
-  readonly under: readonly string[];
-  /** Literal paths that its operations stand below: `/api`, or '' where they begin at the root. */
-  readonly bases: readonly string[];
-  readonly paths: PathTree<Candidate>;
-  readonly ignoresCase: boolean;
-  readonly isOdata: boolean;
-  /** The largest body that the vendor takes here; undefined where that is not known. */
-  readonly bodyBytesMax: number | undefined;
+/** One thing that a path means, which has matched its route. */
+export type Candidate = Found<Meant>;
+
+/** What can be done on a surface. Each part of it is compiled when the first call asks for it. */
+export interface CompiledSurface {
+  /** All that the method and path may mean, in the order in which they are to be asked. */
+  find(method: string, segments: readonly string[]): readonly Candidate[] | undefined;
   /** The meaning of a path without an operation. */
   unknown(method: string, template: string): RequestMeaning;
 }
 
-/** All surfaces, by the hosts that they are found at and by the name of their tool. */
-export interface Mounts {
-  readonly hosts: HostTree<Mounted>;
-  readonly byTool: ReadonlyMap<string, readonly Mounted[]>;
-}
-
-/** Compiles all tools. Mistakes that only show between entries are added to `mistakes`. */
-export function compile(tools: readonly Tool[], mistakes: string[]): Mounts {
-  const hosts = new HostTree<Mounted>();
-  const byTool = new Map<string, Mounted[]>();
-  const mounts = tools.flatMap((tool) => {
-    const compiled = kept(compiledOf, tool, () => compileTool(tool));
-    mistakes.push(...compiled.mistakes);
-    return compiled.mounts;
-  });
-  // The surface of the longest path is asked first, and guests before the owner of the host.
-  mounts.sort(
-    (a, b) =>
-      b.pattern.under.length - a.pattern.under.length ||
-      Number(b.compiled.isGuest) - Number(a.compiled.isGuest),
-  );
-  const owners = new Map<string, string>();
-  for (const { pattern, compiled, tool } of mounts)
-    if (!compiled.isGuest && !owners.has(pattern.text)) owners.set(pattern.text, tool.name);
-  for (const { pattern, compiled, tool } of mounts) {
-    const { name: toolName, guest_of: host } = tool;
-    const owner = owners.get(pattern.text);
-    if (host === undefined && owner !== toolName)
-      mistakes.push(`${toolName}: ${pattern.text} already belongs to ${owner}`);
-    if (host !== undefined && owner !== host)
-      mistakes.push(`${toolName}: guest_of: ${pattern.text} does not belong to ${host}`);
-    const mounted = { ...compiled, under: pattern.under };
-    hosts.add(pattern, mounted);
-    byTool.set(toolName, [...(byTool.get(toolName) ?? []), mounted]);
-  }
-  return { hosts, byTool };
-}
-
-interface CompiledTool {
-  readonly mounts: readonly Mount[];
-  readonly mistakes: readonly string[];
-}
-
-interface Mount {
-  readonly pattern: HostPattern;
-  readonly compiled: Omit<Mounted, 'under'>;
-  readonly tool: Tool;
-}
-
-/** Tools that several catalogues have are compiled once. */
-const compiledOf = new WeakMap<Tool, CompiledTool>();
-
-function compileTool(tool: Tool): CompiledTool {
+/** Mistakes of a tool that only show between its entries. */
+export function mistakesIn(tool: Tool): readonly string[] {
   const mistakes: string[] = [];
   checkNames(tool, mistakes);
-  const mounts = surfacesOf(tool).flatMap((surface) => {
-    const compiled = compileSurface(tool, surface, mistakes);
-    return (surface.hosts ?? tool.hosts).map((pattern) => ({ pattern, compiled, tool }));
-  });
-  return { mounts, mistakes };
+  for (const surface of surfacesOf(tool)) {
+    for (const { name, entry } of operationsAt(surface)) {
+      if (entry.rpc && !surface.rpc) mistakes.push(`${tool.name}: ${name}: its surface has no rpc`);
+      if (entry.graphql && !surface.graphql)
+        mistakes.push(`${tool.name}: ${name}: its surface has no graphql`);
+    }
+    compileRoutes(groupedSurface(tool, surface), (candidates) => {
+      const [first, second] = candidates.filter(({ conditions }) => conditions === 0);
+      if (first && second)
+        mistakes.push(`${tool.name}: ${first.label} and ${second.label} have the same method and path`);
+    }).routes.compileAll();
+  }
+  return mistakes;
 }
 
 /** A name is part of the API: within a tool it has one verb. Its category may differ, as that of AWS's services does. */
@@ -120,113 +73,123 @@ function checkNames(tool: Tool, mistakes: string[]): void {
   }
 }
 
-/** Surfaces in the order in which they are asked at one host. */
-export const surfacesOf = (tool: Tool): readonly Surface[] => [
-  tool,
-  ...tool.surfaces,
-  ...(tool.table ? [tool.table] : []),
-];
-
-/** All named operations of a tool, in the order of its file, those of its table behind them. */
-export function* operationsOf(
-  tool: Tool,
-): Generator<{ name: string; category: string; verb: Verb; entry: OperationEntry }> {
-  for (const { operations } of surfacesOf(tool)) {
-    for (const [category, entries] of Object.entries(operations)) {
-      for (const [name, entry] of Object.entries(entries)) yield { name, category, verb: entry.verb, entry };
-    }
-  }
-}
-
-function compileSurface(tool: Tool, surface: Surface, mistakes: string[]): Omit<Mounted, 'under'> {
-  const layers = surface === tool ? [tool.extract] : [surface.extract, tool.extract];
-  const extraction = toExtraction(layers);
-  const paths = new PathTree<Candidate>(surface.ignore_case);
-  const byAction = new Map<string, RequestMeaning>();
-  const byField = new Map<string, RequestMeaning>();
-  for (const [category, entries] of Object.entries(surface.operations)) {
-    for (const [name, entry] of Object.entries(entries)) {
-      const { verb, call = [], rpc = [], graphql = [], extract, public: isPublic } = entry;
-      const own = Object.keys(extract).length > 0 ? toExtraction([extract, ...layers]) : extraction;
-      const meaning = { name, category, verb, extraction: own, ...(isPublic ? { isPublic } : {}) };
-      for (const action of rpc) byAction.set(action, meaning);
-      for (const field of graphql) byField.set(field, meaning);
-      addRoutes(paths, surface, call, toCandidate(meaning, entry));
-      if (rpc.length > 0 && !surface.rpc) mistakes.push(`${tool.name}: ${name}: its surface has no rpc`);
-      if (graphql.length > 0 && !surface.graphql)
-        mistakes.push(`${tool.name}: ${name}: its surface has no graphql`);
-    }
-  }
-  const { rpc, graphql } = surface;
-  const any = { conditions: 0, verb: 'ADMIN' } as const;
-  if (rpc) {
-    const meaning = (reading: RequestReading) => rpcMeaning(rpc, byAction, extraction, reading);
-    addRoutes(paths, surface, rpc.call, { ...any, label: 'rpc', meaning });
-  }
-  if (graphql) {
-    const meaning = (reading: RequestReading) => graphqlMeaning(byField, extraction, reading);
-    addRoutes(paths, surface, graphql.call, { ...any, label: 'graphql', meaning });
-  }
-  for (const batch of surface.batch ?? []) {
-    const meaning = (reading: RequestReading) => ({
-      ...{ name: 'batch', category: 'batch', verb: 'ADMIN' as const, extraction },
-      batch: { requests: requestsOf(batch, reading) },
-    });
-    addRoutes(paths, surface, batch.call, { ...any, label: 'batch', meaning });
-  }
-  addBases(surface, paths, extraction);
-  for (const candidates of paths.leaves()) order(candidates, tool.name, mistakes);
-  const bases = surface.base_paths.flatMap((base) => textOf(base) ?? []);
-  const isGuest = tool.guest_of !== undefined;
+export function compileSurface(surface: GroupedSurface): CompiledSurface {
+  const { routes, extraction } = compileRoutes(surface, order);
   return {
-    toolName: tool.name,
-    isGuest,
-    bases,
-    paths,
-    ignoresCase: surface.ignore_case,
-    isOdata: surface.odata,
-    bodyBytesMax: surface.max_body_bytes ?? tool.max_body_bytes,
-    unknown: unknownOf(surface, extraction),
+    find: (method, segments) => routes.find(method, segments),
+    unknown: (method, template) => unknownMeaning(surface.frame, extraction(), method, template),
   };
 }
 
-/** A path of literals alone; undefined for one with placeholders. */
-const textOf = (parts: readonly TemplatePart[]): string | undefined =>
-  parts.every((it) => it.kind === 'literal') ? parts.map((it) => `/${it.text}`).join('') : undefined;
+interface SurfaceRoutes {
+  readonly routes: Routes<Meant>;
+  readonly extraction: () => Extraction;
+}
 
-type AnyPath = Omit<Candidate, 'captures'>;
+function compileRoutes(
+  { frame, methods, groups: { byLength, ofAnyLength, named } }: GroupedSurface,
+  prepare: (candidates: Candidate[]) => void,
+): SurfaceRoutes {
+  const extraction = lazily(() => toExtraction(frame.layers));
+  const meaningOf = (operation: NamedOperation) => lazily(() => toMeaning(operation, frame, extraction));
+  const compiled = (operations: () => readonly NamedOperation[]) =>
+    lazily(() => operations().flatMap((it) => routesOf(it, meaningOf(it))));
+  const byName = (list: 'rpc' | 'graphql') =>
+    lazily(() => {
+      const entries = named().map((it) => [it.entry[list] ?? [], meaningOf(it)] as const);
+      return new Map(entries.flatMap(([names, meaning]) => names.map((name) => [name, meaning] as const)));
+    });
+  const [byAction, byField] = [byName('rpc'), byName('graphql')];
+  const ofSurface = [
+    ...protocolRoutes(frame, extraction, {
+      rpc: (name) => byAction().get(name)?.(),
+      graphql: (name) => byField().get(name)?.(),
+    }),
+    ...baseRoutes(frame, extraction),
+  ];
+  const ofAny = compiled(ofAnyLength);
+  const routes = new Routes<Meant>(
+    {
+      bases: frame.base_paths,
+      byLength: new Map([...byLength].map(([length, operations]) => [length, compiled(operations)])),
+      ofAnyLength: lazily(() => [...ofAny(), ...ofSurface]),
+      methods: [...methods, ...ofSurface.flatMap(({ route }) => toRoute(route).methods)],
+    },
+    frame.ignore_case,
+    prepare,
+  );
+  return { routes, extraction };
+}
+
+function routesOf(operation: NamedOperation, meaning: () => RequestMeaning): Route<Meant>[] {
+  const of = lazily(() => toMeant(operation, meaning));
+  return (operation.entry.call ?? []).map((route) => ({ route, of }));
+}
+
+/** Paths that stand for many things, which the request tells apart. */
+function protocolRoutes(
+  { rpc, graphql, batch: batches = [] }: SurfaceFrame,
+  extraction: () => Extraction,
+  named: { readonly rpc: Named; readonly graphql: Named },
+): Route<Meant>[] {
+  const any = { conditions: 0, verb: 'ADMIN' } as const;
+  const at = (calls: readonly string[], label: string, meaning: Meant['meaning']): Route<Meant>[] =>
+    calls.map((route) => ({ route, of: () => ({ ...any, label, meaning }) }));
+  const procedures = lazily(() => rpc && { ...rpc, actions: rpc.action.map(sourceOf) });
+  return [
+    ...at(rpc?.call ?? [], 'rpc', (reading) => {
+      const known = procedures();
+      return known && rpcMeaning(known, named.rpc, extraction(), reading);
+    }),
+    ...at(graphql?.call ?? [], 'graphql', (reading) => graphqlMeaning(named.graphql, extraction(), reading)),
+    ...batches.flatMap((batch) =>
+      at(batch.call, 'batch', (reading) => ({
+        ...{ name: 'batch', category: 'batch', verb: 'ADMIN', extraction: extraction() },
+        batch: { requests: requestsOf(batch, reading) },
+      })),
+    ),
+  ];
+}
+
+function toMeaning(
+  { name, category, verb, entry }: NamedOperation,
+  { layers }: SurfaceFrame,
+  extraction: () => Extraction,
+): RequestMeaning {
+  const own = entry.extract ? toExtraction([entry.extract, ...layers]) : extraction();
+  return { name, category, verb, extraction: own, ...(entry.public ? { isPublic: true } : {}) };
+}
 
 /** The operation, where all its conditions hold. */
-function toCandidate(meaning: RequestMeaning, { when }: OperationEntry): AnyPath {
-  const holds = (reading: RequestReading) =>
-    when.every(({ read, value }) =>
-      value === true ? read(reading).length > 0 : read(reading).some((it) => isSame(it, value, reading)),
-    );
+function toMeant({ name, verb, entry: { when = {} } }: NamedOperation, meaning: () => RequestMeaning): Meant {
+  const holds = lazily(() => conditionOf(when));
   return {
-    conditions: when.length,
-    verb: meaning.verb,
-    label: meaning.name,
-    meaning: (reading) => (holds(reading) ? meaning : undefined),
+    conditions: Object.keys(when).length,
+    verb,
+    label: name,
+    meaning: (reading) => (holds()(reading) ? meaning() : undefined),
   };
+}
+
+function conditionOf(when: NonNullable<OperationEntry['when']>): (reading: RequestReading) => boolean {
+  const conditions = Object.entries(when).map(([place, value]) =>
+    value === true ? isThere(place) : isValue(place, value),
+  );
+  return (reading) => conditions.every((holds) => holds(reading));
+}
+
+function isThere(place: string): (reading: RequestReading) => boolean {
+  const read = presenceOf(place);
+  return (reading) => read(reading).length > 0;
+}
+
+function isValue(place: string, value: string): (reading: RequestReading) => boolean {
+  const read = sourceOf(place);
+  return (reading) => read(reading).some((it) => isSame(it, value, reading));
 }
 
 const isSame = (a: string, b: string, { ignoresCase }: RequestReading): boolean =>
   a === b || (ignoresCase && a.toLowerCase() === b.toLowerCase());
-
-/** Below each base path of the surface. */
-function addRoutes(
-  paths: PathTree<Candidate>,
-  surface: Surface,
-  routes: readonly PathRoute[],
-  candidate: AnyPath,
-): void {
-  for (const base of surface.base_paths) {
-    for (const { methods, parts } of routes) {
-      const whole = [...base, ...parts];
-      paths.add({ methods, parts: whole }, { ...candidate, captures: capturesOf(whole) });
-    }
-  }
-}
 
 /** The category of paths without an operation. */
 export const unknownCategory = 'other';
@@ -241,47 +204,39 @@ function unknownVerb(method: string, template: string): Verb {
   return verb === 'WRITE' && rights.test(template) ? 'ADMIN' : verb;
 }
 
-/** Makes the meaning of a path without an operation. */
-const unknownOf =
-  ({ unknown_verb: verb }: Surface, extraction: Extraction) =>
-  (method: string, template: string): RequestMeaning => ({
-    name: `${shortMethod(method)}:${template}`,
-    category: unknownCategory,
-    verb: verb ?? unknownVerb(method, template),
-    extraction,
-  });
+/** The meaning of a path without an operation. */
+const unknownMeaning = (
+  { unknown_verb: verb }: SurfaceFrame,
+  extraction: Extraction,
+  method: string,
+  template: string,
+): RequestMeaning => ({
+  name: `${shortMethod(method)}:${template}`,
+  category: unknownCategory,
+  verb: verb ?? unknownVerb(method, template),
+  extraction,
+});
 
 /** Below a base path with placeholders unknown paths, too, act on what the base names: `POST:/repos/{org}/{repo}/new`. */
-function addBases(surface: Surface, paths: PathTree<Candidate>, extraction: Extraction): void {
-  const unknown = unknownOf(surface, extraction);
-  for (const base of surface.base_paths) {
-    const captures = capturesOf(base);
-    if (captures.length === 0) continue;
-    const candidate: Candidate = {
-      captures,
-      conditions: 0,
-      verb: 'ADMIN',
-      label: 'unknown',
-      isFallback: true,
-      meaning: ({ segments }, method) => unknown(method, templateOf(segments, base)),
-    };
-    paths.add({ methods: ['*'], parts: base }, candidate);
-    paths.add({ methods: ['*'], parts: [...base, { kind: 'rest', name: 'below' }] }, candidate);
-  }
+function baseRoutes(frame: SurfaceFrame, extraction: () => Extraction): Route<Meant>[] {
+  if (frame.base_paths.every((base) => capturesOf(base).length === 0)) return [];
+  const of = (base: readonly TemplatePart[]): Meant | undefined =>
+    capturesOf(base).length === 0
+      ? undefined
+      : {
+          ...{ conditions: 0, verb: 'ADMIN', label: 'unknown', isFallback: true },
+          meaning: ({ segments }, method) =>
+            unknownMeaning(frame, extraction(), method, templateOf(segments, base)),
+        };
+  return ['* /', '* /{below+}'].map((route) => ({ route, of }));
 }
 
-/**
- * Operations with conditions go first, and the strictest of those that match counts. A second one without conditions
- * would be unreachable.
- */
-function order(candidates: Candidate[], toolName: string, mistakes: string[]): void {
+/** Operations with conditions go first, and the strictest of those that match counts. */
+function order(candidates: Candidate[]): void {
   candidates.sort(
     (a, b) =>
       Number(b.conditions > 0) - Number(a.conditions > 0) ||
       strictness(b.verb) - strictness(a.verb) ||
       b.conditions - a.conditions,
   );
-  const [first, second] = candidates.filter(({ conditions }) => conditions === 0);
-  if (first && second)
-    mistakes.push(`${toolName}: ${first.label} and ${second.label} have the same method and path`);
 }

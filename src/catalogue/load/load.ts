@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readDataFile } from '../../util/data-file.ts';
 import { kept } from '../../util/kept.ts';
-import { prepared } from '../../util/prepared.ts';
+import { folderStamp, prepared } from '../../util/prepared.ts';
 import { type Catalogue, createCatalogue } from '../understand.ts';
-import { compile } from './compile.ts';
+import { type CatalogueTool, openStored, openTool, type StoredTool, storeTool } from './catalogue-tool.ts';
+import { mountAll } from './mounts.ts';
 import { type Tool, toolSchema } from './schema.ts';
-import { type ToolSummary, toSummary } from './summary.ts';
 import { parseTable } from './table.ts';
 
 /** The tables of tools cannot be used; `mistakes` has all of them, each with its file and path. */
@@ -35,10 +35,9 @@ const tablesOf = new Map<string, ToolTables>();
 export const readToolTables = (dir: string, keptAs?: string): ToolTables =>
   kept(tablesOf, dir, () => openTables(dir, keptAs));
 
-function openTables(dir: string, keptAs: string | undefined): ToolTables {
-  const mistakes: string[] = [];
-  const own = readTools(dir, mistakes, { keptAs });
-  if (mistakes.length > 0) throw new CatalogueError(mistakes);
+/** The same, read anew. */
+export function openTables(dir: string, keptAs?: string): ToolTables {
+  const own = keptAs === undefined ? openFolder(dir) : openKept(dir, keptAs);
   let plain: Catalogue | undefined;
   return {
     catalogue(additions = []) {
@@ -49,19 +48,34 @@ function openTables(dir: string, keptAs: string | undefined): ToolTables {
   };
 }
 
-const summaryOf = new WeakMap<Tool, ToolSummary>();
+function openFolder(dir: string): readonly CatalogueTool[] {
+  const mistakes: string[] = [];
+  const tools = readTools(dir, mistakes);
+  if (mistakes.length > 0) throw new CatalogueError(mistakes);
+  return tools.map(openTool);
+}
 
-function catalogueOf(own: readonly Tool[], additions: readonly unknown[]): Catalogue {
+/** What is kept has no mistakes, for where there are any nothing is kept. */
+const openKept = (dir: string, keptAs: string): readonly CatalogueTool[] =>
+  prepared(keptAs, folderStamp(dir), (): StoredTool[] => {
+    const tools = openFolder(dir);
+    const mistakes = tools.flatMap((it) => it.mistakes);
+    if (mistakes.length > 0) throw new CatalogueError(mistakes);
+    return tools.map(storeTool);
+  }).map(openStored);
+
+function catalogueOf(own: readonly CatalogueTool[], additions: readonly unknown[]): Catalogue {
   const mistakes: string[] = [];
   const tools = [...own];
   for (const [index, addition] of additions.entries()) {
     const tool = addition === undefined ? undefined : parseTool(addition, `tools[${index}]`, mistakes);
     if (tool) addTool(tools, tool);
   }
-  const mounts = compile(tools, mistakes);
+  mistakes.push(...tools.flatMap((it) => it.mistakes));
+  const mounts = mountAll(tools, mistakes);
   if (mistakes.length > 0) throw new CatalogueError(mistakes);
   return createCatalogue(
-    tools.map((tool) => kept(summaryOf, tool, () => toSummary(tool))),
+    tools.map((it) => it.summary),
     mounts,
   );
 }
@@ -74,22 +88,14 @@ export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): 
 const examplesBegin = /^examples:/m;
 
 /** The tools of a folder, as their files say, with their examples where `withExamples`. What is wrong is added to `mistakes`. */
-export function readTools(
-  dir: string,
-  mistakes: string[],
-  { withExamples = false, keptAs }: { withExamples?: boolean; keptAs?: string | undefined } = {},
-): Tool[] {
-  const texts = readdirSync(dir)
+export function readTools(dir: string, mistakes: string[], withExamples = false): Tool[] {
+  const files = readdirSync(dir)
     .filter((file) => file.endsWith('.yaml'))
-    .sort()
-    .map((file) => {
-      const text = readFileSync(join(dir, file), 'utf8');
-      const end = withExamples ? -1 : text.search(examplesBegin);
-      return { file, text: end < 0 ? text : text.slice(0, end) };
-    });
-  const parse = () => texts.map(({ file, text }) => ({ file, ...readDataFile(text, true) }));
-  const files = keptAs === undefined ? parse() : prepared(keptAs, JSON.stringify(texts), parse);
-  return files.flatMap(({ file, documents, mistake }) => {
+    .sort();
+  return files.flatMap((file) => {
+    const text = readFileSync(join(dir, file), 'utf8');
+    const end = withExamples ? -1 : text.search(examplesBegin);
+    const { documents, mistake } = readDataFile(end < 0 ? text : text.slice(0, end), true);
     if (mistake !== undefined) mistakes.push(`${file}: ${mistake}`);
     const [value] = documents;
     const tool = value === undefined ? undefined : parseTool(value, file, mistakes);
@@ -128,17 +134,18 @@ function parseTool(value: unknown, where: string, mistakes: string[]): Tool | un
   return undefined;
 }
 
-function addTool(tools: Tool[], addition: Tool): void {
-  const index = tools.findIndex(({ name }) => name === addition.name);
+function addTool(tools: CatalogueTool[], addition: Tool): void {
+  const index = tools.findIndex(({ head }) => head.name === addition.name);
   const known = tools[index];
-  if (!known) {
-    tools.push(addition);
-    return;
-  }
-  // The addition stands first, so that its operations are asked first; the tool's own table is then one surface of it.
+  if (known) tools[index] = openTool(joined(known.tool(), addition));
+  else tools.push(openTool(addition));
+}
+
+/** The addition stands first, so that its operations are asked first; the tool's own table is then one surface of it. */
+function joined(known: Tool, addition: Tool): Tool {
   const { surfaces, name, title, examples, table, ...own } = known;
   const hosts = [...known.hosts, ...addition.hosts];
-  tools[index] = {
+  return {
     ...addition,
     ...{ name, title, examples, hosts, ...(table ? { table } : {}) },
     extract: { ...known.extract, ...addition.extract },

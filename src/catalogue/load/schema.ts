@@ -2,14 +2,15 @@ import * as z from 'zod';
 import { verbs } from '../../core/call.ts';
 import { parseSize } from '../../util/byte-size.ts';
 import { parseBodyPath } from '../body-path.ts';
-import { parsePathTemplate, parseRoute } from '../paths.ts';
+import { parsePathTemplate, plainRoute } from '../paths.ts';
 import { parseHostPattern } from './hosts.ts';
 import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 
 /*
  * The form of `config/tools/<vendor>.yaml`. A tool is a surface (hosts, and what can be done there), and may have further
- * `surfaces`: other hosts, or other paths that share a beginning. Texts with a grammar of their own are parsed here, so that
- * all mistakes of a file are told at once and the rest of the catalogue meets parsed values only.
+ * `surfaces`: other hosts, or other paths that share a beginning. Texts with a grammar of their own are checked here, so that
+ * all mistakes of a file are told at once. What comes out is plain data, which can be kept: functions are made of it when
+ * a call needs them.
  */
 
 /** Fields of `Resource` that are one text. A placeholder of this name, in a host or a path, fills its field by itself. */
@@ -18,6 +19,7 @@ export type ResourceField = (typeof resourceFields)[number];
 
 /** Fields that may tell the owner, instead of the organisation. */
 export const ownerFields = ['account', 'channel', 'nobody'] as const;
+export type OwnerField = (typeof ownerFields)[number];
 
 /** Fields that a call may act on though no place tells which. */
 export const unknownFields = [...resourceFields, 'tags'] as const;
@@ -31,13 +33,19 @@ const parsed = <T>(parse: (text: string) => T | undefined, form: string) =>
     return z.NEVER;
   });
 
+/** A text that `parse` understands, which it does again where the value is needed. */
+const checked = (parse: (text: string) => unknown, form: string) =>
+  z.string().superRefine((text, context) => {
+    if (parse(text) === undefined) context.addIssue({ code: 'custom', message: `"${text}" is not ${form}` });
+  });
+
 const oneOrMore = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (Array.isArray(value) ? value : [value]), z.array(schema).min(1));
 
 const identifier = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name in snake_case');
-const route = parsed(parseRoute, 'a method and a path (GET|POST /repos/{org})');
-const source = parsed(parseSource, 'a place of a request (path:name, query:name, json:$.field, …)');
-const tagSource = parsed(parseTagSource, 'a place of tags (json:$.Tags, param:Tags.member, header:name)');
+const route = parsed(plainRoute, 'a method and a path (GET|POST /repos/{org})');
+const source = checked(parseSource, 'a place of a request (path:name, query:name, json:$.field, …)');
+const tagSource = checked(parseTagSource, 'a place of tags (json:$.Tags, param:Tags.member, header:name)');
 
 /** Places of the resource and principals of a call; all places that have a value count. */
 const extract = z.strictObject({
@@ -58,7 +66,7 @@ const extract = z.strictObject({
   /**
    * The place of the mail itself. Recipients that the body names in `to`, `cc`, `bcc` and `recipients` count as well.
    */
-  mail: parsed(parsePresence, 'a place of a request (json:$.raw, param:to, …)').optional(),
+  mail: checked(parsePresence, 'a place of a request (json:$.raw, param:to, …)').optional(),
   /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */
   decode_slashes: z.literal(true).optional(),
   /** Fields that are acted on even where no place tells which, as with ids that only the vendor can resolve. */
@@ -76,15 +84,14 @@ const operation = z
     /** Further conditions: a place has this value, or (true) is there at all. */
     when: z
       .record(z.string(), z.union([z.literal(true), z.string()]))
-      .transform((conditions, context) =>
-        Object.entries(conditions).map(([place, value]) => {
-          const read = value === true ? parsePresence(place) : parseSource(place);
-          if (!read) context.addIssue({ code: 'custom', message: `"${place}" is not a place of a request` });
-          return { read: read ?? (() => []), value };
-        }),
-      )
-      .default([]),
-    extract: extract.default({}),
+      .superRefine((conditions, context) => {
+        for (const [place, value] of Object.entries(conditions)) {
+          if ((value === true ? parsePresence : parseSource)(place)) continue;
+          context.addIssue({ code: 'custom', message: `"${place}" is not a place of a request` });
+        }
+      })
+      .optional(),
+    extract: extract.optional(),
     /** Whoever comes by, or has a link, can read what it writes: content that was read elsewhere leaves the organisation with it. */
     public: z.literal(true).optional(),
   })

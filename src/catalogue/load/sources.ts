@@ -41,6 +41,16 @@ export function parseSource(text: string): RequestSource | undefined {
   return Object.hasOwn(kinds, kind) ? kinds[kind]?.(argument) : undefined;
 }
 
+/** The reader of a place that has been checked. */
+export const sourceOf = (text: string): RequestSource => known(parseSource(text), text);
+export const presenceOf = (text: string): RequestSource => known(parsePresence(text), text);
+export const tagSourceOf = (text: string): TagSource => known(parseTagSource(text), text);
+
+function known<T>(read: T | undefined, text: string): T {
+  if (read === undefined) throw new Error(`"${text}" is not a place of a request`);
+  return read;
+}
+
 /** Reads whether there is anything at the place, also where it is no text: a value of JSON may be an object, a list or null. */
 export function parsePresence(text: string): RequestSource | undefined {
   const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;

@@ -1,6 +1,7 @@
 import type { Verb } from '../../core/call.ts';
-import { capturesOf, partText } from '../paths.ts';
-import { operationsOf, surfacesOf, unknownCategory } from './compile.ts';
+import { capturesOf, parseRoute } from '../paths.ts';
+import { unknownCategory } from './compile.ts';
+import { operationsOf, surfacesOf } from './operations.ts';
 import {
   type Extract,
   type OperationEntry,
@@ -14,19 +15,27 @@ import {
 export type ToldField = ResourceField | 'tags' | 'principals';
 export const toldFields: readonly ToldField[] = [...resourceFields, 'tags', 'principals'];
 
-/** A tool as it is shown to people, and what can be said of its calls without one. */
-export interface ToolSummary {
+/** What can be said of the calls of a tool without one, beside its operations. */
+export interface ToolFacts {
   readonly name: string;
   readonly title: string;
   /** Hosts as the file writes them. */
   readonly hosts: readonly string[];
-  readonly operations: readonly OperationSummary[];
+  /** One for each of the operations, so that a name of two categories stands there twice. */
+  readonly operationNames: readonly string[];
   /** Tells whether calls may have further names: the vendor's, for actions that the table lacks. */
   readonly takesOtherNames: boolean;
-  /** All that its calls have; undefined where a call may name others. */
-  readonly categories: readonly string[] | undefined;
+  /** The categories of its calls. */
+  readonly categories: readonly string[];
+  /** Tells whether calls may have further categories. */
+  readonly takesOtherCategories: boolean;
   /** Fields that some call of the tool tells, or is known to act on. */
   readonly fields: readonly ToldField[];
+}
+
+/** A tool as it is shown to people. Its operations may be read when they are asked for. */
+export interface ToolSummary extends ToolFacts {
+  readonly operations: readonly OperationSummary[];
 }
 
 export interface OperationSummary {
@@ -44,29 +53,37 @@ function hostsOf(surface: Surface, tool: Tool): NonNullable<Surface['hosts']> {
   return surface !== tool && bodyBytesMax !== undefined && !hasCalls ? [] : hosts;
 }
 
-export function toSummary(tool: Tool): ToolSummary {
-  const surfaces = surfacesOf(tool);
-  const operations = new Map<string, OperationSummary>();
+/** Each once, with all calls that it stands for. */
+export function operationSummariesOf(tool: Tool): readonly OperationSummary[] {
+  const operations = new Map<string, OperationSummary & { readonly calls: string[] }>();
   for (const { name, category, verb, entry } of operationsOf(tool)) {
     const known = operations.get(`${category} ${name}`);
-    const calls = [...(known?.calls ?? []), ...callsOf(entry)];
-    operations.set(`${category} ${name}`, { name, category, verb, calls });
+    if (known) known.calls.push(...callsOf(entry));
+    else operations.set(`${category} ${name}`, { name, category, verb, calls: callsOf(entry) });
   }
+  return [...operations.values()];
+}
+
+export function factsOf(tool: Tool): ToolFacts {
+  const surfaces = surfacesOf(tool);
+  const operations = operationSummariesOf(tool);
+  const takesOtherCategories = surfaces.some(({ rpc }) => rpc?.category_from !== undefined);
   return {
     name: tool.name,
     title: tool.title,
     hosts: [...new Set(surfaces.flatMap((it) => hostsOf(it, tool)).map(({ text }) => text))],
-    operations: [...operations.values()],
+    operationNames: operations.map(({ name }) => name),
     takesOtherNames: surfaces.some(({ rpc, graphql }) => rpc ?? graphql),
-    categories: surfaces.some(({ rpc }) => rpc?.category_from !== undefined)
-      ? undefined
+    categories: takesOtherCategories
+      ? [...new Set(operations.map(({ category }) => category))]
       : [...new Set([unknownCategory, ...surfaces.flatMap(categoriesOf)])],
+    takesOtherCategories,
     fields: fieldsOf(tool, surfaces),
   };
 }
 
 const callsOf = ({ call = [], rpc = [], graphql = [] }: OperationEntry): string[] => [
-  ...call.map(({ methods, parts }) => `${methods.join('|')} ${parts.map(partText).join('') || '/'}`),
+  ...call,
   ...rpc.map((it) => `rpc ${it}`),
   ...graphql.map((it) => `graphql ${it}`),
 ];
@@ -81,12 +98,13 @@ function fieldsOf(tool: Tool, surfaces: readonly Surface[]): ToldField[] {
   const names = new Set([...tool.hosts, ...surfaces.flatMap(({ hosts = [] }) => hosts)].flatMap(namesInHost));
   for (const { extract, base_paths, rpc, graphql } of surfaces) {
     for (const name of namesIn(extract)) names.add(name);
-    const routes = [...(rpc?.call ?? []), ...(graphql?.call ?? [])].map(({ parts }) => parts);
-    for (const { name } of [...base_paths, ...routes].flatMap(capturesOf)) names.add(name);
+    const routes = [...(rpc?.call ?? []), ...(graphql?.call ?? [])];
+    for (const { name } of base_paths.flatMap(capturesOf)) names.add(name);
+    for (const name of routes.flatMap(namesInRoute)) names.add(name);
   }
   for (const { entry } of operationsOf(tool)) {
-    for (const name of namesIn(entry.extract)) names.add(name);
-    for (const { name } of (entry.call ?? []).flatMap(({ parts }) => capturesOf(parts))) names.add(name);
+    for (const name of namesIn(entry.extract ?? {})) names.add(name);
+    for (const name of (entry.call ?? []).flatMap(namesInRoute)) names.add(name);
   }
   // A repository is told with its organisation.
   if (names.has('repo')) names.add('org');
@@ -95,5 +113,8 @@ function fieldsOf(tool: Tool, surfaces: readonly Surface[]): ToldField[] {
 
 const namesInHost = ({ labels }: Tool['hosts'][number]): string[] =>
   labels.flatMap((label) => (label.kind === 'literal' ? [] : label.name));
+
+const namesInRoute = (route: string): string[] =>
+  capturesOf(parseRoute(route)?.parts ?? []).map(({ name }) => name);
 
 const namesIn = ({ unknown = [], ...places }: Extract): string[] => [...Object.keys(places), ...unknown];

@@ -1,5 +1,5 @@
 import { verbs } from '../../core/call.ts';
-import { parseRoute } from '../paths.ts';
+import { plainRoute } from '../paths.ts';
 import type { OperationEntry, Surface } from './schema.ts';
 
 /*
@@ -16,13 +16,13 @@ export function parseTable(text: string, basePaths: Surface['base_paths']): Surf
     if (written === '' || written.startsWith('#')) continue;
     const [, verbText = '', call = '', category = '', name = ''] = line.exec(written) ?? [];
     const verb = verbs.find((it) => it === verbText);
-    const route = parseRoute(call);
+    const route = plainRoute(call);
     if (!verb || !route) return `line ${index + 1}: is no verb, methods, path, category and name`;
     const entries = operations[category] ?? {};
     operations[category] = entries;
     const known = entries[name];
     if (known && known.verb !== verb) return `line ${index + 1}: ${name} is both ${known.verb} and ${verb}`;
-    entries[name] = { verb, call: [...(known?.call ?? []), route], when: [], extract: {} };
+    entries[name] = { verb, call: [...(known?.call ?? []), route] };
   }
   return { base_paths: basePaths, ignore_case: false, odata: false, extract: {}, operations };
 }

@@ -21,9 +21,14 @@ export const protocols: readonly ToolSummary[] = [
 ];
 
 function protocol(name: string, title: string, operations: readonly OperationSummary[]): ToolSummary {
-  const categories = [...new Set(operations.map(({ category }) => category))];
-  // Tools of servers, and methods of agents, are named as those name them.
-  return { name, title, hosts: [], operations, takesOtherNames: true, categories, fields: [] };
+  return {
+    ...{ name, title, hosts: [], operations, fields: [] },
+    operationNames: operations.map((it) => it.name),
+    // Tools of servers, and methods of agents, are named as those name them.
+    takesOtherNames: true,
+    categories: [...new Set(operations.map(({ category }) => category))],
+    takesOtherCategories: false,
+  };
 }
 
 const messagesMax = 100;

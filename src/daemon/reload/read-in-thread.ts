@@ -90,9 +90,10 @@ export async function readInThread<T>(
       async readPolicies({ tools = [], ...known }, log, policiesBefore) {
         const collector = new PolicyCollector(log, policiesBefore);
         const pace = new Pace();
-        for (const { name, operations, takesOtherNames, categories, fields } of tools) {
-          const told = operations.map(({ name, verb, category }) => ({ name, verb, category }));
-          const tool: KnownTool = { name, operations: told, takesOtherNames, categories, fields };
+        for (const { name, operationNames, categories, fields, ...rest } of tools) {
+          const { takesOtherNames, takesOtherCategories } = rest;
+          const takes = { takesOtherNames, takesOtherCategories };
+          const tool: KnownTool = { name, operationNames, categories, fields, ...takes };
           worker.postMessage({ tool } satisfies ReadRequest);
           if (pace.isDue()) await pace.turn();
         }

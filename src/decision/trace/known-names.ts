@@ -7,9 +7,10 @@ import { type Catalogues, ownTables } from '../../tenants/catalogues.ts';
 const unlisted: readonly KnownTool[] = [
   {
     name: 'custom_proxy',
-    operations: [],
+    operationNames: [],
     takesOtherNames: true,
     categories: ['http', 'other'],
+    takesOtherCategories: false,
     fields: [],
   },
 ];
@@ -29,9 +30,10 @@ function toolsOfAll(catalogues: Catalogues, tenants: readonly TenantConfig[]): r
 
 const asEither = (a: KnownTool, b: KnownTool): KnownTool => ({
   name: a.name,
-  operations: [...a.operations, ...b.operations],
+  operationNames: [...a.operationNames, ...b.operationNames],
   takesOtherNames: a.takesOtherNames || b.takesOtherNames,
-  categories: a.categories && b.categories && [...a.categories, ...b.categories],
+  categories: [...a.categories, ...b.categories],
+  takesOtherCategories: a.takesOtherCategories || b.takesOtherCategories,
   fields: [...a.fields, ...b.fields],
 });
 
@@ -72,8 +74,9 @@ export function namesInFiles(
 /** A tool of which the name alone is known: its calls may be anything. */
 const toUntoldTool = (name: string): KnownTool => ({
   name,
-  operations: [],
+  operationNames: [],
   takesOtherNames: true,
-  categories: undefined,
+  categories: [],
+  takesOtherCategories: true,
   fields: toldFields,
 });

@@ -1,9 +1,7 @@
-import type { OperationSummary, ToolSummary } from '../../catalogue/catalogue.ts';
+import type { ToolFacts } from '../../catalogue/catalogue.ts';
 
 /** What of a tool rules may name. */
-export type KnownTool = Omit<ToolSummary, 'title' | 'hosts' | 'operations'> & {
-  readonly operations: readonly Omit<OperationSummary, 'calls'>[];
-};
+export type KnownTool = Omit<ToolFacts, 'title' | 'hosts'>;
 
 /** What a policy is checked against. A list that is left out is not checked. */
 export interface KnownNames {

@@ -29,7 +29,7 @@ const fieldOf = {
 /** Operations or categories. */
 interface Kind {
   readonly what: string;
-  readonly names: ReadonlyMap<KnownTool, ReadonlySet<string>>;
+  readonly namesOf: (tool: KnownTool) => ReadonlySet<string>;
   /** Whether calls of the tool may bear further ones. */
   readonly isOpen: (tool: KnownTool) => boolean;
 }
@@ -48,17 +48,21 @@ const tableOf = (tools: readonly KnownTool[]): Table =>
     byName: new Map(tools.map((tool) => [tool.name, tool])),
     operations: {
       what: 'operation',
-      names: new Map(tools.map((it) => [it, new Set(it.operations.map(({ name }) => name))])),
+      namesOf: once((it) => it.operationNames),
       isOpen: ({ takesOtherNames }) => takesOtherNames,
     },
     categories: {
       what: 'category',
-      names: new Map(
-        tools.map((it) => [it, new Set(it.categories ?? it.operations.map(({ category }) => category))]),
-      ),
-      isOpen: (tool) => tool.categories === undefined,
+      namesOf: once((it) => it.categories),
+      isOpen: ({ takesOtherCategories }) => takesOtherCategories,
     },
   }));
+
+/** Makes the set of a tool when a rule first names the tool: most are named by none. */
+function once(listed: (tool: KnownTool) => readonly string[]): Kind['namesOf'] {
+  const sets = new Map<KnownTool, ReadonlySet<string>>();
+  return (tool) => kept(sets, tool, () => new Set(listed(tool)));
+}
 
 /** What a rule says of tools that no call of theirs can meet. Works as far as the answers are taken. */
 export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) => Generator<string> {
@@ -66,13 +70,18 @@ export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) =>
   let lookupsLeft = lookupsMax;
 
   /** What to say of a name that no tool of `among` has; undefined also where one may have it all the same. */
-  function unknownName(word: string, { what, names, isOpen }: Kind, among: readonly KnownTool[], of: string) {
-    if (among.some((tool) => names.get(tool)?.has(word))) return undefined;
+  function unknownName(
+    word: string,
+    { what, namesOf, isOpen }: Kind,
+    among: readonly KnownTool[],
+    of: string,
+  ) {
+    if (among.some((tool) => namesOf(tool).has(word))) return undefined;
     const says = `the catalogue has no ${what} ${shorten(word)}${of}`;
     if (hasWildcard(word)) return `${says}; ${asWritten}`;
     const isPossible = among.some(isOpen);
     if (isPossible && (word.length < likeLengthMin || lookupsLeft-- <= 0)) return undefined;
-    const candidates = among.flatMap((tool) => [...(names.get(tool) ?? [])]);
+    const candidates = among.flatMap((tool) => [...namesOf(tool)]);
     const near = nearestSuggestion(word, candidates, isPossible ? 1 : undefined);
     return isPossible && near === '' ? undefined : says + near;
   }

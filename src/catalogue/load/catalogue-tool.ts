@@ -1,0 +1,119 @@
+import { deserialize, serialize } from 'node:v8';
+import { lazily } from '../../util/lazily.ts';
+import { type CompiledSurface, compileSurface, mistakesIn } from './compile.ts';
+import { type GroupedSurface, groupedSurface, openSurface, storeSurface } from './groups.ts';
+import type { HostPattern } from './hosts.ts';
+import { surfacesOf } from './operations.ts';
+import type { Tool } from './schema.ts';
+import { factsOf, operationSummariesOf, type ToolFacts, type ToolSummary } from './summary.ts';
+import type { TemplatePart } from './template.ts';
+
+/*
+ * A start needs of a tool where it stands and what it is called, and of most tools no call ever needs more. Their operations are kept as bytes
+ * until somebody asks for them.
+ */
+
+/** What is known of a surface at once. */
+export interface SurfaceHead {
+  readonly hosts: readonly HostPattern[];
+  /** Literal paths that its operations stand below: `/api`, or '' where they begin at the root. */
+  readonly bases: readonly string[];
+  readonly ignoresCase: boolean;
+  readonly isOdata: boolean;
+  /** The largest body that the vendor takes here; undefined where that is not known. */
+  readonly bodyBytesMax: number | undefined;
+}
+
+export interface CatalogueSurface extends SurfaceHead {
+  /** What can be done there, compiled when it is first asked for. */
+  readonly compiled: () => CompiledSurface;
+}
+
+/** What is known of a tool at once: plain data. */
+export interface ToolHead {
+  readonly name: string;
+  readonly guestOf: string | undefined;
+  readonly surfaces: readonly SurfaceHead[];
+  readonly facts: ToolFacts;
+}
+
+/** A tool of a catalogue. */
+export interface CatalogueTool {
+  readonly head: ToolHead;
+  readonly summary: ToolSummary;
+  readonly surfaces: readonly CatalogueSurface[];
+  /** As its file says. */
+  readonly tool: () => Tool;
+  /** Those that only show between its entries. */
+  readonly mistakes: readonly string[];
+}
+
+/** A tool without mistakes, as it is kept. */
+export interface StoredTool {
+  readonly head: ToolHead;
+  /** The `Tool`, serialised. */
+  readonly bytes: Uint8Array;
+  /** See `storeSurface`. */
+  readonly surfaces: readonly Uint8Array[];
+}
+
+/** A tool whose file has just been read. */
+export const openTool = (tool: Tool): CatalogueTool =>
+  toCatalogueTool(
+    headOf(tool),
+    () => tool,
+    surfacesOf(tool).map((it) => () => groupedSurface(tool, it)),
+    mistakesIn(tool),
+  );
+
+export function storeTool({ head, tool }: CatalogueTool): StoredTool {
+  const surfaces = surfacesOf(tool()).map((it) => storeSurface(groupedSurface(tool(), it)));
+  return { head, bytes: serialize(tool()), surfaces };
+}
+
+export const openStored = ({ head, bytes, surfaces }: StoredTool): CatalogueTool =>
+  toCatalogueTool(
+    head,
+    lazily(() => deserialize(bytes)),
+    surfaces.map((it) => () => openSurface(it)),
+    [],
+  );
+
+function toCatalogueTool(
+  head: ToolHead,
+  tool: () => Tool,
+  surfaces: readonly (() => GroupedSurface)[],
+  mistakes: readonly string[],
+): CatalogueTool {
+  const operations = lazily(() => operationSummariesOf(tool()));
+  return {
+    head,
+    tool,
+    mistakes,
+    surfaces: surfaces.map((open, index) => ({
+      ...(head.surfaces[index] as SurfaceHead),
+      compiled: lazily(() => compileSurface(open())),
+    })),
+    summary: {
+      ...head.facts,
+      get operations() {
+        return operations();
+      },
+    },
+  };
+}
+
+function headOf(tool: Tool): ToolHead {
+  const surfaces = surfacesOf(tool).map((surface) => ({
+    hosts: surface.hosts ?? tool.hosts,
+    bases: surface.base_paths.flatMap((base) => textOf(base) ?? []),
+    ignoresCase: surface.ignore_case,
+    isOdata: surface.odata,
+    bodyBytesMax: surface.max_body_bytes ?? tool.max_body_bytes,
+  }));
+  return { name: tool.name, guestOf: tool.guest_of, surfaces, facts: factsOf(tool) };
+}
+
+/** A path of literals alone; undefined for one with placeholders. */
+const textOf = (parts: readonly TemplatePart[]): string | undefined =>
+  parts.every((it) => it.kind === 'literal') ? parts.map((it) => `/${it.text}`).join('') : undefined;

@@ -1,0 +1,69 @@
+import type { CatalogueSurface, CatalogueTool } from './catalogue-tool.ts';
+import { type HostPattern, HostTree } from './hosts.ts';
+
+/** A surface of a tool at one of its hosts. */
+export interface Mounted extends Omit<CatalogueSurface, 'hosts'> {
+  readonly toolName: string;
+  /** Paths without an operation belong to another tool at this host. */
+  readonly isGuest: boolean;
+  /** Literal segments below which it lies. */
+  readonly under: readonly string[];
+}
+
+/** All surfaces, by the hosts that they are found at and by the name of their tool. */
+export interface Mounts {
+  readonly hosts: HostTree<Mounted>;
+  readonly byTool: ReadonlyMap<string, readonly Mounted[]>;
+}
+
+interface Mount {
+  readonly pattern: HostPattern;
+  readonly mounted: Mounted;
+  readonly guestOf: string | undefined;
+}
+
+/** Puts all tools at their hosts. Mistakes that only show between tools are added to `mistakes`. */
+export function mountAll(tools: readonly CatalogueTool[], mistakes: string[]): Mounts {
+  const mounts = tools.flatMap(mountsOf);
+  // The surface of the longest path is asked first, and guests before the owner of the host.
+  mounts.sort(
+    (a, b) =>
+      b.pattern.under.length - a.pattern.under.length ||
+      Number(b.mounted.isGuest) - Number(a.mounted.isGuest),
+  );
+  checkOwners(mounts, mistakes);
+  const hosts = new HostTree<Mounted>();
+  const byTool = new Map<string, Mounted[]>();
+  for (const { pattern, mounted } of mounts) {
+    hosts.add(pattern, mounted);
+    const known = byTool.get(mounted.toolName);
+    if (known) known.push(mounted);
+    else byTool.set(mounted.toolName, [mounted]);
+  }
+  return { hosts, byTool };
+}
+
+function mountsOf({ head, surfaces }: CatalogueTool): Mount[] {
+  const isGuest = head.guestOf !== undefined;
+  return surfaces.flatMap(({ hosts, ...surface }) =>
+    hosts.map((pattern) => ({
+      pattern,
+      mounted: { ...surface, toolName: head.name, isGuest, under: pattern.under },
+      guestOf: head.guestOf,
+    })),
+  );
+}
+
+/** Each host belongs to one tool, and its guests say so. */
+function checkOwners(mounts: readonly Mount[], mistakes: string[]): void {
+  const owners = new Map<string, string>();
+  for (const { pattern, mounted } of mounts)
+    if (!mounted.isGuest && !owners.has(pattern.text)) owners.set(pattern.text, mounted.toolName);
+  for (const { pattern, mounted, guestOf } of mounts) {
+    const owner = owners.get(pattern.text);
+    if (guestOf === undefined && owner !== mounted.toolName)
+      mistakes.push(`${mounted.toolName}: ${pattern.text} already belongs to ${owner}`);
+    if (guestOf !== undefined && owner !== guestOf)
+      mistakes.push(`${mounted.toolName}: guest_of: ${pattern.text} does not belong to ${guestOf}`);
+  }
+}

@@ -1,0 +1,88 @@
+import { kept } from '../../util/kept.ts';
+import { type Capture, capturesOf, PathTree, parsePathTemplate } from '../paths.ts';
+import { toRoute } from './groups.ts';
+import type { TemplatePart } from './template.ts';
+
+/** A route as `plainRoute` writes it, with what it leads to. */
+export interface Route<T> {
+  readonly route: string;
+  /** Below a base path; undefined where it is none there. */
+  readonly of: (base: readonly TemplatePart[]) => T | undefined;
+}
+
+/** What a route has led to, with the placeholders of the route. */
+export type Found<T> = T & { readonly captures: readonly Capture[] };
+
+/** The routes of a surface below its base paths, each read when it may be that of a path. */
+export interface RouteGroups<T> {
+  readonly bases: readonly (readonly TemplatePart[])[];
+  readonly byLength: ReadonlyMap<number, () => readonly Route<T>[]>;
+  readonly ofAnyLength: () => readonly Route<T>[];
+  /** All methods that the routes name. */
+  readonly methods: readonly string[];
+}
+
+/** Finds what paths lead to. A tree is made for each method and number of segments, when a path of that form first comes. */
+export class Routes<T extends object> {
+  readonly #groups: RouteGroups<T>;
+  readonly #ignoresCase: boolean;
+  readonly #prepare: (found: Found<T>[]) => void;
+  readonly #methods: ReadonlySet<string>;
+  /** Longer paths have routes of any length alone. */
+  readonly #lengthMax: number;
+  /** By method, then by number of segments. */
+  readonly #trees = new Map<string, PathTree<Found<T>>[]>();
+
+  /** `prepare` is given each list of what shares a method and a template, to put it in order. */
+  constructor(groups: RouteGroups<T>, ignoresCase: boolean, prepare: (found: Found<T>[]) => void) {
+    this.#groups = groups;
+    this.#ignoresCase = ignoresCase;
+    this.#prepare = prepare;
+    this.#methods = new Set([...groups.methods, ...(groups.methods.includes('GET') ? ['HEAD'] : [])]);
+    this.#lengthMax =
+      Math.max(0, ...groups.bases.map((it) => it.length)) + Math.max(0, ...groups.byLength.keys());
+  }
+
+  /** All that stands for the method at the most specific template of the path. */
+  find(method: string, segments: readonly string[]): readonly Found<T>[] | undefined {
+    // Callers choose the word: those that no route names are one method.
+    const known = this.#methods.has(method) ? method : '*';
+    const trees = kept(this.#trees, known, () => []);
+    const length = Math.min(segments.length, this.#lengthMax + 1);
+    const tree = trees[length] ?? this.#treeOf(known, length);
+    trees[length] = tree;
+    return tree.find(method, segments);
+  }
+
+  /** Compiles all routes, for what `prepare` has to say of them. */
+  compileAll(): void {
+    this.#treeOf(undefined, undefined);
+  }
+
+  /** Of all where the method or the length is left out. */
+  #treeOf(method: string | undefined, length: number | undefined): PathTree<Found<T>> {
+    const tree = new PathTree<Found<T>>(this.#ignoresCase);
+    for (const base of this.#groups.bases) {
+      for (const { route, of } of this.#below(base, length)) {
+        const { methods, path } = toRoute(route);
+        if (method !== undefined && !allows(methods, method)) continue;
+        const value = of(base);
+        const parts = [...base, ...(parsePathTemplate(path) ?? [])];
+        if (value) tree.add({ methods, parts }, { ...value, captures: capturesOf(parts) });
+      }
+    }
+    for (const found of tree.leaves()) this.#prepare(found);
+    return tree;
+  }
+
+  *#below(base: readonly TemplatePart[], length: number | undefined): Generator<Route<T>> {
+    const { byLength, ofAnyLength } = this.#groups;
+    const isFixed = length !== undefined && base.every(({ kind }) => kind !== 'rest');
+    if (isFixed) yield* byLength.get(length - base.length)?.() ?? [];
+    else for (const routes of byLength.values()) yield* routes();
+    yield* ofAnyLength();
+  }
+}
+
+const allows = (methods: readonly string[], method: string): boolean =>
+  methods.includes(method) || methods.includes('*') || (method === 'HEAD' && methods.includes('GET'));
