@@ -1,8 +1,8 @@
-import { METHODS } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../core/call.ts';
 import { isWebScheme } from '../core/target.ts';
 import { otherReadingsOf } from '../core/url-readings.ts';
+import { METHODS } from '../util/plain-http.ts';
 import { type BodyLimits, createBodyLimits } from './body-limits.ts';
 import { readOwners, readPrincipals, readResource } from './extract.ts';
 import { type Candidate, unknownCategory } from './load/compile.ts';

@@ -1,10 +1,10 @@
-import { METHODS } from 'node:http';
 import type { Call } from '../../core/call.ts';
 import { ownName, type SafeName } from '../../core/safe-name.ts';
 import { toAuthority } from '../../core/target.ts';
 import { separatorText } from '../../inspect/decode/separator.ts';
 import { marker } from '../../inspect/redact/cuts.ts';
 import { redact } from '../../inspect/redact/redact.ts';
+import { METHODS } from '../../util/plain-http.ts';
 
 /** Limits of a kept URL and body. */
 export const urlLengthMax = 2048;

@@ -1,5 +1,5 @@
-import { METHODS } from 'node:http';
 import type { Call } from '../../core/call.ts';
+import { METHODS } from '../../util/plain-http.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { separatorText } from '../decode/separator.ts';
 

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { STATUS_CODES } from '../../util/plain-http.ts';
 import type { Answer } from '../http1/answer.ts';
 import { isField } from '../http1/field.ts';
 import { holdBack } from './hold-back.ts';

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import { type GatewayError, problems, toProblem } from '../../core/errors.ts';
+import { STATUS_CODES } from '../../util/plain-http.ts';
 import type { Exchange } from './exchange.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { METHODS } from 'node:http';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import { METHODS } from '../../util/plain-http.ts';
 import { MalformedMessage } from '../http1/head.ts';
 
 /* Problems of a request that show before anybody looks at what it wants. */
