@@ -12,7 +12,7 @@ import { targetWithin } from '../src/core/target.ts';
 import { read } from '../src/decision/stages/read.ts';
 import { createEngine } from '../src/inspect/match/engine.ts';
 import { loadDetectors } from '../src/inspect/patterns/load.ts';
-import { expandSample } from '../src/inspect/patterns/samples.ts';
+import { expandSample } from '../test/support/samples.ts';
 import { compilePolicies } from '../src/policy/index.ts';
 import { createTenants } from '../src/tenants/tenants.ts';
 import { examplesOf } from '../test/support/examples.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { expandSample } from '../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../support/samples.ts';
 import { agentId, startTestGateway } from '../support/gateway.ts';
 import { awsKeyId } from '../support/secrets.ts';
 

@@ -7,7 +7,7 @@ import { decodeViews } from '../../src/inspect/decode/views.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { counts, sanitizedBody } from '../../src/inspect/parts/sanitize.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../support/samples.ts';
 import { compilePolicies } from '../../src/policy/index.ts';
 import { createTenants } from '../../src/tenants/tenants.ts';
 import { dress, type Encoder, encoders } from '../inspect/decode/dress.ts';

@@ -1,8 +1,8 @@
 import { type Checks, digitsOf, type SecretCheck } from './check.ts';
 
 /*
- * Accounts of AWS that say nothing of whoever writes them: those of its documentation, and those from which AWS and Canonical give
- * machine and container images to everybody (https://docs.aws.amazon.com/eks/latest/userguide/add-ons-images.html,
+ * AWS accounts that say nothing about the writer: those of the documentation, and those that publish machine and
+ * container images of AWS and Canonical (https://docs.aws.amazon.com/eks/latest/userguide/add-ons-images.html,
  * https://docs.aws.amazon.com/deep-learning-containers/latest/devguide/, https://documentation.ubuntu.com/aws/).
  */
 const publicAwsAccounts = new Set([
@@ -11,15 +11,15 @@ const publicAwsAccounts = new Set([
   ...['602401143452', '763104351884', '137112412989', '099720109477', '591542846629', '801119661308'],
 ]);
 
-/** Twelve digits, perhaps grouped, of an account that is somebody's own; emulators take one digit over and over. */
+/** Tells twelve digits, perhaps grouped, of somebody's own account; emulators repeat one digit. */
 function isOwnAwsAccount(text: string): boolean {
   const digits = digitsOf(text);
   return digits.length === 12 && !publicAwsAccounts.has(digits) && !/^(.)\1*$/.test(digits);
 }
 
 /**
- * A project id with a digit in it, as the console proposes them, or a project number. Ids of words alone are folders and branches more
- * often, and those of tutorials begin with somebody's.
+ * Tells a project id with a digit, as the console proposes them, or a project number. Ids of words alone are mostly
+ * folders and branches, and those of tutorials begin with a pronoun.
  */
 const isOwnGcpProject: SecretCheck = (text) =>
   /^\d+$/.test(text)
@@ -28,10 +28,10 @@ const isOwnGcpProject: SecretCheck = (text) =>
       /[a-z0-9]$/.test(text) &&
       !/^(?:my|your|test|example|sample|demo|project-id)\b/.test(text);
 
-/** Trackers write their keys in capitals. */
+/** Tells the key of a tracker, which is in capitals. */
 const isTicketKey: SecretCheck = (text) => text === text.toUpperCase();
 
-/** Accounts at clouds, and keys of trackers. */
+/** Checks of cloud accounts and tracker keys. */
 export const accountChecks = {
   'aws-account': isOwnAwsAccount,
   'gcp-project': isOwnGcpProject,

@@ -1,8 +1,8 @@
 import { digitsOf, type SecretCheck } from './check.ts';
 
-/* The arithmetic that check digits of many countries share. */
+/* Arithmetic that check digits of many countries share. */
 
-/** A check of numbers of so many digits, not all alike; separators are ignored. */
+/** Creates a check of numbers with so many digits, not all alike; separators are ignored. */
 export function digitsCheck(length: number, isValid: (digits: string) => boolean): SecretCheck {
   return (text) => {
     const digits = digitsOf(text);
@@ -10,17 +10,17 @@ export function digitsCheck(length: number, isValid: (digits: string) => boolean
   };
 }
 
-/** One character over and over: it satisfies many a formula and is nobody's number. */
+/** Tells one character over and over, which satisfies many formulas and is nobody's number. */
 export function isMonotone(text: string): boolean {
   for (let at = 1; at < text.length; at++) if (text.charCodeAt(at) !== text.charCodeAt(0)) return false;
   return true;
 }
 
-/** The sum of the first digits, each times its weight; NaN where there are fewer digits than weights. */
+/** Returns the sum of the first digits, each times its weight; NaN where digits are missing. */
 export const weightedSum = (digits: string, weights: readonly number[]): number =>
   weights.reduce((sum, weight, at) => sum + weight * Number(digits[at]), 0);
 
-/** Like `weightedSum`, of characters that count as their place in an alphabet; NaN where one is not in it. */
+/** Does the same for characters that count as their place in an alphabet; NaN for other characters. */
 export function weighLetters(text: string, alphabet: string, weights: readonly number[]): number {
   return weights.reduce((sum, weight, at) => {
     const place = alphabet.indexOf(text[at] ?? '?');
@@ -31,10 +31,10 @@ export function weighLetters(text: string, alphabet: string, weights: readonly n
 export const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 export const digitsAndLetters = `0123456789${letters}`;
 
-/** The complement that makes a sum divisible, a whole modulus counting as 0. */
+/** Returns the complement that makes a sum divisible; a whole modulus counts as 0. */
 export const complement = (sum: number, modulus: number): number => (modulus - (sum % modulus)) % modulus;
 
-/** The last digit makes the sum right in which every second digit counts double (ISO/IEC 7812-1, annex B). */
+/** Checks Luhn's sum, in which every second digit counts double (ISO/IEC 7812-1, annex B). */
 export function passesLuhn(digits: string): boolean {
   let sum = 0;
   for (let index = 0; index < digits.length; index++) {
@@ -45,28 +45,31 @@ export function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** ISO/IEC 7064, MOD 11,10: a product is carried from digit to digit. */
+/** Checks ISO/IEC 7064, MOD 11,10: a product is carried from digit to digit. */
 export function passesMod1110(digits: string): boolean {
   let product = 10;
   for (const digit of digits.slice(0, -1)) product = (((product + Number(digit)) % 10 || 10) * 2) % 11;
   return (11 - product) % 10 === Number(digits.at(-1));
 }
 
-/** The remainder of a number of any length. */
+/** Returns the remainder of a number of any length. */
 export function remainder(digits: string, modulus: number): number {
   let rest = 0;
   for (const digit of digits) rest = (rest * 10 + Number(digit)) % modulus;
   return rest;
 }
 
-/** The dihedral group of ten elements, in which Verhoeff's check digit is computed. */
+/** Multiplies in the dihedral group of ten elements, in which Verhoeff's check digit is computed. */
 const product = (a: number, b: number): number => {
   if (a < 5) return b < 5 ? (a + b) % 5 : ((a + b) % 5) + 5;
   return b < 5 ? ((a - b + 5) % 5) + 5 : (a - b + 5) % 5;
 };
 const permutation = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
 
-/** J. Verhoeff, Error Detecting Decimal Codes, 1969: the digits, each permuted by its place, multiply to the neutral element. */
+/**
+ * Checks J. Verhoeff, Error Detecting Decimal Codes, 1969: the digits, each permuted by its place, multiply to the
+ * neutral element.
+ */
 export function passesVerhoeff(digits: string): boolean {
   let result = 0;
   for (let place = 0; place < digits.length; place++) {
@@ -79,15 +82,15 @@ export function passesVerhoeff(digits: string): boolean {
 
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether the calendar has that day; of the year, two digits are enough. */
+/** Answers whether the calendar has that day; two digits of the year suffice. */
 export function isDate(year: string, month: string | number, day: string | number): boolean {
   const [m, d] = [Number(month), Number(day)];
   if (m === 2 && d === 29) return Number(year) % 4 === 0;
   return d >= 1 && d <= (daysOfMonth[m - 1] ?? 0);
 }
 
-/** Whether six digits are a date, written year first. */
+/** Answers whether six digits are a date, year first. */
 export const isYymmdd = (six: string): boolean => isDate(six.slice(0, 2), six.slice(2, 4), six.slice(4, 6));
 
-/** Whether six digits are a date, written day first. */
+/** Answers whether six digits are a date, day first. */
 export const isDdmmyy = (six: string): boolean => isDate(six.slice(4, 6), six.slice(2, 4), six.slice(0, 2));

@@ -1,4 +1,4 @@
-/** Says of a secret, as it stands in the text, whether it can be what its detector takes it for. */
+/** Answers whether a secret, as it stands in the text, can be what its detector takes it for. */
 export type SecretCheck = (text: string) => boolean;
 
 export type Checks = Readonly<Record<string, SecretCheck>>;

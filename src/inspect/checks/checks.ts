@@ -12,8 +12,8 @@ import { tokenChecks } from './tokens.ts';
 import { walletChecks } from './wallets.ts';
 
 /*
- * What a pattern cannot express: check digits, checksums, the inside of an encoding. A detector names its check in YAML; the check
- * sees the secret as it stands in the text and says whether it can be what the detector takes it for. Each family is a file.
+ * Checks what a pattern cannot express: check digits, checksums, the content of an encoding. A detector names its
+ * check in YAML. The check sees the secret as it stands in the text. Each family is a file.
  */
 
 /** All checks by the names that YAML files use. */
@@ -34,7 +34,7 @@ export const checks = {
 
 export type CheckName = keyof typeof checks;
 
-/** Shannon's entropy of the text, in bits for each character. */
+/** Returns Shannon's entropy of the text, in bits per character. */
 export function entropyBits(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);

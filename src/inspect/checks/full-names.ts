@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { Checks } from './check.ts';
 
-/* Whether words that are written large are the name of somebody: in a text about health, headings, firms and places look the same. */
+/*
+ * Tells whether capitalised words are a person's name. In a text about health, headings, firms and places look the
+ * same.
+ */
 
-/** No word of a firm, a place, a heading or a disease in it. */
+/** Tells words of which none belongs to a firm, a place, a heading or a disease. */
 const isPersonName = (text: string): boolean => wordsOf(text).every((word) => !notNames.has(word));
 
-/** The same, and one of its words is a name that people are given. */
+/** The same, and one of the words is a given name. */
 function isKnownName(text: string): boolean {
   const words = wordsOf(text);
   if (words.some((word) => notNames.has(word))) return false;
@@ -14,14 +17,14 @@ function isKnownName(text: string): boolean {
   return words.some((word) => givenNames?.has(withoutAccents(word)));
 }
 
-/** In small letters, without what stands at their ends. */
+/** Returns the words in small letters, without punctuation at their ends. */
 const wordsOf = (text: string): string[] =>
   Buffer.from(text, 'latin1')
     .toString('utf8')
     .split(/[\s+^_-]+|(?<=[.,])(?=\p{Lu})/u)
     .map((word) => word.replace(/[.,]$|['\u2019]s$/g, '').toLowerCase());
 
-/** Read when first asked for: most texts have nothing to do with health. */
+/** The list is read when it is first needed, since most texts have nothing to do with health. */
 let givenNames: ReadonlySet<string> | undefined;
 
 const readGivenNames = (): string[] =>
@@ -29,7 +32,7 @@ const readGivenNames = (): string[] =>
     .trimEnd()
     .split('\n');
 
-/** As the list has them: `Jürgen` is `jurgen`. */
+/** Returns a word in the form of the list: `Jürgen` is `jurgen`. */
 const withoutAccents = (word: string): string =>
   word
     .normalize('NFD')
@@ -45,7 +48,7 @@ const plainLetters: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** Words that are written large and begin or end what looks like a name. */
+/** Capitalised words at either end of what looks like a name. */
 const notNames = new Set(
   // Sentences and headings.
   (

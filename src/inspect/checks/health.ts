@@ -9,9 +9,12 @@ import {
   weightedSum,
 } from './check-digits.ts';
 
-/* Numbers that health care gives to persons, to those who treat them, and to what it knows of them. */
+/* Numbers of persons, practitioners and findings in health care. */
 
-/** What stands before a health number on a card and counts in its check digit (ISO/IEC 7812): "80" for health, a country, an issuer. */
+/**
+ * Prefixes of health numbers on cards, which count in the check digit (ISO/IEC 7812): "80" for health, a country, an
+ * issuer.
+ */
 const usIssuer = '80840';
 const australianIssuer = '8003';
 

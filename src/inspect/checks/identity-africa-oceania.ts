@@ -55,8 +55,10 @@ function isIrd(text: string): boolean {
   return isIssued && (first < 10 ? first : digitFor([7, 4, 3, 2, 5, 2, 7, 6])) === Number(digits[8]);
 }
 
-/** New Zealand health number: letters without I and O count 1 to 24; the new form ends with a letter and counts modulo 23 or 24, as editions of the
- * standard differ. */
+/**
+ * New Zealand health number. Letters without I and O count 1 to 24. The new form ends with a letter and counts modulo
+ * 23 or 24, as editions of the standard differ.
+ */
 function isNhi(text: string): boolean {
   const number = text.toUpperCase();
   const alphabet = letters.replace(/[IO]/g, '');

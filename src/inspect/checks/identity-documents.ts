@@ -20,7 +20,7 @@ const isMrzLine = (line: string): boolean =>
 const isMrzCardLine = (line: string): boolean =>
   hasIcaoDigit(line.slice(0, 6), line[6]) && hasIcaoDigit(line.slice(8, 14), line[14]);
 
-/** What letters of a vehicle number count as; I, O and Q do not occur. */
+/** Values of letters in a vehicle number; I, O and Q do not occur. */
 const vinValues: Readonly<Record<string, number>> = Object.fromEntries(
   [...'ABCDEFGH_JKLMN_P_R_STUVWXYZ'].map((letter, at) => [letter, (at % 9) + 1]),
 );

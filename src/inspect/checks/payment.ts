@@ -2,8 +2,8 @@ import { type Checks, digitsOf } from './check.ts';
 import { complement, digitsCheck, isMonotone, passesLuhn, remainder, weightedSum } from './check-digits.ts';
 
 /**
- * Leading digits of the card networks and the lengths they issue. The 13 digits that Visa once had are left out: goods have as many
- * (GTIN, ISBN), and one in ten of those has the right check digit.
+ * Leading digits of card networks and the lengths they issue. Visa's former 13 digits are left out, since goods have
+ * as many (GTIN, ISBN) and one in ten of those passes.
  */
 const issuers: readonly { from: number; to: number; lengths: readonly number[] }[] = [
   { from: 4, to: 4, lengths: [16, 19] },
@@ -27,17 +27,20 @@ const issuers: readonly { from: number; to: number; lengths: readonly number[] }
   { from: 9792, to: 9792, lengths: [16] },
 ];
 
-/** Whether a network of the table issues numbers that begin so and are so long. */
+/** Answers whether a network in the table issues numbers with this start and length. */
 const isOfNetwork = (digits: string): boolean =>
   issuers.some(({ from, to, lengths }) => {
     const lead = Number(digits.slice(0, String(from).length));
     return lead >= from && lead <= to && lengths.includes(digits.length);
   });
 
-/** As long as the ids that clouds and chats count up, or as whole numbers of 64 bits; of cards without groups only UnionPay has so many digits often. */
+/**
+ * Matches the lengths of ids that clouds and chats count up, and of 64-bit numbers. Of cards without groups only
+ * UnionPay often has so many digits.
+ */
 const snowflake = /^(?:\d{17,18}|(?!62)\d{19})$/;
 
-/** Four groups, each as much above the one before: a list of numbers. */
+/** Tells a list of numbers: four groups, each as much above the one before. */
 function isCountedUp(text: string): boolean {
   const [first = 0, second = 0, third = 0, fourth = 0, ...more] = text.split(/\D+/).map(Number);
   return (
@@ -81,8 +84,8 @@ function isIban(text: string): boolean {
 }
 
 /**
- * A number with the right check digit that no network in the table issues, or that an id may have as well: for where the word "card" stands beside it. With 1 begin
- * those of airlines, and all times in milliseconds.
+ * Tells a number with the right check digit that no listed network issues, or that an id may have too. It needs the
+ * word "card" beside it. Numbers with 1 are airlines' or times in milliseconds.
  */
 function isOtherCard(text: string): boolean {
   const digits = digitsOf(text);

@@ -2,13 +2,13 @@ import ipaddr from 'ipaddr.js';
 import type { Checks, SecretCheck } from './check.ts';
 
 /*
- * What is a fact about a person only if it can be one: a day on which somebody alive was born, an address that somebody's machine has on
- * the Internet, a place as exact as a door, words that can be a name.
+ * Checks facts about persons that need to be possible: a birth date of somebody alive, a machine's address on the
+ * Internet, a place as exact as a door, words that can be a name.
  */
 
-/** Of birth, for anybody alive today and for a while. */
+/** Birth years of anybody alive today and for a while. */
 const [yearMin, yearMax] = [1900, 2040];
-/** How the names of months begin in the languages that write dates with words. */
+/** Starts of month names in the languages that write dates with words. */
 const monthStarts: ReadonlySet<string> = new Set(
   (
     'jan jän gen ene sty янв feb fév fev lut фев mar mär maa мар apr avr abr kwi апр may mai maj mag ' +
@@ -22,10 +22,13 @@ const isBirthYear = (text: string): boolean =>
 
 const isDay = (month: number, day: number): boolean => month >= 1 && month <= 12 && day >= 1 && day <= 31;
 
-/** A time of day that no conversion of a date to another zone gives: of a log line, which stands behind any word. */
+/**
+ * Matches a time of day that no conversion of a date to another zone gives, as in a log line, which may stand behind
+ * any word.
+ */
 const timeOfEvent = /T\d\d:(?!00(?::00(?:\.0{1,9})?)?(?:[Z+-]|$))/;
 
-/** A date, in any usual order, on which somebody alive can have been born. */
+/** Tells a date, in any usual order, on which somebody alive can have been born. */
 function isBirthDate(text: string): boolean {
   if (timeOfEvent.test(text)) return false;
   const numbers = text.match(/\d{1,8}/g) ?? [];
@@ -38,14 +41,14 @@ function isBirthDate(text: string): boolean {
   return isBirthYear(year) && (isDay(a, b) || isDay(b, a));
 }
 
-/** `19800203`, or `03021980` as forms have it. */
+/** Tells `19800203`, or `03021980` as forms have it. */
 function isCompactDate(digits: string): boolean {
   const part = (from: number, to: number): number => Number(digits.slice(from, to));
   if (isBirthYear(digits.slice(0, 4)) && isDay(part(4, 6), part(6, 8))) return true;
   return isBirthYear(digits.slice(4)) && (isDay(part(0, 2), part(2, 4)) || isDay(part(2, 4), part(0, 2)));
 }
 
-/** `14 January 1962`, `März 3, 1971`. */
+/** Tells `14 January 1962`, `März 3, 1971`. */
 function isWrittenDate(text: string, day: string, year: string): boolean {
   const words = Buffer.from(text, 'latin1')
     .toString('utf8')
@@ -56,20 +59,22 @@ function isWrittenDate(text: string, day: string, year: string): boolean {
   );
 }
 
-/** What all the world asks for names. */
+/** Public DNS resolvers. */
 const resolvers: ReadonlySet<string> = new Set(
   (
     '1.1.1.1 1.0.0.1 1.1.1.2 1.1.1.3 8.8.8.8 8.8.4.4 9.9.9.9 9.9.9.10 149.112.112.112 208.67.222.222 208.67.220.220 ' +
     '2606:4700:4700::1111 2606:4700:4700::1001 2001:4860:4860::8888 2001:4860:4860::8844 2620:fe::fe'
   ).split(' '),
 );
-/** Ends of networks, object identifiers of X.500 (`2.5.4.3`), which look the same, and what comes to mind where an address is needed. */
+/** Matches ends of networks, object identifiers of X.500 (`2.5.4.3`), which look the same, and made-up addresses. */
 const notAddresses =
   /\.(?:0|255)$|^2\.5\.\d{1,2}\.|^(\d{1,3})\.\1\.\1\.\1$|^(?:1\.2\.3\.4|4\.3\.2\.1|5\.6\.7\.8|12\.34\.56\.78)$/;
-/** `1::1` comes to mind too. */
+/** Shorter addresses, such as `1::1`, are made up. */
 const v6LengthMin = 12;
 
-/** An address that a person's machine can have on the public Internet: none for a special purpose (RFC 6890). */
+/**
+ * Tells an address that a person's machine can have on the public Internet: none for a special purpose (RFC 6890).
+ */
 function isPublicAddress(text: string): boolean {
   if (resolvers.has(text.toLowerCase()) || notAddresses.test(text)) return false;
   if (!text.includes(':'))
@@ -79,11 +84,11 @@ function isPublicAddress(text: string): boolean {
 
 const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => address.range() === 'unicast';
 
-/** The block of the IANA (RFC 9542, section 2.1), which protocols and documentation use, and what comes to mind. */
+/** Matches the block of the IANA (RFC 9542, 2.1), which protocols and documentation use, and made-up addresses. */
 const notMachines =
   /^00005e|^(?:001122334455|0123456789ab|aabbccddeeff|001a2b3c4d5e|deadbeef|cafebabe|123456789abc|a1b2c3d4e5f6|112233445566)/;
 
-/** An EUI-48 that a maker gave to one machine: not multicast, not of one repeated byte. */
+/** Tells an EUI-48 that a maker gave to one machine: not multicast, not of one repeated byte. */
 function isMachineAddress(text: string): boolean {
   const digits = text.replace(/[^0-9A-Fa-f]/g, '').toLowerCase();
   return (
@@ -96,7 +101,7 @@ function isMachineAddress(text: string): boolean {
 
 const decimalsMin = 5;
 
-/** Latitude and longitude, exact enough to be somebody's door: five decimals are a metre, and landmarks have four. */
+/** Tells latitude and longitude as exact as somebody's door: five decimals are a metre; landmarks have four. */
 function isExactPosition(text: string): boolean {
   const [latitude, longitude] = text.match(/-?\d{1,3}\.\d{1,15}/g) ?? [];
   if (latitude === undefined || longitude === undefined) return false;
@@ -105,7 +110,7 @@ function isExactPosition(text: string): boolean {
   return isThere && decimals(latitude) >= decimalsMin && decimals(longitude) >= decimalsMin;
 }
 
-/** What begins with a capital behind `name:` or `Dear` and is nobody. */
+/** Capitalised words behind `name:` or `Dear` that are nobody's name. */
 const impersonalWords: ReadonlySet<string> = new Set(
   (
     'Access Account Action Add Admin Agent Alert All Api App Application Backup Bank Base Best Branch ' +
@@ -126,11 +131,11 @@ const impersonalWords: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Words that may be the names of a person: no word of software, trade or courtesy among them. */
+/** Tells words that may be a person's name: none of software, trade or courtesy. */
 const isPlainName: SecretCheck = (text) =>
   text.split(/[ -]/).every((word) => !impersonalWords.has(word) && !/^[A-Z]{2,}$/.test(word));
 
-/** A name that somebody chose: marked by `@`, or with a digit, dot or underscore that no common word has. */
+/** Tells a chosen name: marked by `@`, or with a digit, dot or underscore, unlike common words. */
 const isHandle: SecretCheck = (text) =>
   text.startsWith('@') || (/[A-Za-z]/.test(text) && /[._\d]/.test(text));
 

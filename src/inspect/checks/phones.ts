@@ -3,27 +3,27 @@ import type { MetadataJson } from 'libphonenumber-js/core';
 import { type Checks, digitsOf, type SecretCheck } from './check.ts';
 
 /*
- * Phone numbers by the numbering plans of the world, as Google's libphonenumber collects them. Of the library only its table is used: a
- * number is held against the patterns of its plan, which takes a microsecond where the library's parser takes ten.
+ * Checks phone numbers by the numbering plans of the world, as Google's libphonenumber collects them. Only the
+ * library's table is used: matching a plan's patterns takes a microsecond, the library's parser ten.
  */
 
-/** How the numbers of one country look inside of it, without the prefix that is dialled before them. */
+/** Form of the national numbers of one country, without the prefix that is dialled before them. */
 interface Plan {
   readonly prefix: string;
   readonly national: RegExp;
 }
 
 const callingCodeDigitsMax = 3;
-/** ITU-T E.164: so many digits with the country code. */
+/** ITU-T E.164: most digits with the country code. */
 const digitsMax = 15;
 const digitsMin = 7;
 
-/** Where a number that does not name its country may be from. */
+/** Countries that a number without country code may belong to. */
 const commonCountries =
   'DE AT CH FR BE NL LU GB IE ES PT IT PL CZ SK HU RO BG GR HR RS SE NO DK FI EE LV LT UA RU TR IL ZA EG NG KE AE SA IN PK BD ' +
   'CN TW HK JP KR SG MY TH ID PH VN AU NZ CA MX BR AR CL CO PE';
 
-/** No longer dialled, and still written. */
+/** Prefixes that are no longer dialled but still written. */
 const oldPrefixes: Readonly<Record<string, string>> = { MX: '1' };
 
 interface Plans {
@@ -33,13 +33,15 @@ interface Plans {
 
 let plansRead: Plans | undefined;
 
-/** The table has 83 KB and takes some milliseconds to read; many a process never sees a number. */
+/**
+ * Returns the plans. The table has 83 KB and takes some milliseconds to read, and many processes never see a number.
+ */
 function plans(): Plans {
   plansRead ??= readPlans();
   return plansRead;
 }
 
-/** Where a country's row in the library's table holds what; `version` is the table's layout. */
+/** Columns of a country's row in the library's table; `version` is the table's layout. */
 const [nationalPatternColumn, nationalPrefixColumn] = [2, 5];
 const tableVersion = 4;
 
@@ -60,13 +62,15 @@ function readPlans(): Plans {
   };
 }
 
-/** What regulators keep for films: NANPA (555-01xx), Ofcom (UK), ACMA (Australia), Bundesnetzagentur (Germany). */
+/**
+ * Matches numbers reserved for films: NANPA (555-01xx), Ofcom (UK), ACMA (Australia), Bundesnetzagentur (Germany).
+ */
 const fiction =
   /^(?:1?\d{3}55501\d\d|(?:44|0)(?:2079460\d{3}|7700900\d{3}|1632960\d{3}|8081570\d{3})|(?:61|0)(?:49157\d{4}|[2378](?:5550|7010)\d{4})|(?:49|0)(?:3023125\d{3}|6990009\d{3}|4066969\d{3}|2214710\d{3}|8999998\d{3}|1713920\d{3}))$/;
 
 const hasVariety = (digits: string): boolean => new Set(digits).size > 2;
 
-/** Area and exchange begin with 2 to 9 and are no service codes (NANPA). */
+/** Tells a number of North America: area and exchange begin with 2 to 9 and are no service codes (NANPA). */
 function isNanp(text: string): boolean {
   const national = digitsOf(text).replace(/^1(?=\d{10}$)/, '');
   return (
@@ -74,7 +78,10 @@ function isNanp(text: string): boolean {
   );
 }
 
-/** Behind a country code that exists, as many and such digits as are dialled there. A trunk prefix may stand among them: `+49 (0)30 …`. */
+/**
+ * Tells a number behind an existing country code, with as many digits as are dialled there. It may contain a trunk
+ * prefix: `+49 (0)30 …`.
+ */
 function isInternational(text: string): boolean {
   const digits = digitsOf(text.replace('(0)', ''));
   if (digits.length > digitsMax || digits.length < digitsMin || !hasVariety(digits)) return false;
@@ -91,7 +98,10 @@ function isInternational(text: string): boolean {
 const isDialled = ({ prefix, national }: Plan, digits: string): boolean =>
   digits.startsWith(prefix) && national.test(digits.slice(prefix.length));
 
-/** As it is dialled within one of many countries: with the prefix where there is one, or `00` and a whole number. */
+/**
+ * Tells a number as it is dialled within one of many countries: with the prefix where there is one, or `00` and a
+ * whole number.
+ */
 function isNational(text: string): boolean {
   const digits = digitsOf(text);
   if (digits.startsWith('00')) return isInternational(digits.slice(2));
@@ -99,7 +109,7 @@ function isNational(text: string): boolean {
   return isNanp(digits) || plans().common.some((plan) => isDialled(plan, digits));
 }
 
-/** What stands where a phone number is asked for: it need not be right, for people leave out what their neighbours know. */
+/** Tells a number where one is asked for. It need not be right, since people omit what their neighbours know. */
 const isNamedNumber: SecretCheck = (text) =>
   text.startsWith('+') ? isInternational(text) : isPlausible(text, digitsOf(text));
 
@@ -110,7 +120,10 @@ const isPlausible = (text: string, digits: string): boolean =>
   !fiction.test(digits) &&
   !otherNumber.test(text);
 
-/** A date, a span of years, an IP address or a ZIP code, which stand behind the same words: `phone: 2026-11-21`, `mob: 20261121`. */
+/**
+ * Matches other numbers behind the same words: dates, spans of years, IP addresses, ZIP codes (`phone: 2026-11-21`,
+ * `mob: 20261121`).
+ */
 const otherNumber =
   /^(?:(?:19|20)\d\d[-./]\d\d[-./]\d\d|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$|(?:19|20)\d\d[ -](?:19|20)\d\d|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d|[1-9]\d{0,2}(?:\.\d{1,3}){3}$|\d{5}-\d{4}$)/;
 

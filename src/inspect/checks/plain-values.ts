@@ -1,65 +1,76 @@
 /*
- * What is no secret whatever the name before it says: `passwordChangedAt: 2026-03-04`, `PWD=/srv/build/4711`, `token_address: 0x52…`. Names
- * are many and values of these kinds few, so it is the values that are told apart.
+ * Recognises values that are no secret whatever the name before them says: `passwordChangedAt: 2026-03-04`,
+ * `PWD=/srv/build/4711`, `token_address: 0x52…`. Names are many and kinds of such values few, so the values are told
+ * apart.
  */
 
-/** RFC 3339, or a part of it: dates, and times behind them. */
+/** Matches dates and times (RFC 3339), or a part of one. */
 const time = /^\d{4}-\d\d-\d\d(?:[T ]\d\d(?::?\d\d.*)?)?$/;
 
-/** From a root, a home or here; a folder in it has a name in small letters, which base64 has not between two slashes. */
+/**
+ * Matches a path from a root, a home or here. One folder has a name in small letters, which base64 does not have
+ * between two slashes.
+ */
 const path = /^(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[^/\\]{0,64}[/\\]){0,16}\.?[a-z][a-z_.-]{1,32}(?:[/\\]|$)/;
 
 /**
- * Encrypted: SOPS and hiera-eyaml, Jasypt, Spring Cloud, Ansible, Vault's transit, dotenvx, keys of AWS KMS; and a Kubernetes SealedSecret,
- * which begins with the length of an RSA block.
+ * Matches encrypted values: SOPS and hiera-eyaml, Jasypt, Spring Cloud, Ansible, Vault's transit, dotenvx, keys of
+ * AWS KMS. A Kubernetes SealedSecret begins with the length of an RSA block.
  */
 const ciphertext =
   /^(?:ENC[[(]|\{cipher\}|\$ANSIBLE_VAULT|vault:v\d|encrypted:|AQICAH|Ag[A-D][0-9A-Za-z+/]{50})/;
 
-/** A tag of YAML, which says how to come by the value: `!vault`, `!Ref`, `!GetAtt`. */
+/** Matches a YAML tag that says how to obtain the value: `!vault`, `!Ref`, `!GetAtt`. */
 const tag = /^!(?:vault|secret|env|env_var|Ref|Sub|GetAtt|ImportValue|FindInMap|reference)$/;
 
-/** `%DB_PASSWORD%` in a form, where `%DB` was taken for a byte. */
+/** Matches `%DB_PASSWORD%` in a form, where `%DB` was decoded as a byte. */
 const cutReference = /^[\x80-\xff][A-Z_]{2,64}%$/;
 
-/** An account or a contract of Ethereum. */
+/** Matches an account or a contract of Ethereum. */
 const address = /^0x[0-9A-Fa-f]{40}$/;
 
-/** Algorithms and counts, as sentences about secrets name them: `sha256-hashed`, `base64`, `12-character`, `90days`. */
+/**
+ * Matches algorithms and counts that sentences about secrets name: `sha256-hashed`, `base64`, `12-character`,
+ * `90days`.
+ */
 const term =
   /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|utf-?8|oauth2?|ed25519|x509|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
 
-/** What a shell says where a variable is missing: `${DB_PASSWORD:?required}`. */
+/** Matches a shell's message for a missing variable: `${DB_PASSWORD:?required}`. */
 const complaint = /^\?[A-Za-z_]{1,64}$/;
 
-/** What a signature of AWS is for: the id of a key, which has a detector of its own, a day, a region and a service. */
+/**
+ * Matches the scope of an AWS signature: the id of a key (which has its own detector), a day, a region and a service.
+ */
 const credentialScope = /^A[KS]IA[A-Z2-7]{16}(?:\/|%2F)\d{8}(?:\/|%2F)/;
 
-/** A rule for values and none of them: `^[A-Za-z0-9]{8,64}$`. It has ranges, and nothing that stands for itself. */
+/** Matches a rule for values: `^[A-Za-z0-9]{8,64}$`. It has ranges, and nothing that stands for itself. */
 const regularExpression =
   /^(?=.*(?:A-Z|a-z|0-9|\\[dws]))\^?(?:(?:\[[^\]]{1,80}\]|\\[dws]|\.|\(\?[=!][^()]{0,80}\))(?:[+*?]|\{\d{1,4},?\d{0,4}\})?){1,16}\$?$/;
 
-/** A part of one: a class that leaves something out. */
+/** Matches a part of a regular expression: a negated class. */
 const partOfExpression = /\[\^/;
 
-/** What a manual in roff writes for a quote or a bracket: `PASSWORD \*(Aqjw8s0F4\*(Aq`, `\[lB]password\[rB]`. */
+/** Matches quotes and brackets of a manual in roff: `PASSWORD \*(Aqjw8s0F4\*(Aq`, `\[lB]password\[rB]`. */
 const roff = /^(?:\\?\*)?\((?:Aq|[lr]q|dq)|^\\?\[[A-Za-z]{1,8}\]/;
 
-/** A manual by its name and section: `readpassphrase.3bsd`. */
+/** Matches a manual by name and section: `readpassphrase.3bsd`. */
 const manual = /^[a-z][a-z_-]{1,40}\.[1-9](?:[a-z]{2,5})?$/;
 
-/** An address of IPv6 that is written in short: `::1a:2b`. */
+/** Matches a shortened IPv6 address: `::1a:2b`. */
 const shortAddress = /^(?:[\da-f]{1,4}:){0,6}:(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?(?:\/\d{1,3})?$/i;
 
-/** A digest in pairs of hexadecimal digits: MD5, SHA-1, SHA-256; or a line of a number that is printed so. */
+/** Matches a digest in pairs of hexadecimal digits (MD5, SHA-1, SHA-256), or a line of a number printed so. */
 const fingerprint = /^(?:[\da-f]{2}:){14,31}(?:[\da-f]{2})?$/i;
 
-/** Places for values in a text that is still to be made: `%s`, `%(user)s`, `%1$d`. */
+/** Matches placeholders in a format string: `%s`, `%(user)s`, `%1$d`. */
 const directives = /%(?:\(\w{1,32}\)|\d\$)?[-+#0]{0,2}\d{0,3}(?:\.\d{1,3})?[a-zA-Z]/g;
 const isFormat = (value: string): boolean =>
   value.includes('%') && !/[\d!@#$%^*+~?]/.test(value.replace(directives, ''));
 
-/** Words with a number behind them that names of code are made of: `Uint8Array`, `XOAuth2Options`, `utf8_to_utf16_dup`. */
+/**
+ * Words with a number behind them that occur in names of code: `Uint8Array`, `XOAuth2Options`, `utf8_to_utf16_dup`.
+ */
 const numberedWords =
   'int uint float utf ucs iso base sha md aes rsa crc http oauth ipv win arch arm str'.split(' ');
 const capitalised = numberedWords.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
@@ -71,19 +82,19 @@ const numberedTerms = new RegExp(
 const identifier = /^[_$]{0,2}[A-Za-z][A-Za-z_$]*$/;
 const compound = /[a-z][A-Z]|[A-Za-z]_+[A-Za-z]/;
 
-/** A name of two words and more, of which none has a number but where one belongs. */
+/** Tells a name of two words or more, with numbers only where terms of code have them. */
 export const isIdentifier = (value: string): boolean => {
   const letters = value.replace(numberedTerms, 'Term_');
   return identifier.test(letters) && compound.test(letters);
 };
 
-/** A name of C++, Perl or Rust in its name space: `Win32::GetCwd`. */
+/** Matches a scoped name of C++, Perl or Rust: `Win32::GetCwd`. */
 const scopedName = /^[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}$/;
 
-/** A device of VMS, or a sign by its name: `:RF10:`, `:key:`. */
+/** Matches a VMS device, or a symbol by name: `:RF10:`, `:key:`. */
 const shortCode = /^:[A-Za-z][\w+-]{1,24}:$/;
 
-/** What the preprocessor of C is told. */
+/** Matches a directive of the C preprocessor. */
 const preprocessing = /^#(?:define|undef|include|ifn?def|if|elif|else|endif|error|pragma)$/;
 
 const kinds = [
@@ -107,6 +118,6 @@ const kinds = [
   shortCode,
 ];
 
-/** Whether the value is plainly of another kind. Takes time linear in the length of the value. */
+/** Answers whether the value is plainly of another kind, in time linear in its length. */
 export const isPlainValue = (value: string): boolean =>
   kinds.some((kind) => kind.test(value)) || isFormat(value);

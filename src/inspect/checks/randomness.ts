@@ -2,15 +2,15 @@ import type { Checks, SecretCheck } from './check.ts';
 import { isPlainValue } from './plain-values.ts';
 
 /*
- * Tells what a generator of random characters wrote from what a person named. Entropy cannot: `getUserAccessToken` and a random text
- * of its length use as many different characters. The order of the letters can: languages and identifiers use few of the 676 pairs
- * of letters, random texts all of them.
+ * Tells generated random text from names. Entropy cannot: `getUserAccessToken` has as many different characters as
+ * random text of its length. The order of letters can: languages and identifiers use few of the 676 pairs of letters,
+ * random texts all of them.
  */
 
 /**
- * How much a pair of letters speaks for randomness, in bits: log2 of how much rarer it is in words than it would be by chance, plus 4,
- * as one digit. A row for each first letter, `a` to `z`, a column for each second. Counted over the different words of documentation,
- * source code and licences, so that frequent words weigh little more than others.
+ * How much a pair of letters speaks for randomness, in bits: log2 of how much rarer it is in words than in random
+ * text, plus 4, as one digit. There is a row for each first letter and a column for each second. Counted over the
+ * different words of documentation, source code and licences, so that frequent words weigh little more than others.
  */
 const pairBits = (
   '53236536374131738121445546 35563678468367379446489858 26452672383367168342478868 35541567277566368446467869 ' +
@@ -23,12 +23,15 @@ const pairBits = (
 ).split(' ');
 
 const pairBitsZero = 4;
-/** A digit inside of a word is seldom its beginning. */
+/** A digit inside a word is seldom its beginning. */
 const digitThenLetterBits = 2;
 const letterThenDigitBits = 1;
-/** `camelCase` goes on with a new word, of which the pair says nothing. */
+/** In `camelCase` a new word follows, so the pair says nothing. */
 const newWordBits = 0.5;
-/** Of the identifiers and words of other projects' sources one in a thousand has so much, of random texts of 16 letters and digits 95 %. */
+/**
+ * One in a thousand identifiers and words of other sources has so many bits; of random texts of 16 letters and digits
+ * 95 % do.
+ */
 const randomBitsMin = 6;
 /** Long texts of words have some rare pairs, too. */
 const randomBitsPerLetterMin = 0.3;
@@ -39,7 +42,7 @@ const isUpper = (code: number): boolean => code >= 0x41 && code <= 0x5a;
 const isLower = (code: number): boolean => code >= lowerA && code <= 0x7a;
 const isLetter = (code: number): boolean => isLower(code) || isUpper(code);
 
-/** What two neighbouring characters say. */
+/** Returns the bits of two neighbouring characters. */
 function bitsOf(first: number, second: number): number {
   if (isDigit(first)) return isLetter(second) ? digitThenLetterBits : 0;
   if (!isLetter(first)) return 0;
@@ -49,7 +52,7 @@ function bitsOf(first: number, second: number): number {
   return Number(pairBits[(first | 0x20) - lowerA]?.[(second | 0x20) - lowerA]) - pairBitsZero;
 }
 
-/** How much the order of the characters speaks for randomness and against words, in bits; below 0 it speaks for words. */
+/** Returns the bits by which the order of characters speaks for randomness; below 0 it speaks for words. */
 export function randomBits(text: string): number {
   let bits = 0;
   for (let index = 1; index < text.length; index++)
@@ -59,12 +62,12 @@ export function randomBits(text: string): number {
 
 const countLetters = (text: string): number => text.replace(/[^A-Za-z]/g, '').length;
 
-/** The few words that `a` to `f` can spell make no identifier together with digits. */
+/** Matches hexadecimal; the few words of `a` to `f` make no identifier together with digits. */
 const isHex = /^[0-9A-Fa-f-]{16,4096}$/;
 
 /**
- * Characters as a generator would draw them: no words, no names with a number behind them, no plain numbers. Few letters among digits
- * prove little by their order; there it is enough that they stand between digits.
+ * Tells random characters: no words, no names with a number behind them, no plain numbers. The order of few letters
+ * among digits proves little; there it suffices that they stand between digits.
  */
 export const isRandom: SecretCheck = (text) =>
   !isPlainValue(text) &&
@@ -79,12 +82,15 @@ function hasRandomOrder(text: string): boolean {
   return randomBits(text) >= Math.max(min, countLetters(text) * perLetterMin);
 }
 
-/** Small letters with hyphens: names of packages, which have abbreviations in them (`jjwt-jackson`). Random letters have twice as much. */
+/**
+ * Matches small letters with hyphens: names of packages contain abbreviations (`jjwt-jackson`). Random letters have
+ * twice as many bits.
+ */
 const hyphenated = /^[a-z]+(?:-[a-z]+)+$/;
 const hyphenatedBitsMin = 12;
 const hyphenatedBitsPerLetterMin = 1.2;
 
-/** The same where names are to be expected, which may have digits between their words (`utf8ToUtf16Le`). */
+/** The same where names are expected, which may have digits between their words (`utf8ToUtf16Le`). */
 const isPlainlyRandom: SecretCheck = (text) =>
   !isPlainValue(text) &&
   ((isMixed(text) && isHex.test(text)) || (/[0-9]/.test(text) && hasRandomOrder(text)));

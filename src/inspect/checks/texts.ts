@@ -7,25 +7,25 @@ import { isRandom, randomBits } from './randomness.ts';
 const hasDigit = /[0-9]/;
 const hasLetter = /[A-Za-z]/;
 
-/** Of a password of letters alone, against words: names of products and abbreviations have some. */
+/** Bits that a password of letters alone needs; names of products and abbreviations have some. */
 const passwordBitsMin = 12;
 
-/** `user.password1`, `base64.b64decode`, `connection.credentials[2]`, `vault:path/x#key`: what names a value and is none. */
+/** Matches names of values: `user.password1`, `base64.b64decode`, `connection.credentials[2]`, `vault:path/x#key`. */
 const reference =
   /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\]){0,3}|(?:\[\d{1,4}\]){1,3})|[a-z]{1,16}:\S{1,4096})$/;
 
-/** `__BITS_PER_LONG`, of which the letters have an order that other words have not. */
+/** Matches constants such as `__BITS_PER_LONG`, whose letters stand in an order unlike that of words. */
 const constant = /^_{0,2}[A-Z]{2,}(?:_[A-Z]{2,}){1,8}_{0,2}$/;
 
 const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.from(text, 'latin1'));
 
-/** In texts of another encoding, such as Latin-1, letters beyond ASCII are few. */
+/** Limits the letters beyond ASCII in texts of another encoding, such as Latin-1. */
 const nonAsciiShareMax = 0.25;
 
 /**
- * Not so what stands between two quotes or signs in a picture or a program: megabytes of such have every short word somewhere. A control
- * character alone says nothing: it may have been put there to hide the rest.
+ * Tells written text from text between two quotes or signs in a picture or a program, which contain every short word
+ * somewhere. A control character alone proves nothing, since it may hide the rest.
  */
 function isWritten(text: string): boolean {
   if (isUtf8Text(text)) return true;
@@ -34,7 +34,9 @@ function isWritten(text: string): boolean {
   return text.replace(/[^\xa0-\xff]/g, '').length <= text.length * nonAsciiShareMax;
 }
 
-/** Letters with a digit or an unusual sign among them, or in an order that no word has; references and prose are not. */
+/**
+ * Tells letters with a digit or an unusual sign, or in an order that no word has; references and prose are excluded.
+ */
 function isPasswordLike(text: string): boolean {
   if (!isWritten(text)) return false;
   const word = text.replace(/[.,:!?]{1,3}$/, '');
@@ -43,13 +45,13 @@ function isPasswordLike(text: string): boolean {
   return hasDigit.test(word) || /[!@#$%^*+~?]/.test(word) || randomBits(word) >= passwordBitsMin;
 }
 
-/** Digits right behind a word, of which no version and no number of a standard has so many. */
+/** Matches more digits behind a word than versions and numbers of standards have. */
 const digitsBehindWord = /[a-z][A-Za-z]{2,}\d{3,}[!@#$%^&*?]?$/;
 const chosenLengthMin = 10;
 
 /**
- * As people choose passwords where they must use all kinds of characters (`couch-trip-update3971`, `S3cret!7`), or random. Says more than
- * `password-like`: `my-app-2`, `v1.2` and `user@host` do not pass.
+ * Tells passwords as people choose them under rules (`couch-trip-update3971`, `S3cret!7`), or random ones. It is
+ * stricter than `password-like`: `my-app-2`, `v1.2` and `user@host` do not pass.
  */
 function isChosen(text: string): boolean {
   const word = text.replace(/[.,:?]{1,3}$/, '');
@@ -59,12 +61,15 @@ function isChosen(text: string): boolean {
   return word.length >= chosenLengthMin && (digitsBehindWord.test(word) || isRandom(word));
 }
 
-/** Of a password in a URL. */
+/** Least length of a password in a URL. */
 const urlPasswordMin = 3;
 const escaped = /%[\dA-Fa-f]{2}/g;
 const lettersMax = 7;
 
-/** Not a few letters, as documentation writes them: `https://wiki:pedia@host`, `http://user:he%2F%2Fo@host`. */
+/**
+ * Tells a password in a URL from a few letters, as documentation has: `https://wiki:pedia@host`,
+ * `http://user:he%2F%2Fo@host`.
+ */
 function isUrlPassword(text: string): boolean {
   const plain = text.replace(escaped, '-');
   if (plain.length < urlPasswordMin) return false;
@@ -80,13 +85,13 @@ const fileExtensions = new Set(
   ),
 );
 
-/** The part behind the last dot can be a top-level domain and is no file's ending (`logo@2x.png`). */
+/** Tells a domain whose last part can be a top-level domain and no file extension (`logo@2x.png`). */
 const isEmailDomain: SecretCheck = (text) => {
   const last = text.slice(text.lastIndexOf('.') + 1);
   return !fileExtensions.has(last.toLowerCase()) && isUtf8Text(text) && (last.length > 2 || isCountry(last));
 };
 
-/** Domains of two letters are those of countries (RFC 1591 section 2), and nobody writes one as `cH`. */
+/** Tells a country's domain (RFC 1591, section 2); nobody writes one as `cH`. */
 const isCountry = (label: string): boolean =>
   !/^[a-z][A-Z]$/.test(label) && parse(`a.${label}`, { allowPrivateDomains: false }).isIcann === true;
 

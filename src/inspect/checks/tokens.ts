@@ -4,7 +4,7 @@ import type { Checks, SecretCheck } from './check.ts';
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
 
-/** CRC-32 of the text as six characters of base62, as GitHub, npm and Postern end their tokens. */
+/** Returns the CRC-32 of the text as six characters of base62, with which tokens of GitHub, npm and Postern end. */
 export function crcChecksum(text: string): string {
   let rest = crc32(text);
   let checksum = '';
@@ -14,11 +14,11 @@ export function crcChecksum(text: string): string {
 
 const endsWithChecksumOf = (text: string, covered: string): boolean => text.endsWith(crcChecksum(covered));
 
-/** `ghp_` and its like: the checksum covers the 30 random characters, not the prefix. */
+/** Checks `ghp_` and similar tokens: the checksum covers the 30 random characters, not the prefix. */
 const isPrefixedCrcToken: SecretCheck = (text) =>
   endsWithChecksumOf(text, text.slice(text.indexOf('_') + 1, -checksumLength));
 
-/** `iv_live_…`: the checksum covers all before it. */
+/** Checks `iv_live_…`: the checksum covers everything before it. */
 const isPosternKey: SecretCheck = (text) => endsWithChecksumOf(text, text.slice(0, -checksumLength));
 
 function parseBase64Json(text: string): unknown {
@@ -29,23 +29,23 @@ function parseBase64Json(text: string): unknown {
   }
 }
 
-/** The first segment is the base64url of a JSON object that names an algorithm (RFC 7515, 4.1.1). */
+/** Checks that the first segment is base64url of a JSON object that names an algorithm (RFC 7515, 4.1.1). */
 function isJwt(text: string): boolean {
   const header = parseBase64Json(text.slice(0, text.indexOf('.')));
   return typeof header === 'object' && header !== null && 'alg' in header;
 }
 
-/** Base64 of `user:password` (RFC 7617), and not of JSON or markup. */
+/** Checks for base64 of `user:password` (RFC 7617), and not of JSON or markup. */
 function isBasicCredential(text: string): boolean {
   const decoded = Buffer.from(text, 'base64').toString('latin1');
   return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded);
 }
 
-/** The first segment is the base64 of a snowflake, the id of a bot or user: 17 to 20 digits. */
+/** Checks that the first segment is base64 of a snowflake, the id of a bot or user: 17 to 20 digits. */
 const isDiscordToken: SecretCheck = (text) =>
   /^[1-9]\d{16,19}$/.test(Buffer.from(text.slice(0, text.indexOf('.')), 'base64').toString('latin1'));
 
-/** Eight groups of six digits, each of them 11 times a number of 16 bits: by chance one in 430 million has that. */
+/** Checks eight groups of six digits, each 11 times a 16-bit number, which one in 430 million random keys has. */
 const isBitLockerKey: SecretCheck = (text) =>
   text.split('-').every((group) => Number(group) % 11 === 0 && Number(group) / 11 < 2 ** 16);
 

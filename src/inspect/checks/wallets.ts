@@ -2,20 +2,20 @@ import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Checks, SecretCheck } from './check.ts';
 
-/* The checksums of keys to money: nobody passes them by chance, so such a key needs no word beside it to be known. */
+/* Checks the checksums of wallet keys. No other text passes them, so such keys need no word beside them. */
 
 const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
 
 export const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 /** The same characters in the order of the XRP Ledger. */
 export const rippleBase58 = 'rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz';
-/** An extended key has 111 characters; decoding costs their square. */
+/** Limits the length, since decoding takes the square of it; an extended key has 111 characters. */
 const base58LengthMax = 128;
-/** So many digits are below 2 ** 53; a step of large numbers for each digit would take longer. */
+/** So many digits stay below 2 ** 53, which is faster than a step of large numbers for each digit. */
 const base58StepLength = 9;
 const base58Step = 58n ** BigInt(base58StepLength);
 
-/** The bytes that the digits stand for, or undefined where one of them is none. */
+/** Returns the bytes that the digits stand for; undefined for an invalid digit. */
 function decodeBase58(text: string, alphabet: string): Buffer | undefined {
   if (text.length > base58LengthMax) return undefined;
   let value = 0n;
@@ -35,7 +35,7 @@ function decodeBase58(text: string, alphabet: string): Buffer | undefined {
   return Buffer.concat([Buffer.alloc(zeros), Buffer.from(hex.length % 2 === 1 ? `0${hex}` : hex, 'hex')]);
 }
 
-/** The last four bytes are the first of the double SHA-256 of all others. */
+/** Answers whether the last four bytes are the first of the double SHA-256 of the others. */
 function endsWithHash(bytes: Buffer | undefined): boolean {
   if (bytes === undefined || bytes.length <= 4) return false;
   return sha256(sha256(bytes.subarray(0, -4)))
@@ -46,10 +46,10 @@ function endsWithHash(bytes: Buffer | undefined): boolean {
 const isBase58Check: SecretCheck = (text) => endsWithHash(decodeBase58(text, base58));
 
 const wifVersion = 0x80;
-/** Its public key is to be written short. */
+/** Says that the public key is written in short form. */
 const wifCompressed = 0x01;
 
-/** Bitcoin's wallet import format: a version, 32 bytes, and sometimes one that says more. */
+/** Checks Bitcoin's wallet import format: a version, 32 bytes, and sometimes one more byte. */
 function isWif(text: string): boolean {
   const bytes = decodeBase58(text, base58);
   if (bytes?.[0] !== wifVersion) return false;
@@ -64,7 +64,7 @@ const bech32Generator = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a146
 const bech32Constant = 1;
 const bech32mConstant = 0x2bc830a3;
 
-/** BIP 173 and BIP 350: the checksum over the part before the last `1` and the digits behind it. */
+/** Checks BIP 173 and BIP 350: the checksum covers the part before the last `1` and the digits behind it. */
 function isBech32(text: string): boolean {
   const lower = text.toLowerCase();
   const separator = lower.lastIndexOf('1');
@@ -91,7 +91,9 @@ function bech32Step(checksum: number, value: number): number {
 export const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const crc16Polynomial = 0x1021;
 
-/** Stellar's SEP 23: base32, of which the last two bytes are the CRC-16/XMODEM of the others, low byte first. */
+/**
+ * Checks Stellar's SEP 23: base32, of which the last two bytes are the CRC-16/XMODEM of the others, low byte first.
+ */
 function isStellarSeed(text: string): boolean {
   let bits = 0n;
   for (const character of text) bits = (bits << 5n) | BigInt(Math.max(0, base32Alphabet.indexOf(character)));
@@ -108,10 +110,10 @@ export function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** PKCS #8 (RFC 8410, section 7) before the 32 bytes of an Ed25519 key. */
+/** PKCS #8 header (RFC 8410, section 7) before the 32 bytes of an Ed25519 key. */
 export const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** 64 bytes, as base58 or as a list of numbers, of which the last 32 are the public key that belongs to the first. */
+/** Checks 64 bytes, in base58 or as a list of numbers, of which the last 32 are the public key of the first. */
 function isEd25519KeyPair(text: string): boolean {
   const bytes = text.includes(',')
     ? Buffer.from(
@@ -135,13 +137,13 @@ const phraseLengthMin = 12;
 const phraseLengths = [24, 21, 18, 15, phraseLengthMin];
 let wordsRead: ReadonlyMap<string, number> | undefined;
 
-/** The English list of BIP 39. */
+/** Reads the English list of BIP 39. */
 export const bip39List = (): readonly string[] =>
   readFileSync(new URL('../../../config/words/bip-39-english.txt', import.meta.url), 'utf8')
     .trim()
     .split('\n');
 
-/** Read when the first phrase is seen. */
+/** Returns the words, which are read when the first phrase is seen. */
 function bip39Words(): ReadonlyMap<string, number> {
   wordsRead ??= new Map(bip39List().map((word, index) => [word, index]));
   return wordsRead;
@@ -154,11 +156,11 @@ const indexesOf = (text: string): number[] =>
     .split(/[^a-z]{1,8}/)
     .map((word) => bip39Words().get(word) ?? -1);
 
-/** A piece of the list itself. */
+/** Tells a piece of the list itself. */
 const isSorted = (indexes: readonly number[]): boolean =>
   indexes.every((index, place) => place === 0 || index > (indexes[place - 1] as number));
 
-/** BIP 39: eleven bits a word, of which the last are the first of the SHA-256 of the others. */
+/** Checks BIP 39: eleven bits a word, of which the last are the first bits of the SHA-256 of the others. */
 function passesBip39(indexes: readonly number[]): boolean {
   if (indexes.includes(-1) || isSorted(indexes)) return false;
   const bits = indexes.map((index) => index.toString(2).padStart(11, '0')).join('');
@@ -170,7 +172,7 @@ function passesBip39(indexes: readonly number[]): boolean {
   return hash.startsWith(bits.slice(-checksumLength));
 }
 
-/** Somewhere in the text stand as many words of the list in a row as a phrase has, with the right checksum. */
+/** Answers whether somewhere a whole phrase of listed words stands in a row, with the right checksum. */
 function isSeedPhrase(text: string): boolean {
   const indexes = indexesOf(text);
   return indexes.some((_, start) =>
@@ -180,7 +182,10 @@ function isSeedPhrase(text: string): boolean {
   );
 }
 
-/** Twelve words of the list in a row, whatever their checksum: a phrase with a slip in it is worth a few guesses. */
+/**
+ * Answers whether twelve listed words stand in a row, whatever their checksum: a phrase with a slip takes a few
+ * guesses.
+ */
 function isSeedPhraseLike(text: string): boolean {
   const indexes = indexesOf(text);
   return indexes.some((_, start) => {

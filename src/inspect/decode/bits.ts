@@ -4,16 +4,16 @@ import type { Span } from './span-map.ts';
 
 const notInCode = 255;
 
-/** A way to write bytes as characters of 1 to 7 bits each. */
+/** A code that writes bytes as characters of 1 to 7 bits each. */
 export interface BitCode {
   readonly bitsPerCharacter: number;
-  /** The value of each character; 255 where the byte is none and is skipped. */
+  /** Value of each character; 255 where the byte is none and is skipped. */
   readonly values: Uint8Array;
-  /** Whether small letters and capitals stand for different values. */
+  /** Says whether small letters and capitals have different values. */
   readonly isMixedCase: boolean;
 }
 
-/** Each alphabet lists its characters in the order of their values. */
+/** Creates a code; each alphabet lists its characters in the order of their values. */
 export function bitCode(bitsPerCharacter: number, ...alphabets: readonly string[]): BitCode {
   const values = new Uint8Array(256).fill(notInCode);
   for (const alphabet of alphabets) {
@@ -26,19 +26,19 @@ export function bitCode(bitsPerCharacter: number, ...alphabets: readonly string[
   };
 }
 
-/** Printable ASCII and the white space that texts have. */
+/** Contains printable ASCII and the white space of texts. */
 export const isTextByte = byteSet(
   `\t\n\r${String.fromCharCode(...Array.from({ length: 0x5f }, (_, index) => 0x20 + index))}`,
 );
 
-/** How many bytes follow a UTF-8 lead byte; 0 for all others. */
+/** Number of bytes that follow a UTF-8 lead byte; 0 for all others. */
 const continuations = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0xc2 || byte > 0xf4 ? 0 : sequenceLength(byte) - 1,
 );
 
 /**
- * Whether decoding `start`..`end` would give at least `textMin` characters of text in a row, as ASCII or UTF-8 (zero bytes between them
- * do not count, as in UTF-16). Most runs are identifiers and hashes, and this sends them away without a copy.
+ * Answers whether the decoded span has at least `textMin` characters of text in a row, in ASCII or UTF-8. Zero bytes
+ * between them do not count, as in UTF-16. Most runs are identifiers and hashes, which this rules out without a copy.
  */
 export function holdsText(
   bytes: Uint8Array,
@@ -50,7 +50,7 @@ export function holdsText(
   let held = 0;
   let streak = 0;
   let pending = 0;
-  // Where no text was begun up to there, what is left is too short for one.
+  // A text that has not begun up to here would be too short.
   const lastStart = end - Math.floor((8 * (textMin - 1)) / bitsPerCharacter);
   for (let at = start; at < end; at += 1) {
     if (at > lastStart && streak === 0 && pending === 0) return false;
@@ -81,7 +81,7 @@ export function holdsText(
   return false;
 }
 
-/** The first byte that the run at `start` stands for, or -1 where it is too short. */
+/** Returns the first byte that the run at `start` stands for; -1 where it is too short. */
 export function firstByte(bytes: Uint8Array, start: number, code: BitCode): number {
   const first = code.values[bytes[start] ?? 0] ?? notInCode;
   const second = code.values[bytes[start + 1] ?? 0] ?? notInCode;
@@ -90,8 +90,8 @@ export function firstByte(bytes: Uint8Array, start: number, code: BitCode): numb
 }
 
 /**
- * The bytes that a run stands for; characters outside the alphabet are skipped, bits left over are dropped. Behind `padding` other bytes
- * begin anew. `room`, where it is given, is large enough for them.
+ * Decodes a run. Characters outside the alphabet are skipped, left-over bits are dropped, and other bytes begin anew
+ * behind `padding`. The result is written into `room`, where that is given and large enough.
  */
 export function decodeBits(
   run: Buffer,

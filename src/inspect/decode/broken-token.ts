@@ -3,30 +3,30 @@ import { lineBreakEnd } from './runs.ts';
 import type { Span } from './span-map.ts';
 
 const kinds = { digit: 1, lower: 2, upper: 4, underscore: 8, base64Sign: 16, sign: 32 } as const;
-/** Of each byte that a token may have its kind, 0 of all others. */
+/** Kind of each byte that a token may have; 0 for all others. */
 const kindOf = kindTable();
-/** Of what stands before the first gap. */
+/** Least length of the part before the first gap. */
 const leftLengthMin = 8;
-/** Of what stands behind one. */
+/** Least length of a part behind a gap. */
 const partLengthMin = 3;
 const partLengthMax = 512;
-/** Of all parts together. */
+/** Least length of all parts together. */
 const lengthMin = 16;
 const wrappedLengthMin = 60;
-/** Of one token; what is longer is read in several. */
+/** Limits the parts of one token; a longer token is read as several. */
 const partsMax = 16;
-/** What names the value stands before it in its line. */
+/** Limits the bytes of the line before the token, which name the value. */
 const contextBytesMax = 64;
 const newline = 0x0a;
 const fullStop = 0x2e;
 const space = 0x20;
 const equalsSign = 0x3d;
 const colon = 0x3a;
-/** Right behind a word these say that it is a name. */
+/** Characters right behind a word that make it a name. */
 const followsName = byteSet(':(@|\t');
-/** And these, where no space follows, that it is the first cell of a row. */
+/** Characters that make a word the first cell of a row, where no space follows. */
 const followsCell = byteSet(',;');
-/** With which a value is filled up at its end. */
+/** Characters that pad a value, or stand behind the padding. */
 const followsPadding = byteSet('=\r\n "\'');
 
 function kindTable(): Uint8Array {
@@ -41,8 +41,9 @@ function kindTable(): Uint8Array {
 }
 
 /**
- * The parts of a token that goes on behind the line end at `leftEnd`, the first with what stands before it in its line; undefined where none
- * does. Both sides of a gap must look random, or like an identifier: prose and names of members do not.
+ * Returns the parts of a token that goes on behind the line end at `leftEnd`, the first with the text before it in
+ * its line; undefined where there is none. Both sides of a gap must look random or like an identifier, unlike prose
+ * and member names.
  */
 export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined {
   if (!isInside(bytes[leftEnd - 1])) return undefined;
@@ -70,7 +71,10 @@ export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined 
   return [{ start: contextStart(bytes, leftStart), end: leftEnd }, ...parts];
 }
 
-/** Behind the line end there and the indentation of the next line; a sender may leave the space at which it breaks a line. */
+/**
+ * Returns the end of the line break there and of the next line's indentation. A sender may leave a space before the
+ * break.
+ */
 function gapEnd(bytes: Buffer, at: number): number {
   let end = at;
   while (bytes[end] === space) end += 1;
@@ -78,21 +82,24 @@ function gapEnd(bytes: Buffer, at: number): number {
   return next === end ? at : next;
 }
 
-/** A token has letters, and a digit or underscore among small ones. */
+/** Tells a token: it has letters, and a digit or underscore among small letters. */
 function isToken(some: number): boolean {
   if ((some & (kinds.lower | kinds.upper)) === 0) return false;
   return (some & (kinds.digit | kinds.underscore)) !== 0 || (some & kinds.lower) === 0;
 }
 
-/** What begins like the token before it is another one of its kind. */
+/** Tells whether both begin alike, as two tokens of one kind in a list do. */
 export const beginsAlike = (bytes: Buffer, one: number, other: number): boolean =>
   bytes[one] === bytes[other] && bytes[one + 1] === bytes[other + 1] && bytes[one + 2] === bytes[other + 2];
 
-/** A line of base64 as it is usually wrapped, or of a list of hashes. */
+/** Tells a line of base64 as it is usually wrapped, or of a list of hashes. */
 const isWrapped = (some: number, length: number): boolean =>
   length >= wrappedLengthMin && length % 4 === 0 && (some & (kinds.underscore | kinds.sign)) === 0;
 
-/** Words have letters of one kind, apart from their first; where both sides have no small ones they may be the halves of a key of capitals. */
+/**
+ * Answers whether two sides of a gap may belong together. Words have letters of one case, apart from their first.
+ * Sides without small letters may be halves of a key in capitals.
+ */
 function belongs(left: number, right: number): boolean {
   if (((left | right) & kinds.lower) === 0) return (right & (kinds.sign | kinds.base64Sign)) === 0;
   return (isRandom(left) || (left & kinds.underscore) !== 0) && isRandom(right);
@@ -104,7 +111,7 @@ function isRandom(some: number): boolean {
   return isMixed || (hasLetters && (some & kinds.digit) !== 0);
 }
 
-/** All kinds that it has, but not that of a capital at the beginning of a word. */
+/** Returns all kinds of the span, except that of a capital at the beginning of a word. */
 function kindsOf(bytes: Buffer, start: number, end: number): number {
   let some = 0;
   let isInWord = false;
@@ -119,7 +126,7 @@ function kindsOf(bytes: Buffer, start: number, end: number): number {
 const isInside = (byte: number | undefined): boolean =>
   byte !== undefined && kindOf[byte] !== 0 && byte !== fullStop;
 
-/** Where it begins, as far as it need be known. */
+/** Returns the start of the token, or a place far enough before. */
 function tokenStart(bytes: Buffer, end: number): number {
   const limit = Math.max(0, end - partLengthMax - 1);
   let at = end;
@@ -134,7 +141,7 @@ function tokenEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Whether what ends there is the name of what follows: `name: …`, `name = …`, `name(…)`. */
+/** Answers whether a name of the following value ends there: `name: …`, `name = …`, `name(…)`. */
 export function isNameBefore(bytes: Buffer, end: number): boolean {
   const next = bytes[end] ?? newline;
   const after = bytes[end + 1] ?? newline;
@@ -143,7 +150,7 @@ export function isNameBefore(bytes: Buffer, end: number): boolean {
   return followsName[next] === 1 || (followsCell[next] === 1 && after > space);
 }
 
-/** Where the line begins, or whole characters of it near the token. */
+/** Returns the start of the line, or of whole characters near the token. */
 function contextStart(bytes: Buffer, tokenStart: number): number {
   const limit = Math.max(0, tokenStart - contextBytesMax);
   let start = tokenStart;

@@ -1,28 +1,28 @@
-/** How much may be read; `isOver` tells when there is no more time. */
+/** Limits on what may be read; `isOver` answers whether the time is over. */
 export interface Bounds {
-  /** Of all decoded forms together. */
+  /** Limits the bytes of all decoded forms together. */
   readonly maxDecodedBytes: number;
-  /** How many encodings inside one another are taken off. */
+  /** Limits the encodings inside one another that are decoded. */
   readonly depthMax: number;
   readonly isOver: () => boolean;
 }
 
-/** Something could not be read to its end. The message is a sentence for the caller, without content. */
+/** Says that content could not be read to its end. The message is a sentence for the caller, without content. */
 export class UnreadableError extends Error {}
 
-/** The time was over before the content was: nothing is said of the content by that. */
+/** Says that the time was over, which proves nothing about the content. */
 export class OutOfTimeError extends UnreadableError {}
 
-/** Bytes that are read between two looks at the clock; a decoder reads so many in well under a millisecond. */
+/** Bytes between two looks at the clock; a decoder reads so many in well under a millisecond. */
 const bytesPerCheck = 65_536;
 
-/** Of values that begin alike, and of beginnings. */
+/** Limit the failed values with one beginning, and the beginnings. */
 const failedTriesMax = 64;
 const beginningsMax = 4096;
 /** Longer values are not remembered. */
 const failedValueBytes = 64;
 
-/** Keeps count of what decoding has made; its methods throw an `UnreadableError` once a bound is passed. */
+/** Counts what decoding makes; its methods throw an `UnreadableError` once a bound is passed. */
 export class DecodeBudget {
   readonly #bounds: Bounds;
   #spentBytes = 0;
@@ -52,7 +52,7 @@ export class DecodeBudget {
     if (this.#bounds.isOver()) throw new OutOfTimeError('Reading the content took too long.');
   }
 
-  /** Tells of bytes that were read, or of steps like it; now and then that is a `check`. */
+  /** Counts bytes that were read, or similar steps; checks the time now and then. */
   work(bytes: number): void {
     this.#uncheckedBytes += bytes;
     if (this.#uncheckedBytes < bytesPerCheck) return;
@@ -60,7 +60,10 @@ export class DecodeBudget {
     this.check();
   }
 
-  /** Whether a value may be tried to be unpacked: not one that was tried before, and of identifiers that begin alike only the first are. */
+  /**
+   * Answers whether unpacking a value may be tried: not twice, and only for the first values that begin alike, which
+   * are identifiers.
+   */
   mayTry(beginning: number, value: Buffer): boolean {
     if ((this.#failedTries?.get(beginning) ?? 0) >= failedTriesMax) return false;
     return value.length > failedValueBytes || !this.#failedValues?.has(value.toString('latin1'));
@@ -83,6 +86,6 @@ export class DecodeBudget {
   }
 }
 
-/** For one pass over bytes that are bounded already. */
+/** Creates a budget for one pass over bytes that are bounded already. */
 export const onePass = (): DecodeBudget =>
   new DecodeBudget({ maxDecodedBytes: Number.POSITIVE_INFINITY, depthMax: 1, isOver: () => false });

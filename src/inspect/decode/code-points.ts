@@ -1,4 +1,7 @@
-/** The code point of the UTF-8 sequence at `at`, or -1 where none is whole there. Overlong forms count as what they spell. */
+/**
+ * Returns the code point of the UTF-8 sequence at `at`; -1 where it is incomplete. Overlong forms count as what they
+ * spell.
+ */
 export function readCodePoint(bytes: Buffer, at: number): number {
   const lead = bytes[at] ?? 0xff;
   if (lead < 0x80) return lead;
@@ -13,7 +16,7 @@ export function readCodePoint(bytes: Buffer, at: number): number {
   return codePoint;
 }
 
-/** How many bytes the UTF-8 sequence with this lead byte has; 1 for a byte that leads none. */
+/** Returns the length of the UTF-8 sequence with this lead byte; 1 for a byte that leads none. */
 export function sequenceLength(lead: number): number {
   if (lead >= 0xf8 || lead < 0xc0) return 1;
   return lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;

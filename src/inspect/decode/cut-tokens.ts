@@ -2,19 +2,19 @@ import { byteSet, readHex } from '../kernel/bytes.ts';
 import { JsonTokens } from './json-tokens.ts';
 import type { Span } from './span-map.ts';
 
-/** A part of a text that may be cut without harm to what stands around it. */
+/** A part of a text that can be cut without harm to the text around it. */
 export interface CutToken extends Span {
-  /** A JSON number or literal: it goes as a whole, and a string takes its place. */
+  /** Says that it is a JSON number or literal, which goes as a whole and becomes a string. */
   readonly isScalar?: boolean;
-  /** A name, without which the structure would be another: it stays where a cut only reaches across it. */
+  /** Says that it is a name, which stays where a cut only reaches across it, so that the structure stays. */
   readonly isName?: boolean;
 }
 
-/** How the values of a format can be cut. */
+/** Says how the values of a format can be cut. */
 export interface CutRules {
-  /** All bytes but the format's structure, from left to right. */
+  /** Yields all bytes except the format's structure, from left to right. */
   tokens(bytes: Buffer): Iterable<CutToken>;
-  /** How many bytes from `at` on go together, at least 1. */
+  /** Returns how many bytes from `at` on belong together, at least 1. */
   unitLength(bytes: Buffer, at: number): number;
 }
 
@@ -42,7 +42,7 @@ export const jsonRules: CutRules = {
   },
 };
 
-/** Names and values of `name=value&…`; an `=` inside a value belongs to it. */
+/** Rules for names and values of `name=value&…`; an `=` inside a value belongs to it. */
 export const formRules: CutRules = {
   *tokens(bytes) {
     let start = 0;
@@ -67,7 +67,7 @@ const textMarkup = [
   { open: Buffer.from('<!--'), close: Buffer.from('-->') },
 ];
 
-/** Text between tags, and inside tags whatever is no delimiter: a name may hold a secret as well as a value. */
+/** Rules for XML: text between tags, and whatever is no delimiter inside tags, since names may hold secrets too. */
 export const xmlRules: CutRules = {
   *tokens(bytes) {
     let start = 0;
@@ -93,7 +93,7 @@ export const xmlRules: CutRules = {
 const isBlank = byteSet(' \t\r\n');
 const isQuote = byteSet('"\'');
 
-/** A quoted value is one token, whatever stands in it; one that is not closed goes to the end of the tag. */
+/** Yields the tokens of a tag. A quoted value is one token; an unclosed one goes to the end of the tag. */
 function* tagTokens(bytes: Buffer, from: number, to: number): Iterable<CutToken> {
   let start = from;
   let isValue = false;
@@ -112,13 +112,16 @@ function* tagTokens(bytes: Buffer, from: number, to: number): Iterable<CutToken>
   }
 }
 
-/** Of which the values are structure, save their parameters. */
+/** Matches fields whose values are structure, apart from their parameters. */
 const structuralField = /^content-(?:disposition|type|transfer-encoding)[ \t]*:/i;
-/** Quoted or not. */
+/** Matches a parameter's value, quoted or not. */
 const parameterValue = /=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s";]+))/dg;
 const fieldValue = /:[ \t]*([^\r\n]+)/dg;
 
-/** Header fields of a part of a multipart body (RFC 7578, 4.8): file names and other parameters, and the values of unusual fields. */
+/**
+ * Rules for the header of a multipart body's part (RFC 7578, 4.8): file names, other parameters, and values of
+ * unusual fields.
+ */
 export const partHeadRules: CutRules = {
   *tokens(bytes) {
     let start = 0;

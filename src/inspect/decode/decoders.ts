@@ -20,7 +20,10 @@ import type { BlockDecoder } from './packed/block-decoder.ts';
 import { files } from './packed/files.ts';
 import type { EscapeDecoder } from './unescape.ts';
 
-/** Encodings that a text can wear. A new one is a file and a line here; where two read the same bytes, the first that can does. */
+/**
+ * Decoders of encodings within a text. A new one needs a file and a line here; where two read the same bytes, the
+ * first wins.
+ */
 export const escapeDecoders: readonly EscapeDecoder[] = [
   percent,
   jsonEscapes,

@@ -1,21 +1,21 @@
 import { LineEnds } from './line-ends.ts';
 import type { Span } from './span-map.ts';
 
-/** What a server-sent event brings to whoever reads the stream. */
+/** The data of a server-sent event. */
 export interface EventData {
-  /** As the reader puts it together: the values of its lines, a line feed between two. */
+  /** Data as a reader joins it: the values of its lines with line feeds between them. */
   readonly data: Buffer;
-  /** How many lines it stands in. */
+  /** Number of lines that it stands in. */
   readonly lines: number;
-  /** The same event with other data; all its other lines stay as they are. */
+  /** Returns the event with other data; its other lines stay. */
   withData(data: Buffer): Buffer;
 }
 
 interface DataLine extends Span {
-  /** Of its value, behind the name and one space (HTML Living Standard, 9.2.6). */
+  /** Start of the value, behind the name and one space (HTML Living Standard, 9.2.6). */
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** The value may be left out, colon and all. */
+  /** Says whether the line has a colon; a line may be only the name. */
   readonly hasColon: boolean;
 }
 
@@ -26,7 +26,7 @@ const space = 0x20;
 const newLine = Buffer.from('\n');
 const noBytes = Buffer.alloc(0);
 
-/** Undefined where an event has no data. */
+/** Returns the data of an event; undefined where it has none. */
 export function eventDataOf(event: Buffer): EventData | undefined {
   const lines = dataLinesOf(event);
   const [first] = lines;
@@ -77,7 +77,7 @@ function dataLinesOf(event: Buffer): DataLine[] {
   return lines;
 }
 
-/** -1 where the line is none of data. */
+/** Returns the start of the value; -1 where the line is no data line. */
 function valueStartOf(event: Buffer, start: number, end: number): number {
   const nameEnd = start + fieldName.length;
   if (nameEnd > end || fieldName.compare(event, start, nameEnd) !== 0) return -1;

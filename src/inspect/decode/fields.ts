@@ -2,21 +2,22 @@ import type { BodyFormat } from './body-format.ts';
 import type { Span } from './span-map.ts';
 
 /*
- * The values of a text with the names that they stand behind. Read as text, not parsed: a JSON text in a JSON string, one that is broken,
- * or one in a log line has fields too. No part of a pattern is unbounded and none can be read in two ways, so the time is linear.
+ * Finds values in a text with the names before them. Text is searched, not parsed: JSON in a JSON string, broken JSON
+ * and JSON in a log line have fields too. Every part of a pattern is bounded and can be read in only one way, so the
+ * time is linear.
  */
 
-/** The span is the value's, without quotes. Items of a list have no name. */
+/** A named value; the span excludes quotes. Items of a list have no name. */
 export interface Field extends Span {
   readonly name: string;
 }
 
-/** What a text is written in: the format of a body, or URL and headers as one text. */
+/** Format of a text: that of a body, or `head` for URL and headers as one text. */
 export type FieldFormat = BodyFormat | 'head';
 
 type Syntax = (text: string) => Field[];
 
-/** A pattern whose first group is the name and whose second is the value. */
+/** Creates a syntax from a pattern whose first group is the name and second the value. */
 const pairsBy =
   (pattern: RegExp): Syntax =>
   (text) =>
@@ -25,7 +26,10 @@ const pairsBy =
       return { name, start, end };
     });
 
-/** How strings are written, in a JSON text and in one that is a string of another one. What is between the quotes is taken piece by piece. */
+/**
+ * Describes strings in a JSON text, or in JSON that is a string of another text. Content between quotes is read piece
+ * by piece.
+ */
 interface Quoting {
   readonly quote: string;
   readonly opening: RegExp;
@@ -39,7 +43,10 @@ const nestedQuoted: Quoting = {
   piece: /(?:[^"\\]|\\\\(?:[^"\\]|\\")){0,4096}/y,
 };
 
-/** What the strings hold, of which a longer one than a piece is none: it is passed over, so that a quote that ends it begins no other. */
+/**
+ * Yields the contents of strings. A string longer than a piece is skipped to its end, so that its closing quote opens
+ * no other.
+ */
 function* stringsIn(text: string, { quote, opening, piece }: Quoting): Iterable<Span> {
   for (let at = 0; ; ) {
     opening.lastIndex = at;
@@ -85,7 +92,7 @@ const nestedStrings = stringsBy(nestedQuoted);
 const syntaxes = {
   members: stringsBy(quoted),
   nestedMembers: (text) => (text.includes('\\"') ? nestedStrings(text) : []),
-  /** Of forms, queries and cookies. */
+  /** Matches the pairs of forms, queries and cookies. */
   pairs: pairsBy(/(?<=^|[?&;#\s])([^=&?#;:/\s]{1,64})=([^&#;\s]{1,4096})/dg),
   elements: pairsBy(/<([A-Za-z_][\w.:-]{0,63})(?:\s[^<>]{0,256})?>([^<]{1,4096})<\//dg),
   attributes: pairsBy(/(?<=\s)([A-Za-z_][\w.:-]{0,63})\s{0,8}=\s{0,8}["']([^"'<>]{1,4096})["']/dg),
@@ -94,9 +101,9 @@ const syntaxes = {
     /name="([^"\r\n]{1,64})"[^\r\n]{0,256}\r\n(?:[^\r\n]{1,256}\r\n){0,4}\r\n([^\r\n]{1,4096})\r\n--/dg,
   ),
   fileNames: pairsBy(/ name="([^"\r\n]{1,64})"; filename="([^"\r\n]{1,1024})"/dg),
-  /** Header fields, environment files, YAML. */
+  /** Matches header fields, environment files, YAML. */
   lines: pairsBy(/(?<=^|\n)[ \t-]{0,16}([A-Za-z][\w.-]{0,63}) ?[:=](?!\/\/) ?([^\r\n]{1,4096})/dg),
-  /** RFC 4180; names are not told from values. */
+  /** Matches cells (RFC 4180); names are not told from values. */
   cells: pairsBy(/(?<=^|[,;|\t\r\n])()([^,;|\t\r\n"]{1,1024})(?=[,;|\t\r\n]|$)/dg),
 } satisfies Readonly<Record<string, Syntax>>;
 
@@ -109,7 +116,7 @@ const syntaxesOf: Readonly<Record<FieldFormat, readonly Syntax[]>> = {
   head: [syntaxes.pairs, syntaxes.lines],
 };
 
-/** The fields of a text, by each of the syntaxes that its format may have, in the order of the text. */
+/** Returns the fields of a text for each syntax of its format, in the order of the text. */
 export function fieldsOf(bytes: Buffer, format: FieldFormat): readonly (readonly Field[])[] {
   const text = bytes.toString('latin1');
   return syntaxesOf[format].map((syntax) => syntax(text));
@@ -121,7 +128,10 @@ const strings: Syntax = (text) =>
     .map((span) => ({ name: '', ...span }));
 const words = pairsBy(/(?<=^|[?&;=])()([^=&?#;\s]{1,4096})/dg);
 
-/** Names and values alike, in the order of the text and without names: a name may be a piece as well. Of some formats none. */
+/**
+ * Returns names and values alike as pieces without names, in order, since a name may be a piece as well. Some formats
+ * give none.
+ */
 export function fieldPiecesOf(bytes: Buffer, format: FieldFormat): readonly Field[] {
   if (format === 'json') return strings(bytes.toString('latin1'));
   return format === 'form' || format === 'head' ? words(bytes.toString('latin1')) : [];

@@ -1,10 +1,10 @@
 import { lastAtOrBefore, type Span } from './span-map.ts';
 
-/** Pieces of a text, one right behind the other. */
+/** Pieces of a text, joined. */
 export class JoinedPieces {
   readonly bytes: Buffer;
   readonly #pieces: readonly Span[];
-  /** Where each piece begins. */
+  /** Start of each piece in the joined bytes. */
   readonly #starts: readonly number[];
 
   constructor(source: Buffer, pieces: readonly Span[]) {
@@ -17,7 +17,7 @@ export class JoinedPieces {
     this.bytes = Buffer.concat(pieces.map(({ start, end }) => source.subarray(start, end)));
   }
 
-  /** The bytes of the source that `start`..`end` stands for: a span in each piece that has some of them. */
+  /** Maps a span to the source: one span in each piece that overlaps it. */
   toSource(start: number, end: number): Span[] {
     const spans: Span[] = [];
     for (

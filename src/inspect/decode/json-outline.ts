@@ -1,21 +1,24 @@
 import { type JsonTokenKind, JsonTokens } from './json-tokens.ts';
 
-/** Members and elements in the order of the text; columns of numbers, because a text may have a value every two bytes. */
+/**
+ * Members and elements in the order of the text, in columns of numbers, because a text may have a value every two
+ * bytes.
+ */
 export interface OutlineColumns {
-  /** Where the key, or the element, begins. */
+  /** Start of the key, or of the element. */
   readonly starts: number[];
   readonly ends: number[];
-  /** The entry that holds this one; -1 at the top. */
+  /** The entry that contains this one; -1 at the top. */
   readonly parents: number[];
-  /** Of a member the end of its key, of an element its index as -1 - index. */
+  /** End of a member's key; for an element -1 minus its index. */
   readonly names: number[];
 }
 
-/** A key, its colon and its value. */
+/** Number of tokens of a member: a key, its colon and its value. */
 const tokensBehind = 3;
 
 interface Container {
-  /** -1 at the top, and where it is too deep to be listed. */
+  /** Is -1 at the top, and where it is too deep to be listed. */
   readonly entry: number;
   readonly isObject: boolean;
   index: number;
@@ -24,8 +27,8 @@ interface Container {
 }
 
 /**
- * The outline of a JSON text, to `depthMax` containers inside one another; what lies deeper belongs to the last of them. It is made as far as it is
- * asked for.
+ * The outline of a JSON text to `depthMax` containers inside one another; deeper values belong to the last of them.
+ * It grows as far as it is asked for.
  */
 export class JsonOutline implements OutlineColumns {
   readonly starts: number[] = [];
@@ -43,7 +46,7 @@ export class JsonOutline implements OutlineColumns {
     this.#depthMax = depthMax;
   }
 
-  /** Makes it as far as it tells what lies at the offset, at least: of a key its value has to be known. */
+  /** Grows the outline so far that it covers the offset; a key needs its value too. */
   reachTo(offset: number): void {
     const tokens = this.#tokens;
     if (tokens.start > offset) return;
@@ -67,7 +70,7 @@ export class JsonOutline implements OutlineColumns {
       const entry = this.#entryOfValue(container);
       const isOpening = kind === '{' || kind === '[';
       if (isOpening) this.#open.push({ entry, isObject: kind === '{', index: 0, member: undefined });
-      // What is never closed reaches to the end.
+      // A container that is never closed reaches to the end.
       if (entry >= 0) this.ends[entry] = isOpening ? this.#length : this.#tokens.end;
     }
   }
@@ -91,7 +94,7 @@ function nextMember(container: Container): void {
   container.member = undefined;
 }
 
-/** The same of all of the text. */
+/** Returns the outline of the whole text. */
 export function jsonOutlineOf(bytes: Buffer, depthMax: number): OutlineColumns {
   const outline = new JsonOutline(bytes, depthMax);
   outline.reachTo(bytes.length);

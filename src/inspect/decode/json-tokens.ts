@@ -11,13 +11,13 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * Walks the tokens of a JSON text in one pass, without recursion and without making values. It checks nothing: of a text that
- * is no JSON it makes some tokens too, and always comes to an end. Everything between structure and white space is a token.
+ * Walks the tokens of a JSON text in one pass, without recursion or values. It checks nothing: text that is no JSON
+ * gives some tokens too, and the walk always ends. Everything between structure and white space is a token.
  */
 export class JsonTokens {
   readonly #bytes: Buffer;
   kind: JsonTokenKind = 'end';
-  /** Of the token, the quotes of a string included (the closing one may be missing at the end of the text). */
+  /** Span of the token with the quotes of a string; at the end of the text the closing one may be missing. */
   start = 0;
   end = 0;
 
@@ -26,7 +26,7 @@ export class JsonTokens {
     this.end = start;
   }
 
-  /** Moves to the next token and tells what it is. */
+  /** Moves to the next token and returns its kind. */
   next(): JsonTokenKind {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -52,7 +52,7 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Of a string, before its end is looked for by a call. */
+/** Limits the steps in a string before its end is looked for by `indexOf`. */
 const plainSteps = 64;
 
 function stringEnd(bytes: Buffer, start: number): number {
@@ -80,14 +80,14 @@ function scalarEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** What the string from `start` to `end`, quotes included, spells; its raw text where its escapes are broken. */
+/** Returns the text of a string (the span includes its quotes), or the raw text where escapes are broken. */
 export function spellJsonString(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString('utf8', start, end);
   if (!raw.includes('\\')) return raw.slice(1, -1);
   try {
     return String(JSON.parse(raw));
   } catch {
-    // A name that no parser reads is still shown as it stands.
+    // A name that no parser reads is shown as it stands.
     return raw.slice(1, -1);
   }
 }

@@ -3,24 +3,24 @@ import { spellJsonString } from './json-tokens.ts';
 import { protobufTexts } from './packed/protobuf.ts';
 import type { Span } from './span-map.ts';
 
-/** A text in a message, which texts at the same path of later messages may go on. */
+/** A text in a message, which texts at the same path of later messages may continue. */
 export interface MessageText extends Span {
   readonly path: string;
-  /** As its receiver reads it: without escapes. */
+  /** Text without escapes, as its receiver reads it. */
   readonly bytes: Buffer;
 }
 
-/** A message with more is a document, and no piece of a text. */
+/** Limits the texts of a message; one with more is a document, not a piece of a text. */
 const textsMax = 64;
 const depthMax = 16;
 const pathLengthMax = 256;
-/** Marks and times, which are others in each message; put together they would be anything. */
+/** Matches names of ids and times, which differ in each message; joined they would be anything. */
 const noTexts = /(?:^|_)(?:id|at|time|timestamp|date|created|type|role|object|model)"$|[a-z](?:Id|At|Time)"$/;
 const quote = 0x22;
 
 /**
- * The texts of a message: strings of JSON, fields of protobuf, else all of it. What only begins like JSON is a piece of a text that may be
- * JSON as a whole.
+ * Returns the texts of a message: strings of JSON, fields of protobuf, else all of it. A message that only begins
+ * like JSON is a piece of a longer text.
  */
 export function messageTexts(bytes: Buffer, isProtobuf: boolean): readonly MessageText[] {
   if (isProtobuf)
@@ -41,7 +41,7 @@ function parses(bytes: Buffer): boolean {
   }
 }
 
-/** A message that is one string of JSON. */
+/** Returns the text of a message that is one JSON string. */
 function onlyString(bytes: Buffer): MessageText {
   const start = bytes.indexOf(quote);
   const end = bytes.lastIndexOf(quote) + 1;
@@ -63,7 +63,7 @@ function jsonTexts(bytes: Buffer): readonly MessageText[] {
     .filter(({ path }) => path.length <= pathLengthMax);
 }
 
-/** None where there are too many. */
+/** Returns the entries that are texts; none where there are too many. */
 function textEntries(bytes: Buffer, outline: OutlineColumns): readonly number[] {
   const { starts, ends, names } = outline;
   const entries: number[] = [];
@@ -91,7 +91,7 @@ function valueStart(bytes: Buffer, { starts, names }: OutlineColumns, entry: num
   return at;
 }
 
-/** Objects that say which of several they go on: choices, blocks and calls of tools have an `index`. */
+/** Maps objects to their `index`, which says which of several choices, blocks or tool calls they continue. */
 function numbersIn(bytes: Buffer, outline: OutlineColumns): ReadonlyMap<number, string> {
   const numbers = new Map<number, string>();
   const { names, parents, ends } = outline;

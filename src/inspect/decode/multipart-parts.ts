@@ -1,6 +1,6 @@
 import type { Span } from './span-map.ts';
 
-/** A part of a multipart body: its header fields, and what follows the empty line behind them. */
+/** A part of a multipart body: its header fields, and the content behind the empty line. */
 export interface BodyPart {
   readonly head: Span;
   readonly content: Span;
@@ -13,13 +13,13 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const dash = 0x2d;
 
-/** Whether the first byte is that of a delimiter, or of a line end before one. */
+/** Answers whether the first byte may begin a delimiter, or a line end before one. */
 export const beginsLikeDelimiter = (bytes: Buffer): boolean =>
   bytes[0] === dash || bytes[0] === newline || bytes[0] === carriageReturn;
 
 /**
- * The parts between the delimiter lines of a multipart body (RFC 2046, 5.1), told by its first line. None where that is no delimiter or
- * there are more than 10,000: then the body has no structure that could be kept.
+ * Returns the parts between the delimiter lines of a multipart body (RFC 2046, 5.1); its first line is the delimiter.
+ * Returns none without a delimiter or with more than 10,000 parts: then no structure could be kept.
  */
 export function multipartParts(bytes: Buffer): BodyPart[] {
   const delimiter = firstDelimiter(bytes);
@@ -36,7 +36,7 @@ export function multipartParts(bytes: Buffer): BodyPart[] {
   return parts;
 }
 
-/** `--boundary`, where that is what the body begins with, behind line ends at most. */
+/** Returns `--boundary`, where the body begins with it, perhaps behind line ends. */
 function firstDelimiter(bytes: Buffer): Buffer | undefined {
   let start = 0;
   while (bytes[start] === carriageReturn || bytes[start] === newline) start += 1;
@@ -75,7 +75,7 @@ function lineBehind(bytes: Buffer, at: number): number {
   return newlineAt < 0 ? bytes.length : newlineAt + 1;
 }
 
-/** The line end before a delimiter belongs to it. */
+/** Returns the end of the line before a delimiter, whose line end belongs to the delimiter. */
 const lineBefore = (bytes: Buffer, at: number): number =>
   bytes[at - 2] === carriageReturn ? at - 2 : at - 1;
 

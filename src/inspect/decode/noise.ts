@@ -1,29 +1,31 @@
 import type { Span } from './span-map.ts';
 
-/** What stands for bytes as good as random, or for a program or another file without text. Patterns are met in it by chance. */
+/** A region of random bytes, or of a program or other file without text. Patterns match in it by accident. */
 export interface Noise extends Span {
-  /** The bytes themselves stand there, and not a code of them. */
+  /** Says that the bytes stand there themselves, not encoded. */
   readonly isLiteral: boolean;
-  /** It is a file of a known or structured binary format, of which the bytes are not random: chance does not tell what they show. */
+  /**
+   * Says that it is a binary file with structure, whose bytes are not random, so that probabilities prove nothing.
+   */
   readonly file?: 'binary' | 'packed';
 }
 
-/** What is as good as random shows pieces of text by chance, which make up so much of it at most. */
+/** Random bytes contain pieces of text, but at most in this share. */
 const noiseShareMax = 1 / 32;
 const noiseBytesMin = 4096;
-/** No byte of it is more frequent, other than in tables of numbers and pages with room in them. */
+/** No byte of random content has a larger share, unlike tables of numbers and pages with empty space. */
 const byteShareMax = 1 / 16;
-/** As many bytes tell; of a long content the first. */
+/** Bytes that are counted; of a longer content the first. */
 const sampleBytes = 65_536;
 
-/** Whether so little text among so many bytes stands there by chance. */
+/** Answers whether bytes are random: the text found in them is so little that it may stand there by accident. */
 export function isNoise(text: Buffer, bytes: Buffer): boolean {
   if (bytes.length < noiseBytesMin || text.length >= bytes.length * noiseShareMax) return false;
   const sample = bytes.subarray(0, sampleBytes);
   return countBytes(sample).every((count) => count < sample.length * byteShareMax);
 }
 
-/** How often each byte stands there. */
+/** Counts each byte. */
 export function countBytes(bytes: Buffer): Uint32Array {
   const counts = new Uint32Array(256);
   for (let at = 0; at < bytes.length; at += 1) {
@@ -33,26 +35,26 @@ export function countBytes(bytes: Buffer): Uint32Array {
   return counts;
 }
 
-/** So long are pieces of text that hardly any mail address is among by chance, in so many bytes of noise. */
+/** Lengths of text pieces in random content, by its size, that a mail address by accident hardly ever has. */
 const pieceLengths: readonly (readonly [bytesMax: number, lengthMin: number])[] = [
   [32_768, 0],
   [262_144, 12],
 ];
 const longestPieceMin = 16;
 
-/** Of text among so many bytes of noise. */
+/** Returns the least length of a piece of text in so many random bytes. */
 export const noisePieceMin = (bytes: number): number =>
   pieceLengths.find(([bytesMax]) => bytes <= bytesMax)?.[1] ?? longestPieceMin;
 
 const newline = 0x0a;
 const space = 0x20;
-/** Lines of base64 are as long as this or longer, and whole groups of four characters. */
+/** Lines of base64 have at least this length, and whole groups of four characters. */
 const lineLengthMin = 60;
 const groupLength = 4;
 
 /**
- * The parts of a value in base64 that are one long line, or many of one length. The items of a list are shorter lines, and a token between
- * lines of base64 has another length than they.
+ * Returns the parts of a base64 value that are one long line, or many lines of one length. List items are shorter
+ * lines, and a token between lines of base64 has another length.
  */
 export function evenLines(bytes: Buffer, { start, end }: Span): readonly Span[] {
   const parts: Span[] = [];
@@ -78,7 +80,7 @@ export function evenLines(bytes: Buffer, { start, end }: Span): readonly Span[] 
   return parts;
 }
 
-/** Of a line, without what it is indented by and the first byte of its end. */
+/** Returns the length of a line without indentation and without its line end. */
 function lettersIn(bytes: Buffer, from: number, to: number): number {
   let [start, end] = [from, to];
   while (start < end && (bytes[start] as number) <= space) start += 1;

@@ -6,7 +6,7 @@ import type { EncodedRun } from './packed/block-decoder.ts';
 /** Shorter runs are words; 20 characters of base64 are 15 bytes. */
 export const runLengthMin = 20;
 
-/** Of base64 and base64url, hence of base32 and hexadecimal digits. */
+/** Contains the characters of base64 and base64url, and so of base32 and hexadecimal. */
 export const encodedAlphabet = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
 const newline = 0x0a;
 const carriageReturn = 0x0d;
@@ -15,9 +15,9 @@ const space = 0x20;
 const tab = 0x09;
 
 /**
- * Finds the first run of at least `lengthMin` bytes of an alphabet from `from` on, and answers its start, or -1; so many bytes of it must
- * stand before `to`. It looks at the end of where a run would have to be and skips back, so it reads about a fifth of a prose text; no byte
- * is read twice.
+ * Returns the start of the first run of at least `lengthMin` bytes of an alphabet that begins at or behind `from`, or
+ * -1; so many bytes must stand before `to`. It looks at where a run would have to end and skips backwards, so it
+ * reads about a fifth of prose, and no byte twice.
  */
 export function findRun(
   bytes: Buffer,
@@ -40,7 +40,7 @@ export function findRun(
   return -1;
 }
 
-/** Where the run that begins at `start` ends. */
+/** Returns the end of the run that begins at `start`. */
 export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): number {
   const { length } = bytes;
   let end = start;
@@ -51,8 +51,8 @@ export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): numb
 const noRuns: readonly EncodedRun[] = Object.freeze([]);
 
 /**
- * All runs that may be base64, base64url, base32 or hex: padding included, and the lines of a wrapped one together. One character over and
- * over again is a rule under a heading, or what fills a field: in no code it stands for text.
+ * Returns all runs that may be base64, base64url, base32 or hex, with padding, and with all lines of a wrapped one.
+ * One repeated character is a rule or a filler, which no code has as text.
  */
 export function findEncodedRuns(
   bytes: Buffer,
@@ -66,7 +66,7 @@ export function findEncodedRuns(
   for (let index = 0; index < places.runs.length; index += 1) {
     const place = places.runs[index] as number;
     const start = place >>> runKindBits;
-    // Where the kernel begins with another piece, it tells of a run twice, or of what goes on there with one that it has told of before.
+    // Where the kernel begins another piece of the text, it may report a run twice, or the rest of a reported run.
     kinds |= place & ((1 << runKindBits) - 1);
     if ((places.runs[index + 1] ?? -1) >>> runKindBits === start) continue;
     const all = kinds;
@@ -87,7 +87,7 @@ function isRule(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * The end of the last of the lines that continue a run which ends at `end`, indented or not. A word that begins the line behind it
+ * Returns the end of the last line that continues a run, indented or not. A word at the start of the line behind it
  * counts too: cutting a word too much is better than leaving the end of a value unread.
  */
 function joinedLinesEnd(bytes: Buffer, end: number): number {
@@ -100,7 +100,7 @@ function joinedLinesEnd(bytes: Buffer, end: number): number {
   }
 }
 
-/** Behind the line end at `at` and the indentation of the next line; `at` itself where no line ends. */
+/** Returns the end of the line break at `at` and of the next line's indentation; `at` where no line ends. */
 export function lineBreakEnd(bytes: Buffer, at: number): number {
   let end = bytes[at] === carriageReturn ? at + 1 : at;
   if (bytes[end] !== newline) return at;

@@ -5,42 +5,47 @@ export interface Span {
 }
 
 const perPiece = 3;
-/** Most texts have a few pieces, and typed arrays of more than 64 bytes are allocated apart. */
+/** Most texts have a few pieces; V8 allocates typed arrays of more than 64 bytes apart. */
 const firstNumbers = 5 * perPiece;
 
 /**
- * Which bytes of a text stand for which bytes of the text that it was decoded from. A text is a sequence of pieces: a literal
- * piece maps byte by byte, any other stands as a whole for a span of the source (an escape, an encoded run). What was dropped
- * has no piece; it belongs to every span that reaches across it. Columns of numbers, because a text made of escapes has a piece
- * every few bytes.
+ * Maps the bytes of a text to those of its source. A text is a sequence of pieces. A literal piece maps byte by byte;
+ * any other stands as a whole for a span of the source, such as an escape or an encoded run. Dropped bytes have no
+ * piece and belong to every span across them. Pieces are columns of numbers, because a text of escapes has one every
+ * few bytes.
  */
 export class SpanMap {
-  /** Of each piece its start, the start of what it stands for, and the end of that; 0 marks a literal piece. */
+  /**
+   * Three numbers for each piece: its start, the start of its source, and the end of that; 0 marks a literal piece.
+   */
   #numbers = new Int32Array(firstNumbers);
   #length = 0;
 
-  /** Forgets all pieces. Room for at most `numbersMax` numbers is kept for the next ones. */
+  /** Forgets all pieces; keeps memory for at most `numbersMax` numbers. */
   clear(numbersMax: number): void {
     this.#length = 0;
     if (this.#numbers.length > numbersMax) this.#numbers = new Int32Array(firstNumbers);
   }
 
-  /** Of which the text consists. */
+  /** Number of pieces. */
   get pieces(): number {
     return this.#length / perPiece;
   }
 
-  /** From here on, the bytes of the text are those of the source from `sourceStart`. Pieces are added from left to right. */
+  /**
+   * Adds a literal piece: from here on, the text equals the source from `sourceStart`. Pieces are added from left to
+   * right.
+   */
   addLiteral(start: number, sourceStart: number): void {
     if (!this.#continues(start, sourceStart)) this.#add(start, sourceStart, 0);
   }
 
-  /** What follows in the text, up to the next piece, stands for the span `sourceStart`..`sourceEnd` as a whole. */
+  /** Adds a piece that stands, up to the next piece, for a span of the source as a whole. */
   addWhole(start: number, sourceStart: number, sourceEnd: number): void {
     this.#add(start, sourceStart, sourceEnd);
   }
 
-  /** Many pieces at once, as they are kept here; they are copied. */
+  /** Adds copies of many pieces, in the form they have here. */
   addAll(pieces: Int32Array): void {
     const isContinued = pieces[2] === 0 && this.#continues(pieces[0] as number, pieces[1] as number);
     const added = isContinued ? pieces.subarray(perPiece) : pieces;
@@ -49,7 +54,7 @@ export class SpanMap {
     this.#length += added.length;
   }
 
-  /** The smallest span of the source that holds everything which `start`..`end` of the text stands for. */
+  /** Returns the smallest span of the source that holds everything that the span of the text stands for. */
   toSource(start: number, end: number): Span {
     const first = this.#find(start);
     const last = this.#find(Math.max(start, end - 1));
@@ -61,19 +66,22 @@ export class SpanMap {
     };
   }
 
-  /** Whether the span and the byte on either side of it stand in the source exactly as they stand here. */
+  /** Answers whether the span, with a byte on either side, stands in the source unchanged. */
   isLiteral(start: number, end: number): boolean {
     const piece = this.#find(start);
     const next = piece + 1 < this.pieces ? this.#start(piece + 1) : Number.POSITIVE_INFINITY;
     return this.#sourceEnd(piece) === 0 && start > this.#start(piece) && end < next;
   }
 
-  /** The places where the text differs from its source: pieces that stand for something else, and gaps where something was dropped. */
+  /**
+   * Returns where the text differs from its source: pieces that are not literal, and gaps where something was
+   * dropped.
+   */
   changes(length: number): readonly Span[] {
     const changes: Span[] = [];
     for (let i = 0; i < this.pieces; i++) {
       const start = this.#start(i);
-      // Where a literal piece follows another one, something between them was dropped.
+      // Between two literal pieces something was dropped.
       if (this.#sourceEnd(i) !== 0)
         changes.push({ start, end: i + 1 < this.pieces ? this.#start(i + 1) : length });
       else if (i > 0 ? this.#sourceEnd(i - 1) === 0 : this.#sourceStart(0) > 0)
@@ -82,7 +90,7 @@ export class SpanMap {
     return changes;
   }
 
-  /** Adds the pieces of `from`..`to` to another map, in which that part of the text begins at `at`. */
+  /** Adds the pieces of a span to another map, where it begins at `at`. */
   copyTo(map: SpanMap, from: number, to: number, at: number): void {
     for (let i = this.#find(from); i < this.pieces; i++) {
       const pieceStart = this.#start(i);
@@ -95,7 +103,7 @@ export class SpanMap {
     }
   }
 
-  /** Whether a literal piece that begins so only goes on with the last one. */
+  /** Answers whether a literal piece that begins so only continues the last one. */
   #continues(start: number, sourceStart: number): boolean {
     const last = this.pieces - 1;
     return (
@@ -120,7 +128,7 @@ export class SpanMap {
     this.#numbers = larger;
   }
 
-  /** The last piece that begins at `at` or before it; the first begins at 0. -1 where there are none. */
+  /** Returns the last piece that begins at or before `at`; -1 where there are none. The first piece begins at 0. */
   #find(at: number): number {
     let low = -1;
     let high = this.pieces - 1;
@@ -145,7 +153,7 @@ export class SpanMap {
   }
 }
 
-/** Index of the last of ascending numbers that is not above `limit`, or -1. */
+/** Returns the index of the last of ascending numbers that is not above `limit`; -1 where there is none. */
 export function lastAtOrBefore(ascending: readonly number[], limit: number): number {
   let low = -1;
   let high = ascending.length - 1;

@@ -10,21 +10,21 @@ import { jsonGrid } from './tables/json-grid.ts';
 import { LabelledCells } from './tables/labelled-cells.ts';
 
 /*
- * A number says what it is by the word before it, and in a table that word stands at the top of the column. So the cells of a table are
- * read once more, each behind the name of its column, as the fields of a record are. Rows stay in their order, and what is found
- * lies in the cell alone. A table that nobody recognises is still read as the text it is. Cells have room beside what may be decoded,
- * so that a text of any length is readable that is one table.
+ * Reads the cells of tables once more, each behind the name of its column, as fields of a record. The word that says
+ * what a number is stands at the top of its column. Rows stay in order, and findings lie in the cell alone. A table
+ * that is not recognised is still read as text. Cells have a budget of their own, so that a text of any length that
+ * is one table is readable.
  */
 
-/** Ways to write tables. A new one is a file and a line here. */
+/** Readers of table formats. A new one needs a file and a line here. */
 const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, jsonGrid];
 
-/** Of a text: names of ten letters stand before values of ten. */
+/** Cells may have so many times the length of the text: names of ten letters stand before values of ten. */
 const roomFactor = 2;
 
 /**
- * The cells of the tables in a text as `name: value`, apart from those that `isKnown`; undefined where there are none. `reaches` gets the
- * stretches in which a row counts with a header before it.
+ * Returns the cells of all tables as `name: value`, without those that `isKnown`; undefined where there are none.
+ * `reaches` receives the stretches that need the header before them.
  */
 export function readTables(
   { bytes, outline }: Pick<EncodedText, 'bytes' | 'outline'>,

@@ -2,22 +2,26 @@ import type { DecodeBudget } from './budget.ts';
 import type { Span } from './span-map.ts';
 
 /*
- * `Content-Transfer-Encoding` of a mail or of a part (RFC 2045, 6). Where a text says how it is written, less of it tells an encoding.
+ * Reads `Content-Transfer-Encoding` of a mail or of a part (RFC 2045, 6). Where a text declares its encoding, less
+ * evidence suffices to decode it.
  */
 
 const quotedPrintable = /^content-transfer-encoding\s*:[^:]{0,64}?quoted-printable/im;
 const base64 = /^content-transfer-encoding\s*:[^:]{0,64}?base64/gim;
 const blankLine = /\n\r?\n/;
-/** Of the head of a part, before a field and behind it. */
+/** Limits the head of a part, before and behind a field. */
 const headBytesMax = 8192;
 
-/** Behind the first field that says quoted-printable; beyond the end where there is none. */
+/** Returns the end of the first field that declares quoted-printable; infinity where there is none. */
 export function quotedPrintableFrom(bytes: Buffer): number {
   const found = quotedPrintable.exec(bytes.toString('latin1'));
   return found ? found.index + found[0].length : Number.POSITIVE_INFINITY;
 }
 
-/** What stands behind heads that say base64, to the delimiter of its part; without one to the next such head. */
+/**
+ * Yields the contents behind heads that declare base64, up to the delimiter of the part, or else to the next such
+ * head.
+ */
 export function* base64Contents(bytes: Buffer, budget: DecodeBudget): Iterable<Span> {
   const text = bytes.toString('latin1');
   const fields = [...text.matchAll(base64)];
@@ -35,7 +39,7 @@ export function* base64Contents(bytes: Buffer, budget: DecodeBudget): Iterable<S
   }
 }
 
-/** The line with which the part begins in whose head something stands; undefined where it is no part. */
+/** Returns the line that begins the part around this head; undefined where there is no part. */
 function delimiterBefore(text: string, at: number): string | undefined {
   const lines = text.slice(Math.max(0, at - headBytesMax), at).split('\n');
   for (const line of lines.reverse().slice(1)) {

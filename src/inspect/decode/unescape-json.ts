@@ -3,27 +3,27 @@ import { jsonEscapes } from './forms/json-escapes.ts';
 import { SpanMap } from './span-map.ts';
 import { appendLiteral, Output, type Unescaped } from './unescape.ts';
 
-/** What one escape stands for; more than any does. Emptied for each of them. */
+/** Buffer for the text of one escape, larger than any needs; it is cleared for each. */
 const decoded = new Output(Buffer.alloc(64));
 
 const bytesKeptMax = 1024 * 1024;
 const numbersKeptMax = 512 * 1024;
 
 /**
- * Where one text after the other is put without its escapes. To make room for each anew brings on the next full collection of garbage. Whoever
- * puts a text there uses nothing any more that was made of the one before.
+ * Memory for unescaped texts, used for one after another. Allocating for each would bring the next full garbage
+ * collection closer. A new text makes everything invalid that was made of the one before.
  */
 export class PlainSpace {
   readonly #spans = new SpanMap();
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Empty. */
+  /** Returns the map, emptied. */
   get spans(): SpanMap {
     this.#spans.clear(numbersKeptMax);
     return this.#spans;
   }
 
-  /** Of at least that size, with whatever in them. */
+  /** Returns a buffer of at least that size, with arbitrary content. */
   bytes(size: number): Buffer {
     if (size > bytesKeptMax) return Buffer.allocUnsafe(size);
     if (size > this.#bytes.length) this.#bytes = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(size)));
@@ -32,8 +32,8 @@ export class PlainSpace {
 }
 
 /**
- * The text without the escapes of JSON, or undefined where there are none. `check` is called now and then and may throw. Without a space it has
- * its own.
+ * Returns the text without JSON escapes; undefined where there are none. `check` is called now and then and may
+ * throw. The memory of `space` is used, where it is given.
  */
 export function unescapeJsonText(
   bytes: Buffer,
@@ -45,7 +45,7 @@ export function unescapeJsonText(
   return plain.length === bytes.length ? undefined : { bytes: plain, spans, names: [jsonEscapes.name] };
 }
 
-/** The same where nobody asks for the places. */
+/** Returns the text without JSON escapes, without a map of places. */
 export const plainJson = (bytes: Buffer): Buffer => plainOf(bytes, undefined, () => undefined);
 
 function plainOf(bytes: Buffer, spans: SpanMap | undefined, check: () => void, space?: PlainSpace): Buffer {

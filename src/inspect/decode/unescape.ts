@@ -2,7 +2,7 @@ import { type Outline, textFlags } from '../kernel/outline.ts';
 import { separator } from './separator.ts';
 import { SpanMap } from './span-map.ts';
 
-/** What an escape can stand for. Never longer than the escape, so a text of its source's size holds any result. */
+/** Receives the text of escapes. It is never longer than the escapes, so a buffer of the source's size suffices. */
 export class Output {
   readonly bytes: Buffer;
   length = 0;
@@ -37,19 +37,20 @@ export class Output {
   }
 }
 
-/** An encoding that writes single characters in another way. */
+/** Decodes an encoding of single characters. */
 export interface EscapeDecoder {
   readonly name: string;
   /** Bytes that such an escape can begin with. */
   readonly leads: readonly number[];
   /**
-   * Reads the escape at `at`, appends what it stands for (perhaps nothing, never more than it takes) and tells how many bytes
-   * it takes; 0 where there is none, and -n where there is none in the next n bytes either. Looks at a bounded number of bytes.
+   * Reads the escape at `at` and appends what it stands for, never more than it takes. Returns the bytes that it
+   * takes; 0 where there is none, and -n where there is none in the next n bytes either. Looks at a bounded number of
+   * bytes.
    */
   read(bytes: Buffer, at: number, out: Output): number;
 }
 
-/** Decoders by the byte that their escapes begin with; `isLead` answers for most bytes that there is none. */
+/** Decoders by the first byte of their escapes; `isLead` rules out most bytes. */
 export interface DecoderTable {
   readonly isLead: Uint8Array;
   readonly byLead: readonly (readonly EscapeDecoder[])[];
@@ -68,19 +69,19 @@ export interface Unescaped {
   readonly names: readonly string[];
 }
 
-/** How often a walk looks at the clock, in possible escapes. */
+/** Number of possible escapes between two looks at the clock. */
 const checkEvery = 4096;
-/** What one escape stands for; more than any does. Emptied for each of them. */
+/** Buffer for the text of one escape, larger than any needs; it is cleared for each. */
 const decoded = new Output(Buffer.alloc(64));
-/** As much of a text as any detector looks at beside a value, and of a value that begins there. */
+/** Bytes that any detector looks at beside a value, and in a value that begins there. */
 const marginBytes = 512;
 const valueBytesMax = 4096;
 const plus = 0x2b;
 
 /**
- * The text around all escapes with one layer of them taken off, or undefined where there are none; what remains is for the next layer.
- * What stands there without an escape was read already. All encodings in one walk, because one view for each of them and for each order of
- * them would multiply what is to be searched. `check` is called now and then and may throw.
+ * Removes one layer of escapes from the text around them; undefined where there are none. Text far from escapes was
+ * searched already. All encodings are read in one walk, because a view for each, in each order, would multiply the
+ * search. `check` is called now and then and may throw.
  */
 export function unescapeText(
   bytes: Buffer,
@@ -94,7 +95,7 @@ export function unescapeText(
 
 /** Escapes from left to right, and what they stand for. */
 interface Escapes {
-  /** Of each its start, its end, and where that ends in `plain` what it stands for. */
+  /** Three numbers for each: its start, its end, and the end of its text in `plain`. */
   readonly numbers: number[];
   plain: Output;
   readonly names: Set<string>;
@@ -109,7 +110,7 @@ function findEscapes(
   check: () => void,
   { flags, places }: Outline,
 ): Escapes | undefined {
-  // The `+` of forms is as frequent as a letter, so its places are not told.
+  // The `+` of forms is as frequent as a letter, so the kernel does not list its places.
   const isEverywhere = isLead[plus] === 1 && (flags & textFlags.plus) !== 0;
   const count = isEverywhere ? bytes.length : places.escapes.length;
   let escapes: Escapes | undefined;
@@ -136,7 +137,7 @@ function findEscapes(
   return escapes;
 }
 
-/** The same, or one twice as large where it has no room for so many bytes. */
+/** Returns the output, or a copy of twice its size where it has no room for so many bytes. */
 function withRoom(out: Output, count: number): Output {
   if (out.length + count <= out.bytes.length) return out;
   const larger = new Output(Buffer.allocUnsafe(2 * out.bytes.length + count));
@@ -233,7 +234,7 @@ function appendRegion(
   appendLiteral(out, spans, bytes, at, to);
 }
 
-/** Appends what stands there as it is. */
+/** Appends a span as it is. */
 export function appendLiteral(out: Output, spans: SpanMap, bytes: Buffer, start: number, end: number): void {
   if (start === end) return;
   spans.addLiteral(out.length, start);

@@ -16,64 +16,67 @@ import { decoderTable, type Unescaped, unescapeText } from './unescape.ts';
 import { type PlainSpace, unescapeJsonText } from './unescape-json.ts';
 
 /*
- * How a text is read in whatever dress. Every view may have two children: the same text with one layer of escapes taken off,
- * and the contents of all encoded values in it, one behind the other. Children are read in the same way to a bounded depth, so
- * there are at most 2^(depth + 1) - 1 views. Nearly all texts wear nothing, so each kind of dress is first looked for with
- * the cheapest possible test.
+ * Reads a text through all its encodings. Every view may have two children: the text with one layer of escapes
+ * removed, and the contents of all encoded values in it, joined. Children are read in the same way to a bounded
+ * depth, so there are at most 2^(depth + 1) - 1 views. Nearly all texts have no encodings, so each kind is first
+ * looked for with the cheapest possible test.
  */
 
-/** A text to be searched: the source itself, or a decoded form of an earlier view or of the values in it. */
+/** A text to search: the source itself, or a decoded form of an earlier view or of values in it. */
 export interface View {
   readonly bytes: Buffer;
   readonly outline: Outline;
-  /** From the outermost to the innermost. Empty for the source. */
+  /** Encodings from the outermost to the innermost; empty for the source. */
   readonly encodings: readonly string[];
-  /** Holds nothing but cells of tables in another view, with the names of their columns. */
+  /** Says that it holds only table cells of another view, with the names of their columns. */
   readonly isTable?: true | undefined;
-  /** Another view holds the same without escapes, so this one is not searched. */
+  /** Says that another view holds the same without escapes, so that this one is not searched. */
   readonly isSuperseded?: true | undefined;
-  /** It begins where reading begins, see `DecodeBounds.from`. */
+  /** Says that it begins where reading begins, see `DecodeBounds.from`. */
   readonly isTail?: true | undefined;
-  /** Whether these bytes, and one on either side of them, stand in an earlier view as they stand here; undefined where hardly any do. */
+  /**
+   * Answers whether a span with a byte on either side stands unchanged in an earlier view; undefined where hardly any
+   * does.
+   */
   readonly isKnown?: ((start: number, end: number) => boolean) | undefined;
-  /** The bytes of the source to cut so that `start`..`end` of the view is gone, escapes and encoded values as a whole. */
+  /** Returns the bytes of the source to cut for a span of the view; escapes and encoded values are cut as a whole. */
   toSource(start: number, end: number): Span;
 }
 
-/** What was passed over or says little, with its place in the source. */
+/** Content that was skipped or proves little, with its place in the source. */
 interface Unread {
   readonly opaque: OpaqueContent[];
   readonly noise: Noise[];
 }
 
 export interface DecodeBounds extends Bounds {
-  /** Whether `+` stands for a space. */
+  /** Says that `+` stands for a space. */
   readonly isForm?: boolean;
-  /** Whether the escapes of JSON are the text's own: then it is read without them, and not as it stands. */
+  /** Says that JSON escapes are the text's own: it is then read unescaped instead of raw. */
   readonly isJson?: boolean;
-  /** Nothing before this place is decoded or looked for: it is known what stands there. No escape lies across it. */
+  /** Place before which all is known, so that nothing is decoded or searched. No escape lies across it. */
   readonly from?: number | undefined;
-  /** Where the source is put without its escapes; the views are of use until another one is put there. */
+  /** Memory for the unescaped source; views are valid until it is used again. */
   readonly space?: PlainSpace | undefined;
-  /** What the source stands for as a whole, where something beside it says so. */
+  /** The decoded source, where a declared type says that it is encoded as a whole. */
   readonly decoded?: Buffer | undefined;
 }
 
-/** What is always told of a layer, and what of few. */
+/** Fields that every layer has, and optional ones. */
 type LayerFields = Pick<View, 'bytes' | 'encodings' | 'toSource' | 'isTable' | 'isTail'> & {
   readonly depth: number;
   readonly spans?: SpanMap | undefined;
 };
 
 /**
- * Its outline is made when somebody asks for it: of what is superseded nobody does. A class, because what a getter in an object literal reaches
- * is kept until the next full collection.
+ * A view whose outline is made only when it is asked for, which superseded views never are. It is a class because V8
+ * keeps what the getter of an object literal reaches until the next full collection.
  */
 class Layer implements View {
   readonly bytes: Buffer;
   readonly encodings: readonly string[];
   readonly depth: number;
-  /** Of a layer that was unescaped: what stands there as it stood in the layer above. */
+  /** Map of an unescaped layer to the layer above. */
   readonly spans: SpanMap | undefined;
   readonly toSource: View['toSource'];
   readonly isTable: true | undefined;
@@ -103,14 +106,14 @@ class Layer implements View {
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
 const backslash = 0x5c;
-/** Of which the places are told. */
+/** Limits the opaque contents of which the place is kept. */
 const opaqueMax = 16;
-/** Where escapes stand closer together, hardly anything is seen without one of them. */
+/** Where escapes stand closer together, hardly any text is free of them. */
 const literalLengthMin = 256;
 
 /**
- * The source, and all that can be decoded in it, to `depthMax` encodings inside one another. Linear in time and bounded in
- * bytes; `unreadable` says why reading ended early, and such a content must not pass.
+ * Returns the source and all that can be decoded in it, to `depthMax` encodings inside one another. Time is linear
+ * and bytes are bounded. `unreadable` says why reading ended early; such content must not pass.
  */
 export function decodeViews(
   source: Buffer,
@@ -119,10 +122,10 @@ export function decodeViews(
   views: View[];
   opaque: readonly OpaqueContent[];
   noise: readonly Noise[];
-  /** Where what stands in a table counts with its header. */
+  /** Stretches of tables that need the header before them. */
   reaches: readonly Span[];
   unreadable: string | undefined;
-  /** It is unreadable because the time was over. */
+  /** Says that it is unreadable because the time was over. */
   isOutOfTime: boolean;
 } {
   const budget = new DecodeBudget(bounds);
@@ -167,7 +170,7 @@ const asItStands = (start: number, end: number): Span => ({ start, end });
 const sourceOf = (bytes: Buffer): Layer =>
   new Layer({ bytes, encodings: [], depth: 0, toSource: asItStands });
 
-/** From now on the one stands for the other. */
+/** Marks a layer as superseded and returns the other one. */
 function supersede(layer: Layer, other: Layer): Layer {
   layer.isSuperseded = true;
   return other;
@@ -178,9 +181,9 @@ function encryptedIn(layer: Layer): OpaqueContent | undefined {
   return found && { kind: found.kind, ...layer.toSource(found.start, found.end) };
 }
 
-/** Not decoded in its turn: what a cell holds is decoded where it stands. */
+/** Makes a view of the table cells of a layer. It is not decoded again, since cells are decoded where they stand. */
 function tableOf(layer: Layer, budget: DecodeBudget, reaches: Span[]): View | undefined {
-  // What no escape touches was read in the layer above.
+  // Text without escapes was read in the layer above.
   const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
   const own: { start: number; end: number }[] = [];
   const cells = readTables(layer, isKnown, separator, budget, own);
@@ -202,7 +205,7 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: DecodeBudget
   return childOf(layer, { bytes, names, map: spans, spans });
 }
 
-/** The text of a JSON body without the escapes of its strings, which stands for the body itself. */
+/** Makes the unescaped text of a JSON body, which supersedes the body itself. */
 function canonicalOf(raw: Layer, budget: DecodeBudget, space: PlainSpace | undefined): Layer | undefined {
   const unescaped = withoutEscapes(raw.bytes, () => budget.check(), space);
   if (!unescaped) return undefined;
@@ -211,18 +214,18 @@ function canonicalOf(raw: Layer, budget: DecodeBudget, space: PlainSpace | undef
   return childOf(raw, { bytes, names, map: spans, depth: 0, isTail: raw.isTail });
 }
 
-/** What the strings of a JSON text stand for; undefined where that is the same, or where it is no such text. */
+/** Returns a JSON text without the escapes of its strings; undefined where there are none, or where it is no JSON. */
 export function withoutEscapes(bytes: Buffer, check: () => void, space?: PlainSpace): Unescaped | undefined {
   return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJsonText(bytes, check, space) : undefined;
 }
 
-/** The end of the source. */
+/** Makes a view of the end of the source. */
 function tailOf({ bytes, encodings, depth }: Layer, from: number): Layer {
   const toSource = (start: number, end: number): Span => ({ start: from + start, end: from + end });
   return new Layer({ bytes: bytes.subarray(from), encodings, depth, toSource, isTail: true });
 }
 
-/** What is found in another form of the source is found in all of it. */
+/** Makes a view of the whole source in decoded form; a finding in it covers the whole source. */
 function wholeOf(root: Layer, decoded: Buffer, budget: DecodeBudget): Layer {
   budget.spend(decoded.length);
   const spans = new SpanMap();
@@ -230,11 +233,11 @@ function wholeOf(root: Layer, decoded: Buffer, budget: DecodeBudget): Layer {
   return childOf(root, { bytes: decoded, names: ['base64'], map: spans });
 }
 
-/** A backslash in compressed bytes is no escape: without it they could not be unpacked. */
+/** Rules out binary content, where a backslash is no escape: without it compressed bytes could not be unpacked. */
 const mayBeJson = (bytes: Buffer): boolean => !bytes.includes(0) && isUtf8(bytes);
 
 function decodeBlocks(layer: Layer, budget: DecodeBudget, { opaque, noise }: Unread): Layer | undefined {
-  // What no escape touches was read in the layer above.
+  // Text without escapes was read in the layer above.
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
   const { bytes, outline } = layer;
   const all = findEncodedRuns(bytes, outline, budget);
@@ -242,11 +245,11 @@ function decodeBlocks(layer: Layer, budget: DecodeBudget, { opaque, noise }: Unr
   const text = { bytes, outline, runs, runKinds: runs.reduce((kinds, it) => kinds | it.kinds, 0) };
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecoders) {
-    // Also for those that are not asked: what led up to here took its time, too.
+    // The work counts for decoders that are not asked too, since the steps up to here took time.
     budget.work(bytes.length);
     if (!decoder.mayHold(text)) continue;
     for (const block of decoder.find(text, budget)) {
-      // A file with escapes taken off is none any more.
+      // A file loses its format when escapes are removed.
       if (!isNew(block) || (block.isLiteral && layer.spans)) continue;
       const readable = toReadable(block.bytes, budget);
       if (block.isGuess && readable.names.length === 0) continue;
@@ -269,13 +272,13 @@ function decodeBlocks(layer: Layer, budget: DecodeBudget, { opaque, noise }: Unr
   return joined && childOf(layer, { bytes: joined.bytes(), names: [...joined.names], map: joined.spans });
 }
 
-/** Whether a value stands for a file without text, or a packed one. */
+/** Tells whether a value is a file without text, or a packed one. */
 function fileOf({ names }: Readable, { bytes, isGuess }: Block): Noise['file'] {
   if (names.length > 0) return isGuess ? undefined : 'packed';
   return isBinaryFile(bytes) ? 'binary' : undefined;
 }
 
-/** What encoded values stand for, one behind the other. */
+/** Joins the contents of encoded values. */
 class JoinedValues {
   readonly spans = new SpanMap();
   readonly names = new Set<string>();
@@ -284,7 +287,7 @@ class JoinedValues {
 
   add(source: Block, bytes: Buffer, names: readonly string[]): void {
     for (const name of names) this.names.add(name);
-    // What was decoded further stands for the value as a whole.
+    // A value that was decoded further maps to the source as a whole.
     if (source.parts && bytes === source.bytes) this.#addParts(source.parts);
     else this.spans.addWhole(this.#length, source.start, source.end);
     this.#append(bytes);
@@ -304,7 +307,10 @@ class JoinedValues {
     }
   }
 
-  /** Copied at once: to put a million parts together at the end takes longer than the clock is left alone for. */
+  /**
+   * Copies at once, because joining a million parts at the end would take longer than the interval between time
+   * checks.
+   */
   #append(part: Buffer): void {
     if (this.#length + part.length > this.#bytes.length) {
       const larger = Buffer.allocUnsafe(2 * (this.#length + part.length));
@@ -318,7 +324,7 @@ class JoinedValues {
 interface Child extends Partial<Pick<LayerFields, 'depth' | 'spans' | 'isTail'>> {
   readonly bytes: Buffer;
   readonly names: readonly string[];
-  /** Where its bytes stand in its parent. */
+  /** Maps its bytes to its parent. */
   readonly map: SpanMap;
 }
 

@@ -1,6 +1,7 @@
 /*
- * Sets of bytes, as the proofs about patterns need them: made once, compared often. A set is a number of 256 bits, of which the n-th is 1
- * where the byte n belongs to it; so equal sets are equal numbers, and one costs as much as a short string.
+ * Sets of bytes for the proofs about patterns, which are made once and compared often. A set is a number of 256 bits,
+ * of which the n-th is 1 where the byte n belongs to it. So equal sets are equal numbers, and one costs as much as a
+ * short string.
  */
 
 export type ByteSet = bigint;
@@ -8,16 +9,16 @@ export type ByteSet = bigint;
 export const noBytes: ByteSet = 0n;
 export const allBytes: ByteSet = (1n << 256n) - 1n;
 
-/** All from `low` to `high`, both included; none where they stand the other way round. */
+/** Returns all bytes from `low` to `high`, both included; none where `low` is larger. */
 export const bytesBetween = (low: number, high: number): ByteSet =>
   low > high ? noBytes : ((1n << BigInt(high - low + 1)) - 1n) << BigInt(low);
 
 const singles: readonly ByteSet[] = Array.from({ length: 256 }, (_, byte) => bytesBetween(byte, byte));
 
-/** The set of one byte; `byte` is below 256. */
+/** Returns the set of one byte; `byte` is below 256. */
 export const singleByte = (byte: number): ByteSet => singles[byte] as ByteSet;
 
-/** Those as which the regular expression reads a character. */
+/** Returns the bytes whose characters the regular expression matches. */
 export const bytesMatching = (regex: RegExp): ByteSet =>
   singles.reduce(
     (set, single, byte) => (regex.test(String.fromCharCode(byte)) ? set | single : set),
@@ -27,20 +28,20 @@ export const bytesMatching = (regex: RegExp): ByteSet =>
 export const complementOf = (set: ByteSet): ByteSet => allBytes ^ set;
 export const union = (a: ByteSet, b: ByteSet): ByteSet => a | b;
 export const overlap = (a: ByteSet, b: ByteSet): boolean => (a & b) !== noBytes;
-/** Whether all bytes of the one belong to the other. */
+/** Answers whether all bytes of one set belong to the other. */
 export const isSubset = (inner: ByteSet, outer: ByteSet): boolean => (inner & outer) === inner;
 
 export const isSingle = (set: ByteSet): boolean => set !== noBytes && (set & (set - 1n)) === noBytes;
 
-/** Of Latin-1, where the two cases of a letter stand equally far apart. */
+/** Capitals of Latin-1; the small form of each is 0x20 higher. */
 const capitals = bytesMatching(/[A-Z\xc0-\xd6\xd8-\xde]/);
 const caseDistance = 0x20n;
 const smallLetters = capitals << caseDistance;
 
-/** With every letter also in its other case, as regular expressions have it that ignore case. */
+/** Adds the other case of every letter, as regular expressions do that ignore case. */
 export const withBothCases = (set: ByteSet): ByteSet =>
   set | ((set & capitals) << caseDistance) | ((set & smallLetters) >> caseDistance);
 
-/** As a table for the hot paths: `table[byte]` is 1 where the byte belongs to the set. */
+/** Returns the set as a table for hot paths: `table[byte]` is 1 where the byte belongs to it. */
 export const tableOf = (set: ByteSet): Uint8Array =>
   Uint8Array.from(singles, (single) => (overlap(set, single) ? 1 : 0));

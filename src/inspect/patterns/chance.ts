@@ -2,17 +2,18 @@ import { type ByteSet, bytesMatching } from './byte-set.ts';
 import type { Node } from './pattern-syntax.ts';
 
 /*
- * How likely a pattern is met by accident in a picture, an archive or anything else that is as good as random and written in base64: three
- * letters and forty characters of a token stand in one of thirty pictures. Told from the pattern, so that nobody has to say it of each detector.
+ * Estimates how likely a pattern matches by accident in a picture, an archive or other random bytes in base64: three
+ * letters and forty token characters stand in one of thirty pictures. It is computed from the pattern, so that no
+ * detector has to state it.
  */
 
 const alphabet = bytesMatching(/[0-9A-Za-z+/_-]/);
-/** Of those at most 64 are used at once. */
+/** Bits of a character, since at most 64 of the alphabet are used at once. */
 const alphabetBits = 6;
-/** Lines of base64 have some 64 to 76 characters, so that a line end is about as frequent as a letter. */
+/** Lines of base64 have 64 to 76 characters, so that a line end is about as frequent as a letter. */
 const lineEnds = bytesMatching(/[\r\n]/);
 
-/** At each place of such a text one match in two to the power of these bits begins; never more, mostly less. */
+/** Returns the bits of a match: at each place of random text at most one match in two to their power begins. */
 export function chanceBitsOf(node: Node): number {
   switch (node.kind) {
     case 'set':
@@ -20,7 +21,7 @@ export function chanceBitsOf(node: Node): number {
     case 'edge':
       return 0;
     case 'look':
-      // What is looked for ahead is what follows; what is behind stands there besides.
+      // A lookahead overlaps with what follows, so only a lookbehind adds bits.
       return node.behind && !node.negative ? chanceBitsOf(node.body) : 0;
     case 'repeat':
       return node.min === 0 ? 0 : node.min * chanceBitsOf(node.item);
@@ -42,10 +43,10 @@ function countOf(set: ByteSet): number {
   return count;
 }
 
-/** Letters count in either case. */
+/** Bits of a letter of a keyword, which counts in either case. */
 const keywordBits = alphabetBits - 1;
 
-/** What one of these words has to stand for, so many bytes around a match. */
+/** Returns the bits that one of these words adds, which must stand within so many bytes of a match. */
 export function keywordChanceBits(keywords: readonly string[], windowBytes: number): number {
   if (keywords.length === 0) return 0;
   const share = keywords.reduce((sum, { length }) => sum + 2 ** (-keywordBits * length), 0);

@@ -4,7 +4,7 @@ import type { Detector } from './detector.ts';
 import { isPlaceholder } from './placeholder.ts';
 import { isPublishedExample } from './published-examples.ts';
 
-/** Checks that no invented value passes by chance. */
+/** Checks that no invented value passes by accident. */
 export const proofs: ReadonlySet<CheckName | undefined> = new Set([
   'prefixed-crc',
   'postern-key',
@@ -13,10 +13,10 @@ export const proofs: ReadonlySet<CheckName | undefined> = new Set([
   'wif',
 ]);
 
-/** Longer than any anchor; a secret may have kilobytes. */
+/** Is longer than any anchor, while a secret may have kilobytes. */
 const prefixLengthMax = 64;
 
-/** How sure a match is, or undefined where it is none. A hint that is a published example points to nobody. */
+/** Returns the confidence in a match; undefined where it is none, as a hint is that is a published example. */
 export function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
   if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
     return undefined;
@@ -30,12 +30,15 @@ export function confidenceOf(detector: Detector, secret: string): Confidence | u
   return isPassed || detector.check === undefined ? detector.confidence : detector.failedCheck;
 }
 
-/** Whether the entropy is too low even where long repetitions count once: written behind a secret they would hide it. */
+/**
+ * Answers whether the entropy is too low even where long repetitions count once. Repetitions behind a secret must not
+ * hide it.
+ */
 function isDull({ entropyMin }: Detector, secret: string): boolean {
   return entropyBits(secret.replace(/(.)\1{3,}/g, '$1')) < entropyMin;
 }
 
-/** Length of the anchor with which the secret itself begins; 0 where the anchor stands before it. */
+/** Returns the length of the anchor with which the secret begins; 0 where the anchor stands before it. */
 function prefixLength({ anchors, isGeneric }: Detector, secret: string): number {
   if (isGeneric) return 0;
   const start = secret.slice(0, prefixLengthMax).toLowerCase();

@@ -3,32 +3,38 @@ import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set
 import type { Node } from './pattern-syntax.ts';
 
 /*
- * A token that was cut: its anchor stands at the end of a value, with too little behind it to match. What is missing may come in the next
- * field, or with the next call. Read off the detectors' patterns, so that no detector has to say it.
+ * Recognises cut tokens: an anchor stands at the end of a value, with too little behind it to match. The continuation
+ * may come in the next field, or with the next call. All is read off the patterns, so that no detector has to state
+ * it.
  */
 
 /** The part of a token behind its prefix, where that is random characters to its end: `gh[pousr]_[0-9A-Za-z]{36}`. */
 export interface TokenBody {
   /** Lengths that the prefix may have. */
   readonly prefixLengths: ReadonlySet<number>;
-  /** `alphabet[byte]` is 1 where the body may have the byte. */
+  /** Has 1 at each byte that may stand in the body. */
   readonly alphabet: Uint8Array;
   readonly min: number;
   readonly max: number;
 }
 
-/** Shorter bodies say too little, and those of many lengths are issued longer than their pattern has to be. */
+/**
+ * Limit the lengths of a body. Shorter bodies prove too little; bodies of variable length are issued longer than
+ * their pattern requires.
+ */
 const bodyLengthMin = 16;
 const openLengthMin = 10;
-/** Of what is random; fewer characters of a set are a version or a region, and belong to the prefix. */
+/** Length of a random run. Shorter runs of a set are a version or a region, and belong to the prefix. */
 const runLengthMin = 8;
-/** Of the prefix before a body of several segments and any length: with `eyJ` all JSON begins that is encoded. */
+/**
+ * Length of the prefix before a body of several segments and any length, since all encoded JSON begins with `eyJ`.
+ */
 const prefixLengthMin = 4;
 
-/** The body of a pattern's token, of several forms the first that has one; undefined where it is made in another way. */
+/** Returns the body of a pattern's token, the first of several forms; undefined for tokens of another structure. */
 export function bodyOf(node: Node): TokenBody | undefined {
   const items = flatten(node).filter(({ kind }) => kind !== 'edge' && kind !== 'look');
-  // What may follow the body or not is no part of it.
+  // Optional items at the end are no part of the body.
   const end = items.findLastIndex((item) => item.kind !== 'repeat' || item.min > 0) + 1;
   const last = items[end - 1];
   if (last?.kind === 'choice') {
@@ -53,7 +59,7 @@ const flatten = (node: Node): readonly Node[] =>
 const isRun = ({ item, min }: Node & { kind: 'repeat' }): boolean =>
   item.kind === 'set' && min >= runLengthMin;
 
-/** How long matches of runs and single characters are, and of what; undefined where there is more to the node. */
+/** Returns the length and the bytes of matches of runs and single characters; undefined for other nodes. */
 function extentOf(node: Node): { has: ByteSet; min: number; max: number } | undefined {
   if (node.kind === 'set') return { has: node.has, min: 1, max: 1 };
   if (node.kind === 'repeat')
@@ -68,7 +74,7 @@ function extentOf(node: Node): { has: ByteSet; min: number; max: number } | unde
   return whole;
 }
 
-/** The lengths that matches of the node can have; undefined where they are not few. */
+/** Returns the lengths that matches can have; undefined where there are many. */
 function lengthsOf(node: Node): ReadonlySet<number> | undefined {
   switch (node.kind) {
     case 'set':
@@ -104,22 +110,22 @@ function combined(
 }
 
 const isTokenByte = tableOf(bytesMatching(/[0-9A-Za-z_+/=.~:%$-]/));
-/** What may stand behind the value of a field. */
+/** Characters that may stand behind the value of a field. */
 const endsValue = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\'\\&<,;]\r\n\u001e'.includes(String.fromCharCode(byte)) ? 1 : 0,
 );
-/** Of a piece; longer ones are no beginnings of tokens. */
+/** Limits a piece; longer ones are no beginnings of tokens. */
 const pieceLengthMax = 512;
 
-/** Of a piece behind its prefix: documentation and masked keys show less. */
+/** Length of a piece behind its prefix. Documentation and masked keys show less. */
 const pieceLengthMin = 6;
 
-/** Whether a text of some length can be a piece of something random: words and numbers have characters of one kind. */
+/** Answers whether a text may be a piece of something random; words and numbers have characters of one kind. */
 export function looksRandom(text: string): boolean {
   return [/[a-z]/, /.[A-Z]/, /\d/].filter((kind) => kind.test(text)).length > 1;
 }
 
-/** Where the value ends that the token from `start` on stands at the end of; -1 where more follows. */
+/** Returns the end of the value that ends with the token at `start`; -1 where more follows in the value. */
 export function cutTokenEnd(bytes: Uint8Array, start: number): number {
   const limit = Math.min(bytes.length, start + pieceLengthMax);
   let end = start;
@@ -135,10 +141,10 @@ export interface Missing {
 /** Account numbers are the first segments of some tokens. */
 const number = /\d{8}/;
 
-/** Fewer characters of a body look random by chance. */
+/** Fewer characters of a body look random by accident. */
 const begunLengthMin = 4;
 
-/** Whether so much of a token's body stands behind an anchor that ordinary words have as well. */
+/** Answers whether enough of a token's body stands behind an anchor that ordinary words have too. */
 export function isBegun(
   { alphabet }: TokenBody,
   bytes: Buffer,
@@ -152,18 +158,24 @@ export function isBegun(
 const wordsLengthMin = 5;
 const letters = /^[A-Za-z_./-]+$/;
 
-/** Whether what stands behind a prefix are words, as in `pathIndex`, `key_share` and `api-stream.js`: no secret begins so. */
+/**
+ * Answers whether only words stand behind a prefix, as in `pathIndex`, `key_share` and `api-stream.js`: no secret
+ * begins so.
+ */
 export const isOfWords = (rest: string): boolean =>
   rest.length >= wordsLengthMin && letters.test(rest) && randomBits(rest) < 0;
 
-/** How many characters of its body a token lacks that ends at `end`; undefined where it is not plainly of this form so far. */
+/**
+ * Returns how many characters of its body a token lacks that ends at `end`; undefined where it is not plainly of this
+ * form.
+ */
 export function missingOf(
   { prefixLengths, alphabet, min, max }: TokenBody,
   bytes: Buffer,
   [start, end]: readonly [number, number],
   anchorLength: number,
 ): Missing | undefined {
-  // An anchor may be a part of the prefix; then what is between them is a version or a kind.
+  // The anchor may be a part of the prefix; the rest of the prefix is a version or a kind.
   const prefixLength = Math.min(...[...prefixLengths].filter((it) => it >= anchorLength));
   const from = start + prefixLength;
   const length = end - from;

@@ -3,24 +3,33 @@ import { confidences, dataClasses } from '../../core/call.ts';
 import { type CheckName, checks } from '../checks/checks.ts';
 
 /*
- * One detector, as a YAML file describes it. A detector is data: what is cheap to look for (an anchor, a keyword, a run of digits, a whole
- * word, what others have found), the pattern that is tried there and only there, and what the match must then satisfy.
+ * Describes one detector, as a YAML file has it. A detector is data: what is cheap to look for (an anchor, a keyword,
+ * a run of digits, a whole word, findings of others), the pattern that is tried only there, and the conditions that
+ * a match must meet.
  *
- * Examples are the detector's tests. They must not hold tokens that look alive, because code hosts refuse a push with such; a brace
- * expression stands for generated text, the same at every run: `{alnum:36}`, `{upper:16}`, `{lower:8}`, `{letter:34}`, `{digits:9}`,
- * `{hex:32}`, `{HEX:8}`, `{base32:16}`, `{base58:22}`, `{base64:86}`, `{base64url:43}`, `{crc:36}` (30 characters and their
- * checksum, as GitHub and npm do), `{postern:iv_live_}` (a whole key), `{jwt:20}` (a whole token with that many characters of
- * signature), `{basic:user}` (base64 of a user and a password), `{digits64:18}` (base64 of a number with so many digits); of keys to money `{phrase:12}` (words), `{base58check:80-32}` (what they begin
- * with, and how many bytes follow), `{ripple:21-16}`, `{bech32:nsec}`, `{stellar:seed}`, `{keypair:list}` and `{keypair:base58}`.
+ * Examples are the detector's tests. They must not contain tokens that look alive, because code hosts refuse a push
+ * with such. A brace expression stands for generated text, the same at every run:
+ *
+ *     {alnum:36} {upper:16} {lower:8} {letter:34} {digits:9} {hex:32} {HEX:8} {base32:16} {base58:22} {base64:86}
+ *     {base64url:43}        characters of an alphabet
+ *     {crc:36}              30 characters and their checksum, as GitHub and npm have
+ *     {postern:iv_live_}    a whole key of the gateway
+ *     {jwt:20}              a whole token with that many characters of signature
+ *     {basic:user}          base64 of a user and a password
+ *     {digits64:18}         base64 of a number with so many digits
+ *     {phrase:12}           a wallet's words
+ *     {base58check:80-32} {ripple:21-16}   a wallet's key: its first bytes, and how many follow
+ *     {bech32:nsec} {stellar:seed} {keypair:list} {keypair:base58}   other wallets' keys
  */
 
 const patternLengthMax = 2000;
 const lines = z.array(z.string().min(1).max(1000));
 
 /**
- * What a match may stand for, so that others count beside it: the name of a person; of one whom a text about health is about; what
- * points to one person (a number of the state, a date of birth); a number by which one firm knows a person; how to reach one; a fact as
- * clinical records have it; a word of health in prose.
+ * What a match may stand for, so that others count beside it. `person` is a name, `patient` the name of somebody whom
+ * a text about health is about. `identifier` points to one person (a state's number, a date of birth), `account` is a
+ * firm's number for one, `contact` reaches one. `clinical` is a fact as clinical records have it, `health` a word of
+ * health in prose.
  */
 export const detectorRoles = [
   'person',
@@ -125,10 +134,10 @@ export const fieldsSchema = z.strictObject({
 
 export type DetectorFields = z.output<typeof fieldsSchema>;
 
-/** Says what is wrong with what stands at a path. */
+/** Receives what is wrong at a path. */
 export type OnMistake = (path: string, message: string) => void;
 
-/** What no single field tells. */
+/** Checks the rules that concern several fields. */
 export function checkFields(value: DetectorFields, onMistake: OnMistake): void {
   const [isNear, isWords] = [value.near.length > 0, value.words.length > 0];
   const hasKeywords = value.keywords.length > 0;
@@ -153,7 +162,10 @@ export function checkFields(value: DetectorFields, onMistake: OnMistake): void {
 
 const examplesMin = 2;
 
-/** What a detector in a file must have besides: where its format is documented, and enough of what it finds and what it passes. */
+/**
+ * Checks what a detector in a file needs besides: the source of its format, and enough examples of matches and near
+ * misses.
+ */
 export function checkFileFields({ source, examples }: DetectorFields, onMistake: OnMistake): void {
   if (source === undefined) onMistake('source', 'is missing: where is the format documented?');
   for (const kind of ['match', 'pass'] as const)

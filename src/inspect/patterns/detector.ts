@@ -16,14 +16,16 @@ import { PatternError } from './pattern-syntax.ts';
 
 export type { DetectorRole } from './detector-fields.ts';
 
-/** A detector, ready to be used; see `fieldsSchema` for what its fields mean. Examples are for tests alone, and not kept. */
+/** A detector ready for use; `fieldsSchema` explains its fields. Examples serve tests alone and are not kept. */
 export interface Detector extends PatternFacts {
   readonly id: string;
   readonly title: string;
   readonly class: DataClass;
   readonly confidence: Confidence;
   readonly vendorHosts: readonly string[];
-  /** `path`, `header:<name>` and `query:<name>`, names in lower case: a call's are to be compared without case. */
+  /**
+   * Are `path`, `header:<name>` and `query:<name>` in lower case, to be compared with the call's names without case.
+   */
   readonly homePlaces: readonly string[];
   readonly anchors: readonly string[];
   readonly anchorCase: boolean;
@@ -31,13 +33,13 @@ export interface Detector extends PatternFacts {
   readonly keywords: readonly string[];
   readonly wholeWords: boolean;
   readonly window: { readonly before: number; readonly after: number };
-  /** 0 where the detector does not look at runs of digits. */
+  /** Is 0 where the detector does not look at runs of digits. */
   readonly digitsMin: number;
   readonly words: readonly string[];
   readonly near: readonly DetectorRole[];
   readonly role: DetectorRole | undefined;
   readonly needs: readonly DetectorRole[];
-  /** Empty where words are the matches. */
+  /** Is empty where words are the matches. */
   readonly pattern: string;
   readonly flags: string;
   readonly group: number;
@@ -46,11 +48,13 @@ export interface Detector extends PatternFacts {
   readonly failedCheck: Confidence | undefined;
   readonly isGeneric: boolean;
   readonly placeholders: readonly (string | RegExp)[];
-  /** What documentation prints as an example counts like anything else. */
+  /** Says that published examples count like any value. */
   readonly countsExamples?: true;
 }
 
-/** Where most vendors take a credential. Bodies and other headers are content, which others may come to read. */
+/**
+ * Places where most vendors take a credential. Bodies and other headers are content, which others may come to read.
+ */
 const usualHomePlaces: readonly string[] = [
   ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'private-token', 'x-auth-token'].map(
     (name) => `header:${name}`,
@@ -64,10 +68,10 @@ function homePlacesOf(value: DetectorFields): readonly string[] {
   return value.vendor_hosts.length > 0 ? usualHomePlaces : [];
 }
 
-/** Of words, which are matches as they stand. */
+/** Pattern of detectors with words, which match as they stand. */
 const anything = '';
 
-/** What separates a value from the words and numbers around it; the letter of an escaped line feed is no word. */
+/** Separate a value from words and numbers around it; the letter of an escaped line feed is no word. */
 const startsApart = String.raw`(?:(?<=\\[nrt])|(?<![0-9A-Za-z]|[0-9][.,-]))(?:`;
 const endsApart = ')(?![0-9A-Za-z]|[.,-][0-9])';
 
@@ -76,10 +80,10 @@ function patternOf({ pattern = anything, whole_words }: DetectorFields): string 
   return whole_words ? startsApart + whole + endsApart : whole;
 }
 
-/** Throws PatternError or SyntaxError where the pattern or a placeholder is none that a detector may have. */
+/** Makes a detector. Throws PatternError or SyntaxError where the pattern or a placeholder is not allowed. */
 function toDetector(value: DetectorFields): Detector {
   const pattern = patternOf(value);
-  // What only the engine of JavaScript refuses.
+  // Some patterns are refused only by the engine of JavaScript.
   new RegExp(pattern, value.flags);
   const facts = analysePattern(pattern, value.flags, value.keywords);
   const { before = 0, after = 0 } = value.window ?? {};
@@ -114,7 +118,7 @@ function toDetector(value: DetectorFields): Detector {
   };
 }
 
-/** Administrators write these, not callers; still they run on what callers send, so they are held to the same bounds. */
+/** Parses a placeholder. Administrators write these, but they run on what callers send, so the same bounds hold. */
 function toPlaceholder(text: string): string | RegExp {
   const source = /^\/(.+)\/$/.exec(text)?.[1];
   if (source === undefined) return text;
@@ -124,7 +128,7 @@ function toPlaceholder(text: string): string | RegExp {
 
 type Check = (fields: DetectorFields, onMistake: OnMistake) => void;
 
-/** Reads what somebody wrote of a detector, says all that is wrong with it, and makes the detector. */
+/** Creates a schema that reads a detector, reports all its mistakes and makes it. */
 const detectorBy = (...checks: readonly Check[]) =>
   fieldsSchema.transform((fields, context): Detector => {
     const onMistake: OnMistake = (path, message) =>
@@ -141,5 +145,5 @@ const detectorBy = (...checks: readonly Check[]) =>
 
 export const detectorSchema = detectorBy(checkFields);
 
-/** A detector in a file, which must also say where its format is documented, and show what it finds and what it passes. */
+/** Schema of a detector in a file, which must also name its source and have enough examples. */
 export const detectorFileSchema = detectorBy(checkFields, checkFileFields);

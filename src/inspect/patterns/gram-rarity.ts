@@ -1,6 +1,6 @@
 /*
- * How often a few bytes in a row come up in English prose and JSON: enough of a model to tell a rare part of a word from a
- * common one. Only the order of the figures matters. Bytes are folded as in the matcher (`| 0x20`).
+ * Models how often a few bytes in a row occur in English prose and JSON, to tell rare parts of words from common
+ * ones. Only the order of the figures matters. Bytes are folded as in the matcher (`| 0x20`).
  */
 
 /** Percent of a text; a line feed folds to `*`. */
@@ -12,7 +12,7 @@ const percentOf: Readonly<Record<string, number>> = JSON.parse(
 const digitPercent = 0.5;
 const otherPercent = 0.05;
 
-/** Counted in English documentation and in JSON, the most frequent first, one behind the other. */
+/** Trigrams counted in English documentation and JSON, joined, the most frequent first. */
 const commonTrigrams =
   ' ththehe ioninged  re to intiong to is  an coor  a es entandon er nd e t": fors a is fo wi ofs tre in ---of  no, "' +
   'verall",  betercon ststrons pr: "ectse estthiat e aan  -  ca paresle ersll  li deatets n tthaatitri expro mahate s' +
@@ -38,12 +38,12 @@ const commonTrigrams =
   'js"epeedisouclua nwinbasckey d syaryorkiedn mo bfigt lenedifpe urcmislartlyg sar pri fe=" mpon":le:folo ilocex.. c' +
   'ast. fgrataborsery: throsecmmaraysitvidficaut platujsoely eaxprpt rtsard br):  pi "diciutemayrtethrr dy wls drea t' +
   'socnt.lt o dpm t nu ccouoleludinag onorrl t he.jys buf=hejs . rful cu =h giync';
-/** The share of the most frequent one, and how fast the others are rarer: fitted to their counts. */
+/** Share of the most frequent trigram; the formula is fitted to the counts of the others. */
 const firstShare = 0.0128;
 const shareAt = (rank: number): number => firstShare / (1 + rank / 6) ** 0.8;
 const trigramLength = 3;
 const trigramCount = commonTrigrams.length / trigramLength;
-/** What is not among them is rarer than the last of them. */
+/** Upper bound for other trigrams, which are rarer than the last listed one. */
 const otherShareMax = shareAt(trigramCount);
 const trigramShares = new Map(
   Array.from({ length: trigramCount }, (_, rank) => {
@@ -59,7 +59,7 @@ const shares = Float64Array.from({ length: 256 }, (_, byte) => {
   return (percentOf[String.fromCharCode(byte)] ?? (isDigit ? digitPercent : otherPercent)) / 100;
 });
 
-/** How much of a text is this byte, folded or not. */
+/** Returns the share of a text that is this byte, folded or not. */
 export const shareOfByte = (byte: number): number =>
   (shares[byte | 0x20] ?? 0) * (isUpperByte(byte) ? capitalShare : 1);
 
@@ -70,7 +70,7 @@ export const anyByte = -1;
 
 const shareOf = (byte: number): number => (byte === anyByte ? 1 : (shares[byte] ?? 0));
 
-/** Little-endian in 24 bits; of `anyByte` it makes what no other bytes make. */
+/** Packs three bytes into 24 bits, little-endian. With `anyByte` the result equals that of no other bytes. */
 function packed(a: number, b: number, c: number): number {
   return a | (b << 8) | (c << 16);
 }
@@ -82,7 +82,7 @@ export type Gram = readonly [...Triple, last?: number];
 const shareOfTriple = (a: number, b: number, c: number): number =>
   trigramShares.get(packed(a, b, c)) ?? Math.min(otherShareMax, shareOf(a) * shareOf(b) * shareOf(c));
 
-/** Of all that may follow two bytes, as far as they are ordinary. */
+/** Shares of two bytes in a row, as the sum over all that may follow them. */
 const pairShares = new Float64Array(2 ** 16);
 for (let first = 0; first < 256; first++)
   for (let second = 0; second < 256; second++)
@@ -92,18 +92,18 @@ for (const [triple, share] of trigramShares) {
   pairShares[pair] = (pairShares[pair] as number) + share;
 }
 
-/** The expected share of positions at which these two bytes begin. */
+/** Returns the expected share of positions at which these two bytes begin. */
 export const pairShare = (a: number, b: number): number => pairShares[a | (b << 8)] as number;
 
-/** The expected share of positions of a text at which these folded bytes begin; any of them may be `anyByte`. */
+/** Returns the expected share of positions at which these folded bytes begin; any of them may be `anyByte`. */
 export function gramShare([a, b, c, d = anyByte]: Gram): number {
   const triple = shareOfTriple(a, b, c);
   if (d === anyByte || b === anyByte || c === anyByte) return triple * shareOf(d);
-  // How often the last byte follows the two before it.
+  // This is how often the last byte follows the two before it.
   return (triple * shareOfTriple(b, c, d)) / pairShare(b, c);
 }
 
-/** The triples of which most of a text consists, packed little-endian into 24 bits, and their shares. */
+/** The triples that make up most of a text, packed little-endian into 24 bits, and their shares. */
 export const ordinaryTriples = listOrdinaryTriples();
 
 function listOrdinaryTriples(): { readonly packed: Int32Array; readonly share: Float64Array } {

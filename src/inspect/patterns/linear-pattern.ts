@@ -2,17 +2,18 @@ import { allBytes, type ByteSet, noBytes, overlap, union } from './byte-set.ts';
 import { childrenOf, type Node, PatternError } from './pattern-syntax.ts';
 
 /*
- * Proves of a detector's pattern that one attempt at one position costs a bounded number of steps, whatever the text. Since the
- * engine tries a pattern a number of times that grows with the text's length and no faster, the whole is then linear.
+ * Proves that one attempt of a pattern at one position takes a bounded number of steps, whatever the text. The engine
+ * tries a pattern a number of times that grows only with the length of the text, so the whole is linear.
  */
 
 const repeatMax = 4096;
-/** Ways in which a pattern may divide one text among its parts, hence how often it may step back. */
+/** Limits the ways in which a pattern may divide one text among its parts, and so its backtracking. */
 const waysMax = 8192;
 
 /**
- * Throws PatternError unless every quantifier is bounded by 4096, no repeated group can match one text in several ways without
- * a separator between its rounds, and neighbouring quantifiers over overlapping sets multiply to no more than 8,192 ways.
+ * Throws PatternError unless three conditions hold. Every quantifier is bounded by 4096. No repeated group can match
+ * one text in several ways without a separator between its rounds. Neighbouring quantifiers over overlapping sets
+ * multiply to at most 8,192 ways.
  */
 export function assertLinear(pattern: Node): void {
   assertRepeats(pattern);
@@ -33,13 +34,13 @@ function assertRepeats(node: Node): void {
   for (const child of childrenOf(node)) assertRepeats(child);
 }
 
-/** A quantifier of variable length, or options of which two can match one text. */
+/** Tells a quantifier of variable length, or options of which two can match one text. */
 function hasChoices(node: Node): boolean {
   if (node.kind === 'repeat' && node.min !== node.max) return true;
   return (node.kind === 'choice' && !areExclusive(node.options)) || childrenOf(node).some(hasChoices);
 }
 
-/** No text begins with matches of two of the options, because the bytes that each must begin with differ somewhere. */
+/** Tells options that no text can begin with two of, since the bytes they must begin with differ somewhere. */
 function areExclusive(options: readonly Node[]): boolean {
   const prefixes = options.map(fixedPrefix);
   const differ = (a: readonly ByteSet[], b: readonly ByteSet[]): boolean =>
@@ -47,7 +48,7 @@ function areExclusive(options: readonly Node[]): boolean {
   return prefixes.every((prefix, index) => prefixes.slice(0, index).every((other) => differ(prefix, other)));
 }
 
-/** The sets of the bytes with which every match of the node begins, as far as they stand at fixed places. */
+/** Returns the sets of the bytes with which every match begins, as far as they stand at fixed places. */
 function fixedPrefix(node: Node): readonly ByteSet[] {
   if (node.kind === 'set') return [node.has];
   if (node.kind !== 'sequence') return [];
@@ -63,7 +64,7 @@ function fixedPrefix(node: Node): readonly ByteSet[] {
   return prefix;
 }
 
-/** In every round there is one byte that no other part of the group can be. */
+/** Tells whether every round has one byte that no other part of the group can be. */
 function hasSeparator(node: Node): boolean {
   if (node.kind !== 'sequence') return false;
   return node.items.some(
@@ -73,12 +74,12 @@ function hasSeparator(node: Node): boolean {
   );
 }
 
-/** All bytes that any part of the node may match. */
+/** Returns all bytes that any part of the node may match. */
 function bytesOf(node: Node): ByteSet {
   return node.kind === 'set' ? node.has : childrenOf(node).map(bytesOf).reduce(union, noBytes);
 }
 
-/** How many ways there are to match one text, `next` being what may stand behind the node. */
+/** Returns the number of ways to match one text; `next` is what may stand behind the node. */
 function waysOf(node: Node, next: ByteSet): number {
   switch (node.kind) {
     case 'set':
@@ -107,7 +108,7 @@ function waysOf(node: Node, next: ByteSet): number {
   }
 }
 
-/** Bytes with which the node may begin. What only looks may be followed by anything. */
+/** Returns the bytes with which the node may begin. Anything may follow a lookaround. */
 function firstOf(node: Node): ByteSet {
   switch (node.kind) {
     case 'set':

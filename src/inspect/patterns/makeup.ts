@@ -3,15 +3,16 @@ import { shareOfByte } from './gram-rarity.ts';
 import { childrenOf, type Node, reachOf } from './pattern-syntax.ts';
 
 /*
- * Most places at which a pattern is tried are not even long enough for it: behind a prefix stand five characters of its alphabet instead
- * of forty, in a window of a keyword no number at all. To see that in the bytes takes a tenth of the time of asking the pattern.
+ * Rules out places where a pattern cannot match by looking at the bytes. Most places are too short for it: five
+ * characters of its alphabet behind a prefix instead of forty, or no number in a keyword's window. This takes a tenth
+ * of the time of running the pattern.
  */
 
-/** What all matches of a pattern, or of a part of it, consist of. */
+/** The bytes and the length of all matches of a pattern, or of a part of it. */
 export interface Makeup {
-  /** The bytes that a match can have, 32 of the 256 in each number. */
+  /** Bytes that a match can contain, 32 of the 256 in each number. */
   readonly alphabet: Int32Array;
-  /** How many it has at least. */
+  /** Least length of a match. */
   readonly lengthMin: number;
 }
 
@@ -20,24 +21,24 @@ export const makeupOf = (pattern: Node): Makeup => ({
   lengthMin: lengthMinOf(pattern),
 });
 
-/** The part of a pattern that ordinary text has most rarely. */
+/** The part of a pattern that is rarest in ordinary text. */
 export interface Core {
   readonly makeup: Makeup;
-  /** How many bytes a match may begin before it at most. */
+  /** Limits the bytes by which a match may begin before it. */
   readonly lead: number;
 }
 
-/** Bytes of one part in a row. */
+/** A part of a pattern: bytes of one set in a row. */
 interface Part {
   readonly has: ByteSet;
   readonly length: number;
   readonly lead: number;
-  /** How unlikely they stand somewhere, in bits. */
+  /** Rarity of the part in bits. */
   readonly bits: number;
 }
 
 const leadMax = 256;
-/** What is so unlikely is rare enough, and what comes earlier is found earlier. */
+/** A part of so many bits is rare enough; among such parts the one with the least lead wins. */
 const bitsEnough = 32;
 const bitsPerLead = 1 / 16;
 
@@ -61,7 +62,7 @@ const toPart = (has: ByteSet, length: number, lead: number): Part => ({
   bits: -length * Math.log2(shareOfSet(has)),
 });
 
-/** The parts of which any match has all; `lead` bytes may stand before the node. */
+/** Returns the parts that any match contains; `lead` bytes may stand before the node. */
 function corePartsOf(node: Node, lead: number): readonly Part[] {
   if (lead > leadMax) return [];
   if (node.kind === 'repeat') return node.min > 0 ? corePartsOf(node.item, lead) : [];
@@ -92,7 +93,7 @@ function eitherOf(parts: readonly Part[]): Part {
   return toPart(has, length, Math.max(...parts.map((part) => part.lead)));
 }
 
-/** What the first bytes of a match can be, eight numbers for each. */
+/** Sets of the first bytes of a match, eight numbers for each byte. */
 export type FirstBytes = Int32Array;
 
 const headLengthMax = 8;
@@ -104,7 +105,7 @@ export const headOf = (pattern: Node): FirstBytes =>
       .flatMap((set) => [...bitsOf(set)]),
   );
 
-/** Whether a match may begin at `start`, by its first bytes. */
+/** Answers whether a match may begin at `start`, by its first bytes. */
 export function mayBegin(head: FirstBytes, bytes: Uint8Array, start: number): boolean {
   for (let at = start, from = 0; from < head.length; at += 1, from += 8) {
     const byte = bytes[at];
@@ -113,7 +114,7 @@ export function mayBegin(head: FirstBytes, bytes: Uint8Array, start: number): bo
   return true;
 }
 
-/** The sets of the first bytes, and whether what comes next in the pattern stands right behind them. */
+/** The sets of the first bytes; `isWhole` says that the next part of the pattern follows directly. */
 interface HeadSets {
   readonly sets: readonly ByteSet[];
   readonly isWhole: boolean;
@@ -153,7 +154,7 @@ function headSets(node: Node): HeadSets {
   }
 }
 
-/** The bytes of which any match has each. */
+/** Returns the bytes that every match contains. */
 export function neededBytes(node: Node): ByteSet {
   switch (node.kind) {
     case 'set':
@@ -170,20 +171,20 @@ export function neededBytes(node: Node): ByteSet {
   }
 }
 
-/** Where a match begins at the earliest that has all bytes from there to `start`, but not before `from`. */
+/** Returns the earliest start, not before `from`, of a match that contains all bytes up to `start`. */
 export function beginOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, start: number): number {
   let begin = start;
   while (begin > from && has(alphabet, bytes[begin - 1] as number)) begin -= 1;
   return begin;
 }
 
-/** The first place from `from` on and before `to` from which on so many bytes are of the alphabet; `to` where there is none. */
+/** Returns the first place in the span where enough bytes of the alphabet follow; `to` where there is none. */
 export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from: number, to: number): number {
   const end = Math.min(to, bytes.length - lengthMin + 1);
   let start = from;
   let known = from;
   while (start < end) {
-    // From behind: what is found there rules out all places before it at once.
+    // The search goes backwards, since a byte found there rules out all places before it at once.
     const last = start + lengthMin - 1;
     let at = last;
     for (; at >= known; at -= 1) {
@@ -197,7 +198,10 @@ export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from:
   return to;
 }
 
-/** Where a match ends at the latest that begins before `from`: at the next byte that it cannot have, or at `to`, or with the text. */
+/**
+ * Returns the latest end of a match that begins before `from`: at the next byte outside its alphabet, at `to`, or
+ * with the text.
+ */
 export function endOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, to: number): number {
   const limit = Math.min(to, bytes.length);
   let end = from;
@@ -205,7 +209,7 @@ export function endOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, to:
   return end;
 }
 
-/** Whether a match can have this byte. */
+/** Answers whether a match can contain this byte. */
 export const mayHave = ({ alphabet }: Makeup, byte: number): boolean => has(alphabet, byte);
 
 export const has = (bits: Int32Array, byte: number): boolean =>
@@ -214,7 +218,7 @@ export const has = (bits: Int32Array, byte: number): boolean =>
 export const bitsOf = (set: ByteSet): Int32Array =>
   Int32Array.from({ length: 8 }, (_, index) => Number(BigInt.asIntN(32, set >> BigInt(32 * index))));
 
-/** What is only looked at is no part of a match. */
+/** Returns all bytes of matches; lookarounds are no part of a match. */
 export function bytesOf(node: Node): ByteSet {
   if (node.kind === 'set') return node.has;
   if (node.kind === 'look') return noBytes;
@@ -237,7 +241,7 @@ export function lengthMinOf(node: Node): number {
   }
 }
 
-/** For each eight bytes of the 256, how much of ordinary text is of those that a mask has. */
+/** For each eight bytes of the 256 and each mask of them, the share of ordinary text that the masked bytes are. */
 const sharesOfEight = Float64Array.from({ length: 32 * 256 }, (_, index) => {
   const [first, mask] = [8 * (index >> 8), index & 255];
   return [0, 1, 2, 3, 4, 5, 6, 7].reduce(
@@ -249,7 +253,7 @@ const sharesOfEight = Float64Array.from({ length: 32 * 256 }, (_, index) => {
 const words = new BigUint64Array(4);
 const masks = new Uint8Array(words.buffer);
 
-/** How much of ordinary text is of the set. */
+/** Returns the share of ordinary text that is in the set. */
 function shareOfSet(set: ByteSet): number {
   for (let at = 0; at < words.length; at++) words[at] = BigInt.asUintN(64, set >> BigInt(64 * at));
   let share = 0.001;

@@ -2,11 +2,14 @@ import { allBytes, type ByteSet, noBytes, overlap, singleByte, union } from './b
 import type { Node } from './pattern-syntax.ts';
 
 /*
- * Patterns begin with what must not stand before a match, and looking back at every position of a window costs more than all the rest. What
- * a match can begin with is read off the pattern, and asked for first: a text without such a byte is passed over at several times the speed.
+ * Finds the first bytes of matches. Patterns begin with a lookbehind, and looking back at every position of a window
+ * costs more than all the rest. A lookahead for the first byte, put before the pattern, skips other text at several
+ * times the speed.
  */
 
-/** What a match can begin with; `isOptional` where it may be empty so far, and what comes next counts too. */
+/**
+ * The first bytes of a match. `isOptional` says that the match may be empty so far, so that what follows counts too.
+ */
 interface Opening {
   readonly bytes: ByteSet;
   readonly isOptional: boolean;
@@ -14,20 +17,23 @@ interface Opening {
 
 const nothing: Opening = { bytes: noBytes, isOptional: true };
 
-/** The source of a lookahead for the first byte of a match; empty where it would say nothing. */
+/** Returns the source of a lookahead for the first byte of a match; empty where it would rule out nothing. */
 export function openingOf(pattern: Node): string {
   if (!looksAroundFirst(pattern)) return '';
   const { bytes, isOptional } = openingIn(pattern);
   return isOptional || bytes === allBytes ? '' : `(?=[${membersOf(bytes)}])`;
 }
 
-/** Without one the engine of the language finds the first byte by itself. */
+/**
+ * Tells patterns that begin with a lookaround. For others the regular expression engine finds the first byte by
+ * itself.
+ */
 const looksAroundFirst = (node: Node): boolean =>
   node.kind === 'sequence'
     ? node.items[0] !== undefined && looksAroundFirst(node.items[0])
     : node.kind === 'look' || (node.kind === 'choice' && node.options.some(looksAroundFirst));
 
-/** What a match of the node can begin with; or what it can end with. */
+/** Returns what a match of the node can begin with, or what it can end with. */
 export function openingIn(node: Node, isFromEnd = false): Opening {
   switch (node.kind) {
     case 'set':
@@ -58,13 +64,13 @@ export function openingIn(node: Node, isFromEnd = false): Opening {
   }
 }
 
-/** What may stand directly before and behind a byte of a match. */
+/** Bytes that may stand directly before and behind a byte of a match. */
 export interface Neighbours {
   readonly before: ByteSet;
   readonly behind: ByteSet;
 }
 
-/** Of those places where the pattern has this byte and no other one. */
+/** Returns the neighbours of a byte where the pattern has this byte and no other. */
 export function neighboursOf(byte: ByteSet, node: Node, around = anyNeighbours): Neighbours {
   switch (node.kind) {
     case 'set':
@@ -98,7 +104,7 @@ const either = (one: Neighbours, other: Neighbours): Neighbours => ({
   behind: union(one.behind, other.behind),
 });
 
-/** As in brackets: `\x30-\x39\x41`. */
+/** Returns the bytes as members of a character class: `\x30-\x39\x41`. */
 function membersOf(bytes: ByteSet): string {
   const escaped = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
   const members: string[] = [];

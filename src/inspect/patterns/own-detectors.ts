@@ -2,28 +2,33 @@ import { isAscii } from 'node:buffer';
 import { type Detector, detectorSchema } from './detector.ts';
 
 /*
- * Detectors for what an organisation names itself: its hosts and its words. They are written as YAML would write them and go through
- * the same schema, so that nothing an administrator types can make a search slow.
+ * Makes detectors for an organisation's own hosts and words. They go through the same schema as YAML files, so that
+ * nothing an administrator types can make a search slow.
  */
 
 const ownHostId = 'own-host';
 const ownMarkerId = 'own-marker';
-/** Of all detectors that are made here. */
+/** Ids of all detectors that are made here. */
 export const ownIds: readonly string[] = [ownHostId, ownMarkerId];
 
-/** Less would be found in every text. */
+/** Shorter literals would be found in every text. */
 const literalMin = 3;
-/** Characters of a marker: a pattern has its bounds. */
+/** Limits the characters of a marker, since patterns have bounds. */
 const markerMax = 100;
-/** For a star, by how many there are in the glob: all of them together may step back a bounded number of times. */
+/**
+ * Length of a star by the number of stars in the glob; together they may step back only a bounded number of times.
+ */
 const starLengths = [0, 253, 88, 18];
 
-/** What cannot be looked for, and why: a sentence for whoever wrote it. */
+/** Says what cannot be looked for, and why, in a sentence for the author. */
 export class OwnWordError extends Error {
   override name = 'OwnWordError';
 }
 
-/** Finds the hosts of a glob such as `*.corp.example.com`, where `*` crosses dots and `?` is one character. Throws OwnWordError. */
+/**
+ * Finds the hosts of a glob such as `*.corp.example.com`, where `*` crosses dots and `?` is one character. Throws
+ * OwnWordError.
+ */
 export function ownHost(glob: string): Detector {
   const parts = glob.replace(/\*{2,}/g, '*').split(/([*?])/);
   const keyword = parts.reduce((longest, part) => (part.length > longest.length ? part : longest), '');
@@ -52,7 +57,7 @@ export function ownMarker(marker: string): Detector {
   const words = marker.trim().split(/\s+/);
   if (words.join('').length < literalMin) throw new OwnWordError(`needs at least ${literalMin} characters`);
   if (marker.length > markerMax) throw new OwnWordError(`has more than ${markerMax} characters`);
-  // The engine folds the case of ASCII letters alone.
+  // The engine folds the case of ASCII letters only.
   const text = words.join(' ');
   const cases = isAscii(Buffer.from(text)) ? [text] : [text, text.toLowerCase(), text.toUpperCase()];
   const forms = [...new Set(cases)];
@@ -66,11 +71,11 @@ export function ownMarker(marker: string): Detector {
   });
 }
 
-/** Patterns run on bytes. */
+/** Returns the bytes of a word as latin-1, since patterns run on bytes. */
 const bytesOf = (word: string): string => Buffer.from(word).toString('latin1');
 const escaped = (text: string): string => text.replace(/[^0-9A-Za-z\x80-\xff]/g, '\\$&');
 
-/** As many of the first words as are needed to be rare. */
+/** Returns as many of the first words as are needed to be rare. */
 function anchorOf(form: string): string {
   const end = form.indexOf(' ', literalMin);
   return end < 0 ? form : form.slice(0, end);

@@ -18,8 +18,8 @@ import { neighboursOf, openingOf } from './opening.ts';
 import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.ts';
 
 /*
- * What the engine must know of a pattern. A pattern is parsed once, when its detector is made; then only the facts are kept, for its tree
- * is larger than all the rest of a detector.
+ * The facts that the engine needs about a pattern. A pattern is parsed once, when its detector is made. Only the
+ * facts are kept, for the tree is larger than the rest of a detector.
  */
 
 export interface PatternFacts {
@@ -27,32 +27,39 @@ export interface PatternFacts {
   readonly makeup: Makeup;
   readonly core: Core;
   readonly head: FirstBytes;
-  /** Of the keyword where it is a byte that any match has: what may stand before it, and behind it; 32 of the 256 in each number. */
+  /**
+   * Bytes that may stand before and behind the keyword, where it is one byte in every match; 32 of the 256 in each
+   * number.
+   */
   readonly besideKeyword: { readonly before: Int32Array; readonly behind: Int32Array } | undefined;
-  /** How many bytes a match may begin before its first digit at most, or before the digit ends; undefined where it can be without. */
+  /**
+   * Limits the bytes from the start of a match to the end of its first digit; undefined where it may have no digit.
+   */
   readonly digitLead: number | undefined;
-  /** With how many letters and digits any match begins. */
+  /** Number of letters and digits with which any match begins. */
   readonly runLength: number;
-  /** Whether any match has a long run of characters as tokens have them. */
+  /** Says whether any match has a long run of token characters. */
   readonly hasRun: boolean;
-  /** What its tokens consist of behind their prefix; undefined where they have no such form. */
+  /** Form of its tokens behind their prefix; undefined where they have no such form. */
   readonly tokenBody: TokenBody | undefined;
-  /** The source of a lookahead that says no quickly: see `openingOf`. */
+  /** Source of a lookahead that rules out places quickly: see `openingOf`. */
   readonly opening: string;
-  /** How unlikely it is met in what is as good as random: see `chanceBitsOf`. */
+  /** Rarity in random bytes, in bits: see `chanceBitsOf`. */
   readonly chanceBits: number;
 }
 
 export interface PatternBounds {
-  /** Bytes that a match can have at most, with what it looks ahead to. */
+  /** Limits the bytes of a match, including its lookahead. */
   readonly reachMax: number;
-  /** Bytes before its start that a match may look at. */
+  /** Limits the bytes before its start that a match may look at. */
   readonly behindMax: number;
-  /** Bytes behind its end that a match may look at. */
+  /** Limits the bytes behind its end that a match may look at. */
   readonly aheadMax: number;
 }
 
-/** Throws PatternError where the pattern is not understood, or could take long: see `assertLinear`. */
+/**
+ * Computes the facts. Throws PatternError where the pattern is not supported or could take long: see `assertLinear`.
+ */
 export function analysePattern(pattern: string, flags = '', keywords: readonly string[] = []): PatternFacts {
   const root = parsePattern(pattern, flags);
   assertLinear(root);
@@ -80,20 +87,23 @@ function besideKeyword(root: Node, keywords: readonly string[]): PatternFacts['b
   return { before: bitsOf(before), behind: bitsOf(behind) };
 }
 
-/** An edge (`\b`, `^`) looks one byte back. */
+/** Returns the bytes looked at before a match; an edge (`\b`, `^`) looks at one. */
 function behindOf(node: Node): number {
   if (node.kind === 'look' && node.behind) return reachOf(node.body) + 1;
   return Math.max(node.kind === 'edge' ? 1 : 0, ...childrenOf(node).map(behindOf));
 }
 
-/** An edge looks one byte ahead. */
+/** Returns the bytes looked at behind a match; an edge looks at one. */
 function aheadOf(node: Node): number {
   if (node.kind === 'edge') return 1;
   const own = node.kind === 'look' && !node.behind ? reachOf(node.body) : 0;
   return Math.max(own, ...childrenOf(node).map(aheadOf));
 }
 
-/** Bytes from the start of a match to behind the first part of this kind at most; undefined where a match may have none. */
+/**
+ * Returns the most bytes from the start of a match to behind the first part of this kind; undefined where a match may
+ * have none.
+ */
 function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined {
   if (isKind(node)) return node.kind === 'repeat' ? 0 : 1;
   switch (node.kind) {
@@ -120,7 +130,7 @@ function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined
   }
 }
 
-/** Of letters and digits at the start of any match. */
+/** Returns the number of letters and digits at the start of any match. */
 function runLengthOf(node: Node): number {
   if (isSubset(bytesOf(node), alphanumerics)) return lengthMinOf(node);
   if (node.kind === 'choice') return Math.min(...node.options.map(runLengthOf));

@@ -10,8 +10,8 @@ import {
 } from './byte-set.ts';
 
 /*
- * A parser for the regular expressions of detectors: as much of the syntax as they may use, and no more. What it does not
- * know it refuses, so that nothing slips past the check in linear-pattern.ts. Characters are bytes: patterns run on latin-1.
+ * Parses the regular expressions of detectors, with only the syntax that they may use. It refuses all other syntax,
+ * so that nothing escapes the check in linear-pattern.ts. Characters are bytes, since patterns run on latin-1.
  */
 
 export type Node =
@@ -29,12 +29,12 @@ export function childrenOf(node: Node): readonly Node[] {
   return node.kind === 'look' ? [node.body] : [];
 }
 
-/** A pattern that a detector may not have. */
+/** Reports a pattern that a detector may not have. */
 export class PatternError extends Error {
   override name = 'PatternError';
 }
 
-/** Parses a pattern without flags other than `i`, `s` and `m`. Throws PatternError at what is not understood. */
+/** Parses a pattern with no flags but `i`, `s` and `m`. Throws PatternError at unsupported syntax. */
 export function parsePattern(pattern: string, flags: string): Node {
   const parser = new Parser(pattern, flags);
   const node = parser.choice();
@@ -161,7 +161,7 @@ class Parser {
   }
 }
 
-/** What stands for itself or for some others: a byte, or a set of them. */
+/** A byte, or the set of bytes that an escape such as `\d` stands for. */
 type Member = number | ByteSet;
 
 const setOf = (member: Member): ByteSet => (typeof member === 'number' ? singleByte(member) : member);
@@ -182,7 +182,7 @@ const namedMembers: Readonly<Record<string, Member>> = {
   ),
 };
 
-/** Bytes that a match of the node can have at most, with what it looks ahead to. */
+/** Returns the most bytes that a match can have, including its lookahead. */
 export function reachOf(node: Node): number {
   switch (node.kind) {
     case 'set':

@@ -1,28 +1,36 @@
 import { entropyBits } from '../checks/checks.ts';
 
 /*
- * What stands where a secret would stand: `changeme`, `<your-token>`, `${DB_PASSWORD}`, `xxxxxxxx`. Found in documentation, templates
- * and tests everywhere; reported with low confidence, which sets no class. A greedy pattern takes in what the sender wrote behind a
- * secret, so one such word is no proof: what is left of the text without all such words must be too little to be a secret.
+ * Recognises placeholders, such as `changeme`, `<your-token>`, `${DB_PASSWORD}`, `xxxxxxxx`. Documentation, templates
+ * and tests are full of them; they have low confidence, which sets no class.
+ *
+ * A greedy pattern may include what the sender wrote behind a secret, so one such word proves nothing. What is left
+ * without all such words must be too little for a secret.
  */
 
 const words =
   /example|placeholder|changeme|change[-_]me|redacted|dummy|your[-_ @]|insert[-_ ]|replace[-_ ]|todo|removed|hidden|masked|not[-_ ]?re[a@]l|1234567890/i;
-/** How a reference begins that something else resolves: shell, templates, CI, vaults, code. */
+/** Matches how a reference begins that something else resolves: shell, templates, CI, vaults, code. */
 const reference =
   /^(?:\$\{|\$\(|\$[A-Za-z_]|\{\{|<[^<>]{0,128}>?$|%[A-Z_]{1,64}%|%\(|#\{|\{[A-Za-z_]\w{0,40}\}$|@[A-Za-z.]{1,64}[(@]|(?:process\.env|os\.environ|os\.getenv|ENV|env|secrets|vault|ssm|op|arn|var|data|local|config|settings|self|this|req|request|ctx|args|opts|options|params|props)[.([:/])/;
-/** One character, or one pair, over and over. */
+/** Matches one character, or one pair, over and over. */
 const monotone = /^(.{1,2})\1{2,}.?$/;
 const longRun = /([*xX.#_0-])\1{5,}/;
-/** All that nobody needs to keep secret: the words above, words that stand alone, repeated characters, alphabets, signs. */
+/**
+ * Matches text that nobody needs to keep secret: the words above, words that stand alone, repeated characters,
+ * alphabets, signs.
+ */
 const filler =
   /(?i:example|placeholder|changeme|redacted|dummy)|(.)\1{3,}|0?123456789?0?|(?i:abcdefg?h?i?j?k?l?m?n?o?p?q?r?s?t?u?v?w?x?y?z?)|(?<![0-9A-Za-z])(?:[A-Z]{2,16}|[A-Za-z][a-z]{1,15}(?:[A-Z][a-z]{1,15}){0,4})\d{0,2}(?![0-9A-Za-z])|[\W_]/g;
-/** Of what stands behind a known prefix; 16 random hexadecimal digits have more. */
+/** Limits the entropy of a body behind a known prefix; 16 random hexadecimal digits have more. */
 const bodyEntropyMax = 3;
-/** Of a text without one. */
+/** Limits the rest of a text without a prefix. */
 const restLengthMax = 12;
 
-/** Whether the text, of which `prefixLength` characters are the same in all such secrets, plainly stands for one. */
+/**
+ * Answers whether the text is plainly a placeholder; its first `prefixLength` characters are the same in all such
+ * secrets.
+ */
 export function isPlaceholder(text: string, prefixLength: number): boolean {
   const body = text.slice(prefixLength);
   if (monotone.test(body)) return true;

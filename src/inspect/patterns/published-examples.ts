@@ -1,9 +1,8 @@
 import type { Detector } from './detector.ts';
 
 /*
- * Secrets that documentation prints for everybody to read, beside those that a detector has as its own (`placeholders`): those of the
- * specifications of OAuth and JWT, those that come with a program for all who use it, and passwords of manuals and tests that nobody would take
- * for one.
+ * Recognises secrets that documentation prints, beside a detector's own `placeholders`. They are examples of the
+ * specifications of OAuth and JWT, secrets shipped with programs to all users, and passwords of manuals and tests.
  */
 
 const texts: ReadonlySet<string> = new Set([
@@ -44,12 +43,12 @@ const texts: ReadonlySet<string> = new Set([
   ...['lsdkfol23w54jlksdef', 'qwe089234lkjsdf', 'lkjhasdfkjh', '234lsdkf....'],
   // The API of Telegram, the README of node-forge, and apt_auth.conf(5).
   ...['123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11', 'Mai9ohgh6ahxee0jutheew0pungoozil', 'debian'],
-  // Of the programs of Google Cloud and of Chromium in Debian.
+  // Shipped with the programs of Google Cloud and with Chromium in Debian.
   ...['d-FL95Q19q7MQmFpd7hHD0Ty', 'ZmssLNjJy2998hD4CTg2ejr2', 'kdloedMFGdGla2P1zacGjAQh'],
   'AIzaSyCkfPOPZXDKNn8hhgu3JrA62wIgC93d44k',
   // The manual of PostgreSQL.
   'SCRAM-SHA-256$4096:44560wPMLfjqiAzyPDZ/eQ==$4CA054rZlSFEq8Z3FEhToBTa2X6KnWFxFkPwIbKoDe0=:L/nbSZRCjp6RhOhKK56GoR1zibCCSePKshCJ9lnl3yw=',
-  // Manuals of systemd and PostgreSQL, and FTP as everybody uses it.
+  // Manuals of systemd and PostgreSQL, and the usual anonymous FTP logins.
   ...[
     'jw8s0F4',
     'xyzzy',
@@ -71,23 +70,29 @@ const texts: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** A word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
+/** Matches a word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
   /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
 
-/** Letters and digits in their order: `abc123`, `abcdef12345`; and one word again and again. */
+/** Matches letters and digits in order (`abc123`, `abcdef12345`), or one word again and again. */
 const series = /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}$|^(?:t[e3]st){2,4}\d{0,3}$/i;
 
-/** Words in small letters, of which one says what they stand for: `aws_secret_access_key`, `password-for-30001`, `a%20secret`. */
+/**
+ * Matches words in small letters that say what they stand for: `aws_secret_access_key`, `password-for-30001`,
+ * `a%20secret`.
+ */
 const wordsForPassword =
   /^(?:[a-z]|%20|[-_. ]){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
 
-/** `alg` and `typ` in any order; `sub` of jwt.io, `iss` of RFC 7519, and payloads such as `{"some":"payload"}`. */
+/**
+ * Matches payloads of published tokens: `sub` of jwt.io, `iss` of RFC 7519, and payloads such as
+ * `{"some":"payload"}`.
+ */
 const jwtPayload =
   /"(?:sub"\s?:\s?"1234567890|iss"\s?:\s?"joe"|some"\s?:\s?"payload|foo"\s?:\s?"bar|hello"\s?:\s?"world|key"\s?:\s?"value)/;
 const jwt = /^eyJ[\w-]{8,512}\.(eyJ[\w-]{4,2048})/;
 
-/** Cards that payment processors publish for tests: Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
+/** Matches test cards of payment processors: Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
 const testCard =
   /^(?:4111111111111111|4242424242424242|4012888888881881|400000000000\d{4}|4000056655665556|4222222222222|5555555555554444|5105105105105100|5200828282828210|2223003122003222|378282246310005|371449635398431|378734493671000|6011111111111117|6011000990139424|30569309025904|38520000023237|3530111333300000|3566002020360505|6200000000000005)$/;
 
@@ -95,12 +100,12 @@ const isOfManuals = (text: string): boolean =>
   texts.has(text) || wordForPassword.test(text) || wordsForPassword.test(text) || series.test(text);
 
 const percent = /%[\dA-Fa-f]{2}/g;
-/** Basic credentials of a user with a short name and such a password are not longer. */
+/** Limits Basic credentials of a user with a short name and such a password. */
 const basicMax = 96;
 const basic = /^[0-9A-Za-z+/]{12,96}={0,2}$/;
 const credentials = /^[\w.@-]{1,32}:([ -~]{3,40})$/;
 
-/** A password as people type it, where a URL has it in percent escapes or a header in base64. */
+/** Returns a password as people type it, where a URL has it in percent escapes or a header in base64. */
 function speltOut(secret: string): string | undefined {
   if (secret.includes('%'))
     return secret.replace(percent, (it) => String.fromCharCode(Number.parseInt(it.slice(1), 16)));
@@ -108,7 +113,7 @@ function speltOut(secret: string): string | undefined {
   return credentials.exec(Buffer.from(secret, 'base64').toString('latin1'))?.[1];
 }
 
-/** Whether the value is one that documentation prints as an example. */
+/** Answers whether documentation prints the value as an example. */
 export function isPublishedExample(
   detector: Pick<Detector, 'class' | 'placeholders'>,
   secret: string,

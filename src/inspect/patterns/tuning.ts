@@ -2,19 +2,19 @@ import { hash } from 'node:crypto';
 import { type Confidence, confidences } from '../../core/call.ts';
 import type { Detector } from './detector.ts';
 
-/** What somebody wants of the detectors otherwise than they are. */
+/** Changes that a tenant makes to the detectors. */
 export interface Tuning {
   /** Ids of detectors that are not used. */
   readonly off: ReadonlySet<string>;
-  /** Whether values that documentation prints as examples count; by default they are of low confidence. */
+  /** Says whether published examples count; by default they have low confidence. */
   readonly publishedExamples?: 'ignore' | 'count';
-  /** By id of the detector, instead of its own. */
+  /** Confidence by detector id, in place of the detector's own. */
   readonly confidence: ReadonlyMap<string, Confidence>;
-  /** SHA-256, in lower-case hex, of the bytes of texts that are known and no finding. */
+  /** SHA-256, in lower-case hex, of texts that are no findings. */
   readonly allowSha256: ReadonlySet<string>;
 }
 
-/** The detector as it is wanted; undefined where it is not. */
+/** Returns the detector with the changes; undefined where it is off. */
 export function tuneDetector(
   detector: Detector,
   { off, confidence, publishedExamples }: Tuning,
@@ -23,7 +23,8 @@ export function tuneDetector(
   const wanted = confidence.get(detector.id);
   const examples = publishedExamples === 'count' ? ({ countsExamples: true } as const) : undefined;
   if (wanted === undefined) return examples ? { ...detector, ...examples } : detector;
-  // What was said to be so sure is so by itself, and a failed check makes nothing surer than a passed one.
+  // A set confidence holds without other findings nearby, and a failed check must not give more confidence than a
+  // passed one.
   const { failedCheck } = detector;
   const least = failedCheck === undefined || rank(failedCheck) < rank(wanted) ? failedCheck : wanted;
   return { ...detector, ...examples, confidence: wanted, failedCheck: least, needs: [] };
@@ -31,5 +32,5 @@ export function tuneDetector(
 
 const rank = (confidence: Confidence): number => confidences.indexOf(confidence);
 
-/** As `allowSha256` names a text. */
+/** Returns the digest that `allowSha256` names a text by. */
 export const sha256Of = (text: Uint8Array): string => hash('sha256', text);

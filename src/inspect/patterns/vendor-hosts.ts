@@ -1,9 +1,13 @@
 /*
- * A vendor's host is one where the vendor's own program answers, also for its customers: `shop.myshopify.com` is Shopify, whoever's the
- * shop is. Under the same domains clouds name machines and functions of their customers, who read what comes in: there nothing is at home.
+ * Tells the hosts of a vendor: those where the vendor's own program answers, also for its customers.
+ * `shop.myshopify.com` is Shopify, whoever owns the shop. Under the same domains clouds host machines and functions
+ * of customers, who read what arrives; no credential belongs there.
  */
 
-/** Hosts that anybody can rent: EC2, Elastic Load Balancing and API Gateway; App Service and virtual machines; Function Compute. */
+/**
+ * Hosts that anybody can rent: EC2, Elastic Load Balancing and API Gateway; App Service and virtual machines;
+ * Function Compute.
+ */
 const customersHosts = [
   '*.compute.amazonaws.com',
   '*.compute-1.amazonaws.com',
@@ -17,12 +21,12 @@ const customersHosts = [
   '*.fc.aliyuncs.com',
 ];
 
-/** Whether a host is one of the vendor's: `api.x.com`, or one of any depth below x.com for `*.x.com`. */
+/** Answers whether a host belongs to the vendor: `api.x.com`, or one at any depth below x.com for `*.x.com`. */
 export function isVendorHost(host: string, vendorHosts: readonly string[]): boolean {
   return vendorHosts.some((home) => fits(host, home)) && !customersHosts.some((rented) => fits(host, rented));
 }
 
-/** A `*` in front stands for one label or more, within for one. */
+/** Matches a host; `*` in front stands for one label or more, elsewhere for one. */
 function fits(host: string, pattern: string): boolean {
   if (!pattern.includes('*')) return host === pattern;
   const labels = host.split('.').toReversed();

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { bip39List, walletChecks } from '../../../src/inspect/checks/wallets.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 
 type Name = keyof typeof walletChecks;
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { createEngine, type Found } from '../../../src/inspect/match/engine.ts';
 import { detectorSchema } from '../../../src/inspect/patterns/detector.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 
 const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);
 const engine = createEngine(detectors);

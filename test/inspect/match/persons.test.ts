@@ -3,7 +3,7 @@ import type { Confidence } from '../../../src/core/call.ts';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { weighHints } from '../../../src/inspect/match/evidence.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 
 const engine = createEngine(loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname));
 

@@ -2,7 +2,7 @@ import t from 'tap';
 import { decodeViews } from '../../../src/inspect/decode/views.ts';
 import { createEngine, type Found, Verdicts } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 import { examplesOf } from '../../support/examples.ts';
 
 const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 import { bodyPart, readPart } from '../../../src/inspect/read-part.ts';
 import { createNoise } from '../../support/noise.ts';
 

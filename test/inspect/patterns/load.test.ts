@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import t from 'tap';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 
 const valid = (id: string): string =>
   `id: ${id}\ntitle: A token\nclass: SECRETS\nconfidence: high\nanchors: [tok_]\npattern: tok_[a-z]{8}\nexamples: { match: [a, b], pass: [c, d] }\nsource: RFC 4648, section 4\n`;

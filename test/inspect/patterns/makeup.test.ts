@@ -3,7 +3,7 @@ import type { Detector } from '../../../src/inspect/patterns/detector.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { endOf, has, mayBegin, nextOf } from '../../../src/inspect/patterns/makeup.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 import { examplesOf } from '../../support/examples.ts';
 
 const places: readonly (readonly [pattern: string, text: string, next: number])[] = [

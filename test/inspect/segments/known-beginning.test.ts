@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Finding } from '../../../src/core/call.ts';
 import { createEngine, type DetectorEngine, reachMax } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 import { bodyPart, type PartResult, readPart } from '../../../src/inspect/read-part.ts';
 import {
   beginningOf,

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../../src/inspect/patterns/samples.ts';
+import { expandSample } from '../../support/samples.ts';
 import { mayGoOn } from '../../../src/inspect/split/secret-beginning.ts';
 import { examplesOf } from '../../support/examples.ts';
 

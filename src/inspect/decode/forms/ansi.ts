@@ -2,12 +2,12 @@ import type { EscapeDecoder } from '../unescape.ts';
 
 const escapeCharacter = 0x1b;
 const openBracket = 0x5b;
-/** Of those that colour text; longer ones stay. */
+/** Limits a sequence that colours text; longer ones stay. */
 const sequenceBytesMax = 32;
 
 /**
- * Control sequences of terminals (ECMA-48, 5.4), which colour a text or move the cursor and stand for nothing: `ESC [`, then
- * parameter bytes, intermediate bytes and a final one.
+ * Decodes control sequences of terminals (ECMA-48, 5.4), which colour text or move the cursor: `ESC [`, parameter
+ * bytes, intermediate bytes and a final byte. They are dropped.
  */
 export const ansi: EscapeDecoder = {
   name: 'ansi',

@@ -8,7 +8,7 @@ import { findRun, runEnd } from '../runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
 const hexCode = bitCode(5, `${digits}${upperCase.slice(0, 22)}`, `${digits}${lowerCase.slice(0, 22)}`);
-/** Line ends, and the dots between the labels of a host name, may stand inside a value. */
+/** Line ends, and the dots between labels of a host name, may stand inside a value. */
 const inside = '\r\n.';
 const alphabets = [
   { code, has: byteSet(`${upperCase}234567${inside}`) },
@@ -19,7 +19,7 @@ const alphabets = [
 const lengthMin = 24;
 const textMin = 12;
 
-/** base32 and base32hex (RFC 4648, 6 and 7) in one case throughout, as it also fits into host names. */
+/** Decodes base32 and base32hex (RFC 4648, 6 and 7) in one case throughout, as it also fits into host names. */
 export const base32: BlockDecoder = {
   name: 'base32',
   mayHold: (text) => (text.runKinds & runKinds.base32) !== 0,

@@ -11,16 +11,18 @@ const letters = upperCase + lowerCase + digits;
 const code = bitCode(6, `${letters}+/`, `${letters}-_`);
 const padding = 0x3d;
 
-/** So much text in a row is no accident: 1 in 300 short identifiers decodes to it, and they cost little. */
+/** So much text in a row is hardly an accident. One in 300 short identifiers decodes to it, which costs little. */
 const textMin = 8;
-/** The same where the start is a guess, in a short run and in a long one, of which there is more to be read by accident. */
+/**
+ * Text lengths where the start is a guess, in a short run and in a long one, which contains more text by accident.
+ */
 const guessedTextMin = 12;
 const guessedTextMinLong = 20;
 const shortLength = 512;
 const slash = 0x2f;
 /**
- * What a run has beside the characters of digests and UUIDs, and beside those of words. Of 64 characters a text in base64 does not use these
- * 23 alone, and hardly ever small letters alone: each first byte of three would be no capital, digit or space, and others as few.
+ * Characters that prove a run is not only digits, hex or words. Text in base64 never uses only the 23 characters of
+ * digests and UUIDs, and hardly ever only small letters, because hardly any text has such bytes.
  */
 const kinds = { notHex: 1, notWord: 2, slash: 4 } as const;
 const kindsOf = kindTable();
@@ -34,22 +36,23 @@ function kindTable(): Uint8Array {
   });
 }
 
-/** All kinds of a run. */
+/** Returns all kinds of a run as bits. */
 function kindsIn(bytes: Buffer, start: number, end: number): number {
   let some = 0;
   for (let at = start; at < end; at += 1) some |= kindsOf[bytes[at] as number] as number;
   return some;
 }
 
-/** Four characters are three bytes, so text behind any prefix begins in one of these. */
+/** Four characters are three bytes, so text behind any prefix begins in one of these phases. */
 const lastPhase = 3;
-/** In a path; what is packed stands in one of the first. */
+/** Limits the segments of a path; packed content stands in one of the first. */
 const segmentsMax = 8;
 const pathBytesMax = 4096;
 
 /**
- * base64 and base64url (RFC 4648), also mixed, wrapped and without padding. What stands in front joins the run and shifts its bits
- * (`/files/QUtJ…`, `xQUtJ…`), so the run is tried again from each of its first characters. The whole run is one value.
+ * Decodes base64 and base64url (RFC 4648), also mixed, wrapped and without padding. Text in front joins the run and
+ * shifts its bits (`/files/QUtJ…`, `xQUtJ…`), so the run is tried again from each of its first characters. The whole
+ * run is one value.
  */
 export const base64: BlockDecoder = {
   name: 'base64',
@@ -78,10 +81,12 @@ export const base64: BlockDecoder = {
   },
 };
 
-/** What bytes stand for that are said to be base64, padded in any place; other characters are skipped, as decoders do. */
+/** Decodes bytes that are declared to be base64, padded anywhere; other characters are skipped, as decoders do. */
 export const fromBase64 = (bytes: Buffer): Buffer => decodeBits(bytes, code, padding);
 
-/** In a path the run begins with the first segment, and what is packed is told by its first bytes alone. */
+/**
+ * Yields packed segments of a path. The run begins with the first segment, and only first bytes show packed content.
+ */
 function* packedSegments(bytes: Buffer, { start, end }: Span): Iterable<Block> {
   let at = nextSegment(bytes, start, end);
   for (let segment = 0; end - at >= runLengthMin && segment < segmentsMax; segment += 1) {
@@ -94,14 +99,14 @@ function* packedSegments(bytes: Buffer, { start, end }: Span): Iterable<Block> {
   }
 }
 
-/** Behind the next slash; `end` where there is none. */
+/** Returns the place behind the next slash; `end` where there is none. */
 function nextSegment(bytes: Buffer, from: number, end: number): number {
   let at = from;
   while (at < end && bytes[at] !== slash) at += 1;
   return Math.min(end, at + 1);
 }
 
-/** So many characters of base64 are hardly ever small letters alone. */
+/** So many base64 characters are hardly ever only small letters. */
 const wordCharacters = 20;
 const isWordCharacter = byteSet(`${lowerCase}-_/`);
 
@@ -110,7 +115,7 @@ function holdsTextIn(bytes: Buffer, run: Span, min: number, budget: DecodeBudget
   return holdsText(bytes, run, code, min);
 }
 
-/** Node's own decoder takes both alphabets, skips line ends and is 30 times faster than a loop. */
+/** Decodes with Node's decoder, which takes both alphabets, skips line ends and is 30 times faster than a loop. */
 function decode(bytes: Buffer, { start, end }: Span): Buffer {
   return Buffer.from(bytes.toString('latin1', start, end), 'base64');
 }

@@ -5,7 +5,7 @@ import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.t
 import { runEnd } from '../runs.ts';
 
 const separators = byteSet(' ,:;.-\t\r\n');
-/** These stand between decimal ones only: hexadecimal digits with them are read as hexadecimal. */
+/** Separators of decimal codes only; hexadecimal digits with them are read as hexadecimal. */
 const isDecimalOnly = byteSet('.-');
 const alphabet = byteSet('0123456789abcdefABCDEFx ,:;.-\t\r\n');
 const codesMin = 12;
@@ -18,7 +18,7 @@ interface Code {
   readonly hex: number;
 }
 
-/** Bytes as numbers with something between them: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`, `115.107`. */
+/** Decodes bytes as numbers with separators: `[115,107]`, `73 6b`, `73:6b`, `0x73, 0x6b`, `115.107`. */
 export const charCodes: BlockDecoder = {
   name: 'char-codes',
   mayHold: ({ outline }) => outline.places.codes.length > 0,
@@ -33,7 +33,7 @@ export const charCodes: BlockDecoder = {
   },
 };
 
-/** The longest sequences of numbers that are all codes of text. */
+/** Yields the longest sequences of numbers that are all codes of text. */
 function* findSequences(
   bytes: Buffer,
   from: number,
@@ -69,7 +69,7 @@ function* findSequences(
   if (codes.length >= codesMin) yield { start, end, bytes: Buffer.from(codes) };
 }
 
-/** The number at `at`, up to the next separator, read in both ways; -1 where it is none. */
+/** Returns the number at `at`, up to the next separator, read in both ways; -1 where it is none. */
 function readCode(bytes: Buffer, at: number, to: number): Code {
   let end = at;
   let decimal = 0;

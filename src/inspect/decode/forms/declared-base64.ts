@@ -15,8 +15,8 @@ const paddedSpace = byteSet('\r\n \t=');
 const padding = 0x3d;
 
 /**
- * Parts that say that they are base64 and have other characters between the letters, which decoders drop (RFC 2045, 6.8). Parts without
- * such characters are read as any base64 is.
+ * Decodes parts that declare base64 and have other characters between the letters, which decoders drop (RFC 2045,
+ * 6.8). Parts without such characters are read like any base64.
  */
 export const declaredBase64: BlockDecoder = {
   name: 'declared-base64',
@@ -30,14 +30,14 @@ export const declaredBase64: BlockDecoder = {
   },
 };
 
-/** The span without what of these bytes stands at its end. */
+/** Returns the span without these bytes at its end. */
 function without(others: Uint8Array, bytes: Buffer, { start, end }: Span): Span {
   let at = end;
   while (at > start && others[bytes[at - 1] ?? 0] === 1) at -= 1;
   return { start, end: at };
 }
 
-/** Padding before the end is among them. */
+/** Answers whether other characters stand in the span; padding before its end is one. */
 function hasOthers(bytes: Buffer, { start, end }: Span): boolean {
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at] ?? 0;

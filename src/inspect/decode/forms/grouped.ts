@@ -5,30 +5,33 @@ import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
 
-/** From one look to the next; such a token is longer. */
+/** Distance between two looks; such a token is longer. */
 const stride = 28;
 const charactersMin = 16;
 /** Longer groups without a digit are words of one length. */
 const wordlessPeriod = 4;
-/** Bytes in which a sign is looked for. */
+/** Limits the bytes in which a sign is looked for. */
 const reach = 3;
 const percentSign = 0x25;
 const hyphen = 0x2d;
-/** Of groups that are looked for around each sign, because they are too long for a few looks; the longest is an item of a list. */
+/**
+ * Limit the groups that are looked for around each sign because they are too long for a few looks; longer ones are
+ * list items.
+ */
 const widePeriodMax = 48;
 const shortPeriodMax = 5;
-/** What is longer is a list of things of one length. */
+/** A longer sequence is a list of things of one length. */
 const wideBytesMax = 6144;
 const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
 const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
-/** The shortest such token fits in before and behind the place that tells of it. */
+/** The shortest such token fits in before and behind the place that the kernel marks. */
 const margin = { before: 32, after: 32 };
 
 /**
- * A token with the same sign behind every one or two of its characters, put together again: `g-h-p-_-…`, `67.68.70`, and the items of
- * `["g","h","p"]`; also behind every three or more, up to 47, where there are digits in it. Told by three periods, and by two of the longer
- * ones; one character of all must be a letter.
+ * Joins a token with the same sign behind every one or two characters: `g-h-p-_-…`, `67.68.70`, and the items of
+ * `["g","h","p"]`. Groups of three to 47 characters need digits in them. Three periods show it, for longer ones two;
+ * one character must be a letter.
  */
 export const grouped: BlockDecoder = {
   name: 'grouped',
@@ -42,7 +45,7 @@ export const grouped: BlockDecoder = {
         budget.work(stride + groups.end - groups.start);
         const token = join(bytes, groups, rhythm);
         if (token) yield { ...groups, bytes: token };
-        // Whether it is a token or not: what was gone through is not gone through again.
+        // Text that was walked is not walked again, whether it is a token or not.
         end = Math.max(end, groups.end);
         rhythm = findRhythm(bytes, Math.max(end, rhythm.at + stride), to);
       }
@@ -52,8 +55,8 @@ export const grouped: BlockDecoder = {
 };
 
 /**
- * Groups of three and more characters: a sign that stands three times at one distance. Those of three and four end nothing, for a token with
- * strokes of its own has some of these by chance.
+ * Finds groups of three and more characters: a sign that stands three times at one distance. Groups of three and four
+ * do not end other groups, since a token with its own strokes contains some by accident.
  */
 function* findWide(bytes: Buffer, thirds: Int32Array, budget: DecodeBudget): Iterable<Block> {
   let end = 0;
@@ -73,7 +76,7 @@ function* findWide(bytes: Buffer, thirds: Int32Array, budget: DecodeBudget): Ite
   }
 }
 
-/** How far the same sign stands before the one at `at`. */
+/** Returns the distance from the sign at `at` to the same sign before it. */
 function periodBefore(bytes: Buffer, at: number): number {
   let period = 1;
   while (period < widePeriodMax && bytes[at - period] !== bytes[at]) period += 1;
@@ -86,11 +89,14 @@ function tokenOf(bytes: Buffer, groups: Span, rhythm: Rhythm): Buffer | undefine
   return token && isOfToken(token, rhythm.period) ? token : undefined;
 }
 
-/** Things of a list often have a prefix; the pieces of one value have none in common. */
+/** Tells a list: its items often share a prefix, unlike the pieces of one value. */
 const areOfList = (bytes: Buffer, { start }: Span, period: number): boolean =>
   beginsAlike(bytes, start, start + period) && beginsAlike(bytes, start, start + 2 * period);
 
-/** Numbers as `0x73` are codes, and groups of three or four hexadecimal digits parts of an identifier. */
+/**
+ * Tells a token: numbers such as `0x73` are codes, and groups of three or four hexadecimal digits belong to an
+ * identifier.
+ */
 function isOfToken(token: Buffer, period: number): boolean {
   if ((token[0] === 0x30 && token[1] === 0x78) || !token.every((byte) => isWideGroup[byte] === 1))
     return false;
@@ -104,12 +110,12 @@ interface Rhythm {
   readonly period: number;
 }
 
-/** The first sign that comes again after a period and after two. Most looks end at the second byte. */
+/** Finds the first sign that repeats after one period and after two. Most looks end at the second byte. */
 function findRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined {
   for (let start = from; start < to; start += stride) {
     let at = start;
     while (at < start + reach && isWord[bytes[at] ?? 0] === 1) at += 1;
-    // Escapes of URLs have a decoder of their own, which knows that the sign leads.
+    // Percent escapes have a decoder of their own, which knows that the sign leads.
     if (at === start + reach || bytes[at] === percentSign) continue;
     const period = periodAt(bytes, at);
     if (period === 0) continue;
@@ -120,8 +126,8 @@ function findRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined
 }
 
 /**
- * Of a group and the sign behind it: one or two characters with one sign or two, and four or eight as hexadecimal is often written; 0
- * where there is none. Written out, because a loop over them takes ten times as long.
+ * Returns the length of a group with the sign behind it: one or two characters with one or two signs, and four or
+ * eight as hexadecimal is often written; 0 where there is none. A loop would take ten times as long.
  */
 function periodAt(bytes: Buffer, at: number): number {
   const sign = bytes[at];
@@ -132,7 +138,7 @@ function periodAt(bytes: Buffer, at: number): number {
   return bytes[at + 9] === sign && bytes[at + 18] === sign ? 9 : 0;
 }
 
-/** All bytes of the sign. Quotes come twice in each period of a list. */
+/** Returns the rhythm with all bytes of the sign. In a list quotes come twice in each period. */
 function rhythmOf(bytes: Buffer, found: number, period: number): Rhythm {
   if (period === 2) {
     if (isComma(bytes, found + 1)) return { at: found, width: 3, period: 4 };
@@ -145,7 +151,7 @@ function rhythmOf(bytes: Buffer, found: number, period: number): Rhythm {
   return { at, width: end - at, period };
 }
 
-/** Of a list of single characters in quotes. */
+/** Tells the comma of a list of single characters in quotes. */
 const isComma = (bytes: Buffer, at: number): boolean => bytes[at] === 0x2c && bytes[at + 4] === 0x2c;
 
 function isOfSign(bytes: Buffer, at: number, period: number): boolean {
@@ -153,7 +159,7 @@ function isOfSign(bytes: Buffer, at: number, period: number): boolean {
   return isWord[byte ?? 0] === 0 && byte === bytes[at + period] && byte === bytes[at + 2 * period];
 }
 
-/** The groups around the sign, not before `from`. */
+/** Returns the groups around the sign, not before `from`. */
 function read(bytes: Buffer, { at, width, period }: Rhythm, from: number): Span {
   const length = period - width;
   const isSign = (other: number): boolean => {
@@ -172,7 +178,7 @@ function read(bytes: Buffer, { at, width, period }: Rhythm, from: number): Span 
   return { start: hasHead ? first - length : first + width, end };
 }
 
-/** The characters of the groups, if there are enough for a token and one is a letter. */
+/** Returns the characters of the groups, if they suffice for a token and contain a letter. */
 function join(bytes: Buffer, { start, end }: Span, { width, period }: Rhythm): Buffer | undefined {
   if (end - start < charactersMin) return undefined;
   const characters = Buffer.allocUnsafe(end - start);
@@ -193,7 +199,9 @@ function join(bytes: Buffer, { start, end }: Span, { width, period }: Rhythm): B
   return count >= charactersMin && isRead ? characters.subarray(0, count) : undefined;
 }
 
-/** Whether so many characters from `start` on may be of a token: no space, and nothing that ends a string. */
+/**
+ * Answers whether so many characters from `start` on may belong to a token: no space, and nothing that ends a string.
+ */
 function isGroup(bytes: Buffer, start: number, length: number): boolean {
   for (let at = start; at < start + length; at += 1) {
     const byte = bytes[at] ?? 0;

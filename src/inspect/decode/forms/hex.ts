@@ -8,19 +8,19 @@ import { findRun, runEnd, runLengthMin } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 
 const code = bitCode(4, '0123456789abcdef', '0123456789ABCDEF');
-/** Line ends, the dots between the labels of a host name, and the strokes between groups may stand inside a value. */
+/** Line ends, dots between labels of a host name, and strokes between groups may stand inside a value. */
 const alphabet = byteSet('0123456789abcdefABCDEF\r\n.-');
 const stroke = 0x2d;
 const textMin = 8;
-/** Of many values, which hold more by accident. */
+/** Length of text in joined values, which contain more by accident. */
 const joinedTextMin = 16;
-/** Between two pieces of a value: items of a list, segments of a path. */
+/** Limits the gap between two pieces of a value: list items, or segments of a path. */
 const gapBytesMax = 8;
 const piecesMax = 256;
 
 /**
- * Bytes as pairs of hexadecimal digits in either case, also with strokes between groups, as UUIDs are written. An odd digit may stand at
- * either end. Values with the same short gap between them are also read as one.
+ * Decodes pairs of hexadecimal digits in either case, also with strokes between groups, as UUIDs have. An odd digit
+ * may stand at either end. Values with the same short gap between them are also joined.
  */
 export const hex: BlockDecoder = {
   name: 'hex',
@@ -34,7 +34,7 @@ export const hex: BlockDecoder = {
       let start = findRun(bytes, Math.max(run.start, end), alphabet, runLengthMin, run.end);
       while (start >= 0) {
         end = runEnd(bytes, start, alphabet);
-        // Pairs of digits are put together as groups of characters are.
+        // Pairs with strokes are joined by the decoder of groups.
         const isPairs = bytes[start + 2] === stroke && bytes[start + 5] === stroke;
         if (!isPairs) yield* read(bytes, [{ start, end }], budget);
         if (!continues(bytes, pieces, start)) {
@@ -49,7 +49,7 @@ export const hex: BlockDecoder = {
   },
 };
 
-/** What the digits of all pieces stand for, if that is text. */
+/** Yields what the digits of all pieces stand for, if that is text. */
 function* read(bytes: Buffer, pieces: readonly Span[], budget: DecodeBudget): Iterable<Block> {
   const start = pieces[0]?.start ?? 0;
   const end = pieces.at(-1)?.end ?? 0;
@@ -81,7 +81,7 @@ function withoutFirst(run: Buffer): Buffer {
   return run.subarray(at + 1);
 }
 
-/** Whether what begins at `start` is another piece of the same value. */
+/** Answers whether another piece of the same value begins at `start`. */
 function continues(bytes: Buffer, pieces: readonly Span[], start: number): boolean {
   const last = pieces[pieces.length - 1];
   if (!last || pieces.length === piecesMax) return false;

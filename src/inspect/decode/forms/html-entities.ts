@@ -12,11 +12,11 @@ import {
 import type { EscapeDecoder, Output } from '../unescape.ts';
 import { isInvisible } from './zero-width.ts';
 
-/** The longest name, and one more, by which a longer run of letters is told. */
+/** Longest name, and one more, which marks a longer run of letters. */
 const nameLengthMax = 32;
-/** Without leading zeros: more digits stand for no character. */
+/** Limits the digits without leading zeros; more stand for no character. */
 const digitsMax = 8;
-/** Browsers take any number of leading zeros; what has more is as good as no reference. */
+/** Limits the leading zeros, of which browsers take any number. */
 const zerosMax = 4096;
 const zero = 0x30;
 const semicolon = 0x3b;
@@ -28,7 +28,7 @@ const fieldLengthMax = 64;
 const isOfField = byteSet(`${digits}${lowerCase}${upperCase}_-.[]%`);
 const unseen = ['shy', 'nbsp'].map((name) => Buffer.from(name));
 
-/** `&amp;`, `&#65;`, `&#x41;`; where browsers take them so, also without the semicolon. */
+/** Decodes `&amp;`, `&#65;`, `&#x41;`; also without the semicolon where browsers accept that. */
 export const htmlEntities: EscapeDecoder = {
   name: 'html',
   leads: [0x26],
@@ -39,14 +39,14 @@ export const htmlEntities: EscapeDecoder = {
   },
 };
 
-/** The references of HTML by name. Each takes the place of the last one in `text`. */
+/** Reads references by name; each replaces the last one in `text`. */
 const names = new (class {
   text = '';
   readonly #decoder = new HtmlEntityDecoder((unit) => {
     this.text += String.fromCharCode(unit);
   });
 
-  /** How much of the text behind an `&` stands for a character, with the `&`; 0 where it is none. */
+  /** Returns how much of the text behind an `&` is a reference, counting the `&`; 0 where it is none. */
   read(text: string): number {
     this.text = '';
     this.#decoder.startEntity(DecodingMode.Legacy);
@@ -66,14 +66,20 @@ function readNamed(bytes: Buffer, at: number, out: Output): number {
   return length;
 }
 
-/** Fields of forms and queries begin with `&` and a name, too: `&copy=1`, `&region_id=2`. No field is named after what nobody sees. */
+/**
+ * Tells the name of a form or query field, which also begins with `&`: `&copy=1`, `&region_id=2`. Invisible
+ * characters are no field names.
+ */
 function isFieldName(bytes: Buffer, start: number, nameEnd: number): boolean {
   let end = nameEnd;
   while (end - start <= fieldLengthMax && isOfField[bytes[end] ?? 0] === 1) end += 1;
   return bytes[end] === equals && !unseen.some((name) => name.every((byte, i) => bytes[start + i] === byte));
 }
 
-/** Spaces and dashes of any width are those of ASCII, and what nobody sees is nothing. What takes more room than its name is left out. */
+/**
+ * Appends a character: spaces and dashes of any width as ASCII, invisible ones not at all. Text longer than its
+ * reference is dropped.
+ */
 function pushFolded(codePoint: number, lengthMax: number, out: Output): void {
   if (isInvisible(codePoint)) return;
   if (isSpace.test(String.fromCodePoint(codePoint))) out.push(space);

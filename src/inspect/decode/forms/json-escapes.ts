@@ -12,7 +12,7 @@ const tab = 0x09;
 const letterE = 0x65;
 const escapeCharacter = 0x1b;
 
-/** `\b` is a backspace here; `\e` counts only as the beginning of a colour. */
+/** `\b` is a backspace here; `\e` counts only at the start of a colour sequence. */
 const controls = new Map(
   Object.entries({ n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }).map(([letter, character]) => [
     letter.charCodeAt(0),
@@ -20,13 +20,13 @@ const controls = new Map(
   ]),
 );
 const isPunctuation = byteSet('!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~');
-/** Of a line that continues another one. */
+/** Limits the indentation of a continued line. */
 const indentationMax = 256;
 
 /**
- * The escapes of JSON strings (RFC 8259, 7), and of what agents paste beside them: `\x41`, `\u{41}`, `\U00000041`, `\101`, any punctuation
- * (CommonMark 0.31, 2.4), and a line end with the indentation behind it, for nothing (shells, YAML 1.2, 7.3.1, TOML).
- * A surrogate without its other half stays as it is.
+ * Decodes escapes of JSON strings (RFC 8259, 7) and those that agents paste beside them: `\x41`, `\u{41}`,
+ * `\U00000041`, `\101`, and punctuation (CommonMark 0.31, 2.4). A line end with the indentation behind it is dropped
+ * (shells, YAML 1.2, 7.3.1, TOML). A lone surrogate stays.
  */
 export const jsonEscapes: EscapeDecoder = {
   name: 'json',
@@ -52,7 +52,7 @@ function pushByte(byte: number, out: Output): number {
   return 2;
 }
 
-/** Of a backslash with the line end and the indentation behind it; 0 where the line goes on. */
+/** Returns the length of a backslash with line end and indentation; 0 where the line goes on. */
 function continuationLength(bytes: Buffer, at: number): number {
   let end = at + (bytes[at + 1] === carriageReturn ? 2 : 1);
   if (bytes[end] !== newline) return 0;
@@ -85,7 +85,7 @@ function readBraced(bytes: Buffer, at: number, out: Output): number {
   return 0;
 }
 
-/** Three digits, as `printf` and most languages take them. */
+/** Reads three octal digits, as `printf` and most languages take them. */
 function readOctal(bytes: Buffer, at: number, out: Output): number {
   let byte = 0;
   for (let index = at + 1; index <= at + 3; index += 1) {

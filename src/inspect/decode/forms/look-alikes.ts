@@ -2,7 +2,7 @@ import { isAlphanumeric, isDigit } from '../../kernel/bytes.ts';
 import { readCodePoint, sequenceLength } from '../code-points.ts';
 import type { EscapeDecoder, Output } from '../unescape.ts';
 
-/** Letters of other scripts, and the ASCII letters that they cannot be told from. */
+/** Letters of other scripts, and the ASCII letters that look the same. */
 const homoglyphs = pair(
   'АВЕЅІЈКМНОРСТУХԌԚԜаеѕіјорсухһӏԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧονα',
   'ABESIJKMHOPCTYXGQWaesijopcyxhldqwABEZHIKMNOPTYXova',
@@ -13,16 +13,19 @@ function pair(from: string, to: string): [number, number][] {
   return Array.from(from, (letter, index) => [letter.codePointAt(0) ?? 0, to.charCodeAt(index)]);
 }
 
-/** Words of one script are left alone: only what stands among ASCII can be meant as ASCII. */
+/** Limits a run of look-alikes; longer words of one script are left alone. */
 const runLengthMax = 16;
 const space = 0x20;
 const wordBytesMax = 64;
-/** Lead bytes of Greek and Cyrillic, and bytes that continue a sequence. */
+/** Lead bytes of Greek and Cyrillic, and continuation bytes. */
 const isOfWord = Uint8Array.from({ length: 256 }, (_, byte) =>
   (byte >= 0xce && byte <= 0xd4) || (byte >= 0x80 && byte <= 0xbf) ? 1 : 0,
 );
 
-/** Full-width, mathematical and circled letters and digits, homoglyphs inside words, and dashes and spaces between digits. */
+/**
+ * Decodes full-width, mathematical and circled letters and digits, homoglyphs inside words, and dashes and spaces
+ * between digits.
+ */
 export const lookAlikes: EscapeDecoder = {
   name: 'look-alike',
   leads: [0xc2, 0xce, 0xcf, 0xd0, 0xd1, 0xd3, 0xd4, 0xe2, 0xe3, 0xef, 0xf0],
@@ -38,7 +41,7 @@ export const lookAlikes: EscapeDecoder = {
   },
 };
 
-/** The ASCII character of a full-width or decorated form; 0 for all others. */
+/** Returns the ASCII character of a full-width or decorated form; 0 for all others. */
 function toAscii(codePoint: number): number {
   if (codePoint >= 0xff01 && codePoint <= 0xff5e) return codePoint - 0xfee0;
   const isDecorated =
@@ -48,7 +51,7 @@ function toAscii(codePoint: number): number {
   return plain.length === 1 && plain.charCodeAt(0) < 0x80 ? plain.charCodeAt(0) : 0;
 }
 
-/** Groups of digits may be kept apart by any space or dash. */
+/** Returns an ASCII separator for any space or dash between groups of digits; 0 for all others. */
 function toSeparator(codePoint: number, before: number | undefined, after: number | undefined): number {
   if (!isDigit(before) || !isAlphanumeric(after)) return 0;
   const isSpace =
@@ -60,7 +63,7 @@ function toSeparator(codePoint: number, before: number | undefined, after: numbe
   return (codePoint >= 0x2010 && codePoint <= 0x2015) || codePoint === 0x2212 ? 0x2d : 0;
 }
 
-/** A short run of homoglyphs with ASCII on both sides, of which one is a letter or digit. Other words are passed over. */
+/** Reads a short run of homoglyphs between ASCII, one side of which is a letter or digit. Other words are skipped. */
 function readHomoglyphs(bytes: Buffer, at: number, out: Output): number {
   const before = bytes[at - 1] ?? 0;
   let end = at;
@@ -76,7 +79,7 @@ function readHomoglyphs(bytes: Buffer, at: number, out: Output): number {
   return at - wordEnd(bytes, end, at + wordBytesMax);
 }
 
-/** A word of such letters alone stands for itself, unless the next one mixes scripts: `ЕС` in ` ЕС РRIVАТЕ КЕY`. */
+/** Tells a word of homoglyphs before a word that mixes scripts: `ЕС` in ` ЕС РRIVАТЕ КЕY`. */
 function isBeforeMixedWord(bytes: Buffer, end: number): boolean {
   if (bytes[end] !== space) return false;
   let next = end + 1;

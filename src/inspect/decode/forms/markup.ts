@@ -7,9 +7,9 @@ import type { Span } from '../span-map.ts';
 
 const lessThan = 0x3c;
 const slash = 0x2f;
-/** Of the longest name below. */
+/** Length of the longest name below. */
 const nameLengthMax = 7;
-/** A longer tag or comment is none that only cuts a token. */
+/** A longer tag or comment does not merely cut a token. */
 const seamBytesMax = 256;
 const seamsMax = 8;
 const charactersMin = 12;
@@ -21,7 +21,7 @@ const cdataEnd = Buffer.from(']]>');
 const commentBegin = Buffer.from('<!--');
 const commentEnd = Buffer.from('-->');
 const tagEnd = Buffer.from('>');
-/** Tags that a reader of HTML does not see between two letters: phrasing content (HTML, 4.5), and breaks of a line. */
+/** Tags that are invisible between two letters: phrasing content (HTML, 4.5) and line breaks. */
 const inline = new Set(
   (
     'a abbr acronym b bdi bdo big br cite code data del dfn em font i ins kbd mark nobr q s samp small span strike strong sub sup ' +
@@ -32,7 +32,7 @@ const inline = new Set(
 );
 
 /**
- * A token of XML or HTML with tags, comments or the seams of CDATA sections in it, put together again: `gh<b>p_…</b>`, `gh<wbr>p_…`,
+ * Joins a token of XML or HTML around tags, comments or boundaries of CDATA sections: `gh<b>p_…</b>`, `gh<wbr>p_…`,
  * `gh]]><![CDATA[p_…`.
  */
 export const markup: BlockDecoder = {
@@ -54,7 +54,7 @@ export const markup: BlockDecoder = {
   },
 };
 
-/** The token around the seam at `seam`, not before `from`. */
+/** Returns the token around the markup at `seam`, not before `from`. */
 function read(
   bytes: Buffer,
   seam: number,
@@ -76,14 +76,17 @@ function read(
 }
 
 /**
- * What shows nothing in a text of XML or HTML and may stand inside a word: tags of phrases, comments, and ends and beginnings of CDATA
- * sections, each of at most 256 bytes.
+ * Finds markup that is invisible inside a word: phrase tags, comments, and ends and starts of CDATA sections, each of
+ * at most 256 bytes.
  */
 class Seams {
   readonly #bytes: Buffer;
   readonly #tags: Int32Array;
   #tagsPassed = 0;
-  /** The next of each behind the last place that was asked for: a text of beginnings only is not searched for each of them. */
+  /**
+   * Next place of each sign behind the last place asked for, so that a text of starts only is not searched again for
+   * each.
+   */
   #cdata: number;
   #tagEnd = -1;
   #commentEnd = -1;
@@ -94,14 +97,14 @@ class Seams {
     this.#cdata = (flags & textFlags.cdata) === 0 ? Number.POSITIVE_INFINITY : -1;
   }
 
-  /** Where the first that may be one begins, from `from` on; never where none does. */
+  /** Returns the next place from `from` on that may be such markup; infinity where there is none. */
   next(from: number): number {
     while ((this.#tags[this.#tagsPassed] ?? from) < from) this.#tagsPassed += 1;
     if (this.#cdata < from) this.#cdata = placeOf(this.#bytes, cdataEnd, from);
     return Math.min(this.#tags[this.#tagsPassed] ?? Number.POSITIVE_INFINITY, this.#cdata);
   }
 
-  /** Where the seams end that stand at `at`, at most eight, one behind the other; `at` where none does. */
+  /** Returns the end of up to eight such marks in a row at `at`; `at` where there is none. */
   endFrom(at: number): number {
     let end = at;
     for (let count = 0; count < seamsMax; count += 1) {
@@ -136,13 +139,13 @@ class Seams {
   }
 }
 
-/** Of the next such sign; never where there is none. */
+/** Returns the place of the next such sign; infinity where there is none. */
 function placeOf(bytes: Buffer, sign: Buffer, from: number): number {
   const at = bytes.indexOf(sign, from);
   return at < 0 ? Number.POSITIVE_INFINITY : at;
 }
 
-/** The letters of a name in either case as the digits of a number: names are looked up without a string for each tag. */
+/** Returns the letters of a name, without case, as the digits of a number, so that looking it up needs no string. */
 function nameNumber(bytes: Buffer, start: number): number {
   let number = 0;
   for (let at = start; at <= start + nameLengthMax; at += 1) {

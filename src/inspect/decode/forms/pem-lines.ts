@@ -9,20 +9,22 @@ const begin = Buffer.from('-----BEGIN ');
 const end = Buffer.from('-----END ');
 const isLabel = /^(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/;
 const labelLengthMax = 64;
-/** RFC 7468 has lines of 64, others have 48 to 76. */
+/** Base64 lines of keys; RFC 7468 has lines of 64 characters, others have 48 to 76. */
 const isBase64 = byteSet(`${digits}${lowerCase}${upperCase}+/`);
 const runLengthMin = 40;
 const linesMax = 1024;
 const lineLengthMax = 4096;
-/** Fields and a blank line stand before the first line of a key; lines of other programs may stand anywhere. */
+/**
+ * Limits other lines in a row: fields and a blank line before the first line of a key, or lines of other programs.
+ */
 const otherLinesMax = 8;
 const newline = 0x0a;
 const equals = 0x3d;
 const space = 0x20;
 
 /**
- * Private keys whose lines have something before or behind them: what a log puts there (time, level, counter, container, JSON), quoting,
- * signs of a diff. All that stands from the first line to the last belongs to the key.
+ * Joins private keys whose lines have text before or behind them: a log's time, level, counter or container, JSON,
+ * quoting, signs of a diff. Everything from the first line to the last belongs to the key.
  */
 export const pemLines: BlockDecoder = {
   name: 'pem-lines',
@@ -35,7 +37,10 @@ export const pemLines: BlockDecoder = {
   },
 };
 
-/** The header there, what the lines behind it have of the key, and the footer; undefined where nothing else is in the lines. */
+/**
+ * Returns the header, the key's parts of the lines behind it, and the footer; undefined where the lines have nothing
+ * else.
+ */
 function partsAt(bytes: Buffer, start: number, budget: DecodeBudget): Span[] | undefined {
   const labelAt = start + begin.length;
   const [label] = isLabel.exec(bytes.toString('latin1', labelAt, labelAt + labelLengthMax)) ?? [];
@@ -63,7 +68,7 @@ function partsAt(bytes: Buffer, start: number, budget: DecodeBudget): Span[] | u
   return isDressed ? parts : undefined;
 }
 
-/** The last run of base64 that is long enough for a line of a key, with its padding. Digests are none. */
+/** Returns the last base64 run, with padding, that is long enough for a line of a key and is no digest. */
 function lastRun(line: Buffer): Span | undefined {
   for (let to = line.length; to >= runLengthMin; ) {
     let start = to;

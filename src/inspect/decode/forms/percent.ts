@@ -4,7 +4,7 @@ import type { EscapeDecoder, Output } from '../unescape.ts';
 const percentSign = 0x25;
 const letterU = 0x75;
 
-/** `%41` (RFC 3986, 2.1), and `%u0041` as old scripts write it. Anything else after `%` stays as it is. */
+/** Decodes `%41` (RFC 3986, 2.1), and `%u0041` as old scripts write it. Other text after `%` stays. */
 export const percent: EscapeDecoder = {
   name: 'percent',
   leads: [percentSign],
@@ -22,7 +22,7 @@ export const percent: EscapeDecoder = {
   },
 };
 
-/** `+` for a space, as only forms have it. */
+/** Decodes `+` as a space, in forms only. */
 export const formSpace: EscapeDecoder = {
   name: 'form',
   leads: [0x2b],

@@ -11,16 +11,16 @@ const carriageReturn = 0x0d;
 const quote = 0x22;
 const space = 0x20;
 const tab = 0x09;
-/** What stands between two escapes of one word, at most. */
+/** Limits the distance between two escapes of one word. */
 const gapMax = 32;
 const checkEvery = 65_536;
-/** Between the `=` signs of queries, attributes and assignments stands one of these. */
+/** Characters of which one stands between the `=` signs of queries, attributes and assignments. */
 const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
 
 /**
- * `=41`, and `=` at the end of a line for no line end at all (RFC 2045, 6.7), told by two of them in one word, or by one behind a field
- * that says so. `=` is everywhere and nearly never an escape, so this does not join the other escapes: the line, or what of it stands
- * between quotes, is a value of its own.
+ * Decodes `=41`, and drops `=` with the line end behind it (RFC 2045, 6.7). Two escapes in one word show it, or one
+ * behind a field that declares it. Since `=` is everywhere and hardly ever an escape, it is no escape decoder: the
+ * line, or its part between quotes, is one value.
  */
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
@@ -49,7 +49,7 @@ export const quotedPrintable: BlockDecoder = {
   },
 };
 
-/** Blanks before a line end are none of the line (RFC 2045, 6.7). */
+/** Returns the length of an escape. Blanks before a line end do not belong to the line (RFC 2045, 6.7). */
 function escapeLength(bytes: Buffer, at: number): number {
   let end = at + 1;
   while (end - at < gapMax && isBlank(bytes[end])) end += 1;
@@ -78,7 +78,7 @@ function lineEnd(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** A quote, or a line end that is not escaped. */
+/** Tells a quote, or a line end that is not escaped. */
 function endsLine(bytes: Buffer, at: number): boolean {
   if (bytes[at] !== newline) return bytes[at] === quote;
   let before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1;

@@ -5,10 +5,12 @@ import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.t
 const override = Buffer.from('\u202e');
 const pop = Buffer.from('\u202c');
 const quote = Buffer.from('"');
-/** What is reversed at most; the rest of a longer text is left to the other views. */
+/** Limits what is reversed; the rest of a longer text is left to the other views. */
 const lengthMax = 65_536;
 
-/** Text behind a right-to-left override (U+202E), as a reader sees it: backwards, up to the end of its string. */
+/**
+ * Decodes text behind a right-to-left override (U+202E) as a reader sees it: backwards, up to the end of its string.
+ */
 export const reversed: BlockDecoder = {
   name: 'bidi',
   mayHold: ({ outline }) => (outline.flags & textFlags.override) !== 0,
@@ -27,8 +29,8 @@ export const reversed: BlockDecoder = {
 };
 
 /**
- * Tells where a sign stands next, or behind the text. It is asked for places from left to right and remembers its answer: a sign that stands
- * far off would else be looked for again from each of them.
+ * Creates a search for the next place of a sign, or the text's end. Places must be asked for from left to right; the
+ * answer is kept, since a distant sign would be searched again each time.
  */
 function searchForwards(bytes: Buffer, sign: Buffer, budget: DecodeBudget): (from: number) => number {
   let found = -1;

@@ -5,13 +5,13 @@ import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.t
 
 const space = 0x20;
 const charactersMin = 12;
-/** Every such word spans more bytes than this. */
+/** Every such word is longer than this. */
 const stride = 20;
 
-/** The shortest such token fits in before and behind the place that tells of it. */
+/** The shortest such token fits in before and behind the place that the kernel marks. */
 const margin = { before: 32, after: 32 };
 
-/** A word with a space between all its characters (`g h p _ …`), put together again. */
+/** Joins a word with a space between all its characters (`g h p _ …`). */
 export const spaced: BlockDecoder = {
   name: 'spaced',
   mayHold: ({ outline }) => (outline.flags & blockFlags.rhythm) !== 0,
@@ -30,7 +30,10 @@ export const spaced: BlockDecoder = {
   },
 };
 
-/** A space with another two bytes away. Inside a spaced word one of two neighbours is such; prose is left after two looks. */
+/**
+ * Finds a space with another two bytes away. Inside a spaced word one of two neighbours is such; prose is left after
+ * two looks.
+ */
 function findProbe(bytes: Buffer, from: number, to: number): number {
   for (let at = from; at < to; at += stride) {
     if (bytes[at] === space && (bytes[at + 2] === space || bytes[at - 2] === space)) return at;
@@ -39,7 +42,7 @@ function findProbe(bytes: Buffer, from: number, to: number): number {
   return -1;
 }
 
-/** A character that stands alone between two spaces; a space too, which then was one of the original. */
+/** Tells a character that stands alone between two spaces, or a space of the original. */
 function isSingle(bytes: Buffer, at: number): boolean {
   const byte = bytes[at] ?? 0;
   return byte > space
@@ -47,13 +50,13 @@ function isSingle(bytes: Buffer, at: number): boolean {
     : byte === space && (bytes[at - 2] ?? 0) > space && (bytes[at + 2] ?? 0) > space;
 }
 
-/** The word around the space at `probe`, not before `from`. */
+/** Returns the word around the space at `probe`, not before `from`. */
 function read(bytes: Buffer, probe: number, from: number, budget: DecodeBudget): Block | undefined {
   let start = probe;
   while (start - 2 >= from && bytes[start - 2] === space && isSingle(bytes, start - 1)) start -= 2;
   let end = probe;
   while (bytes[end + 2] === space && isSingle(bytes, end + 1)) end += 2;
-  // The outermost characters stand alone too, or they are of the words beside.
+  // The outermost characters must stand alone too, or they belong to the neighbouring words.
   const hasFirst = start > from && isSingle(bytes, start - 1) && !isAlphanumeric(bytes[start - 2]);
   start += hasFirst ? -1 : 1;
   if (isSingle(bytes, end + 1) && !isAlphanumeric(bytes[end + 2])) end += 2;

@@ -8,20 +8,21 @@ import type { Span } from '../span-map.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-/** Line lengths of a token cut into pieces; longer ones are base64 as it is usually wrapped. */
+/** Line lengths of a cut token; longer lines are base64 as it is usually wrapped. */
 const lengthMin = 3;
 const lengthMax = 40;
-/** Of the first of two. */
+/** Length of the first of two lines. */
 const pairLengthMin = 8;
 const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.`);
-/** Numbers are written in groups, and addresses have an `@`. */
+/** Also contains spaces between groups of numbers, and the `@` of addresses. */
 const isSpacedToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_. @`);
 const quote = 0x22;
 const space = 0x20;
 
 /**
- * A text cut into lines, indented or not, put together again. Told by two whole lines of one length without a space in them; where the first
- * line has that length too, by one in a string, and by two with spaces elsewhere; and where a token goes on in the next line.
+ * Joins a text cut into lines, indented or not. Two whole lines of one length without a space show it. If the first
+ * line has that length too, one line suffices in a string, and two with spaces elsewhere. A token that goes on in the
+ * next line shows it as well.
  */
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
@@ -40,7 +41,7 @@ export const splitLines: BlockDecoder = {
   },
 };
 
-/** What belongs together on both sides of the line end there; the next one is at `next`, or nowhere. */
+/** Returns what belongs together on both sides of the line end; the next line end is at `next`, or -1. */
 function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: DecodeBudget): Span[] | undefined {
   const first = breakAt(bytes, newlineAt);
   return (
@@ -56,13 +57,13 @@ function withoutSpaces(bytes: Buffer, end: number): number {
   return at;
 }
 
-/** The end of a line with the indentation of the next. */
+/** Returns the span of a line end with the next line's indentation. */
 const breakAt = (bytes: Buffer, newlineAt: number): Span => ({
   start: bytes[newlineAt - 1] === carriageReturn ? newlineAt - 1 : newlineAt,
   end: lineBreakEnd(bytes, newlineAt),
 });
 
-/** A string of two lines, of which the first is not the shorter one. */
+/** Returns the two lines of a string, of which the first is not the shorter one. */
 function linePair(bytes: Buffer, { start: end, end: lineStart }: Span): Span[] | undefined {
   if (isToken[bytes[lineStart] ?? 0] === 0 || isToken[bytes[end - 1] ?? 0] === 0) return undefined;
   let start = end;
@@ -78,7 +79,10 @@ function linePair(bytes: Buffer, { start: end, end: lineStart }: Span): Span[] |
   ];
 }
 
-/** The whole lines from the one between the two breaks on, with the end of the line before and the beginning of the one behind. */
+/**
+ * Returns the whole lines between and behind the breaks, with the end of the line before and the start of the line
+ * after them.
+ */
 function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudget): Span[] | undefined {
   const length = second.start - first.end;
   if (length < lengthMin || length > lengthMax) return undefined;
@@ -100,7 +104,7 @@ function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudg
   if (parts.length < (before === 'of a string' ? 1 : 2)) return undefined;
   let from = first.start;
   while (from > 0 && first.start - from < length && alphabet[bytes[from - 1] ?? 0] === 1) from -= 1;
-  // The sign of a list, or of a text in lines (`>-`).
+  // The character is the sign of a list, or of a text in lines (`>-`).
   if (first.start - from === 1 && !isAlphanumeric(bytes[from])) from = first.start;
   let to = next;
   while (to - next < length && alphabet[bytes[to] ?? 0] === 1) to += 1;
@@ -110,7 +114,7 @@ function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudg
   );
 }
 
-/** Whether the line that ends at `end` has that length as well, and whether a string begins with it. */
+/** Answers whether the line that ends at `end` has that length too, and whether a string begins with it. */
 function firstLine(bytes: Buffer, end: number, length: number): 'of a string' | 'of a text' | undefined {
   const start = end - length;
   if (start < 0 || !isMadeOf(isSpacedToken, bytes, start, length)) return undefined;

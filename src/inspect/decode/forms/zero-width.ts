@@ -3,8 +3,8 @@ import { readCodePoint, sequenceLength } from '../code-points.ts';
 import type { EscapeDecoder, Output } from '../unescape.ts';
 
 /**
- * First and last of code points that show nothing or only change what stands before them: those of Default_Ignorable_Code_Point (Unicode 17,
- * DerivedCoreProperties.txt), and combining marks.
+ * Ranges of code points that are invisible or only change the character before them: Default_Ignorable_Code_Point
+ * (Unicode 17, DerivedCoreProperties.txt), and combining marks.
  */
 const ranges: readonly (readonly [number, number])[] = [
   [0x0000, 0x0000], // every other byte of ASCII written as UTF-16, and three in four as UTF-32
@@ -30,12 +30,12 @@ const ranges: readonly (readonly [number, number])[] = [
 const invisible = new Set(
   ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index)),
 );
-/** Whether nobody sees the character, or it only changes what stands before it. */
+/** Answers whether a character is invisible, or only changes the one before it. */
 export const isInvisible = (codePoint: number): boolean => invisible.has(codePoint);
 
 const rightToLeftOverride = 0x202e;
 
-/** Drops what cannot be seen, and turns tags (U+E0009..E007E), which cannot be seen either, into the ASCII they copy. */
+/** Drops invisible characters, and turns tags (U+E0009..E007E), which are invisible too, into the ASCII they copy. */
 export const zeroWidth: EscapeDecoder = {
   name: 'zero-width',
   leads: [0x00, 0xc2, 0xcc, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3],

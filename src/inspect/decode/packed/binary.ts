@@ -4,15 +4,15 @@ import { hasUtf16Mark } from './binary-format.ts';
 import { compressionOf, isZip } from './compression.ts';
 import { textAmong, toReadable } from './readable.ts';
 
-/** A text has fewer control characters; of bytes that are as good as random, one in twelve is one. */
+/** Texts have a smaller share of control characters; of random bytes one in twelve is one. */
 const controlShareMin = 1 / 20;
-/** Short, so that a text with binary bytes strewn in is still found in its words. */
+/** Pieces are short, so that words of a text with scattered binary bytes are still found. */
 const pieceLengthMin = 6;
 
-/** What has no part in text: control characters other than white space and escape. */
+/** Tells control characters that no text has, which excludes white space and escape. */
 const isControl = (byte: number): boolean => byte < 0x09 || (byte > 0x0d && byte < 0x1b);
 
-/** Whether so many control characters stand in bytes as no text has. */
+/** Answers whether bytes have more control characters than any text. */
 export function isBinary(bytes: Buffer): boolean {
   let count = 0;
   for (let at = 0; at < bytes.length; at += 1) if (isControl(bytes[at] as number)) count += 1;
@@ -20,13 +20,14 @@ export function isBinary(bytes: Buffer): boolean {
 }
 
 /**
- * What a reader of text gets from content of any kind: binary bytes as the pieces of text in them, one a line, UTF-16 with a mark as
- * UTF-8, and everything else as it is. Binary bytes read as they are take twenty times as long, and show numbers by chance.
+ * Returns content as a reader of text gets it: binary bytes as the pieces of text in them, one a line; UTF-16 with a
+ * mark as UTF-8; everything else unchanged. Raw binary bytes take twenty times as long to search, and contain numbers
+ * by accident.
  */
 export function textIn(bytes: Buffer): Buffer {
   if (isUtf8(bytes)) return bytes;
   if (hasUtf16Mark(bytes)) return toReadable(bytes, onePass()).bytes;
-  // What is packed is unpacked with the other decoded forms.
+  // Packed content is unpacked with the other decoded forms.
   if (compressionOf(bytes) !== undefined || isZip(bytes) || !isBinary(bytes)) return bytes;
   return textAmong(bytes, pieceLengthMin, onePass());
 }

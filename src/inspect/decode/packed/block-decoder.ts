@@ -3,39 +3,42 @@ import type { DecodeBudget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
 import type { OpaqueKind } from './opaque.ts';
 
-/** A text in which encoded values are to be found. */
+/** A text in which encoded values are looked for. */
 export interface EncodedText {
   readonly bytes: Buffer;
   readonly outline: Outline;
-  /** Long runs of the base64 alphabet (which holds those of hex and base32) that may stand for something, from left to right. */
+  /** Long runs of the base64 alphabet, which contains those of hex and base32, from left to right. */
   readonly runs: readonly EncodedRun[];
-  /** What some of them may be. */
+  /** Kinds of all runs together, as bits. */
   readonly runKinds: number;
 }
 
 export interface EncodedRun extends Span {
-  /** Of `runKinds`. */
+  /** What the run may be, as bits of `runKinds`. */
   readonly kinds: number;
 }
 
-/** An encoded value, to be cut as a whole, and what it stands for. */
+/** An encoded value, cut as a whole, and what it stands for. */
 export interface Block extends Span {
   readonly bytes: Buffer;
-  /** The bytes stand there as they are; only what can be unpacked of them is new. */
+  /** Says that the bytes stand there unencoded, so that only what can be unpacked is new. */
   readonly isLiteral?: boolean;
-  /** It only may be packed; what cannot be unpacked of it says nothing. */
+  /** Says that it may be packed; bytes that cannot be unpacked are dropped. */
   readonly isGuess?: boolean;
-  /** What it is if nothing can be unpacked of it. */
+  /** What it is if nothing can be unpacked. */
   readonly opaque?: OpaqueKind;
-  /** Of what it consists, byte by byte and in this order; then only what is found in it is to be cut. */
+  /** Its source spans, byte by byte and in this order, so that only a finding's own part is cut. */
   readonly parts?: readonly Span[];
 }
 
-/** An encoding that writes a value as a whole in another way. */
+/** Decodes an encoding that writes a value as a whole in another way. */
 export interface BlockDecoder {
   readonly name: string;
-  /** A quick look: where it says no, nothing is found. Nearly all texts are sent away by it, and nothing is made for them. */
+  /** Rules out nearly all texts cheaply, without allocating; where it returns false, nothing would be found. */
   mayHold(text: EncodedText): boolean;
-  /** Every place that may hold such a value. Wrong guesses are allowed: what does not decode to text is dropped later. */
+  /**
+   * Yields every place that may be such a value. Wrong guesses are allowed, since what does not decode to text is
+   * dropped later.
+   */
   find(text: EncodedText, budget: DecodeBudget): Iterable<Block>;
 }

@@ -6,14 +6,15 @@ import { awsChunkedCoding, codingsOf, inflateBody } from './inflate.ts';
 import { textMin, textPieces } from './readable.ts';
 
 /*
- * Content codings have room beside the content: names and comments in gzip, frames to be skipped in zstd, metadata in brotli. Receivers
- * pass over it, and it goes out with the content. In gzip and zstd it is found by their structure. Brotli can only be walked through by
- * a decoder; but its metadata begins at a whole byte (RFC 7932, 9.2), so texts in it stand among the compressed bytes as they are.
+ * Finds bytes beside the content of a content coding: names and comments in gzip, skippable frames in zstd, metadata
+ * in brotli. Receivers ignore them, and they are forwarded. In gzip and zstd the structure shows them. Only a decoder
+ * could walk through Brotli, but its metadata begins at a whole byte (RFC 7932, 9.2), so texts in it stand unencoded
+ * among the compressed bytes.
  */
 
-/** A file's name is shorter. */
+/** Limits the fields; a file name is shorter. */
 export const fieldBytesMax = 64;
-/** Every member begins with six bytes that mean nothing to most receivers. */
+/** Limits the gzip members, each of which begins with six bytes that most receivers ignore. */
 const gzipMembersMax = 16;
 const gzipFixedBytes = 10;
 const gzipTrailerBytes = 8;
@@ -22,8 +23,8 @@ const skippableFrame = 0x184d2a50;
 const lineEnd = Buffer.from('\n');
 
 /**
- * What stands beside the content of a body, in all its content codings, as text to be read. Undefined where that is more than 64 bytes of
- * fields, or where nobody can tell. The body is one that `inflateBody` can read.
+ * Returns what stands beside the content in all its codings, as text to search. Returns undefined for more than 64
+ * bytes of fields, and where it cannot be told. The body must be readable by `inflateBody`.
  */
 export function besideContent(body: Buffer, contentEncoding: string, maxBytes: number): Buffer | undefined {
   const [outermost, ...inner] = codingsOf(contentEncoding).reverse();
@@ -33,7 +34,7 @@ export function besideContent(body: Buffer, contentEncoding: string, maxBytes: n
     const fields = fieldsOf.get(coding)?.(layer, maxBytes) ?? [];
     if (fields === 'too many' || byteCount(fields) > fieldBytesMax) return undefined;
     found.push(...fields.flatMap((it) => [it, lineEnd]));
-    // Chunks have the content as it is, and nothing beside it but what was taken out of them.
+    // Chunks contain the content unencoded, and nothing beside it but the trailers found above.
     if (coding !== awsChunkedCoding) found.push(textPieces(layer, textMin, onePass()));
     const next = inner.length > 0 ? inflateBody(layer, coding, maxBytes) : undefined;
     if (next && 'unreadable' in next) return undefined;
@@ -57,7 +58,7 @@ function trailerValues(bytes: Buffer): readonly Buffer[] {
 
 const byteCount = (fields: readonly Buffer[]): number => fields.reduce((sum, it) => sum + it.length, 0);
 
-/** Extra fields, names and comments of all members (RFC 1952, 2.3.1). */
+/** Returns extra fields, names and comments of all members (RFC 1952, 2.3.1). */
 function gzipFields(bytes: Buffer, maxBytes: number): readonly Buffer[] | 'too many' {
   const fields: Buffer[] = [];
   let at = 0;
@@ -65,21 +66,21 @@ function gzipFields(bytes: Buffer, maxBytes: number): readonly Buffer[] | 'too m
     if (member >= gzipMembersMax) return 'too many';
     const start = at + gzipHeaderLength(bytes.subarray(at));
     if (start > at + gzipFixedBytes) fields.push(bytes.subarray(at + gzipFixedBytes, start));
-    // Nearly always there is one member, whose end need not be looked for.
+    // Nearly always there is one member, so its end need not be found.
     if (!bytes.includes(gzipMagic, start)) break;
     at = start + deflatedLength(bytes.subarray(start), maxBytes) + gzipTrailerBytes;
   }
   return fields;
 }
 
-/** How many bytes the deflated data at the start takes. */
+/** Returns how many bytes the deflated data at the start takes. */
 function deflatedLength(bytes: Buffer, maxOutputLength: number): number {
   const options = { maxOutputLength, info: true };
   const { engine } = inflateRawSync(bytes, options) as unknown as { engine: { bytesWritten: number } };
   return engine.bytesWritten;
 }
 
-/** Frames to be skipped (RFC 8878, 3.1.2). */
+/** Returns the skippable frames (RFC 8878, 3.1.2). */
 function zstdFields(bytes: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   let at = 0;
@@ -95,7 +96,7 @@ function zstdFields(bytes: Buffer): readonly Buffer[] {
   return fields;
 }
 
-/** RFC 8878, 3.1.1: a header, blocks that tell their length, and perhaps a checksum. */
+/** Returns the end of a frame (RFC 8878, 3.1.1): a header, blocks with lengths, and perhaps a checksum. */
 function zstdFrameEnd(bytes: Buffer, start: number): number {
   const descriptor = bytes[start + 4] ?? 0;
   const isSingleSegment = (descriptor >> 5) & 1;

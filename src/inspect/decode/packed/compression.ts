@@ -16,26 +16,27 @@ import { mayBeBrotli, mayBeDeflate, probeBytes } from './packed-start.ts';
 const gzipMagic = 0x1f;
 const zlibWindow = 0x78;
 const zstdFrame = 0xfd2fb528;
-/** Frames that decoders pass over, of which there are sixteen kinds. */
+/** Frames that decoders skip, of which there are sixteen kinds. */
 const zstdSkippable = 0x184d2a5;
 const zipEntry = 0x04034b50;
-/** What a frame of each kind may begin with. */
+/** First bytes of frames of all kinds. */
 const firstBytes = new Set([
   gzipMagic,
   zlibWindow,
   zstdFrame & 0xff,
   ...Array.from({ length: 16 }, (_, kind) => 0x50 + kind),
 ]);
-/** Enough for four bytes in any code. */
+/** Enough characters for four bytes in any code. */
 const headerCharacters = 8;
 
 export type Compression = 'gzip' | 'deflate' | 'zstd';
 
-/** Whether the first byte is one of those that `compressionOf` asks for. */
+/** Answers whether `compressionOf` could know the format by the first byte. */
 export const beginsLikeCompressed = (bytes: Buffer): boolean => firstBytes.has(bytes[0] ?? 0);
 
 /**
- * What the first bytes say: gzip (RFC 1952, 2.3.1), zlib with its usual window (RFC 1950, 2.2), or zstd (RFC 8878, 3.1).
+ * Returns the format by the first bytes: gzip (RFC 1952, 2.3.1), zlib with its usual window (RFC 1950, 2.2), or zstd
+ * (RFC 8878, 3.1).
  */
 export function compressionOf(bytes: Buffer): Compression | undefined {
   const first = bytes[0];
@@ -50,10 +51,13 @@ export function compressionOf(bytes: Buffer): Compression | undefined {
     : undefined;
 }
 
-/** Whether the first bytes are those of an entry of a ZIP file (APPNOTE 4.3.7). */
+/** Answers whether the first bytes are an entry of a ZIP file (APPNOTE 4.3.7). */
 export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === zipEntry;
 
-/** Whether `run` decodes to something that begins like compressed bytes; nearly all do not by their first byte. */
+/**
+ * Answers whether `run` decodes to something that begins like compressed bytes; nearly all are ruled out by their
+ * first byte.
+ */
 export function isCompressedStart(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
   const first = firstByte(bytes, start, code);
   if (!firstBytes.has(first) && first !== (zipEntry & 0xff)) return false;
@@ -61,12 +65,15 @@ export function isCompressedStart(bytes: Buffer, { start, end }: Span, code: Bit
   return compressionOf(header) !== undefined || isZip(header);
 }
 
-/** As much tells for certain whether to try. */
+/** Bytes that suffice to decide whether decompressing is tried. */
 const secondLookBytes = 1024;
-/** Looked at and forgotten: most runs end there, and nothing is allocated for them. */
+/** Shared memory for the head of a run, since most runs end there and need no allocation. */
 const headRoom = Buffer.allocUnsafe(secondLookBytes + headerCharacters);
 
-/** Whether `run` may decode to bytes that `inflateUnmarked` makes text of: told by their beginning, of which one in five hundred does. */
+/**
+ * Answers whether `run` may decode to bytes that `inflateUnmarked` can unpack, by their beginning; one in five
+ * hundred passes.
+ */
 export function mayBePacked(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
   if (code.isMixedCase && isOfWords(bytes, start, end)) return false;
   const { bitsPerCharacter } = code;
@@ -79,16 +86,21 @@ export function mayBePacked(bytes: Buffer, { start, end }: Span, code: BitCode):
   return mayBe(probeBytes) && (length <= probeBytes || mayBe(secondLookBytes));
 }
 
-/** So much of a run tells whether it is made of words. */
+/** Characters of a run that show whether it is made of words. */
 const wordsSample = 64;
-/** Of the characters of packed bytes, three in five are of another kind than the one before: a small letter, a capital or a digit. */
+/**
+ * Least share of changes between small letters, capitals and digits; in packed bytes three in five characters change.
+ */
 const changesShareMin = 0.3;
 
-/** So many of the 22 in a row stand by chance in one of a billion runs of 64 other characters. */
+/** Length of hexadecimal digits that random characters have in one of a billion runs of 64. */
 const digestLengthMin = 20;
 const isHexDigitOf = byteSet('0123456789abcdefABCDEF');
 
-/** Whether a run looks like an identifier or a path, or has a digest in it. Its kinds of characters change with its words, those of packed bytes all the time. */
+/**
+ * Answers whether a run looks like an identifier or a path, or contains a digest. Kinds of characters change between
+ * words; in packed bytes they change all the time.
+ */
 function isOfWords(bytes: Buffer, start: number, end: number): boolean {
   const to = Math.min(end, start + wordsSample);
   let changes = 0;
@@ -105,12 +117,12 @@ function isOfWords(bytes: Buffer, start: number, end: number): boolean {
   return changes < (to - start) * changesShareMin;
 }
 
-/** Signs count as small letters: they stand between words. */
+/** Signs count as small letters, because they stand between words. */
 const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (isDigit(byte) ? 1 : isUpper(byte) ? 2 : 0));
 
 /**
- * What compressed bytes hold, as far as they can be inflated, or undefined where they only began like it. More than the budget
- * has left is unreadable.
+ * Returns the content of compressed bytes, as far as it can be inflated; undefined where they only began like it.
+ * Content larger than the rest of the budget is unreadable.
  */
 export function inflateBlock(
   bytes: Buffer,
@@ -124,17 +136,20 @@ export function inflateBlock(
   return undefined;
 }
 
-/** What an entry of a ZIP file holds, which may be nothing; undefined where it is broken. */
+/** Returns the content of a ZIP entry, which may be empty; undefined where it is broken. */
 export const inflateEntry = (bytes: Buffer, budget: DecodeBudget): Buffer | undefined =>
   attempt(bytes, inflateRaw, budget);
 
 type Inflate = (bytes: Buffer, maxOutputLength: number) => Buffer;
 
-/** A decoder keeps its first piece of output until the next full collection, and most that are made are for a few bytes that are no stream. */
+/**
+ * Limits the first piece of output, which a decoder keeps until the next full collection. Most decoders are made for
+ * a few bytes that are no stream.
+ */
 const chunkBytesMin = 256;
 const chunkBytesMax = 16_384;
 
-/** A stream cut short still gives what it has: the receiver may be as forgiving. */
+/** Options for a stream that may be cut short; the receiver may be as lenient. */
 const optionsFor = ({ length }: Buffer, maxOutputLength: number, finishFlush: number) => ({
   ...{ maxOutputLength, finishFlush },
   chunkSize: Math.min(chunkBytesMax, Math.max(chunkBytesMin, 4 * length)),
@@ -146,7 +161,10 @@ const unbrotli: Inflate = (bytes, max) =>
   brotliDecompressSync(bytes, optionsFor(bytes, max, constants.BROTLI_OPERATION_FLUSH));
 const inflateRaw: Inflate = (bytes, max) => inflateRawSync(bytes, inZlib(bytes, max));
 
-/** What the format asks for first; then what is in it, whatever its frame says: a broken sum, or bytes behind the end, hide nothing. */
+/**
+ * Decoders in order: first by the format, then without its frame, since a wrong checksum or bytes behind the end must
+ * hide nothing.
+ */
 const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
   gzip: [
     (bytes, max) => gunzipSync(bytes, inZlib(bytes, max)),
@@ -159,14 +177,14 @@ const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
   zstd: [unzstd],
 };
 
-/** A shorter text comes out of arbitrary bytes now and then. */
+/** Random bytes unpack to shorter texts now and then. */
 const guessedTextMin = 12;
-/** To make a decoder costs as much as to read so many bytes. */
+/** Making a decoder costs as much as reading so many bytes. */
 const decoderBytes = 4096;
 
 /**
- * The text that bytes without a sign of it are the compressed form of: Brotli (RFC 7932) and deflate without a frame (RFC 1951) have
- * none. Undefined for bytes which are neither, and where what comes out is no text.
+ * Returns the text that unmarked bytes are the compressed form of: Brotli (RFC 7932) and raw deflate (RFC 1951) have
+ * no signature. Returns undefined for other bytes, and where the result is no text.
  */
 export function inflateUnmarked(
   bytes: Buffer,
@@ -183,9 +201,9 @@ export function inflateUnmarked(
   return undefined;
 }
 
-/** Fewer bytes are no packed secret. */
+/** Fewer bytes contain no packed secret. */
 const packedBytesMin = 12;
-/** Identifiers of one kind begin alike. */
+/** Bytes in which identifiers of one kind are alike. */
 const beginningBytes = 3;
 
 function textOf(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer | undefined {
@@ -194,12 +212,12 @@ function textOf(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer |
   return inflated && inflated.length >= guessedTextMin && isUtf8(inflated) ? inflated : undefined;
 }
 
-/** What comes out of bytes is mostly no more than so many times as much. */
+/** Decompressed content is mostly at most so many times larger. */
 const usualExpansion = 64;
-/** Of the limit; what breaks off after so much more than usual was made to be read often. */
+/** Share of the limit that a broken stream costs which expands beyond that, since it was made to be read often. */
 const brokenShare = 1 / 16;
 
-/** First with room for what is usual: of what is broken nobody tells how much was made of it. */
+/** Tries the usual size first, because a broken stream does not report how much was made of it. */
 function attempt(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer | undefined {
   budget.check();
   const room = Math.max(1, budget.remainingBytes);
@@ -221,7 +239,7 @@ function outcomeOf(inflate: () => Buffer): Buffer | typeof tooLarge | undefined 
   try {
     return inflate();
   } catch (error) {
-    // Not compressed after all: the bytes are then searched as they are.
+    // The bytes are not compressed after all and are searched as they are.
     return isTooLarge(error) ? tooLarge : undefined;
   }
 }
@@ -229,7 +247,7 @@ function outcomeOf(inflate: () => Buffer): Buffer | typeof tooLarge | undefined 
 /** RFC 1950, 2.2. */
 const zlibHeaderLength = 2;
 
-/** RFC 1952, 2.3: ten bytes, then what the flags announce. */
+/** Returns the header length (RFC 1952, 2.3): ten bytes, then what the flags announce. */
 export function gzipHeaderLength(bytes: Buffer): number {
   const flags = bytes[3] ?? 0;
   let length = 10;
@@ -240,7 +258,7 @@ export function gzipHeaderLength(bytes: Buffer): number {
   return flags & 0x02 ? length + 2 : length;
 }
 
-/** Whether zlib stopped at `maxOutputLength`. */
+/** Answers whether zlib stopped at `maxOutputLength`. */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 }

@@ -11,15 +11,18 @@ import { beginsLikeMessage, grpcMessages } from './grpc-messages.ts';
 import { beginsLikeOpaque, opaqueKindOf } from './opaque.ts';
 import { textPieces } from './readable.ts';
 
-/** Of pieces of text in a file, which are read where they stand. */
+/** Least length of pieces of text in a file, which are read where they stand. */
 const pieceLengthMin = 6;
-/** Shares of text: packed text shows some by accident, and a file with more than a little is read by it. */
+/**
+ * Limit the share of text. Packed text contains some by accident, and a file with more than a little is searched by
+ * its text.
+ */
 const packedShareMax = 1 / 2;
 const binaryShareMax = 1 / 4;
-/** Shorter ones say nothing. */
+/** Shorter files prove nothing. */
 const binaryBytesMin = 32;
 
-/** Files that are not text though nobody said so: the whole, the parts of a multipart body, and the messages of a gRPC body. */
+/** Finds files that nothing declares: the whole body, parts of a multipart body, and messages of a gRPC body. */
 export const files: BlockDecoder = {
   name: 'file',
   mayHold: ({ bytes, outline }) => (outline.flags & textFlags.nonAscii) !== 0 || beginsLikeFile(bytes),
@@ -34,7 +37,7 @@ export const files: BlockDecoder = {
   },
 };
 
-/** Told by a byte or two: a text mostly begins like none. */
+/** Tells by a byte or two; most texts begin like no file. */
 const beginsLikeFile = (bytes: Buffer): boolean =>
   beginsLikeOpaque(bytes) ||
   beginsLikeCompressed(bytes) ||
@@ -49,10 +52,10 @@ function partsOf(bytes: Buffer): readonly Span[] {
 const isFile = (bytes: Buffer): boolean =>
   compressionOf(bytes) !== undefined || opaqueKindOf(bytes) !== undefined;
 
-/** A file that nothing tells the format of: its text, if it is a packed one. */
+/** Yields a file of unknown format: its text, if it is packed. */
 function* unmarked(part: Span, bytes: Buffer, budget: DecodeBudget): Iterable<Block> {
   if (isUtf8(bytes)) return;
-  // Of UTF-16 and UTF-32 the text is what stands between the zeros.
+  // The text of UTF-16 and UTF-32 stands between the zeros.
   const others = bytes.includes(0) ? Buffer.from(bytes.filter((byte) => byte !== 0)) : bytes;
   budget.work(bytes.length);
   const share = textPieces(others, pieceLengthMin, budget).length / (others.length + 1);

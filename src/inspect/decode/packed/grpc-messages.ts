@@ -3,15 +3,15 @@ import type { Span } from '../span-map.ts';
 import { compressionOf } from './compression.ts';
 
 const messagesMax = 100_000;
-/** Of gRPC, the last one of Connect, and the trailers of gRPC-Web; each compressed or not. */
+/** Flags of gRPC messages, of the last message of Connect, and of gRPC-Web trailers; each compressed or not. */
 const flags: ReadonlySet<number> = new Set([0, 1, 2, 3, 0x80, 0x81]);
 
-/** Whether the first byte may be that of a message. */
+/** Answers whether the first byte may begin a message. */
 export const beginsLikeMessage = (bytes: Buffer): boolean => flags.has(bytes[0] ?? 0);
 
 /**
- * The messages of a body of gRPC, gRPC-Web or Connect, each without its prefix. None where the bytes are not such messages to their end, or
- * there are more than 100,000.
+ * Returns the messages of a gRPC, gRPC-Web or Connect body, each without its prefix. Returns none where the bytes are
+ * not such messages to their end, or are more than 100,000.
  */
 export function grpcMessages(bytes: Buffer): Span[] {
   const messages: Span[] = [];
@@ -28,15 +28,15 @@ export function grpcMessages(bytes: Buffer): Span[] {
   return messages;
 }
 
-/** Codings that are told by the first bytes of what they code: messages in them are read wherever they stand. */
+/** Codings that first bytes show, so that messages in them are read anywhere. */
 const readCodings: ReadonlySet<string> = new Set(['gzip', 'deflate', 'zstd']);
 
-/** Whether content in a coding is read where nothing beside its own bytes says that it is coded. */
+/** Answers whether content in a coding is read when only its own bytes show the coding. */
 export const isReadCoding = (coding: string): boolean => readCodings.has(coding.trim().toLowerCase());
 
 /**
- * Whether messages of a body say that they are compressed, and are not read: by a coding that is not, in bytes that do not begin as it says,
- * or among others that are not taken apart.
+ * Answers whether a message is declared compressed but not read: its coding is not supported, its bytes do not begin
+ * like it, or the messages of the body cannot be separated.
  */
 export function hasUnreadMessages(bytes: Buffer, coding: string): boolean {
   let isCompressed = false;

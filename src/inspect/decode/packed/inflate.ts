@@ -22,20 +22,20 @@ interface Options {
 
 interface Inflated {
   readonly buffer: Buffer;
-  /** `bytesWritten` counts what was read of the input. */
+  /** Has a property `bytesWritten`, which counts the input that was read. */
   readonly engine: { readonly bytesWritten: number };
 }
 
 type Decoder = (bytes: Buffer, options: Options) => Buffer | Inflated;
 
-/** `deflate` is the zlib format (RFC 9110, 8.4.1.2), though some senders leave its frame out. */
+/** Tells the zlib format, which `deflate` means (RFC 9110, 8.4.1.2), though some senders omit its frame. */
 const hasFrame = (bytes: Buffer): boolean =>
   ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.length > 1 && bytes.readUInt16BE(0) % 31 === 0;
 
 const deflate: Decoder = (bytes, options) =>
   hasFrame(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
 
-/** The coding of uploads to S3, which is always the outermost: whoever keeps the content takes it off. */
+/** Coding of uploads to S3. It is always the outermost, and S3 removes it. */
 export const awsChunkedCoding = 'aws-chunked';
 
 function unchunked(bytes: Buffer): Inflated {
@@ -54,8 +54,8 @@ const decoders: Readonly<Record<string, Decoder>> = {
 };
 
 /**
- * A body with its content codings (RFC 9110, 8.4) taken off, the last applied first. At most three codings and `maxBytes` of
- * result; whatever is unknown, broken, or followed by further bytes is unreadable, which is a sentence without content.
+ * Removes the content codings of a body (RFC 9110, 8.4), the last applied first: at most three codings and `maxBytes`
+ * of result. Unknown or broken codings and trailing bytes are unreadable; the reason is a sentence without content.
  */
 export function inflateBody(
   bytes: Buffer,
@@ -87,10 +87,10 @@ const streams: Readonly<Record<string, Begin>> = {
   zstd: () => createZstdDecompress(),
 };
 
-/** Whether a content in this one coding, as `codingsOf` names it, can be decoded as it comes. */
+/** Answers whether content in this one coding, as `codingsOf` names it, can be decoded as it comes. */
 export const isStreamable = (coding: string): boolean => Object.hasOwn(streams, coding);
 
-/** Decodes a content that begins with `start` as it comes. It must be streamable. */
+/** Creates a stream that decodes content beginning with `start`. The coding must be streamable. */
 export function inflaterOf(coding: string, start: Buffer): Transform {
   const begin = isStreamable(coding) ? streams[coding] : undefined;
   if (!begin) throw new TypeError('a coding that is not decoded as it comes');
@@ -98,8 +98,8 @@ export function inflaterOf(coding: string, start: Buffer): Transform {
 }
 
 /**
- * What a lenient receiver gets of a body that `inflateBody` calls unreadable: each coding is taken off as far as it goes, up to `maxBytes`;
- * one that is unknown, or is none, is left on. Never rejects.
+ * Returns what a lenient receiver gets of a body that `inflateBody` calls unreadable. Each coding is removed as far
+ * as possible, up to `maxBytes`; unknown ones are left. It never rejects.
  */
 export async function inflateStart(
   bytes: Buffer,
@@ -114,7 +114,7 @@ export async function inflateStart(
   return body.subarray(0, maxBytes);
 }
 
-/** What comes out before the end, the limit or a mistake. */
+/** Returns the output before the end, the limit or an error. */
 async function startOf(bytes: Buffer, inflater: Transform, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -132,8 +132,8 @@ async function startOf(bytes: Buffer, inflater: Transform, maxBytes: number): Pr
 }
 
 /**
- * The codings that a field names, in lower case and in the order in which they were applied; not `identity`, which is none. `aws-chunked` is
- * the last one wherever it stands: S3's own documentation names it first.
+ * Returns the codings of a header field, in lower case and in the order of application, without `identity`.
+ * `aws-chunked` comes last wherever it stands, since S3's documentation names it first.
  */
 export function codingsOf(contentEncoding: string): string[] {
   const codings = contentEncoding
@@ -151,7 +151,7 @@ function inflateOnce(
 ): { body: Buffer } | { unreadable: string } {
   try {
     const { buffer, engine } = decoder(bytes, withInfo(maxBytes)) as Inflated;
-    // Bytes behind the end would leave unread.
+    // Bytes behind the end would be forwarded unread.
     return engine.bytesWritten === bytes.length
       ? { body: buffer }
       : { unreadable: 'The compressed body is followed by other bytes.' };
@@ -164,7 +164,7 @@ function inflateOnce(
   }
 }
 
-/** `info` makes the decoder answer with its engine, which the types do not know of. */
+/** Adds `info`, which makes the decoder return its engine; the types do not declare it. */
 function withInfo(maxOutputLength: number): Options {
   const options = { maxOutputLength: Math.max(1, maxOutputLength), info: true };
   return options;

@@ -1,7 +1,7 @@
 import { outlineOf, textFlags } from '../../kernel/outline.ts';
 import type { Span } from '../span-map.ts';
 
-/** What no text can be read from: pictures, sounds, packed and encrypted files; `binary` is what nothing tells the format of. */
+/** Content without readable text: pictures, sounds, packed and encrypted files. `binary` is of unknown format. */
 export type OpaqueKind =
   | 'archive'
   | 'audio'
@@ -12,23 +12,23 @@ export type OpaqueKind =
   | 'image'
   | 'video';
 
-/** Content that was passed over, with its place. */
+/** Content that was skipped, with its place. */
 export interface OpaqueContent extends Span {
   readonly kind: OpaqueKind;
 }
 
 interface Signature {
   readonly kind: OpaqueKind;
-  /** Latin-1; what a file begins with. */
+  /** First bytes of a file, in latin-1. */
   readonly magic: string;
-  /** What stands at the eighth byte, in formats that share their beginning. */
+  /** Bytes at the eighth byte, in formats that share their beginning. */
   readonly eighth?: string;
 }
 
 /*
- * The first bytes of each format, from its specification: PNG (ISO 15948, 5.2), JPEG (ITU-T T.81, B.1), RIFF, ISO base media (ISO 14496-12),
- * Matroska (RFC 8794), OpenType, WOFF (W3C), ZIP (APPNOTE 4.3.7), zstd (RFC 8878), xz, bzip2, lz4, PDF (ISO 32000, 7.5.2), OpenPGP (RFC 9580, 6.2), …
- * gzip and zlib are missing: they are unpacked.
+ * First bytes of each format, from its specification: PNG (ISO 15948, 5.2), JPEG (ITU-T T.81, B.1), RIFF, ISO base
+ * media (ISO 14496-12), Matroska (RFC 8794), OpenType, WOFF (W3C). Further: ZIP (APPNOTE 4.3.7), zstd (RFC 8878), xz,
+ * bzip2, lz4, PDF (ISO 32000, 7.5.2), OpenPGP (RFC 9580, 6.2). gzip and zlib are missing because they are unpacked.
  */
 const signatures: readonly Signature[] = [
   ...of(
@@ -80,16 +80,19 @@ const byFirst = Array.from({ length: 256 }, (_, first) =>
   signatures.filter(({ magic }) => magic.charCodeAt(0) === first),
 );
 
-/** ISO base media files begin with a length, and have this behind it. */
+/** Stands in ISO base media files behind a length. */
 const mediaType = 'ftyp';
 const mediaTypeAt = 4;
 
-/** Whether a format begins with the first byte, or media may begin here: `opaqueKindOf` finds nothing in all other content. */
+/**
+ * Answers whether a format begins with the first byte, or media may begin here; `opaqueKindOf` finds nothing
+ * elsewhere.
+ */
 export const beginsLikeOpaque = (bytes: Buffer): boolean =>
   (byFirst[bytes[0] ?? 0] as readonly Signature[]).length > 0 ||
   bytes[mediaTypeAt] === mediaType.charCodeAt(0);
 
-/** What content is by its first bytes; undefined for what may be read. */
+/** Returns the kind of content by its first bytes; undefined for readable content. */
 export function opaqueKindOf(bytes: Buffer): OpaqueKind | undefined {
   if (standsAt(bytes, mediaType, mediaTypeAt))
     return /^(?:heic|heix|mif1|avif)/.test(bytes.toString('latin1', 8, 12)) ? 'image' : 'video';
@@ -101,9 +104,9 @@ export function opaqueKindOf(bytes: Buffer): OpaqueKind | undefined {
   )?.kind;
 }
 
-/** A text may begin with `ID3`, but it does not go on as a sound does. */
+/** A text may begin with `ID3`, but does not go on like a sound. */
 const mayBeginText = /^[ -~]{1,6}$/;
-/** Of a file, where it is told from text. */
+/** Bytes of a file that tell it from text. */
 const sampleBytes = 64;
 
 const isBinary = (bytes: Buffer): boolean => bytes.subarray(0, sampleBytes).some((byte) => byte < 0x09);
@@ -112,15 +115,15 @@ const standsAt = (bytes: Buffer, magic: string, at: number): boolean =>
   bytes.length >= at + magic.length && bytes.toString('latin1', at, at + magic.length) === magic;
 
 const armours = ['-----BEGIN PGP MESSAGE-----', '-----BEGIN AGE ENCRYPTED FILE-----'];
-/** The last byte of `eyJ`, with which JSON objects begin in base64url; it is the rarest of them in texts. */
+/** Last byte of `eyJ`, which begins JSON objects in base64url; it is the rarest of the three in texts. */
 const thirdOfHeader = 0x4a;
-/** A JWE in its compact form (RFC 7516, 7.1): of five parts the second and the last but one may be long. */
+/** Matches a compact JWE (RFC 7516, 7.1): of its five parts the second and the last but one may be long. */
 const compactJwe = /eyJ[\w-]{16,2048}\.[\w-]{0,1024}\.[\w-]{8,64}\.[\w-]{1,64}/y;
-/** Beginnings of tokens that are looked at. */
+/** Limits the beginnings of tokens that are looked at. */
 const tokensMax = 64;
 const jweBytesMax = 4096;
 
-/** The first encrypted message inside a text. */
+/** Returns the first encrypted message inside a text. */
 export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): OpaqueContent | undefined {
   if ((outline.flags & textFlags.armour) !== 0)
     for (const armour of armours) {
@@ -141,6 +144,6 @@ export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): Opaque
   return undefined;
 }
 
-/** Whether the first part of a token is an object with this member. */
+/** Answers whether the first part of a token is an object with this member. */
 const names = (token: string, member: string): boolean =>
   Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').includes(`"${member}":`);

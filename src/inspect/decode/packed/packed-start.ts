@@ -1,12 +1,12 @@
 /*
- * How Brotli (RFC 7932) and deflate without a frame (RFC 1951) begin. Neither has a sign, and nearly every value in a text is
- * packed by nobody: to try it costs thirty microseconds, to look at the first bytes a tenth of one.
+ * Tells how Brotli (RFC 7932) and raw deflate (RFC 1951) begin. Neither has a signature, and hardly any value is
+ * packed. Trying to unpack costs thirty microseconds, looking at the first bytes a tenth of one.
  */
 
-/** As much as is looked at, where a glance has to do. */
+/** Bytes that are looked at first. */
 export const probeBytes = 36;
 
-/** Bits from the least significant on, as both formats store them; behind the end stand zeros. */
+/** Reads bits from the least significant on, as both formats store them; zeros follow the end. */
 class Bits {
   readonly #bytes: Buffer;
   #at = 0;
@@ -19,7 +19,7 @@ class Bits {
     return this.#at > 8 * this.#bytes.length;
   }
 
-  /** Up to 16 of them, as a number. */
+  /** Takes up to 16 bits as a number. */
   take(count: number): number {
     const byte = this.#at >> 3;
     const bytes = this.#bytes;
@@ -31,7 +31,7 @@ class Bits {
     return value;
   }
 
-  /** Goes to the next whole byte; tells whether what it passed was zero, as both formats want it. */
+  /** Moves to the next whole byte; returns whether the skipped bits were zero, as both formats require. */
   align(): boolean {
     return this.take((8 - (this.#at & 7)) & 7) === 0;
   }
@@ -41,20 +41,25 @@ class Bits {
   }
 }
 
-/** How much larger the first block may say that it is: most values are identifiers, and of them one in twenty says no more. */
+/**
+ * Limits the growth that the first block may declare; of identifiers, which most values are, one in twenty declares
+ * less.
+ */
 const expansionMax = 16;
-/** No encoder makes a smaller block of text, and none is a secret. */
+/** No encoder makes a smaller block of text, and no secret is shorter. */
 const sizeMin = 8;
-/** A longer content may repeat itself for long. */
+/** Longer content may repeat itself more. */
 const shortBytes = 4096;
 const longExpansionMax = 1024;
-/** Blocks of metadata that may stand before the first of content. */
+/** Limits the metadata blocks before the first content. */
 const skippedMax = 8;
 
-/** Whether a stream of Brotli of so many bytes may begin so: by its window (9.1) and the head of its first block (9.2). */
+/**
+ * Answers whether Brotli of so many bytes may begin so: by its window (9.1) and the head of its first block (9.2).
+ */
 export function mayBeBrotli(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
-  // A window of 2^16 has one bit. Of the others 0010001 alone is none.
+  // A window of 2^16 has one bit; of the others only 0010001 is invalid.
   if (bits.take(1) === 1 && bits.take(3) === 0 && bits.take(3) === 1) return false;
   for (let skipped = 0; skipped < skippedMax; skipped += 1) {
     const isLast = bits.take(1) === 1;
@@ -62,14 +67,14 @@ export function mayBeBrotli(start: Buffer, length: number): boolean {
     const nibbles = bits.take(2) + 4;
     if (nibbles < 7) {
       const size = sizeOf(bits, nibbles, 4) + 1;
-      // The length is written as short as it can be.
+      // The length must be written as short as possible.
       if (nibbles > 4 && (size - 1) >>> (4 * (nibbles - 1)) === 0) return false;
       if (!isLast && bits.take(1) === 1) return bits.align() && size <= length;
       // Zeros would be a block of one byte.
       if (size < sizeMin) return false;
       return !bits.isOver && size <= length * (length > shortBytes ? longExpansionMax : expansionMax);
     }
-    // Metadata: a reserved bit, then how many bytes are passed over.
+    // Metadata has a reserved bit, then the number of bytes to skip.
     if (isLast || bits.take(1) === 1) return false;
     const sizeBytes = bits.take(2);
     const size = sizeBytes === 0 ? 0 : sizeOf(bits, sizeBytes, 8) + 1;
@@ -86,7 +91,10 @@ function sizeOf(bits: Bits, digits: number, bitsOfDigit: number): number {
   return size;
 }
 
-/** Whether deflate of so many bytes may begin so and go on to text: by its first blocks (3.2.3), as far as they are there. */
+/**
+ * Answers whether deflate of so many bytes may begin so and go on to text: by its first blocks (3.2.3), as far as
+ * they are there.
+ */
 export function mayBeDeflate(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
   const goesOn = start.length < length;
@@ -109,19 +117,19 @@ export function mayBeDeflate(start: Buffer, length: number): boolean {
   return true;
 }
 
-/** Blocks may have a few characters each, and no encoder makes such. */
+/** Limits the blocks; no encoder makes blocks of a few characters. */
 const blocksMax = 4;
-/** Symbols that have to be text, or repeat some; what ends before them has so many characters at least. */
+/** Number of symbols that must be text or repetitions, and least length of a stream with fewer. */
 const symbolsMax = 20;
 const textMin = 12;
 const endOfBlock = 256;
-/** The least literals and lengths, and all that have a meaning; the same of distances. */
+/** Least number of literals and lengths, and numbers of those that have a meaning; the same for distances. */
 const literalsMin = 257;
 const literalsMax = 286;
 const distancesMax = 30;
 const codeBitsMax = 15;
 
-/** A Huffman code (3.2.2): how many codes there are of each length, and their symbols from the shortest on. */
+/** A Huffman code (3.2.2): number of codes of each length, and their symbols from the shortest on. */
 interface Code {
   readonly counts: readonly number[];
   readonly symbols: readonly number[];
@@ -139,7 +147,9 @@ function codeOf(lengths: readonly number[]): Code {
   return { counts, symbols: used.sort((a, b) => (lengths[a] as number) - (lengths[b] as number) || a - b) };
 }
 
-/** Whether each row of bits has a meaning, and one only; a single code of one bit may leave the other without. */
+/**
+ * Answers whether each sequence of bits has exactly one meaning; a single code of one bit may leave the other unused.
+ */
 function isComplete(lengths: readonly number[]): boolean {
   let room = 0;
   let codes = 0;
@@ -151,7 +161,7 @@ function isComplete(lengths: readonly number[]): boolean {
   return room === 1 || (codes === 1 && room === 1 / 2);
 }
 
-/** The next symbol, or -1 where the bits are none. The most significant bit of a code comes first. */
+/** Returns the next symbol; -1 where the bits are none. The most significant bit of a code comes first. */
 function symbolOf(bits: Bits, { counts, symbols }: Code): number {
   let code = 0;
   let first = 0;
@@ -166,22 +176,25 @@ function symbolOf(bits: Bits, { counts, symbols }: Code): number {
   return -1;
 }
 
-/** 3.2.6 */
+/** The fixed codes of 3.2.6. */
 const fixedCodes: Codes = {
   literals: codeOf(Array.from({ length: 288 }, (_, at) => (at < 144 ? 8 : at < 256 ? 9 : at < 280 ? 7 : 8))),
   distances: codeOf(new Array<number>(32).fill(5)),
 };
 
-/** In which the lengths of the codes for the lengths stand (3.2.7). */
+/** Order in which the lengths of the length codes stand (3.2.7). */
 const lengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/** For each symbol that repeats a length how often it does at least, and the bits that say how much oftener. */
+/** For each symbol that repeats a length: its least count, and the bits that add to it. */
 const repeats: Readonly<Record<number, { readonly least: number; readonly bits: number }>> = {
   16: { least: 3, bits: 2 },
   17: { least: 3, bits: 3 },
   18: { least: 11, bits: 7 },
 };
 
-/** The codes with which a block begins (3.2.7); undefined where they are none, which is nearly always told by the first of them. */
+/**
+ * Returns the codes at the start of a block (3.2.7); undefined where they are invalid, which the first of them nearly
+ * always shows.
+ */
 function ownCodesOf(bits: Bits): Codes | undefined {
   const literals = bits.take(5) + literalsMin;
   const distances = bits.take(5) + 1;
@@ -205,7 +218,7 @@ function ownCodesOf(bits: Bits): Codes | undefined {
   return { literals: codeOf(ofLiterals), distances: codeOf(lengths.slice(literals)) };
 }
 
-/** Whether what the codes stand for is text up to the end of the block, or as far as has to be told. */
+/** Answers whether the codes stand for text up to the end of the block, or for as many symbols as needed. */
 function isText(
   bits: Bits,
   { literals, distances }: Codes,
@@ -228,7 +241,7 @@ function isText(
   return true;
 }
 
-/** A length and a distance (3.2.5), or undefined where there is no such symbol. */
+/** Returns a length and a distance (3.2.5); undefined for invalid symbols. */
 function repeatOf(
   bits: Bits,
   symbol: number,

@@ -1,6 +1,6 @@
 import type { Span } from '../span-map.ts';
 
-/** A text in a message of protobuf, with the numbers of the fields that lead to it: `3.1`. */
+/** A text in a protobuf message, with the numbers of the fields that lead to it: `3.1`. */
 export interface ProtobufText extends Span {
   readonly path: string;
 }
@@ -11,15 +11,15 @@ const varintBytesMax = 10;
 const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /**
- * What may be text in a message, as far as it can be told without its schema: whatever has a length, and once more each field in it where
- * it looks like a message itself. Empty where the bytes are no message to their end.
+ * Returns what may be text in a message, as far as it can be told without a schema: every field with a length, and
+ * the fields in it where it looks like a message. Returns none where the bytes are no message to their end.
  */
 export function protobufTexts(bytes: Buffer): readonly ProtobufText[] {
   const texts: ProtobufText[] = [];
   return walk(bytes, { start: 0, end: bytes.length }, '', 0, texts) ? texts : [];
 }
 
-/** False where a field is none; what was found in it before stays. */
+/** Walks a message; returns false where a field is invalid. Texts found before stay. */
 function walk(
   bytes: Buffer,
   { start, end }: Span,

@@ -9,7 +9,7 @@ import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compressi
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { unzip } from './zip.ts';
 
-/** A shorter piece of text among binary bytes is noise. */
+/** A shorter piece of text among binary bytes is accidental. */
 export const textMin = 8;
 const compressionsMax = 3;
 const lineEnd = Buffer.from('\n');
@@ -18,17 +18,17 @@ const utf16le = new TextDecoder('utf-16le');
 const utf16be = new TextDecoder('utf-16be');
 
 export interface Readable {
-  /** Empty where nothing remains. */
+  /** Text; empty where nothing remains. */
   readonly bytes: Buffer;
-  /** Compressions taken off. */
+  /** Names of the compressions that were removed. */
   readonly names: readonly string[];
-  /** What of it could not be read. */
+  /** What could not be read of it. */
   readonly opaque: OpaqueKind | undefined;
 }
 
 /**
- * Decoded bytes as text to be searched: inflated where they are compressed, UTF-16 made UTF-8, of an archive the files behind one
- * another, and of binary bytes the pieces that are text, one a line.
+ * Returns decoded bytes as text to search: compressed bytes inflated, UTF-16 as UTF-8, an archive as its files in a
+ * row, and binary bytes as their pieces of text, one a line.
  */
 export function toReadable(decoded: Buffer, budget: DecodeBudget): Readable {
   return unpacked(decoded, compressionsMax, budget);
@@ -64,20 +64,20 @@ function unpacked(bytes: Buffer, depth: number, budget: DecodeBudget): Readable 
 function toText(bytes: Buffer, budget: DecodeBudget): Buffer {
   const utf16 = utf16Decoder(bytes);
   if (utf16) return Buffer.from(utf16.decode(bytes));
-  // Valid UTF-8 with control characters in it passes: better one text too many than one too few.
+  // UTF-8 with control characters counts as text, since a text too many is better than one too few.
   if (isUtf8(bytes)) return bytes;
-  // In a program stands one name beside another, and says nothing of it.
+  // In a program names stand side by side and say nothing about each other.
   return textAmong(bytes, textMin, budget, isBinaryFile(bytes) ? separator : lineEnd);
 }
 
-/** The pieces of text in bytes that are none, `end` behind each; the long ones alone where the short ones say nothing. */
+/** Returns the pieces of text in binary bytes, with `end` behind each; in random bytes only the long pieces. */
 export function textAmong(bytes: Buffer, lengthMin: number, budget: DecodeBudget, end = lineEnd): Buffer {
   const pieces = textPieces(bytes, lengthMin, budget, end);
   const noiseMin = noisePieceMin(bytes.length);
   return noiseMin > lengthMin && isNoise(pieces, bytes) ? textPieces(bytes, noiseMin, budget, end) : pieces;
 }
 
-/** By its mark, or by every other byte of a sample being zero (which Latin text has). */
+/** Recognises UTF-16 by its mark, or by zeros in every other byte of a sample, as in Latin text. */
 function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
   if (hasUtf16Mark(bytes)) return bytes[0] === 0xff ? utf16le : utf16be;
   const zeros = [0, 0];
@@ -90,9 +90,9 @@ function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
   return odd > even ? utf16le : utf16be;
 }
 
-/** The runs of at least `lengthMin` bytes of ASCII text among others, `behind` each. */
+/** Returns the runs of at least `lengthMin` bytes of ASCII text among others, with `behind` after each. */
 export function textPieces(bytes: Buffer, lengthMin: number, budget: DecodeBudget, behind = lineEnd): Buffer {
-  // Something that is no text stands between two pieces.
+  // Between two pieces stands at least one other byte.
   const countMax = Math.ceil((bytes.length + 1) / (lengthMin + 1));
   const pieces = Buffer.allocUnsafe(bytes.length + countMax * behind.length);
   let length = 0;

@@ -2,14 +2,14 @@ import type { DecodeBudget } from '../budget.ts';
 import { inflateEntry, isZip } from './compression.ts';
 
 /*
- * ZIP (PKWARE APPNOTE 6.3.10), as office documents are packed too. Entries are found by the central directory, as most readers do. Bytes
- * that belong to no entry, encrypted entries, other methods than deflate and ZIP64 are left to be opaque.
+ * Reads ZIP files (PKWARE APPNOTE 6.3.10), such as office documents. Entries are found by the central directory, as
+ * most readers do. Bytes outside entries, encrypted entries, methods other than deflate, and ZIP64 stay opaque.
  */
 
 export interface Unzipped {
-  /** What the entries hold. */
+  /** Contents of the entries. */
   readonly contents: readonly Buffer[];
-  /** Nothing in the file was passed over. */
+  /** Says that nothing in the file was skipped. */
   readonly isWhole: boolean;
 }
 
@@ -31,7 +31,7 @@ const descriptorMax = 16;
 const stored = 0;
 const deflated = 8;
 
-/** The contents of the entries, in the order of the file; undefined where it has no directory that can be read. */
+/** Returns the contents of the entries, in the order of the file; undefined where no directory can be read. */
 export function unzip(bytes: Buffer, budget: DecodeBudget): Unzipped | undefined {
   const directory = readDirectory(bytes);
   if (!directory) return undefined;
@@ -49,7 +49,7 @@ export function unzip(bytes: Buffer, budget: DecodeBudget): Unzipped | undefined
   return { contents, isWhole: isWhole && isBehind(directory.start, end) };
 }
 
-/** A descriptor may stand behind the data (4.3.9). */
+/** Answers whether an entry follows the end of another; a descriptor may stand between them (4.3.9). */
 const isBehind = (start: number, end: number): boolean => start >= end && start - end <= descriptorMax;
 
 function readDirectory(bytes: Buffer): { readonly start: number; readonly entries: Entry[] } | undefined {
@@ -74,7 +74,7 @@ function readDirectory(bytes: Buffer): { readonly start: number; readonly entrie
   return { start, entries: entries.sort((a, b) => a.start - b.start) };
 }
 
-/** Behind the local header of an entry; -1 where there is none. */
+/** Returns the place behind the local header of an entry; -1 where there is none. */
 function dataStart(bytes: Buffer, at: number): number {
   if (at + localLength > bytes.length || !isZip(bytes.subarray(at))) return -1;
   return at + localLength + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28);
@@ -92,6 +92,6 @@ function unpack(
     return packed;
   }
   if (method !== deflated) return undefined;
-  // What is not deflate after all is passed over, and the file is opaque.
+  // An entry that is not deflate after all is skipped, and the file is opaque.
   return inflateEntry(packed, budget);
 }

@@ -3,36 +3,36 @@ import type { Outline } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import type { Span } from '../span-map.ts';
 
-/** Called with the name of a column or field, and with a value that stands under it. */
+/** Receives the name of a column or field, and a value under it. */
 export type TakeCell = (name: Span, value: Span) => void;
 
-/** Tells that what stands at the end may belong to the table that begins there, though no cell does. */
+/** Reports that bytes up to `end` may belong to the table that begins at `start`, even without a cell. */
 export const noteReach = (take: TakeCell, start: number, end: number): void =>
   take({ start, end: start }, { start: end, end });
 
-/** A way to write tables. */
+/** Reads one way to write tables. */
 export interface TableReader {
-  /** A quick look: nearly all texts hold no table. */
+  /** Rules out nearly all texts cheaply. */
   mayHold(outline: Outline): boolean;
   /** Calls `take` for the cells, row by row. Takes linear time, whatever the text. */
   read(bytes: Buffer, take: TakeCell, budget: DecodeBudget, outline: Outline): void;
 }
 
-/** Of a name: longer ones are sentences. */
+/** Limits a name; longer ones are sentences. */
 export const nameBytesMax = 64;
-/** Of a row. */
+/** Limits the columns of a row. */
 export const columnsMax = 128;
 
 const space = 0x20;
 const parenthesis = 0x28;
 const wordsMax = 6;
-/** What may stand before the first letter of a name: `# Name`, `**Name**`, `_id`. */
+/** Characters that may stand before the first letter of a name: `# Name`, `**Name**`, `_id`. */
 const isOrnament = new Set(Buffer.from('*_#`$@'));
 
 const isBlank = (byte: number | undefined): boolean =>
   byte === space || byte === 0x09 || byte === 0x0d || byte === 0x0a;
 
-/** Without the white space at both ends. */
+/** Returns the span without white space at both ends. */
 export function trimmed(bytes: Buffer, { start, end }: Span): Span {
   let [from, to] = [start, end];
   while (from < to && isBlank(bytes[from])) from += 1;
@@ -40,7 +40,9 @@ export function trimmed(bytes: Buffer, { start, end }: Span): Span {
   return { start: from, end: to };
 }
 
-/** Whether a column may have this name: short, a few words, no number, for rows of values begin with those, and no code. */
+/**
+ * Answers whether a column may have this name: short, few words, and no number or code, which begin rows of values.
+ */
 export function isColumnName(bytes: Buffer, { start, end }: Span): boolean {
   if (end <= start || end - start > nameBytesMax) return false;
   let first = start;
@@ -59,7 +61,7 @@ export function isColumnName(bytes: Buffer, { start, end }: Span): boolean {
   return words <= wordsMax && open === 0;
 }
 
-/** The cells of a row with the names of their columns. */
+/** Takes the cells of a row with the names of their columns. */
 export function takeRow(names: readonly Span[], row: readonly Span[], take: TakeCell): void {
   for (const [index, value] of row.entries()) {
     const name = names[index];

@@ -19,17 +19,20 @@ const pipe = 0x7c;
 const space = 0x20;
 
 const isDelimiter = byteSet('\t|;,');
-/** Behind one of these the first name begins, where something stands before the table in its line: `{"csv":"`, `data=`, `Here it is: `. */
+/**
+ * Characters behind which the first name begins, where text stands before the table in its line: `{"csv":"`, `data=`,
+ * `Here it is: `.
+ */
 const isHeaderStart = byteSet('"\'`>:={}\n\x1e');
-/** In a row of pipes most of these are part of the text. */
+/** Fewer characters for rows of pipes, where most of them are text. */
 const isPipeHeaderStart = byteSet('"\n\x1e');
-/** What ends a table that has more behind it in its last line. */
+/** Characters that end a table with more text behind it in its last line. */
 const isTextEnd = byteSet('"\'`<');
 const isRule = byteSet('-:|+= \t\r');
-/** Of a quoted value (RFC 4180, 2.5 to 2.7), which may span lines. */
+/** Limits a quoted value (RFC 4180, 2.5 to 2.7), which may span lines. */
 const quotedBytesMax = 4096;
 
-/** A header and at least one row of the same width: CSV (RFC 4180), with tabs or semicolons too, and tables of Markdown. */
+/** Reads a header and rows of the same width: CSV (RFC 4180), also with tabs or semicolons, and Markdown tables. */
 export const delimited: TableReader = {
   mayHold: ({ places }) => places.headers.length > 0,
   read(bytes, take, budget, { places }) {
@@ -42,7 +45,7 @@ export const delimited: TableReader = {
   },
 };
 
-/** The table whose header ends there: takes its cells, and answers where it ends; 0 where there is none. */
+/** Takes the cells of the table whose header ends there, and returns its end; 0 where there is none. */
 function readTable(bytes: Buffer, headerEnd: number, take: TakeCell): number {
   const delimiter = lastDelimiter(bytes, headerEnd);
   if (delimiter === 0) return 0;
@@ -59,7 +62,7 @@ function readTable(bytes: Buffer, headerEnd: number, take: TakeCell): number {
   }
 }
 
-/** The one before the last name; a row of a Markdown table has one behind it. */
+/** Returns the delimiter before the last name; a Markdown row also ends with one. */
 function lastDelimiter(bytes: Buffer, lineEnd: number): number {
   for (let at = lineEnd - 1; at >= Math.max(0, lineEnd - nameBytesMax); at -= 1) {
     const byte = bytes[at] ?? 0;
@@ -69,7 +72,10 @@ function lastDelimiter(bytes: Buffer, lineEnd: number): number {
   return 0;
 }
 
-/** The names in the line that ends there, read from its end, because anything may stand before the first. */
+/**
+ * Returns the names in the line that ends there. It is read from its end, because anything may stand before the first
+ * name.
+ */
 function headerOf(bytes: Buffer, lineEnd: number, delimiter: number): Span[] | undefined {
   const names: Span[] = [];
   let end = withoutSpaces(bytes, lineEnd);
@@ -90,7 +96,7 @@ function headerOf(bytes: Buffer, lineEnd: number, delimiter: number): Span[] | u
 }
 
 interface Name extends Span {
-  /** Where the cell before it ends. */
+  /** End of the cell before it. */
   readonly before: number;
   readonly isFirst: boolean;
 }
@@ -109,14 +115,14 @@ function nameBefore(bytes: Buffer, end: number, delimiter: number): Name | undef
   return { start, end: nameEnd, before, isFirst: before < 0 || bytes[before] !== delimiter };
 }
 
-/** Where the line ends, or the cell, without the spaces at its end. */
+/** Returns the end of a line or cell without trailing spaces. */
 function withoutSpaces(bytes: Buffer, end: number): number {
   let at = end;
   while (bytes[at - 1] === space || bytes[at - 1] === carriageReturn) at -= 1;
   return at;
 }
 
-/** Behind the line that a Markdown table has below its header. */
+/** Returns the place behind the rule that a Markdown table has below its header. */
 function afterRule(bytes: Buffer, start: number): number {
   let at = start;
   while (isRule[bytes[at] ?? 0] === 1) at += 1;
@@ -124,15 +130,15 @@ function afterRule(bytes: Buffer, start: number): number {
 }
 
 interface Row {
-  /** None where it is no row of that width. */
+  /** Cells; undefined where it is no row of that width. */
   readonly cells: readonly Span[] | undefined;
-  /** As far as it was looked at. */
+  /** End of what was looked at. */
   readonly end: number;
-  /** Behind it the text goes on with something else. */
+  /** Says that other text follows behind it. */
   readonly isLast: boolean;
 }
 
-/** The row that begins there. */
+/** Reads the row that begins there. */
 function readRow(bytes: Buffer, start: number, delimiter: number, width: number): Row {
   const cells: Span[] = [];
   let at = start;
@@ -175,7 +181,7 @@ function readCell(
   return { span: trimmed(bytes, { start: at, end }), end, isQuoted: false };
 }
 
-/** A quote within the value is written twice. */
+/** Returns the place of the closing quote; a quote within the value is doubled. */
 function closingQuote(bytes: Buffer, start: number): number {
   const end = Math.min(bytes.length, start + quotedBytesMax);
   for (let at = start; at < end; at += 1) {
@@ -186,7 +192,7 @@ function closingQuote(bytes: Buffer, start: number): number {
   return -1;
 }
 
-/** Behind the line whose last cell ends there; -1 where there is more in it. */
+/** Returns the place behind the line whose last cell ends there; -1 where more follows in it. */
 function rowEnd(bytes: Buffer, end: number, delimiter: number): number {
   let at = end;
   if (delimiter === pipe && bytes[at] === pipe) at += 1;

@@ -2,7 +2,7 @@ import { textFlags } from '../../kernel/outline.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isColumnName, noteReach, type TableReader, type TakeCell, trimmed } from './cell.ts';
 
-/** Behind so many bytes without one of its tags a table has ended. */
+/** Bytes without a table tag after which a table has ended. */
 const gapBytesMax = 16_384;
 const tag = /<(\/?)(table|tr|th|td)(?:\s[^<>]{0,512})?>/gi;
 const less = 0x3c;
@@ -10,11 +10,11 @@ const greater = 0x3e;
 
 interface Row {
   readonly cells: Span[];
-  /** Which of them are `th`. */
+  /** Says which cells are `th`. */
   readonly heads: boolean[];
 }
 
-/** Tables of HTML: cells belong to the header above them, and to one at the beginning of their row. */
+/** Reads HTML tables: cells belong to the header above them, and to one at the beginning of their row. */
 export const html: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.cell) !== 0,
   read(bytes, take, budget) {
@@ -36,14 +36,14 @@ export const html: TableReader = {
   },
 };
 
-/** Takes one table after the other apart. */
+/** Collects the rows of one table after another. */
 class Rows {
   readonly #bytes: Buffer;
   readonly #take: TakeCell;
   #row: Row = { cells: [], heads: [] };
   #names: readonly Span[] | undefined;
   #cellStart = -1;
-  /** Of its first cell. */
+  /** Start of the table's first cell. */
   #start = -1;
 
   constructor(bytes: Buffer, take: TakeCell) {
@@ -91,7 +91,7 @@ class Rows {
   }
 }
 
-/** Inside of tags around the whole text: `<b>`, `<a href=…>`. */
+/** Limits the tags around a cell's whole text: `<b>`, `<a href=…>`. */
 const wrappersMax = 4;
 
 function textOf(bytes: Buffer, cell: Span): Span {

@@ -12,7 +12,7 @@ const isQuote = byteSet('\'"');
 const signs = ['VALUES', 'values', 'Values'].map((it) => Buffer.from(it));
 
 const isSpace = byteSet('\t\n\v\f\r \xa0');
-/** What columns are not named with. */
+/** Characters that end a list of columns, because no column is named with them. */
 const endsList = byteSet("()'=");
 const signBytes = 6;
 const spaceMax = 64;
@@ -22,7 +22,8 @@ const listBytesMax = 2048;
 const rowBytesMax = 16_384;
 
 /**
- * Rows of SQL with a list of their columns: `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8); REPLACE and MERGE have it too.
+ * Reads rows of SQL with a list of their columns: `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8),
+ * also in REPLACE and MERGE.
  */
 export const insert: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.values) !== 0,
@@ -30,7 +31,7 @@ export const insert: TableReader = {
     let readTo = 0;
     for (const sign of placesOf(bytes, budget)) {
       const list = listBefore(bytes, sign);
-      // What was read as a row that has no end is not read again.
+      // A row without an end is not read again.
       if (!list || list.start <= readTo) continue;
       const names = namesOf(bytes, list);
       for (let at = behindSpace(bytes, sign + signBytes); names && bytes[at] === open; ) {
@@ -48,7 +49,7 @@ export const insert: TableReader = {
   },
 };
 
-/** Where the signs stand, from left to right. */
+/** Yields the places of the signs, from left to right. */
 function* placesOf(bytes: Buffer, budget: DecodeBudget): Iterable<number> {
   const next = signs.map((sign) => bytes.indexOf(sign));
   for (;;) {
@@ -67,7 +68,7 @@ function behindSpace(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** What stands in the parentheses that end there, if it may be a list of columns. */
+/** Returns the content of the parentheses that end there, if it may be a list of columns. */
 function listBefore(bytes: Buffer, signStart: number): Span | undefined {
   let end = signStart;
   while (signStart - end < spaceMax && isSpace[bytes[end - 1] ?? 0] === 1) end -= 1;
@@ -78,11 +79,11 @@ function listBefore(bytes: Buffer, signStart: number): Span | undefined {
   return bytes[start - 1] === open && end - start >= listBytesMin ? { start, end } : undefined;
 }
 
-/** Without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. */
+/** Returns the names without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. */
 function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
   const names: Span[] = [];
   for (let start = list.start; start <= list.end; ) {
-    // Within the list: behind it the next comma may be far off.
+    // The comma is searched within the list, since the next one behind it may be far off.
     const length = bytes.subarray(start, list.end).indexOf(comma);
     const end = length < 0 ? list.end : start + length;
     let name = trimmed(bytes, { start, end });
@@ -103,7 +104,9 @@ function skipSpace(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** The values between the parentheses that begin there, of strings without their quotes; none where they have no end. */
+/**
+ * Returns the values between parentheses, strings without their quotes; none where the parentheses are not closed.
+ */
 function readRow(bytes: Buffer, start: number): { cells: Span[]; end: number } {
   const limit = Math.min(bytes.length, start + rowBytesMax);
   const cells: Span[] = [];
@@ -123,7 +126,10 @@ function readRow(bytes: Buffer, start: number): { cells: Span[]; end: number } {
   return { cells: [], end: limit };
 }
 
-/** Where the string that begins there ends. A quote in it is written twice, which makes two strings here, or behind a backslash. */
+/**
+ * Returns the end of the string that begins there. A quote in it is doubled, which makes two strings here, or
+ * escaped.
+ */
 function stringEnd(bytes: Buffer, start: number, limit: number): number {
   let at = start + 1;
   while (at < limit && bytes[at] !== bytes[start]) at += bytes[at] === backslash ? 2 : 1;

@@ -1,22 +1,22 @@
 import { lastAtOrBefore, type Span } from '../span-map.ts';
 
 const between = Buffer.from(': ');
-/** Shorter values are flags and counts, longer ones are texts that need no name. */
+/** Shorter values are flags and counts; longer ones are texts that need no name. */
 const valueBytesMin = 3;
 const valueBytesMax = 1024;
 
-/** The cells of tables as `name: value`, one behind the other, and where they come from. */
+/** Cells of tables as `name: value`, joined, with their places in the source. */
 export class LabelledCells {
   readonly #source: Buffer;
   readonly #separator: Buffer;
   #bytes = Buffer.allocUnsafe(1024);
   #length = 0;
-  /** For each cell where it begins, and where its name and its value stand in the source. */
+  /** For each cell its start, and the places of its name and value in the source. */
   readonly #starts: number[] = [];
   readonly #names: Span[] = [];
   readonly #values: Span[] = [];
 
-  /** `separator` stands behind each cell. */
+  /** Joins cells with `separator` behind each. */
   constructor(source: Buffer, separator: Buffer) {
     this.#source = source;
     this.#separator = separator;
@@ -26,7 +26,7 @@ export class LabelledCells {
     return this.#length;
   }
 
-  /** Answers how many bytes it took. */
+  /** Adds a cell; returns the number of bytes added. */
   add(name: Span, value: Span): number {
     const valueLength = value.end - value.start;
     if (name.end === name.start || valueLength < valueBytesMin || valueLength > valueBytesMax) return 0;
@@ -46,7 +46,9 @@ export class LabelledCells {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** What stands in the source: within a name, in that name, else in values alone, because a cut must leave the names. */
+  /**
+   * Maps a span to the source: within a name to that name, else to values alone, because a cut must leave the names.
+   */
   toSource(start: number, end: number): Span {
     const first = Math.max(0, lastAtOrBefore(this.#starts, start));
     const last = Math.max(first, lastAtOrBefore(this.#starts, end - 1));

@@ -1,9 +1,9 @@
-import { crcChecksum } from '../checks/tokens.ts';
+import { crcChecksum } from '../../src/inspect/checks/tokens.ts';
 import { walletMakers } from './sample-wallets.ts';
 
 /*
- * Writes out the brace expressions of detectors' examples (detector-fields.ts lists them). Seeded: an example stands for the same text at every
- * run, and no token that looks alive has to be kept in a file.
+ * Writes out the brace expressions of detectors' examples; detector-fields.ts lists them. They are seeded: an example
+ * stands for the same text at every run, and no file has to contain a token that looks alive.
  */
 
 const digits = '0123456789';
@@ -45,7 +45,7 @@ const draw = (alphabet: string, length: number, random: Random): string =>
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url');
 
-/** What needs more than characters of an alphabet. */
+/** Makers of samples that are more than characters of an alphabet. */
 const makers: Readonly<Record<string, (argument: string, random: Random) => string>> = {
   ...walletMakers,
   crc(length, random) {
@@ -67,7 +67,7 @@ const makers: Readonly<Record<string, (argument: string, random: Random) => stri
   },
 };
 
-/** The example with its brace expressions written out; other braces stay as they are. */
+/** Returns the example with its brace expressions written out; other braces stay. */
 export function expandSample(text: string): string {
   const random = seededRandom(text);
   return text.replace(/\{([A-Za-z0-9]+):([^{}]+)\}/g, (whole, name: string, argument: string) => {

@@ -8,9 +8,9 @@ import {
   crc16,
   pkcs8Head,
   rippleBase58,
-} from '../checks/wallets.ts';
+} from '../../src/inspect/checks/wallets.ts';
 
-/* Keys to money for the examples of detectors, with their checksums: see samples.ts. */
+/* Makes wallet keys with their checksums for the examples of detectors: see samples.ts. */
 
 type Random = (below: number) => number;
 type Maker = (argument: string, random: Random) => string;
@@ -28,7 +28,7 @@ function encodeBase58(bytes: Buffer, alphabet: string): string {
 
 const withHash = (bytes: Buffer): Buffer => Buffer.concat([bytes, sha256(sha256(bytes)).subarray(0, 4)]);
 
-/** The argument says in hexadecimal what the bytes begin with, and how many follow: `80-32`. */
+/** Makes a key; the argument is the first bytes in hexadecimal and the number of further bytes: `80-32`. */
 function base58check(alphabet: string): Maker {
   return (argument, random) => {
     const [head = '', length] = argument.split('-');
