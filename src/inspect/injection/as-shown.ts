@@ -1,14 +1,14 @@
 import { isAlphanumeric, isLetter, isLower } from '../kernel/bytes.ts';
 
 /*
- * What stands between the words of a text unseen: tags around each of them, hyphens at line ends, the joints of a name that is a whole
- * sentence. Phrases are looked for in the text without it, too.
+ * Removes what stands unseen between the words of a text: tags, hyphens at line ends, joints of a name that is a
+ * whole sentence. Phrases are looked for in the text without it, too.
  */
 
 /** A text as its readers see it. */
 export interface ShownText {
   readonly bytes: Buffer;
-  /** The bytes of the source that bytes of it stand for. */
+  /** Maps bytes of the text to those of the source. */
   toSource(start: number, end: number): { start: number; end: number };
 }
 
@@ -19,15 +19,15 @@ interface Cut {
   readonly shown: string;
 }
 
-/** Of each sort: as many as 600 KB of nothing but tags have. */
+/** Limits the cuts of each kind; 600 KB of nothing but tags have as many. */
 const cutsMax = 200_000;
 const tagBytesMax = 1000;
-/** A name of fewer words is a name. */
+/** A name of fewer words is no sentence. */
 const nameWordsMin = 5;
 const nameLengthMin = 24;
 const nameLengthMax = 400;
 
-/** So many bytes make a number that is exact. */
+/** Number of bytes that make an exact number. */
 const nameBytesMax = 6;
 
 const lessThan = 0x3c;
@@ -38,13 +38,13 @@ const underscore = 0x5f;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Elements that do not part the words around them (HTML, 3.2.5.2.5). */
+/** Elements that do not separate the words around them (HTML, 3.2.5.2.5). */
 const inlineNames = namesOf(
   'a abbr b bdi bdo big cite data del em font i ins label mark q s small span strong sub sup time tt u var wbr',
 );
 const codeNames = namesOf('code kbd pre samp');
 
-/** Undefined where readers see all of it. Linear in its length. */
+/** Returns the text as readers see it, in linear time; undefined where they see all of it. */
 export function asShown(bytes: Buffer): ShownText | undefined {
   const cuts = [...tagsIn(bytes), ...hyphensIn(bytes), ...sentenceNamesIn(bytes)];
   return cuts.length === 0
@@ -73,7 +73,7 @@ function tagsIn(bytes: Buffer): Cut[] {
 function insteadOfTag(bytes: Buffer, at: number): string {
   if (bytes[at + 1] === exclamationMark) return '';
   const name = nameAt(bytes, bytes[at + 1] === slash ? at + 2 : at + 1);
-  // Code shows phrases as backticks do.
+  // Code marks phrases as backticks do.
   return inlineNames.has(name) ? '' : codeNames.has(name) ? '`' : '\n';
 }
 
@@ -81,7 +81,10 @@ function namesOf(names: string): ReadonlySet<number> {
   return new Set(names.split(' ').map((name) => nameAt(Buffer.from(name), 0)));
 }
 
-/** The first six letters of an element's name, in either case, as a number: pages have thousands of names to be looked up. */
+/**
+ * Returns the first six letters of an element's name, without case, as a number, because pages have thousands of
+ * names.
+ */
 function nameAt(bytes: Buffer, start: number): number {
   let name = 0;
   for (let at = start; at < start + nameBytesMax && isAlphanumeric(bytes[at]); at += 1)
@@ -89,7 +92,7 @@ function nameAt(bytes: Buffer, start: number): number {
   return name;
 }
 
-/** Hyphens that a line end broke a word at. */
+/** Returns the hyphens at which a line end broke a word. */
 function hyphensIn(bytes: Buffer): Cut[] {
   const cuts: Cut[] = [];
   for (let at = bytes.indexOf('-'); at >= 0 && cuts.length < cutsMax; at = bytes.indexOf('-', at + 1)) {
@@ -102,7 +105,9 @@ function hyphensIn(bytes: Buffer): Cut[] {
 
 const isOfName = (byte: number | undefined): boolean => byte === underscore || isLetter(byte);
 
-/** Names like `do_this_and_then_do_that`, word for word. Looks at every 24th byte of what has none. */
+/**
+ * Returns names such as `do_this_and_then_do_that`, word for word. Text without them is looked at in every 24th byte.
+ */
 function sentenceNamesIn(bytes: Buffer): Cut[] {
   const cuts: Cut[] = [];
   let from = 0;
@@ -121,7 +126,7 @@ function sentenceNamesIn(bytes: Buffer): Cut[] {
   return cuts;
 }
 
-/** In the order of the cuts; one that begins in another is left out. */
+/** Applies cuts in their order; one that begins in another is left out. */
 function withCuts(bytes: Buffer, all: readonly Cut[]): ShownText {
   let from = 0;
   const cuts = all.filter(({ start, end }) => {
@@ -148,9 +153,9 @@ function withCuts(bytes: Buffer, all: readonly Cut[]): ShownText {
   };
 }
 
-/** The byte, or the whole cut, that a byte of the shown text stands for. */
+/** Returns the byte, or the whole cut, that a byte of the shown text stands for. */
 function sourceOf(cuts: readonly Cut[], offset: number): { start: number; end: number } {
-  /** How much farther on the source is. */
+  /** Distance by which the source is ahead. */
   let ahead = 0;
   for (const { start, end, shown } of cuts) {
     if (offset + ahead < start) break;

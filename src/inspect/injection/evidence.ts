@@ -1,9 +1,9 @@
 /*
- * Adds evidence up. One phrase says little: manuals give orders, too, and articles quote attacks. What counts is how many different
- * kinds of evidence stand in one passage.
+ * Adds up evidence. One phrase says little, since manuals give orders and articles quote attacks. The number of
+ * different kinds of evidence in one passage counts.
  */
 
-/** Something that speaks for an injection: bytes of the text, what kind it is of, and how sure it makes by itself. */
+/** Something that speaks for an injection: bytes of the text, its kind, and how sure it makes alone. */
 export interface Evidence {
   readonly kind: string;
   readonly weight: number;
@@ -11,31 +11,37 @@ export interface Evidence {
   readonly end: number;
 }
 
-/** From here on a passage is an injection. */
+/** Score from which a passage is an injection. */
 export const injectionScoreMin = 0.45;
 
-/** Evidence farther apart belongs to different texts of one page. */
+/** Length of a passage; evidence farther apart belongs to different texts of one page. */
 export const passageBytes = 1000;
 const reportedMax = 32;
 
-/** Of two that are as strong the later one, which counts for longer. */
+/**
+ * Answers whether evidence replaces the known one. Of two equally strong ones the later wins, because it counts for
+ * longer.
+ */
 const isStronger = (one: Evidence, known: Evidence): boolean =>
   one.weight > known.weight ||
   (one.weight === known.weight && one.start > known.start) ||
   one.start - known.start > passageBytes;
 
-/** Takes evidence in the order of the text. Keeps the strongest of each kind that the passage at hand has, so that it stays small. */
+/**
+ * Takes evidence in the order of the text. It keeps the strongest of each kind in the current passage, so that it
+ * stays small.
+ */
 export class Passages {
   readonly #strongest = new Map<string, Evidence>();
   readonly #reported = new Map<string, Evidence>();
   #score = 0;
 
-  /** Of the worst passage: 0 to 1, in hundredths. */
+  /** Returns the score of the worst passage: 0 to 1, in hundredths. */
   get score(): number {
     return this.#score;
   }
 
-  /** What made passages count, at most 32 of them. */
+  /** Returns what made passages count, at most 32 pieces. */
   get reported(): Evidence[] {
     return [...this.#reported.values()];
   }

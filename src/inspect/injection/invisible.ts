@@ -1,22 +1,24 @@
 import type { Evidence } from './evidence.ts';
 
 /*
- * Text that people do not see and models read: characters that have no glyph, in rows as no script needs them. All of them are three or
- * four bytes of UTF-8 with a lead byte that plain text lacks, so looking for them costs one search for that byte.
+ * Finds text that people do not see and models read: characters without a glyph, in longer rows than any script
+ * needs. All are three or four bytes of UTF-8 with a lead byte that plain text lacks, so searching for that byte
+ * suffices.
  */
 
 interface Invisible {
   readonly weight: number;
-  /** So many in a row are no accident. */
+  /** Length from which a row is no accident. */
   readonly countMin: number;
-  /** A code point of the row, or not. */
+  /** Answers whether a code point belongs to the row. */
   includes(codePoint: number): boolean;
 }
 
 const rows: readonly Invisible[] = [
-  // Tags repeat ASCII without a glyph; their one use is in flags of regions, which begin with a black flag and have 6 of them.
+  // Tags repeat ASCII without a glyph. They are used only in flags of regions, which begin with a black flag and have
+  // 6 of them.
   { weight: 0.6, countMin: 8, includes: (it) => it >= 0xe0020 && it <= 0xe007f },
-  // Variation selectors choose a glyph for the character before them: one is usual. A row of them encodes bytes.
+  // Variation selectors choose a glyph for the character before them, so one is usual. A row of them encodes bytes.
   {
     weight: 0.6,
     countMin: 8,
@@ -33,7 +35,7 @@ const rows: readonly Invisible[] = [
 const kind = 'hidden-text';
 const blackFlag = 0x1f3f4;
 
-/** Rows of invisible characters. Only lead bytes 0xe2, 0xef and 0xf3 can begin one. */
+/** Finds rows of invisible characters. Only the lead bytes 0xe2, 0xef and 0xf3 can begin one. */
 export function findInvisible(bytes: Buffer, onEvidence: (evidence: Evidence) => void): void {
   for (const lead of [0xe2, 0xef, 0xf3]) {
     let at = bytes.indexOf(lead);
@@ -45,7 +47,7 @@ export function findInvisible(bytes: Buffer, onEvidence: (evidence: Evidence) =>
   }
 }
 
-/** Follows a row to its end; it is evidence where it is long enough. */
+/** Follows a row to its end; it is evidence if it is long enough. */
 function endOfRow(bytes: Buffer, start: number, row: Invisible, onEvidence: (it: Evidence) => void): number {
   let count = 0;
   let at = start;
@@ -60,7 +62,7 @@ function endOfRow(bytes: Buffer, start: number, row: Invisible, onEvidence: (it:
 
 const bytesOf = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1);
 
-/** Of three or four bytes of UTF-8; others are -1. */
+/** Returns the code point of three or four bytes of UTF-8; -1 for others. */
 function codePointAt(bytes: Buffer, at: number): number {
   const lead = bytes[at] ?? 0;
   const next = (offset: number): number => (bytes[at + offset] ?? 0) & 0x3f;

@@ -1,34 +1,38 @@
 import type { Evidence } from './evidence.ts';
 
 /*
- * A picture is fetched when an answer is shown, with nobody clicking. A text that has an agent show a picture whose address has a gap
- * for what the agent knows gets it sent there: `![x](https://…/?q={conversation}`. Links do the same with one click.
+ * Finds links that leak: a picture is fetched when an answer is shown, without a click. A text may have an agent show
+ * a picture whose address has a gap for what the agent knows: `![x](https://…/?q={conversation}`. Links do the same
+ * with one click.
  */
 
-/** A gap for what agents alone know is evidence enough; one that every newsletter has needs an order beside it. */
+/**
+ * Weights of a gap. One for what only agents know is evidence enough; one that newsletters have too needs an order
+ * beside it.
+ */
 const privateWeight = 0.55;
 const contentWeight = 0.3;
 
 const scheme = Buffer.from('http');
 const opening = /(?:\]\(<?|src=["']?)$/i;
 const openingBytesMax = 5;
-/** What stands in the brackets of a gap may have spaces. */
+/** Matches an address; the brackets of a gap may contain spaces. */
 const addressForm = /^(?:[^)\s"'[{<]|[[{<][^\]}>"]{0,120}[\]}>]?)*/;
 const addressBytesMax = 1000;
 
-/** How template languages begin and end a gap. */
+/** Match how template languages begin and end a gap. */
 const gapStart = /[{[<]|%7b|%5b|%3c/i;
 const gapEnd = /[}\]>]|%7d|%5d|%3e/i;
-/** What a gap is to be filled with that belongs to a conversation, or is a secret. */
+/** Matches words for a gap that belong to a conversation, or to secrets. */
 const privateWords =
   /conversation|history|secret|password|prompt|context|summar|chat(?![-_ ]?id)|base64|exfil|user[-_ ]?(?:data|info|message|input)|env(?:ironment)?\b|credential|api_?key|transcript|\bmessages\b/i;
-/** What templates of senders are filled with, too. */
+/** Matches words for a gap that senders' templates have too. */
 const content = /message|user_?name|email|content|data|answer|token/i;
-/** A gap without brackets: a word in capitals alone. */
+/** Matches a gap without brackets: a word in capitals alone. */
 const placeholder =
   /^(?:THE_|YOUR_|USER_)?(?:(SECRETS?|CONVERSATION|HISTORY|SUMMARY|PASSWORD|PROMPT|BASE64\w*|EXFIL\w*|CHAT|ENV|CONTEXT|CREDENTIALS?)|DATA|CONTENTS?|MESSAGES?|INFO|TOKEN|KEYS?|OUTPUT|TEXT|EMAILS?|HERE)(?:_\w+)?>?$/;
 
-/** Pictures and links whose address has a gap to be filled with content. */
+/** Finds pictures and links whose address has a gap for content. */
 export function findLeakingLinks(bytes: Buffer, onEvidence: (evidence: Evidence) => void): void {
   let at = bytes.indexOf(scheme);
   while (at >= 0) {
@@ -44,7 +48,7 @@ export function findLeakingLinks(bytes: Buffer, onEvidence: (evidence: Evidence)
   }
 }
 
-/** Of an address without a gap 0. */
+/** Returns the weight of an address; 0 without a gap. */
 function weightOf(address: string): number {
   const [, ...parameters] = address.split(/[?#&]/);
   return Math.max(0, ...parameters.map(weightOfGap));
@@ -58,7 +62,7 @@ function weightOfGap(parameter: string): number {
   if (start < 0 || value === parameter) return 0;
   const gap = value.slice(start + 1);
   const inside = gap.slice(0, Math.max(0, gap.search(gapEnd)));
-  // Charts are drawn by addresses that hold JSON.
+  // Charts are drawn by addresses that contain JSON.
   if (/[":]/.test(inside)) return 0;
   return privateWords.test(inside) ? privateWeight : content.test(inside) ? contentWeight : 0;
 }

@@ -4,8 +4,9 @@ import * as z from 'zod';
 import { readDataFile } from '../../util/data-file.ts';
 
 /*
- * The phrases by which texts give orders to agents are data: concepts, each with its words in many languages, and rules that
- * say which concepts make what kind of evidence where they stand close together. So one rule holds for all languages.
+ * Loads the phrases by which texts give orders to agents: concepts, each with its words in many languages, and rules.
+ * A rule says which concepts make what kind of evidence where they stand close together, so one rule holds for all
+ * languages.
  */
 
 const name = z.string().regex(/^[a-z]+(?:-[a-z]+)*$/, 'must be kebab-case');
@@ -28,9 +29,9 @@ const commonSchema = z.strictObject({ concepts: z.array(name), words: z.array(z.
 export type PhraseRule = z.output<typeof ruleSchema>;
 
 export interface Phrasebook {
-  /** The words of every concept. One that ends in `*` stands for all words that begin so. */
+  /** Words of every concept. One that ends in `*` stands for all words with that start. */
   readonly concepts: ReadonlyMap<string, readonly string[]>;
-  /** Those that stand in so many texts that they are looked for only near one of the others. */
+  /** Words that occur in so many texts that they are looked for only near one of the others. */
   readonly common: ReadonlySet<string>;
   readonly rules: readonly PhraseRule[];
 }
@@ -38,7 +39,10 @@ export interface Phrasebook {
 const rulesFile = 'rules.yaml';
 const commonFile = 'common.yaml';
 
-/** Reads `rules.yaml`, `common.yaml`, and the words in all other `*.yaml` files of a folder. Throws an Error that names file and mistake. */
+/**
+ * Reads `rules.yaml`, `common.yaml`, and the words in all other `*.yaml` files of a folder. Throws an Error that
+ * names file and mistake.
+ */
 export function loadPhrasebook(dir: string): Phrasebook {
   const concepts = new Map<string, readonly string[]>();
   const isWords = (file: string): boolean =>
@@ -61,7 +65,7 @@ export function loadPhrasebook(dir: string): Phrasebook {
   return { concepts, common: commonWords(concepts, common), rules };
 }
 
-/** A word of several concepts is common if all of them are. */
+/** Returns the common words; a word of several concepts is common if all of them are. */
 function commonWords(
   concepts: Phrasebook['concepts'],
   common: z.output<typeof commonSchema>,

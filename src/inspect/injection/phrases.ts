@@ -2,9 +2,9 @@ import { isAlphanumeric } from '../kernel/bytes.ts';
 import { createMatcher } from '../match/matcher.ts';
 
 /*
- * Finds phrases of many languages in one pass over bytes. The matcher looks for one word of each phrase, its longest; only where that
- * stands are its ends and the other words of the phrase compared. Between the words of a phrase may stand line ends, marks and
- * quotes, as wrapped and decorated texts have them.
+ * Finds phrases of many languages in one pass over bytes. The matcher looks for the longest word of each phrase; only
+ * there are its ends and the other words compared. Line ends, marks and quotes may stand between the words, as in
+ * wrapped and decorated texts.
  */
 
 /** A phrase that was found: its bytes in the text, and its number. */
@@ -16,13 +16,13 @@ export interface PhraseHit {
 
 export interface PhraseFinder {
   /**
-   * Calls `onHit` for the phrases of a region, in the order in which they begin; of those that begin together the longest comes first.
-   * A phrase may reach out of the region.
+   * Calls `onHit` for the phrases of a region, in the order of their starts; of those with one start the longest
+   * comes first. A phrase may reach out of the region.
    */
   scan(bytes: Buffer, region: Region, onHit: (hit: PhraseHit) => void, isStopped: () => boolean): void;
 }
 
-/** Bytes of a text: the first, and the one behind them. */
+/** First byte of a region, and the byte behind it. */
 export interface Region {
   readonly from: number;
   readonly to: number;
@@ -38,26 +38,28 @@ interface Candidate {
 
 /** What must stand on one side of a core: other words, the end of a word, or anything. */
 interface Side {
-  /** From the core outwards, each in all the ways in which it may be written, in lower case. */
+  /** Words from the core outwards, each in all its spellings, in lower case. */
   readonly words: readonly (readonly string[])[];
-  /** The letter of these words that is next to the core; 0 where it is none of ASCII. */
+  /** Letter of these words that is next to the core; 0 where it is not ASCII. */
   readonly nearest: number;
   /** Bytes in which the words must stand. */
   readonly reach: number;
   readonly endsWord: boolean;
 }
 
-/** Letters here continue into one another without spaces, or carry articles and endings: a word has no visible ends. */
+/** Matches scripts without visible ends of words: letters continue without spaces, or carry articles and endings. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Devanagari}]/u;
 const isWordSign = /[\p{L}\p{N}]/u;
 const endsInWordSign = /[\p{L}\p{N}]$/u;
 const startsWithWordSign = /^[\p{L}\p{N}]/u;
-/** Characters between two words of a phrase. */
+/** Limits the characters between two words of a phrase. */
 const gapMax = 4;
 const characterBytesMax = 4;
 
-/** Builds a finder of phrases, which hits name by their place. A word that ends in `*` stands for all that begin so. */
+/**
+ * Builds a finder of phrases, which hits name by their index. A word that ends in `*` stands for all with that start.
+ */
 export function createPhraseFinder(phrases: readonly string[], keptAs?: string): PhraseFinder {
   const candidatesOf = new Map<string, Candidate[]>();
   const sideOf = sidesOnce();
@@ -90,11 +92,11 @@ export function createPhraseFinder(phrases: readonly string[], keptAs?: string):
   };
 }
 
-/** Chooses the longest word as the core, of several the last: articles and pronouns stand first. */
+/** Chooses the longest word as the core, of several the last, because articles and pronouns stand first. */
 function takeApart(text: string, sideOf: SideOf): { cores: Iterable<string>; before: Side; after: Side } {
   const isOpen = text.endsWith('*');
   const words = (isOpen ? text.slice(0, -1) : text).split(' ');
-  // An apostrophe is written in two ways; a word without one is found in both.
+  // An apostrophe has two spellings, so a word without one is preferred.
   const lengths = words.map((word) => Buffer.byteLength(word) / (word.includes("'") ? 2 : 1));
   const at = lengths.lastIndexOf(Math.max(...lengths));
   const core = words[at] as string;
@@ -108,10 +110,10 @@ function takeApart(text: string, sideOf: SideOf): { cores: Iterable<string>; bef
   };
 }
 
-/** `nearestAt` is the place of the letter of a word that is next to the core: its last, or its first. */
+/** Makes a side; `nearestAt` is the place of the letter next to the core in a word: its last, or its first. */
 type SideOf = (words: readonly string[], nearestAt: -1 | 0, endsWord: boolean) => Side;
 
-/** Thousands of phrases have the same few hundred sides, so each is made once. */
+/** Creates each side once, because thousands of phrases share a few hundred. */
 function sidesOnce(): SideOf {
   const made = new Map<string, Side>();
   return (words, nearestAt, endsWord) => {
@@ -135,7 +137,7 @@ const toSide: SideOf = (words, nearestAt, endsWord) => {
 
 const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 
-/** In all the ways in which a matcher has to be told of it, for it knows the case of ASCII alone. */
+/** Returns the spellings that a matcher needs, which folds only the case of ASCII. */
 export function spellings(text: string): Set<string> {
   const lower = text.toLowerCase();
   if (isAscii(lower)) return new Set([lower]);
@@ -143,7 +145,7 @@ export function spellings(text: string): Set<string> {
   return new Set([lower, capitalised, lower.toUpperCase()].flatMap(compositions));
 }
 
-/** A letter with a mark may be written as one character or as two. */
+/** Returns both forms of letters with a mark: one character, or two. */
 const compositions = (text: string): string[] =>
   isAscii(text) ? [text] : [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];
 
@@ -158,7 +160,7 @@ function hitOf(bytes: Buffer, candidate: Candidate, coreStart: number): PhraseHi
   return isName(bytes, hit) ? undefined : hit;
 }
 
-/** Part of a name in code, as `ignore_previous`, or of an option, as `--ignore`. */
+/** Tells a part of a name in code, such as `ignore_previous`, or of an option, such as `--ignore`. */
 function isName(bytes: Buffer, { start, end }: PhraseHit): boolean {
   const [before, last] = [bytes[start - 1], bytes[end]];
   if (before === underscore && isAlphanumeric(bytes[start - 2])) return true;
@@ -170,7 +172,7 @@ const underscore = 0x5f;
 const hyphen = 0x2d;
 const exclamationMark = 0x21;
 
-/** How many bytes of the phrase stand before its core; -1 where something else does. */
+/** Returns how many bytes of the phrase stand before its core; -1 where something else does. */
 function lengthBefore(bytes: Buffer, { words, nearest, reach, endsWord }: Side, at: number): number {
   const byte = bytes[at - 1] ?? 0;
   if (words.length > 0) {
@@ -197,7 +199,7 @@ function lengthAfter(bytes: Buffer, { words, nearest, reach, endsWord }: Side, a
   return startsWithWordSign.test(bytes.toString('utf8', at, at + characterBytesMax)) ? -1 : 0;
 }
 
-/** Where the words begin that end at the end of the text; -1 where others do. */
+/** Returns the start of the words that end at the end of the text; -1 where others do. */
 function startOf(text: string, words: Side['words'], endsWord: boolean): number {
   let at = text.length;
   for (const spellings of words) {
@@ -211,7 +213,7 @@ function startOf(text: string, words: Side['words'], endsWord: boolean): number 
   return endsWord && at > 0 && endsInWordSign.test(text.slice(Math.max(0, at - 2), at)) ? -1 : at;
 }
 
-/** Where the words end that begin at the start of the text; -1 where others do. */
+/** Returns the end of the words that begin at the start of the text; -1 where others do. */
 function endOf(text: string, words: Side['words'], endsWord: boolean): number {
   let at = 0;
   for (const spellings of words) {
@@ -228,18 +230,23 @@ function endOf(text: string, words: Side['words'], endsWord: boolean): number {
 const isSame = (written: string, word: string): boolean =>
   written.toLowerCase().replaceAll('\u2019', "'") === word;
 
-/** What may stand between the words of a phrase. Not the end of a sentence: what begins behind it is another phrase. */
+/**
+ * Tells what may stand between the words of a phrase. The end of a sentence may not, since another phrase begins
+ * behind it.
+ */
 const isGap = (character: string | undefined): boolean =>
   character !== undefined && !'.!?'.includes(character) && !isWordSign.test(character);
 
-/** Between the parts of a name in code or in a path. */
+/** Tells what stands between the parts of a name in code or in a path. */
 const isNameMark = (gap: string): boolean => gap === '_' || gap === '-';
 
-/** Nearly always one space stands between two words: then the first look at the next one tells. */
+/** Tells another word by its first letter, behind the one space that nearly always separates two words. */
 const isOther = (gapByte: number, next: number, nearest: number): boolean =>
   gapByte === 0x20 && nearest !== 0 && isAlphanumeric(next) && (next | 0x20) !== nearest;
 
-/** Farther than the matcher's hits are ever out of order, and than a phrase begins before its core. */
+/**
+ * Exceeds the distance by which the matcher's hits are out of order, and by which a phrase begins before its core.
+ */
 const disorderBytes = 600;
 
 /** Puts hits in order, by holding each back until none can come that begins before it. */

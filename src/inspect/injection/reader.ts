@@ -10,18 +10,18 @@ import { createSpotter } from './spots.ts';
 export type { Evidence } from './evidence.ts';
 export { injectionScoreMin } from './evidence.ts';
 
-/** What a text is, as an instruction to the agent that reads it. */
+/** Reading of a text as an instruction to the agent that reads it. */
 export interface InjectionReading {
-  /** 0 to 1; from `injectionScoreMin` on the text counts as an injection. */
+  /** Score from 0 to 1; from `injectionScoreMin` on the text counts as an injection. */
   readonly score: number;
-  /** What made it count; empty below that. */
+  /** Lists what made it count; empty below that. */
   readonly evidence: readonly Evidence[];
-  /** False where `isOver` ended the reading. */
+  /** Is false where `isOver` ended the reading. */
   readonly complete: boolean;
 }
 
 export interface InjectionReader {
-  /** Linear in the length of the text. `isOver` is asked now and then. */
+  /** Reads in time linear in the length of the text. `isOver` is called now and then. */
   read(bytes: Buffer, isOver: () => boolean): InjectionReading;
 }
 
@@ -33,37 +33,37 @@ const quotable: ReadonlySet<string> = new Set([
   'unbound',
   'impersonation',
 ]);
-/** How far behind the word "prompt injection" a quotation is an example of one. */
+/** Bytes behind the words "prompt injection" in which a quotation is an example of one. */
 const talkBytes = 400;
 const quotedShare = 0.35;
 const quotedTaskShare = 0.6;
-/** A full stop, an empty line, and the next item of a list, table or log. */
+/** Matches a full stop, an empty line, and the next item of a list, table or log. */
 const sentenceEnd = /[.!?;]\s|[\u3002\uff01\uff1f\u0964]|\n\s*(?:[-+|#]|\d+[.)]|\n)/;
 const otherMeantShare = 0.4;
 const codeShare = 0.55;
 const unseenMax = 1000;
-/** Behind a word and a space. */
+/** Matches a quotation mark behind a word and a space. */
 const quotationStart = /\p{L},? ["\u201c\u201e\u00ab\u2018]$/u;
 const quoteMark = /["\u201c\u201d\u201e\u00ab\u00bb]/g;
 const quotationBytes = 12;
 const backtick = 0x60;
 const comma = 0x2c;
 const attackTalk = 'attack-talk';
-/** Phrases of such concepts, and talk of attacks, hide the words in them. */
+/** Prefix of concepts whose phrases hide the words in them, as talk of attacks does. */
 const hidesWords = 'about-';
 
-/** What a phrase means to the rules. */
+/** Meaning of a phrase to the rules. */
 interface Meaning {
   readonly places: readonly ConceptPlace[];
   readonly isTalk: boolean;
-  /** Those of its concepts that cast doubt on rules. */
+  /** Its concepts that cast doubt on rules. */
   readonly doubts: readonly string[];
   readonly hides: boolean;
 }
 
 /**
- * Builds a reader of the phrases and rules of a book. It may be used by one `read` at a time, as synchronous code does. `isShipped`: the book
- * comes with the program, see `prepared`.
+ * Builds a reader of a book's phrases and rules, for one `read` at a time. `isShipped` says that the book comes with
+ * the program, see `prepared`.
  */
 export function createInjectionReader(
   { concepts, common, rules }: Phrasebook,
@@ -118,7 +118,7 @@ export function createInjectionReader(
   }
 }
 
-/** What phrases of some concepts mean. Thousands of phrases have a hundred meanings, so each is made once. */
+/** Creates each meaning once, because thousands of phrases share a hundred. */
 function meaningsBy(rules: Phrasebook['rules']): (concepts: readonly string[]) => Meaning {
   const doubtful = new Set(rules.map((rule) => rule.doubt));
   const made = new Map<string, Meaning>();
@@ -135,7 +135,7 @@ function meaningsBy(rules: Phrasebook['rules']): (concepts: readonly string[]) =
   };
 }
 
-/** What no phrase tells, in the order of the text; the first of it, if there is very much. */
+/** Returns evidence other than phrases, in the order of the text, limited to the first pieces. */
 function unseenIn(bytes: Buffer): Evidence[] {
   const found: Evidence[] = [];
   const note = (evidence: Evidence): void => {
@@ -146,7 +146,10 @@ function unseenIn(bytes: Buffer): Evidence[] {
   return found.sort((a, b) => a.end - b.end);
 }
 
-/** The last step of a rule first, so that one word does not stand for two of its concepts. */
+/**
+ * Returns the places of a concept, the last step of a rule first, so that one word does not stand for two of its
+ * concepts.
+ */
 function placesOf(concept: string, rules: Phrasebook['rules']): ConceptPlace[] {
   return rules.flatMap((rule, index) =>
     rule.concepts
@@ -157,13 +160,13 @@ function placesOf(concept: string, rules: Phrasebook['rules']): ConceptPlace[] {
   );
 }
 
-/** Takes the phrases of one text in their order. */
+/** Takes the phrases of one text in order. */
 class PhraseReader {
   readonly #bytes: Buffer;
   readonly #meanings: readonly Meaning[];
   readonly #tracker: RuleTracker;
   readonly #note: (evidence: Evidence) => void;
-  /** Where a concept of doubt stood last. */
+  /** Last place of each concept of doubt. */
   readonly #doubtAt = new Map<string, number>();
   #hiddenTo = 0;
   #talkedTo = Number.NEGATIVE_INFINITY;
@@ -194,7 +197,10 @@ class PhraseReader {
     });
   }
 
-  /** An article about injections quotes them, and code shows them. Who only pretends to quote gains little: what he asks for counts for more. */
+  /**
+   * Returns the share that evidence counts. An article about injections quotes them, and code shows them. Pretending
+   * to quote gains little, because what is asked for counts for more.
+   */
   #shareOf({ kind, start, end }: Evidence): number {
     const isQuotable = quotable.has(kind);
     if (isQuotable && this.#bytes[start - 1] === backtick) return codeShare;
@@ -204,7 +210,10 @@ class PhraseReader {
     return isQuotable ? quotedShare : quotedTaskShare;
   }
 
-  /** A quotation begins in it, or begins with it in the middle of a sentence. Values of JSON stand behind a colon. */
+  /**
+   * Tells a quotation that begins in the evidence, or with it in the middle of a sentence. JSON values stand behind a
+   * colon.
+   */
   #isQuotation(start: number, end: number): boolean {
     const before = this.#bytes.toString('utf8', Math.max(0, start - quotationBytes), start);
     if (quotationStart.test(before)) return true;
@@ -212,7 +221,9 @@ class PhraseReader {
     return marks !== null && marks.length % 2 === 1;
   }
 
-  /** Another object stands in it, or in a sentence a comma, behind which another clause begins. */
+  /**
+   * Tells evidence with another object in it, or, in a sentence, with a comma, behind which another clause begins.
+   */
   #maySayOther({ start, end }: Evidence, doubt: string, isSentence: boolean): boolean {
     const doubtAt = this.#doubtAt.get(doubt) ?? Number.NEGATIVE_INFINITY;
     return doubtAt >= start || (isSentence && this.#bytes.subarray(start, end).includes(comma));

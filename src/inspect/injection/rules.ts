@@ -2,7 +2,7 @@ import type { Evidence } from './evidence.ts';
 import type { PhraseRule } from './phrasebook.ts';
 import type { PhraseHit } from './phrases.ts';
 
-/** Follows the rules through one text: takes hits of concepts in their order, and answers what they add up to. */
+/** Follows the rules through one text: takes hits of concepts in order, and reports what they add up to. */
 export class RuleTracker {
   readonly #rules: readonly PhraseRule[];
   readonly #tracked: TrackedRule[] = [];
@@ -11,7 +11,7 @@ export class RuleTracker {
     this.#rules = rules;
   }
 
-  /** `places` are those at which the concept of the hit stands, rule by rule. */
+  /** Takes a hit; `places` are those of its concept in the rules. */
   take(
     { start, end }: PhraseHit,
     places: readonly ConceptPlace[],
@@ -27,7 +27,7 @@ export class RuleTracker {
   }
 }
 
-/** A concept's place in a rule. */
+/** Place of a concept in a rule. */
 export interface ConceptPlace {
   readonly rule: number;
   readonly step: number;
@@ -35,11 +35,11 @@ export interface ConceptPlace {
 
 interface TrackedRule {
   readonly rule: PhraseRule;
-  /** For each concept where it stood last; in a given order, together with those before it. */
+  /** Last place of each concept; in a given order, together with those before it. */
   readonly steps: ({ start: number; end: number } | undefined)[];
 }
 
-/** Where the rule begins that ends here; -1 where none does. */
+/** Returns the start of the rule that ends here; -1 where none does. */
 function inOrder({ rule, steps }: TrackedRule, step: number, start: number, end: number): number {
   const before = steps[step - 1];
   if (step > 0 && (!before || before.end > start || end - before.start > rule.within)) return -1;

@@ -3,15 +3,17 @@ import type { Concept } from './lexicon.ts';
 import { categories, type IntentWeights } from './model.ts';
 
 /*
- * The concepts of which a sentence needs one, at least, before it can mean anything: whatever the others add up to, all of them together, is
- * less than what speaks against every category from the start. Of the many choices one is made whose words are rare, so that most of
- * what is sent has none of them, and is passed over.
+ * Chooses concepts of which a sentence needs at least one before it can mean anything: the weights of all others add
+ * up to less than what speaks against every category. Of the many choices it takes one with rare words, so that most
+ * sentences have none of them and are skipped.
  */
 
-/** What a sum of weights may be wrong by: it is added up in another order where a text is read. */
+/** Rounding error of a sum, since reading a text adds in another order. */
 const tolerance = 1e-6;
 
-/** Of which real content speaks most: source code, documents and records, counted; the most frequent first. */
+/**
+ * Concepts that real content (source code, documents and records) names most, as counted; the most frequent first.
+ */
 const common: readonly string[] = [
   ...['review', 'inline-code', 'small-thing', 'grant', 'manual', 'mint', 'report', 'collect', 'release'],
   ...['harmless-thing', 'try-out', 'opposite', 'systems', 'transmit', 'enter', 'database', 'development'],
@@ -19,15 +21,15 @@ const common: readonly string[] = [
 ];
 
 /**
- * A part of the concepts. With another such part most of them are others, so that a sentence that has some of both is rare. Throws an
- * Error for weights that speak for a category where nothing is said.
+ * Returns a part of the concepts that suffices. With `known`, another such part, it returns mostly others, so that a
+ * sentence with some of both is rare. Throws an Error for weights that speak for a category where nothing is said.
  */
 export function coverOf(
   concepts: readonly Concept[],
   weights: IntentWeights,
   known: readonly Concept[] = [],
 ): Concept[] {
-  // An order is also told by where a word stands, without a phrase of its own.
+  // An opening is also recognised by the place of a word, without a phrase of its own.
   const said = concepts.filter(({ role }) => role !== 'opening');
   const cover = new Map(said.map((concept) => [concept.name, concept]));
   const supports = categories.map((category) => supportOf(weights[category]));
@@ -61,18 +63,18 @@ const supportOf = ({ bias, weights }: IntentWeights[keyof IntentWeights]): Suppo
     .map(([name, weight]) => ({ concepts: name.split(' + '), weight })),
 });
 
-/** The most that a sentence without these concepts may add up to. */
+/** Returns the highest sum that a sentence without these concepts may have. */
 function sumWithout(cover: ReadonlyMap<string, Concept>, { bias, features }: Support): number {
   let sum = bias;
   for (const { concepts, weight } of features) if (!concepts.some((name) => cover.has(name))) sum += weight;
   return sum;
 }
 
-/** How much of an ordinary text the concept's phrases may be: a rough guess, for their order only. */
+/** Estimates how much of an ordinary text the concept's phrases are; it only serves to order them. */
 const shareOf = ({ phrases }: Concept): number =>
   phrases.reduce((sum, phrase) => sum + phraseShare(phrase), 0);
 
-/** The share of the four bytes in it that are rarest. */
+/** Returns the share of the four bytes in it that are rarest. */
 function phraseShare(phrase: string): number {
   const bytes = Buffer.from(` ${phrase.toLowerCase()} `);
   let least = 1;

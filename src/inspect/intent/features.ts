@@ -3,11 +3,11 @@ import type { Mentions } from './phrase-table.ts';
 import type { Sentence } from './sentences.ts';
 
 /*
- * The features of a sentence: what speaks for itself, and each two concepts that stand close to each other, in either order. Which
- * pairs mean something is told by the roles of the two: an act and its thing do, two words of a manual do not.
+ * Finds the features of a sentence: concepts that count alone, and each two concepts that stand close to each other,
+ * in either order. Roles decide which pairs mean something: an act and its thing do, two words of a manual do not.
  */
 
-/** Words that may stand between the two of a pair. */
+/** Limits the words between the two of a pair. */
 const pairGapMax = 10;
 
 const pairs: Readonly<Record<LexiconRole, readonly LexiconRole[]>> = {
@@ -19,22 +19,22 @@ const pairs: Readonly<Record<LexiconRole, readonly LexiconRole[]>> = {
   tame: [],
 };
 
-/** A thing or an act alone says nothing: manuals are full of them. */
+/** Roles that count alone. A thing or an act alone says nothing, since manuals are full of them. */
 const countsAlone: ReadonlySet<LexiconRole> = new Set(['shape', 'tame']);
 
 export interface Features {
-  /** Features are numbers below this one. */
+  /** Upper bound of the features, which are numbers below it. */
   readonly size: number;
   nameOf(feature: number): string;
-  /** Undefined for what is no feature of this lexicon. */
+  /** Returns the feature of a name; undefined where this lexicon has none. */
   find(name: string): number | undefined;
-  /** Whether it can only speak against a meaning. */
+  /** Answers whether the feature can only speak against a meaning. */
   isTame(feature: number): boolean;
-  /** Each feature of a sentence once. */
+  /** Returns each feature of a sentence once. */
   of(sentence: Sentence): number[];
 }
 
-/** Features of what a lexicon knows: a concept has its own number, a pair one behind those of the concepts. */
+/** Creates the features of a lexicon: a concept has its own number, and pairs have numbers behind those. */
 export function createFeatures({ concepts, mentions }: Lexicon): Features {
   const count = concepts.length;
   const pairOf = (a: number, b: number): number => count + Math.min(a, b) * count + Math.max(a, b);
@@ -49,7 +49,10 @@ export function createFeatures({ concepts, mentions }: Lexicon): Features {
   const isOpened = concepts.map(({ role }) => pairs.opening.includes(role));
   const isPair = pairTable(concepts);
   const size = count + count * count;
-  /** 1 for the features that the sentence at hand has; all 0 between sentences. With a Set the worst text takes half as long again. */
+  /**
+   * Has 1 at the features of the current sentence, and only 0 between sentences. A Set would make the worst text take
+   * half as long again.
+   */
   const isFound = new Uint8Array(size);
 
   function note(feature: number, found: number[]): void {
@@ -65,7 +68,7 @@ export function createFeatures({ concepts, mentions }: Lexicon): Features {
   ): void {
     const concept = of[index] as number;
     const start = starts[index] as number;
-    // What opens an order stands right before what is ordered.
+    // An opening stands right before what is ordered.
     const startMax = (ends[index] as number) + (concept === order ? 0 : pairGapMax);
     for (let next = index + 1; next < all; next += 1) {
       const otherStart = starts[next] as number;
@@ -103,7 +106,7 @@ export function createFeatures({ concepts, mentions }: Lexicon): Features {
   };
 }
 
-/** 1 where the concept of the row and that of the column, behind it in a sentence, make a pair. */
+/** Has 1 where the concept of the row and that of the column, behind it in a sentence, make a pair. */
 function pairTable(concepts: readonly Concept[]): Uint8Array {
   const isRelated = (a: Concept, b: Concept): boolean =>
     pairs[a.role].includes(b.role) || (b.role !== 'opening' && pairs[b.role].includes(a.role));

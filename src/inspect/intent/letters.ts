@@ -1,19 +1,22 @@
 import { digits, lowerCase, upperCase } from '../kernel/bytes.ts';
 
-/* What a byte of UTF-8 is to a reader of words. From `Kind.lower` on it belongs to a word. `src/inspect/kernel/assembly/words.ts` has the same kinds. */
+/*
+ * Kinds of bytes of UTF-8 for a reader of words; from `Kind.lower` on they belong to words.
+ * `src/inspect/kernel/assembly/words.ts` has the same kinds.
+ */
 
 const Kind = {
   gap: 0,
-  /** `.`, `!`, `?` and `;`: the end of a sentence where a space follows. */
+  /** Ends a sentence where a space follows: `.`, `!`, `?` and `;`. */
   end: 1,
   line: 2,
-  /** What a sentence or a command begins behind, inside of another: `"`, `:`, `>`, `&`, `|`, `$`. */
+  /** Opens a sentence or a command inside another one: `"`, `:`, `>`, `&`, `|`, `$`. */
   opening: 3,
   star: 4,
   at: 5,
   slash: 6,
   backslash: 7,
-  /** Begins a mark of two bytes, as the no-break space, or of three, as typographic quotes. */
+  /** Begins a mark of two bytes, such as the no-break space, or of three, such as typographic quotes. */
   mark: 8,
   longMark: 9,
   /** Begins a comment or a heading. */
@@ -31,7 +34,7 @@ const Kind = {
   other: 21,
 } as const;
 
-/** The kind of each byte. */
+/** Maps each byte to its kind. */
 export const kinds = kindsOfBytes();
 
 function kindsOfBytes(): Uint8Array {
@@ -60,22 +63,25 @@ function kindsOfBytes(): Uint8Array {
   return table;
 }
 
-/** Nothing stands there. */
+/** Marks bytes that are no part of a word. */
 const gap = 0;
-/** What stands there has to be looked at: a mark, or a letter that is not plain. */
+/** Marks bytes that need a closer look: marks, and letters that are not plain. */
 const noLetter = 1;
-/** What each byte is where a word may begin: the letter or digit, in lower case, or one of those two. */
+/** Maps each byte, where a word may begin, to its letter or digit in lower case, or to one of those two marks. */
 export const firstLetters = Uint8Array.from(kinds, (kind, byte) => {
   if (kind === Kind.gap) return gap;
   if (kind === Kind.upper) return byte | 0x20;
   return kind === Kind.lower || kind === Kind.digit ? byte : noLetter;
 });
-/** What it is where a word may go on: a mark ends it, and a capital may begin another one. */
+/** Does the same where a word may go on: a mark ends it, and a capital may begin another. */
 export const furtherLetters = firstLetters.map((letter, byte) => {
   const kind = kinds[byte] as number;
   if (kind < Kind.lower) return gap;
   return kind === Kind.upper ? noLetter : letter;
 });
 
-/** U+00C0 to U+00DF without accents, told from the lower five bits of their second byte; the 32 letters behind them are the same in lower case. */
+/**
+ * U+00C0 to U+00DF without accents, by the lower five bits of their second byte. The next 32 letters are the same in
+ * lower case.
+ */
 export const lettersWithoutAccents = Buffer.from('aaaaaaaceeeeiiiidnoooooxouuuuyts');

@@ -5,9 +5,9 @@ import { readDataFile } from '../../util/data-file.ts';
 import { type Mentions, PhraseTable } from './phrase-table.ts';
 import { type Sentence, wordsOf } from './sentences.ts';
 
-/* What words stand for: concepts, each with its words and phrases by language, in one file for each role that a concept may have. */
+/* Loads concepts, each with its words and phrases by language, from one file for each role. */
 
-/** In the order in which the features of a pair name them. */
+/** Roles of concepts, in the order in which the features of a pair name them. */
 export const lexiconRoles = ['opening', 'act', 'thing', 'place', 'shape', 'tame'] as const;
 export type LexiconRole = (typeof lexiconRoles)[number];
 

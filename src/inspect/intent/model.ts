@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { readDataFile } from '../../util/data-file.ts';
 import type { Features } from './features.ts';
 
-/* What features are worth: a logistic regression for each category, with weights that training has made. */
+/* Weighs features: a logistic regression for each category, with trained weights. */
 
 export const categories = [
   'EXFILTRATION',
@@ -25,16 +25,16 @@ const modelSchema = z.strictObject({
 export type IntentWeights = z.output<typeof modelSchema>;
 
 export interface Model {
-  /** False where features speak for no category, as nearly always: then no score is 0.5 or more. */
+  /** Answers whether features may speak for a category. Nearly always they do not, and then no score reaches 0.5. */
   maySpeak(found: readonly number[]): boolean;
-  /** How surely features speak for a category, 0 to 1. */
+  /** Returns how surely features speak for a category, from 0 to 1. */
   score(category: Category, found: readonly number[]): number;
-  /** The names of the features that speak for it most, the strongest first, at most three. */
+  /** Returns the names of at most three features that speak for it most, the strongest first. */
   reasons(category: Category, found: readonly number[]): string[];
 }
 
 const reasonsMax = 3;
-/** What a sum may be wrong by: it is added up in another order where a score is made of it. */
+/** Rounding error of a sum, since computing a score adds in another order. */
 const tolerance = 1e-6;
 
 /** Reads weights. Throws an Error that names file and mistake. */
@@ -46,7 +46,7 @@ export function loadWeights(file: string): IntentWeights {
   return parsed.data;
 }
 
-/** Throws an Error for the weight of an unknown feature. */
+/** Creates a model. Throws an Error for the weight of an unknown feature. */
 export function createModel(weights: IntentWeights, features: Features): Model {
   const tables = Object.fromEntries(
     categories.map((category) => [category, toTable(weights[category].weights, features)]),

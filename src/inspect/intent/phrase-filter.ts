@@ -1,21 +1,22 @@
 import { emptyHash, mix, numberOfRow, toNumber } from './word-numbers.ts';
 import { hasBit, wordBitsOf } from './word-set.ts';
 
-/** Of a phrase; what is longer passes by these. */
+/** Words of a phrase that are tested; longer phrases pass by them. */
 const beginningWords = 3;
 
 /**
- * Tells of a sentence whether one of some phrases may stand in it: a word passes that ends a phrase, or is the third word of one. Where no word
- * passes, none of the phrases stands; where one does, there may be less than all of it. The tables are those of `src/inspect/kernel/assembly/words.ts`.
+ * Tells whether one of some phrases may stand in a sentence: a word passes that ends a phrase, or is the third word
+ * of one. Where no word passes, none of the phrases stands there; where one does, perhaps only its beginning. The
+ * tables are those of `src/inspect/kernel/assembly/words.ts`.
  */
 export class PhraseFilter {
   /** A bit for each first word, see `wordBitsOf`. */
   readonly firstWords: Int32Array;
-  /** A bit for each number in `beginnings`, as `wordBitsOf` has them for words: nearly all that is not among them is told by it. */
+  /** A bit for each number in `beginnings`, as `wordBitsOf` has for words; it rules out nearly all others. */
   readonly beginningBits: Int32Array;
   /**
-   * Phrases of one word, and the first two or three words of all others, plus one; 0 is an empty slot. A number stands in the slot that its lowest
-   * bits tell, or in the next free one behind it. At least half of the slots are empty.
+   * Phrases of one word, and the first two or three words of others, as numbers plus one; 0 is an empty slot. A
+   * number stands in the slot of its lowest bits, or in the next free one. At least half of the slots are empty.
    */
   readonly beginnings: Int32Array;
 
@@ -33,7 +34,7 @@ export class PhraseFilter {
     }
   }
 
-  /** Whether a word of the sentence passes. The kernel asks so of its filter. */
+  /** Answers whether a word of the sentence passes, as the kernel does with its own filter. */
   passes({ words, count }: { readonly words: Int32Array; readonly count: number }): boolean {
     const { firstWords } = this;
     let [wasFirst, wasFirstBefore] = [false, false];

@@ -1,25 +1,30 @@
 import type { Sentence } from './sentences.ts';
 import { hasBit, wordBitsOf } from './word-set.ts';
 
-/* The phrases of a lexicon by their words, as one table of numbers: a sentence asks it for every word, and the nearest caches have room for it. */
+/*
+ * Stores the phrases of a lexicon as one table of numbers. Every word of a sentence is looked up, and the nearest
+ * caches have room for the table.
+ */
 
-/** Of a sentence; more say nothing new. */
+/** Limits the mentions in a sentence; more say nothing new. */
 const mentionsMax = 48;
-/** The golden ratio in 32 bits, which spreads what differs little (Knuth, TAOCP 6.4). */
+/** Spreads similar inputs: the golden ratio in 32 bits (Knuth, TAOCP 6.4). */
 const multiplier = 0x9e3779b1;
-/** A step, a word that follows on it, and the step that both lead to. */
+/** Numbers in a slot: a step, a word that follows it, and the step that both lead to. */
 const numbersPerSlot = 3;
 
-/** Concepts in a sentence, in their order: which, from which word to which. Valid until the next sentence is asked for. */
+/**
+ * Concepts in a sentence, in order: number, first word and end of each. Valid until the next sentence is looked up.
+ */
 export interface Mentions {
-  /** The first `count` of each. */
+  /** Number of entries that are valid in each array. */
   readonly count: number;
   readonly concepts: Uint8Array;
   readonly starts: Uint8Array;
   readonly ends: Uint8Array;
 }
 
-/** Phrases of up to 256 concepts. */
+/** Table of phrases, for up to 256 concepts. */
 export class PhraseTable implements Mentions {
   count = 0;
   readonly concepts = new Uint8Array(mentionsMax);
@@ -28,10 +33,10 @@ export class PhraseTable implements Mentions {
   readonly #firstWords: Int32Array;
   readonly #slots: Int32Array;
   readonly #mask: number;
-  /** By step. */
+  /** Concepts of each step. */
   readonly #conceptsOf: (readonly number[])[] = [none];
 
-  /** Takes the words of each phrase, of which none may be empty, and its concept. */
+  /** Takes the words of each phrase, at least one, and its concept. */
   constructor(phrases: readonly { readonly words: readonly number[]; readonly concept: number }[]) {
     const wordCount = phrases.reduce((sum, { words }) => sum + words.length, 0);
     const slotCount = 2 ** Math.ceil(Math.log2(2 * wordCount + 2));
@@ -45,7 +50,7 @@ export class PhraseTable implements Mentions {
     }
   }
 
-  /** Of phrases that begin together the longest counts. */
+  /** Returns the mentions of a sentence. Of phrases that begin together the longest counts. */
   of({ words, count }: Sentence): Mentions {
     this.count = 0;
     for (let start = 0; start < count && this.count < mentionsMax; ) {
@@ -76,7 +81,7 @@ export class PhraseTable implements Mentions {
     this.count += 1;
   }
 
-  /** The step that a word leads to; 0 where no phrase goes on so. */
+  /** Returns the step that a word leads to; 0 where no phrase goes on so. */
   #next(step: number, word: number): number {
     return this.#slots[this.#slotOf(step, word) + 2] as number;
   }
@@ -90,7 +95,7 @@ export class PhraseTable implements Mentions {
     return next;
   }
 
-  /** Where it stands, or the first empty slot behind. At least half of the slots are empty. */
+  /** Returns the slot of a step and word, or the first empty slot behind. At least half of the slots are empty. */
   #slotOf(step: number, word: number): number {
     const slots = this.#slots;
     for (let place = word ^ Math.imul(step, multiplier); ; place += 1) {

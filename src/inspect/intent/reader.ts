@@ -15,20 +15,21 @@ import { PhraseFilter } from './phrase-filter.ts';
 import { SentenceReader, wordsOf } from './sentences.ts';
 
 /*
- * What does a text ask for? Each sentence, command or statement is weighed by itself, so that a long text does not add up to what no
- * part of it says; the surest one speaks for the text. This is an opinion about words: it weighs in a risk score and decides nothing.
+ * Tells what a text asks for. Each sentence, command or statement is scored by itself, so that a long text does not
+ * add up to what no part of it says; the surest one speaks for the text. The result is an opinion about words: it
+ * adds to a risk score and decides nothing.
  */
 
 export interface MeaningReader {
   /**
-   * At most one meaning a category, in a fixed order. Of a text beyond 64 KB the first and the last 32 KB are read: a request begins
-   * with its task, and the newest turn of a conversation ends it. Linear. `isOver` is asked again and again; what was found until it said
-   * yes is answered.
+   * Returns at most one meaning a category, in a fixed order, in linear time. Of a text beyond 64 KB the first and
+   * the last 32 KB are read: a request begins with its task, and a conversation ends with its newest turn. Reading
+   * ends once `isOver` returns true.
    */
   read(text: Buffer, isOver: () => boolean): readonly Meaning[];
 }
 
-/** Below it a category is not reported. */
+/** A category with a lower score is not reported. */
 export const intentScoreMin = 0.5;
 const endBytes = 32 * 1024;
 const none: readonly Meaning[] = [];
@@ -41,9 +42,11 @@ export function loadMeanings(dir: string): MeaningReader {
   return createMeaningReader(features, createModel(weights, features), filtersOf(lexicon, weights));
 }
 
-/** What a sentence needs to mean anything, told twice: most have no word that passes both, and need not be weighed. */
+/**
+ * Two filters for sentences that may mean something. Most sentences have no word that passes both, and need no score.
+ */
 export interface Filters {
-  /** Asked by the kernel. */
+  /** Is applied by the kernel. */
   readonly first: PhraseFilter;
   readonly second: PhraseFilter;
 }
@@ -55,9 +58,9 @@ export function filtersOf({ concepts }: Lexicon, weights: IntentWeights): Filter
   return { first: filterOf(first), second: filterOf(coverOf(concepts, weights, first)) };
 }
 
-/** Reads one text at a time. With filters, sentences in which nothing passes them are not weighed. */
+/** Creates a reader of one text at a time. With filters, sentences in which nothing passes are not scored. */
 export function createMeaningReader(features: Features, model: Model, filters?: Filters): MeaningReader {
-  /** Of the text at hand: what speaks for a category most. */
+  /** Surest features of each category in the current text. */
   let surest = new Map<Category, { readonly score: number; readonly found: readonly number[] }>();
   const sentences = new SentenceReader((sentence) => {
     if (!filters || filters.second.passes(sentence)) weigh(features.of(sentence));

@@ -7,51 +7,55 @@ import type { PhraseFilter } from './phrase-filter.ts';
 import { markNamed, numberOfMark } from './word-numbers.ts';
 
 /*
- * One pass over a text: its words as numbers, sentence by sentence. `src/inspect/kernel/assembly/words.ts` goes through the bytes.
+ * Reads a text's words as numbers, sentence by sentence, in one pass; `src/inspect/kernel/assembly/words.ts` walks
+ * the bytes.
  *
- * Marks and spaces between words say nothing, so that `--no-preserve-root`, `force-push` and "force push" are read alike, and names in
- * code are taken apart: `deleteAllUsers`. Accents and case are folded. Of the marks stay a `*` for anything, the `@` before a file, a `/`
- * alone, the parenthesis of a call, and the backtick before code. Addresses of IPv4 are told by where they lead, and modes of files that
- * lend rights by that.
+ * Marks and spaces between words say nothing, so `--no-preserve-root`, `force-push` and "force push" are read alike.
+ * Names in code are taken apart: `deleteAllUsers`. Accents and case are folded. Some marks stay: a `*` for anything,
+ * the `@` before a file, a `/` alone, the parenthesis of a call, and the backtick before code. IPv4 addresses become
+ * marks of their networks, and file modes that lend rights a mark.
  */
 
-/** Words that are looked at together. What has more is read in pieces, each with the last sixteen words of the one before. */
+/**
+ * Limits the words that are looked at together. Longer sentences are read in pieces, each with the last sixteen words
+ * of the one before.
+ */
 const sentenceWordsMax = 64;
 
-/** Valid until the next one is read. */
+/** A sentence, valid until the next one is read. */
 export interface Sentence {
-  /** The first `count` of them. */
+  /** Words as numbers, of which the first `count` are valid. */
   readonly words: Int32Array;
-  /** 1 for a word that begins a sentence, a line, a quotation, a value or a command. */
+  /** Has 1 for a word that begins a sentence, a line, a quotation, a value or a command. */
   readonly opens: Uint8Array;
   readonly count: number;
 }
 
-/** What else a byte is, a bit each; `words.ts` has the same. */
+/** Further traits of bytes, one bit each, as in `words.ts`. */
 const signs = [
   byteSet(' \t\r'),
-  // Behind the mark that ends a sentence; the backslash is that of an escaped line end or quote.
+  // Stand behind the mark that ends a sentence; the backslash belongs to an escaped line end or quote.
   byteSet(' \t\r\n\\"'),
-  // Behind a `/` that is a whole path, or `/*`.
+  // Stand behind a `/` that is a whole path, or `/*`.
   byteSet(' \n\\"\'*;'),
-  // Before and behind a `*` as policies have it: not of bold text, a list or a product.
+  // Stand before and behind a `*` of a policy, unlike that of bold text, a list or a product.
   byteSet('"\'.:['),
   byteSet(' \n\\"\',.;:]'),
 ].reduce((all, set, bit) => all.map((flags, byte) => flags | ((set[byte] as number) << bit)));
 
-// Where the tables stand; `words.ts` has the same numbers.
+// Addresses of the tables, with the numbers of `words.ts`.
 const wordsAt = tablesAt + 1_104;
 const opensAt = tablesAt + 1_360;
 const filterAt = tablesAt + 1_424;
-/** The kernel's memory never is. */
+/** The kernel's memory is little-endian. */
 const isBigEndian = endianness() === 'BE';
-/** Slots of the largest filter. */
+/** Number of slots of the largest filter. */
 const slotsMax = 16_384;
 
 const kernel = kernelWithTables();
 const wordsInKernel = new Int32Array(kernel.view.buffer, wordsAt, sentenceWordsMax);
 const opensInKernel = new Uint8Array(kernel.view.buffer, opensAt, sentenceWordsMax);
-/** Whose filter is in the memory, and whether a text is being read. */
+/** The filter that is in the memory, and whether a text is being read. */
 let filledWith: PhraseFilter | undefined;
 let isBusy = false;
 
@@ -85,7 +89,7 @@ function fill(filter: PhraseFilter | undefined): void {
   filledWith = filter;
 }
 
-/** The words of a phrase as they are read in a text. Throws an Error for a mark that there is not. */
+/** Returns the words of a phrase as they are read in a text. Throws an Error for an unknown mark. */
 export function wordsOf(phrase: string): number[] {
   const words: number[] = [];
   const take = (sentence: Sentence): number => words.push(...sentence.words.subarray(0, sentence.count));
@@ -114,13 +118,16 @@ export class SentenceReader implements Sentence {
   readonly #onSentence: (sentence: Sentence) => void;
   readonly #filter: PhraseFilter | undefined;
 
-  /** With a filter, sentences without a word that passes it are not handed on. */
+  /** With a filter, hands on only sentences with a word that passes it. */
   constructor(onSentence: (sentence: Sentence) => void, filter?: PhraseFilter) {
     this.#onSentence = onSentence;
     this.#filter = filter;
   }
 
-  /** Hands on the sentences of a text of up to 64 KB. Linear. `isStopped` is asked after each of them, and every few kilobytes. */
+  /**
+   * Hands on the sentences of a text of up to 64 KB, in linear time. `isStopped` is called after each of them, and
+   * every few kilobytes.
+   */
   read(bytes: Uint8Array, isStopped: () => boolean): void {
     assert(bytes.length <= pieceBytesMax && !isBusy, 'one text at a time, of 64 KB at most');
     isBusy = true;

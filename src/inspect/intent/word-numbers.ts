@@ -1,6 +1,6 @@
 /*
- * Words as numbers: a hash of 30 bits, and nothing else is compared. One word in 400,000 has the hash of another one in the lexicon, and
- * who makes such a word by design only speaks of what he could have said.
+ * Turns words into numbers: hashes of 30 bits, which alone are compared. One word in 400,000 has the hash of another
+ * in the lexicon. Nobody gains by making such a word, since he could have said the other.
  */
 
 /** FNV-1a, 32 bits. */
@@ -9,10 +9,10 @@ const prime = 0x01000193;
 
 export const mix = (hash: number, byte: number): number => Math.imul(hash ^ byte, prime);
 
-/** The upper bits are the better ones. 30 of them are a small integer to V8 wherever it runs. */
+/** Takes the upper bits, which are better mixed; 30 of them are a small integer to V8 on all platforms. */
 export const toNumber = (hash: number): number => (hash ^ (hash >>> 15)) & 0x3fffffff;
 
-/** Some words in a row as one number. */
+/** Returns some words in a row as one number. */
 export const numberOfRow = (words: readonly number[]): number => toNumber(words.reduce(mix, emptyHash));
 
 function markNumber(name: string): number {
@@ -21,7 +21,7 @@ function markNumber(name: string): number {
   return toNumber(hash);
 }
 
-/** What stands among the words without being one. Lexicons write them as they are here. */
+/** Marks that stand among the words, with the names that lexicons write. */
 export const marks = {
   anything: '*',
   fileAt: '@',
@@ -43,7 +43,7 @@ export const numberOfMark = Object.fromEntries(
 
 const numbersByName = new Map(Object.values(marks).map((name) => [name as string, markNumber(name)]));
 
-/** Undefined for what is not written as a mark. Throws an Error for a mark that there is not. */
+/** Returns the number of a mark; undefined for a word. Throws an Error for an unknown mark. */
 export function markNamed(name: string): number | undefined {
   const number = numbersByName.get(name);
   if (number === undefined && name.startsWith('#')) throw new Error(`There is no mark ${name}.`);

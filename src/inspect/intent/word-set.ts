@@ -2,8 +2,8 @@ const filterBits = 16;
 const bitsPerPlace = 5;
 
 /**
- * A bit for each of some words as numbers, in 8 KB. Of a text nearly no word is among them, and so the bit tells; the table stays in the
- * cache, as one of the numbers would not.
+ * Returns a bit for each of some words as numbers, in 8 KB. The bits rule out nearly all words of a text, and the
+ * table stays in the cache, unlike a set of the numbers.
  */
 export function wordBitsOf(words: Iterable<number>): Int32Array {
   const bits = new Int32Array(2 ** (filterBits - bitsPerPlace));
@@ -14,9 +14,9 @@ export function wordBitsOf(words: Iterable<number>): Int32Array {
   return bits;
 }
 
-/** Whether it may be one of the words that the bits were made of. */
+/** Answers whether it may be one of the words that the bits were made of. */
 export const hasBit = (bits: Int32Array, word: number): boolean =>
   ((bits[placeOf(word)] as number) & (1 << word)) !== 0;
 
-/** Where the bit of a word stands: the bit itself is told by the lowest five, which `<<` takes of any number. */
+/** Returns the index of a word's bit; `<<` takes the lowest five bits of any number by itself. */
 const placeOf = (word: number): number => (word & (2 ** filterBits - 1)) >>> bitsPerPlace;

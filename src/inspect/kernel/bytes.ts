@@ -1,4 +1,4 @@
-/* Classes of bytes, all of ASCII. What lies outside of a text is of no class. */
+/* Classes of ASCII bytes. A missing byte, outside a text, is of no class. */
 
 export const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
 export const isLower = (byte = 0): boolean => byte >= 0x61 && byte <= 0x7a;
@@ -8,7 +8,7 @@ export const isAlphanumeric = (byte = 0): boolean => isLetter(byte) || isDigit(b
 export const isHexDigit = (byte = 0): boolean =>
   isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
-/** A table that tells of each byte whether it is one of `characters` (Latin-1). */
+/** Creates a table with 1 at each byte of `characters` (Latin-1). */
 export function byteSet(characters: string): Uint8Array {
   const table = new Uint8Array(256);
   for (const byte of Buffer.from(characters, 'latin1')) table[byte] = 1;
@@ -25,7 +25,10 @@ for (let value = 0; value < 16; value += 1) {
   hexValues[value.toString(16).toUpperCase().charCodeAt(0)] = value;
 }
 
-/** The number that `length` hexadecimal digits from `at` spell, or -1 where they are not all digits. Up to 6 digits. */
+/**
+ * Returns the number that `length` hexadecimal digits from `at` spell, up to 6 digits; -1 where they are not all
+ * digits.
+ */
 export function readHex(bytes: Buffer, at: number, length: number): number {
   let number = 0;
   for (let index = at; index < at + length; index += 1) {

@@ -1,56 +1,57 @@
 import { endianness } from 'node:os';
 import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
-/** What is looked for, as `src/inspect/kernel/assembly/match.ts` reads it. */
+/** Tables of a matcher, as `src/inspect/kernel/assembly/match.ts` reads them. */
 export interface GramTables {
   /** For each slot the kinds of byte that may follow, by the three lowest of their bits. */
   readonly filter: Uint8Array;
-  /** The same of grams of six bytes, by three bits of their hash. */
+  /** The same for grams of six bytes, by three bits of their hash. */
   readonly longFilter: Uint8Array;
-  /** Where the list of each slot begins, in bytes. */
+  /** Byte offset of the list of each slot. */
   readonly slots: Int32Array;
   readonly longSlots: Int32Array;
   /**
-   * Lists of entries. First stand eight numbers: by the five lowest bits which bytes may stand before its grams, as their fourth byte and
-   * behind that; how many bytes the list has; and what its entries have in common of what each of them has: the bytes of a word from two
-   * before the gram on to the eighth, and which bits of them count. Behind that an entry has the word, and the gram's place in it.
+   * Lists of entries. A list begins with eight numbers: three sets, by five lowest bits, of the bytes that may stand
+   * before its grams, as their fourth byte and behind that; the length of the list in bytes; and what its entries
+   * share. An entry has eight bytes of a word from two before the gram on, a mask of the bits that count, the word,
+   * and the gram's place in it.
    */
   readonly entries: Int32Array;
-  /** Entries of the longest list. */
+  /** Number of entries of the longest list. */
   readonly entriesPerListMax: number;
   /** The words, as `Needles` has them. */
   readonly starts: Int32Array;
   readonly values: Uint8Array;
   readonly folds: Uint8Array;
-  /** What each word needs beside it: of `Beside` in matcher.ts. */
+  /** What each word needs beside it, as a number of `Beside` in matcher.ts. */
   readonly needs: Uint8Array;
   readonly multiplier: number;
   readonly shift: number;
-  /** 0 where there are no grams of six bytes. */
+  /** Is 0 where there are no grams of six bytes. */
   readonly longShift: number;
-  /** Grams are looked for at each position of a text that this divides. */
+  /** Grams are looked for at each position that this divides. */
   readonly stride: 2 | 4;
 }
 
-/** Called with a word that may stand in the text, and where; `isSure` where it does. */
+/** Receives a word that may stand in the text, and its place; `isSure` says that it does. */
 export type OnCandidate = (word: number, start: number, isSure: boolean) => void;
 
-/** Candidates of one call, and comparisons; where there may be more it goes on in another one. */
+/** Limit the candidates and comparisons of one call of the kernel; the scan goes on in another. */
 const hitsPerCall = 4096;
 const comparisonsPerCall = 65_536;
 const hitBytes = 8;
-/** The kernel's memory never is. */
+/** The kernel's memory is little-endian. */
 const isBigEndian = endianness() === 'BE';
-/** A gram reaches over the end of a piece. What is looked at in one step divides it. */
+/** Bytes from one piece to the next, since a gram reaches over the end of a piece. The step of a scan divides it. */
 const stepBytes = pieceBytesMax - 16;
 
 /**
- * A memory of the kernel reserves gigabytes of addresses, so only large tables have one of their own. Small ones, of which there are as many
- * as tenants, take turns in one that all share; to put them there takes some microseconds.
+ * Limits the tables that share one memory. A kernel's memory reserves gigabytes of addresses, so only large tables
+ * have their own. Small ones, as many as tenants, are copied into a shared one, which takes microseconds.
  */
 const sharedBytesMax = 327_680;
 let shared: Kernel | undefined;
-/** Whose tables are in the shared memory, and whether a scan is under way with them. */
+/** The scan whose tables are in the shared memory, and whether one is under way. */
 let filledBy: GramScan | undefined;
 let isBusy = false;
 
@@ -58,20 +59,23 @@ let isBusy = false;
 export class GramScan {
   readonly #tables: GramTables;
   readonly #hitsAt: number;
-  /** Undefined for small tables. */
+  /** Memory of large tables; undefined for small ones. */
   readonly #own: Kernel | undefined;
 
   constructor(tables: GramTables) {
     this.#tables = tables;
     this.#hitsAt = roundedUp(contentsOf(tables).reduce((at, { byteLength }) => at + byteLength, tablesAt));
-    // The kernel asks whether there is room before the two lists of each place, all entries of which may be hits.
+    // The kernel checks for room before it takes the two lists of a place, all entries of which may be hits.
     const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + 1 + 2 * tables.entriesPerListMax);
     if (size <= sharedBytesMax) return;
     this.#own = new Kernel(size);
     this.#fill(this.#own);
   }
 
-  /** Calls `take` for all candidates from left to right. Once `isStopped` says yes, which it is asked again and again as long as there is something to compare, it ends. */
+  /**
+   * Calls `take` for all candidates from left to right, until `isStopped` returns true. It is asked repeatedly, as
+   * long as there is something to compare.
+   */
   scan(bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
     if (this.#own) this.#scanWith(this.#own, bytes, take, isStopped);
     else this.#scanShared(bytes, take, isStopped);
@@ -131,7 +135,10 @@ export class GramScan {
   }
 }
 
-/** In the order in which they stand in the memory: the kernel knows where the filter begins, and it is so long that the numbers stand at multiples of four. */
+/**
+ * Returns the tables in the order of the memory. The kernel knows where the filter begins; its length puts the
+ * numbers behind it at multiples of four.
+ */
 const contentsOf = (tables: GramTables) => {
   const { filter, longFilter, slots, longSlots, entries, starts, values, folds, needs } = tables;
   return [filter, longFilter, slots, longSlots, entries, starts, values, folds, needs];

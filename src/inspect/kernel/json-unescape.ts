@@ -1,9 +1,9 @@
 import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
-/** What stands at a backslash is looked at with it; as much of a piece belongs to the next one. */
+/** An escape is looked at as a whole, so this many bytes of a piece belong to the next. */
 const overlap = 16;
 const stepBytes = pieceBytesMax - overlap;
-/** The same numbers as in `src/inspect/kernel/assembly/unescape.ts`. */
+/** Addresses as in `src/inspect/kernel/assembly/unescape.ts`. */
 const plainAt = tablesAt;
 const piecesAt = plainAt + pieceBytesMax + 64;
 const piecesMax = 8192;
@@ -11,20 +11,23 @@ const numbersPerPiece = 3;
 
 const kernel = new Kernel(piecesAt + 4 * numbersPerPiece * piecesMax - tablesAt);
 
-/** Takes what was unescaped, from left to right. */
+/** Receives the unescaped text, from left to right. */
 export interface PlainText {
-  /** What the text so far stands for has so many bytes. */
+  /** Number of bytes received so far. */
   readonly length: number;
   /**
-   * Bytes that the text stands for, and their pieces: where each begins, and the start and end of what it stands for. Both are to be
-   * copied, for they lie in the kernel's memory.
+   * Receives bytes of the text and their pieces: start of each, and start and end of its source. Both must be copied,
+   * because they lie in the kernel's memory.
    */
   append(bytes: Uint8Array, pieces: Int32Array): void;
-  /** An escape that the kernel leaves alone, at its backslash. Answers where the text goes on; behind the backslash if it is none. */
+  /**
+   * Receives an escape that the kernel does not decode, at its backslash. Returns the end of it, or the place behind
+   * the backslash if it is no escape.
+   */
   appendOther(at: number): number;
 }
 
-/** Takes the escapes of JSON off, all in one walk. `check` is called now and then and may throw. */
+/** Removes the escapes of JSON in one walk. `check` is called now and then and may throw. */
 export function unescapeJsonInto(bytes: Uint8Array, plain: PlainText, check: () => void): void {
   const { exports } = kernel;
   const { length } = bytes;
@@ -43,7 +46,7 @@ export function unescapeJsonInto(bytes: Uint8Array, plain: PlainText, check: () 
           kernel.numbersIn(piecesAt, numbersPerPiece * pieces),
         );
       const next = base + exports.unescapedTo();
-      // It stops where it has no more room, too.
+      // The kernel also stops where it has no more room.
       at = next < to && pieces < piecesMax - 2 ? plain.appendOther(next) : next;
     }
   }

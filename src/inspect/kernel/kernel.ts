@@ -2,19 +2,22 @@ import { readFileSync } from 'node:fs';
 import { endianness } from 'node:os';
 
 /*
- * The innermost loops, compiled from `src/inspect/kernel/assembly` to WebAssembly: sixteen bytes are classified at once, and no index is checked
- * against bounds that the kernel's memory has anyway. `npm run build:kernel` compiles them; a test holds the two against each other.
+ * Runs the innermost loops, compiled from `src/inspect/kernel/assembly` to WebAssembly. They classify sixteen bytes
+ * at once, without checks of indices. `npm run build:kernel` compiles them; a test compares the binary with its
+ * source.
  */
 
-/** Bytes of a text that are looked at in one call. What is done with the hits of a piece drives the tables out of the nearest cache. */
+/**
+ * Limits the bytes looked at in one call. Handling the hits of a piece drives the tables out of the nearest cache.
+ */
 export const pieceBytesMax = 65_536;
 const textAt = 64;
-/** A byte of flags for each 64 of the piece, as `outline` has written them. */
+/** A byte of flags for each 64 of the piece, which `outline` writes. */
 export const blocksAt = textAt + pieceBytesMax + 64;
-/** Where the kernel writes lists of places. */
+/** Start of the lists of places that the kernel writes. */
 export const placesAt = blocksAt + pieceBytesMax / 64;
 const listBytes = 20_672;
-/** Where a user's tables may begin; those of a matcher do. */
+/** Start of the tables of a user; a matcher's begin here. */
 export const tablesAt = placesAt + listBytes;
 const pageBytes = 65_536;
 
@@ -58,15 +61,15 @@ const isBigEndian = endianness() === 'BE';
 
 const compiled = new WebAssembly.Module(readFileSync(new URL('kernel.wasm', import.meta.url)));
 
-/** A kernel with a memory of its own. It holds one piece of text at a time. */
+/** A kernel with its own memory, which holds one piece of text at a time. */
 export class Kernel {
   readonly exports: Exports;
-  /** Of all its memory, whose numbers are little-endian. */
+  /** View of all its memory, whose numbers are little-endian. */
   readonly view: DataView;
   readonly #bytes: Uint8Array;
   readonly #numbers: Int32Array;
 
-  /** With room for so many bytes of tables. */
+  /** Creates a kernel with room for so many bytes of tables. */
   constructor(tableBytes = 0) {
     this.exports = new WebAssembly.Instance(compiled).exports as Exports;
     const { memory } = this.exports;
@@ -77,26 +80,26 @@ export class Kernel {
     this.#numbers = new Int32Array(memory.buffer);
   }
 
-  /** Takes up to `pieceBytesMax` bytes of a text; behind them stand 64 bytes that no word has and that are of no class. */
+  /** Takes up to `pieceBytesMax` bytes of a text; 64 bytes behind them are in no word and no class. */
   take(piece: Uint8Array): void {
     this.#bytes.set(piece, textAt);
     const end = textAt + piece.length;
     this.#bytes.fill(1, end, end + 64);
   }
 
-  /** Of the memory, as long as nothing else is written there. */
+  /** Returns bytes of the memory, valid until it is written again. */
   bytes(at: number, length: number): Uint8Array {
     return this.#bytes.subarray(at, at + length);
   }
 
-  /** A copy of numbers in the memory, from a multiple of four on. */
+  /** Returns a copy of numbers in the memory; `at` is a multiple of four. */
   numbers(at: number, count: number): Int32Array {
     const numbers = this.#numbers.slice(at / 4, at / 4 + count);
     if (isBigEndian) Buffer.from(numbers.buffer).swap32();
     return numbers;
   }
 
-  /** The same without a copy, as long as nothing else is written there. */
+  /** Returns numbers without a copy, valid until the memory is written again. */
   numbersIn(at: number, count: number): Int32Array {
     return isBigEndian ? this.numbers(at, count) : this.#numbers.subarray(at / 4, at / 4 + count);
   }

@@ -2,48 +2,51 @@ import { isDigit } from './bytes.ts';
 import { blocksAt, Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
 /*
- * What a text consists of, told by one quick look at all of it: whether there are digits, long tokens, escapes, and in which blocks of 64
- * bytes. Nearly all of a text has nothing of what a reader looks for, and is not gone through again for each of them.
+ * Outlines a text in one quick pass: whether it has digits, long tokens or escapes, and in which blocks of 64 bytes.
+ * Nearly all of a text has nothing that a decoder looks for, and need not be walked for each of them.
  */
 
 export const blockBytes = 64;
 
-/** What a block has; what a longer thing ends in has it too. The same numbers as in `src/inspect/kernel/assembly/outline.ts`. */
+/**
+ * Flags of a block for what stands in it, or ends in it. The numbers are those of
+ * `src/inspect/kernel/assembly/outline.ts`.
+ */
 export const blockFlags = {
   digit: 1,
   /** Eight bytes in a row that are digits, or a ` `, `-` or `.` behind one. */
   number: 2,
-  /** Twenty of letters, digits and `+/-_`. */
+  /** Twenty letters, digits and `+/-_` in a row. */
   encoded: 8,
   /**
-   * Equal bytes: eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9 bytes apart. They are neither letters nor
-   * digits, and none stands between two of them.
+   * Equal signs (no letters or digits): eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9
+   * bytes apart. No equal sign stands between two of them.
    */
   rhythm: 16,
 } as const;
 
-/** What a text has somewhere. */
+/** Flags of a text for what stands somewhere in it. */
 export const textFlags = {
   ...blockFlags,
   plus: 1 << 12,
   at: 1 << 13,
   parenthesis: 1 << 14,
   nonAscii: 1 << 15,
-  /** U+202E */
+  /** Right-to-left override, U+202E. */
   override: 1 << 16,
   /** `<![CDATA[` */
   cdata: 1 << 17,
-  /** `eyJ` with four dots behind it, as a JWE has them. */
+  /** `eyJ` with four dots behind it, as a JWE has. */
   encrypted: 1 << 21,
   /** `-----BEGI` */
   armour: 1 << 22,
-  /** `transfer-enco` in either case */
+  /** `transfer-enco` in either case. */
   transferField: 1 << 23,
-  /** `<td` or `<th` */
+  /** `<td` or `<th`. */
   cell: 1 << 24,
-  /** `values (` */
+  /** `values (`. */
   values: 1 << 25,
-  /** Twice `=` before two hexadecimal digits or a line end, at most 32 bytes apart and in one word. */
+  /** Two `=` before two hexadecimal digits or a line end, at most 32 bytes apart and in one word. */
   quotedWord: 1 << 26,
   /** `[` before another one, or white space between them. */
   grid: 1 << 27,
@@ -51,60 +54,65 @@ export const textFlags = {
   valueName: 1 << 28,
 } as const;
 
-/** Of every text, even of an empty one. */
+/** Flag of every text, even of an empty one. */
 export const anyFlag = 1 << 30;
 
-/** What a run may be: text or packed bytes in base64, and anything in other codes. The same numbers as in `src/inspect/kernel/assembly/runs.ts`. */
+/**
+ * Kinds of a run: text or packed bytes in base64, and anything in other codes. The numbers are those of
+ * `src/inspect/kernel/assembly/runs.ts`.
+ */
 export const runKinds = { text: 1, packed: 2, hex: 4, base32: 8 } as const;
-/** Bits of a number in `runs` that tell the kinds; the others tell where it begins. */
+/** Number of bits in an entry of `runs` that are its kinds; the others are its start. */
 export const runKindBits = 4;
 
 /**
- * Where something may be found, from left to right. Other places need not be looked at; most of these hold nothing either. In the order
- * of `src/inspect/kernel/assembly/places.ts`.
+ * Places where something may be found, from left to right, in the order of `src/inspect/kernel/assembly/places.ts`.
+ * Most of these places have nothing; other places need no look.
  */
 export interface Places {
-  /** Where runs of letters, digits and `+/-_` begin, of twenty or more, with their kinds. */
+  /** Starts of runs of twenty or more letters, digits and `+/-_`, with their kinds. */
   readonly runs: Int32Array;
   /** Signs that may begin an escape. */
   readonly escapes: Int32Array;
-  /** Line ends in which a token may be cut. */
+  /** Line ends at which a token may be cut. */
   readonly cuts: Int32Array;
-  /** Line ends of what may be the header of a table. */
+  /** Line ends of what may be a table header. */
   readonly headers: Int32Array;
   /** `<` between characters of a token. */
   readonly seams: Int32Array;
-  /** Where runs begin that may be bytes as numbers. */
+  /** Starts of runs that may be bytes as numbers. */
   readonly codes: Int32Array;
   /**
-   * The third of three equal signs, ` -./:` or newlines, 5 to 48 bytes apart, or the fifth of five 4 bytes apart, with what tokens have
-   * between them; near a digit.
+   * Signs of groups near a digit. It is the third of three equal signs (space, `-./:` or newline) 5 to 48 bytes
+   * apart, or the fifth of five 4 bytes apart, with token characters between them.
    */
   readonly groups: Int32Array;
 }
 
 export interface Outline {
-  /** Of `textFlags`. */
+  /** Flags of `textFlags`. */
   readonly flags: number;
-  /** Of `blockFlags`, eight bits for each block of the text, four blocks in each number: the first of them in its lowest bits. */
+  /**
+   * Flags of `blockFlags`, eight bits for each block and four blocks in each number, the first in its lowest bits.
+   */
   readonly blocks: Int32Array;
-  /** The places of the numbers in `blocks` that are not 0, in order. Prose has few of them. */
+  /** Indices of the numbers in `blocks` that are not 0, in order. Prose has few. */
   readonly marked: readonly number[];
   readonly places: Places;
 }
 
-/** Looked at in one step where most have nothing. */
+/** Number of blocks looked at in one step, since most have nothing. */
 const blocksPerWord = 4;
 const wordOf = (block: number): number => block >> 2;
 const bitsPerBlock = 8;
 
-/** The same numbers as in `src/inspect/kernel/assembly`. */
+/** Addresses as in `src/inspect/kernel/assembly`. */
 const knownBytes = 2560;
 const listsAt = tablesAt + knownBytes;
 const listBytes = 4 * (pieceBytesMax + 1);
 const listsCount = 7;
 const kernel = new Kernel(knownBytes + listsCount * listBytes);
-/** A block is judged with those before and behind it, so each piece begins with the last ones of the piece before. */
+/** A block is judged with its neighbours, so each piece begins with the last blocks of the one before. */
 const stepBytes = pieceBytesMax - 1024;
 const nowhere = new Int32Array(0);
 const groupsList = 6;
@@ -112,7 +120,7 @@ const placeMax = 2 ** 31 - 1;
 
 const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBlock;
 
-/** Reads the text once. */
+/** Returns the outline of a text, which is read once. */
 export function outlineOf(bytes: Uint8Array): Outline {
   const { length } = bytes;
   const blocks = new Int32Array(Math.ceil(length / (blockBytes * blocksPerWord)));
@@ -131,7 +139,7 @@ export function outlineOf(bytes: Uint8Array): Outline {
       const rest = count - block;
       const some = rest < blocksPerWord ? four & ~(-1 << shiftOf(rest)) : four;
       if (some === 0) continue;
-      // Where two pieces meet, both have something to say of a block.
+      // Where two pieces meet, both report on a block.
       if (blocks[word] === 0) marked.push(word);
       blocks[word] = (blocks[word] as number) | some;
     }
@@ -140,19 +148,19 @@ export function outlineOf(bytes: Uint8Array): Outline {
   return { flags, blocks, marked, places: takePlaces() };
 }
 
-/** Places from left to right, of one piece after the other. */
+/** Places from left to right, piece by piece. */
 class PlaceList {
   #places: Int32Array = nowhere;
   #length = 0;
 
-  /** Adds what stands in the kernel's memory. Where two pieces meet, both tell of a place. */
+  /** Adds a list from the kernel's memory. Where two pieces meet, both report the same places. */
   add(list: number, base: number): void {
     const at = listsAt + list * listBytes;
     const count = kernel.view.getInt32(at, true);
     if (count === 0) return;
     const some = kernel.numbers(at + 4, count);
     for (let i = 0; base > 0 && i < count; i++) some[i] = (some[i] as number) + base;
-    // Spaces are gone through apart from the other signs.
+    // The kernel lists spaces apart from other signs.
     if (list === groupsList) some.sort();
     if (this.#length === 0) {
       this.#places = some;
@@ -173,7 +181,7 @@ class PlaceList {
     }
   }
 
-  /** All that were added; the list is empty then. */
+  /** Returns all added places and empties the list. */
   take(): Int32Array {
     const places = this.#places;
     const length = this.#length;
@@ -190,7 +198,7 @@ class PlaceList {
   }
 }
 
-/** Of one text after the other. */
+/** Lists of the text that is being outlined. */
 const lists = Array.from({ length: listsCount }, () => new PlaceList());
 
 function takePlaces(): Places {
@@ -206,13 +214,13 @@ function takePlaces(): Places {
   };
 }
 
-/** Bytes of a text: the first, and the one behind them. */
+/** First byte of a stretch, and the byte behind it. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
 }
 
-/** How far a stretch reaches over its blocks, in bytes. */
+/** Bytes by which a stretch reaches over its blocks. */
 export interface Margin {
   readonly before: number;
   readonly after: number;
@@ -220,7 +228,9 @@ export interface Margin {
 
 const none: readonly Stretch[] = Object.freeze([]);
 
-/** The stretches of a text of `length` bytes whose blocks have the flag, from left to right; they do not overlap. */
+/**
+ * Returns the stretches of a text of `length` bytes whose blocks have the flag, from left to right, without overlaps.
+ */
 export function stretchesOf(
   { flags, blocks, marked }: Outline,
   flag: number,
@@ -248,7 +258,7 @@ export function stretchesOf(
   return stretches;
 }
 
-/** The next digit from `from` on and before `to`; `to` where there is none. */
+/** Returns the next digit from `from` on and before `to`; `to` where there is none. */
 export function nextDigit(bytes: Uint8Array, { blocks }: Outline, from: number, to: number): number {
   let at = from;
   while (at < to) {

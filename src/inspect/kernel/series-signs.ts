@@ -1,12 +1,14 @@
 import { Kernel, pieceBytesMax } from './kernel.ts';
 
-/** What is looked for stands in one of two pieces as a whole. */
+/** Overlap of two pieces, so that every name stands in one of them as a whole. */
 const overlap = 16;
 const stepBytes = pieceBytesMax - overlap;
 
 const kernel = new Kernel();
 
-/** The names of JSON that say which piece of something a field is, a bit for each kind; see `src/inspect/kernel/assembly/series.ts`. */
+/**
+ * Returns which names of JSON fields number pieces, a bit for each kind; see `src/inspect/kernel/assembly/series.ts`.
+ */
 export function seriesSigns(bytes: Uint8Array): number {
   const { length } = bytes;
   let seen = 0;

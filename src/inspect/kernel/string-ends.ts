@@ -3,8 +3,8 @@ import { Kernel, pieceBytesMax, placesAt } from './kernel.ts';
 const kernel = new Kernel();
 
 /**
- * Places right behind strings of a JSON text, `far` bytes from one to the next, or fewer behind strings of `long` bytes. At most `countMax`,
- * and none behind the beginning of an array of arrays.
+ * Returns places behind strings of a JSON text: `far` bytes apart, or less behind strings of `long` bytes. Returns at
+ * most `countMax`, and none behind the start of an array of arrays.
  */
 export function stringEnds(
   bytes: Uint8Array,

@@ -1,4 +1,7 @@
-/** What of the WebAssembly JavaScript Interface (W3C, section 5) is used here; the types of Node leave it to those of browsers. */
+/**
+ * Types of the WebAssembly JavaScript Interface (W3C, section 5) that are used here; Node's types leave them to
+ * browsers.
+ */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);
@@ -9,7 +12,7 @@ declare namespace WebAssembly {
   }
   class Memory {
     readonly buffer: ArrayBuffer;
-    /** By so many pages of 64 KB; answers how many there were. */
+    /** Grows the memory by pages of 64 KB; returns the number of pages before. */
     grow(pages: number): number;
   }
 }

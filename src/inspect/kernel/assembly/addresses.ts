@@ -1,6 +1,6 @@
 import { byteAt, isDigitByte, kindDigit, kindLower, kindOf } from './word-bytes';
 
-/* Numbers that mean something: addresses of IPv4 by where they lead, and modes of files that lend rights. */
+/* Recognises numbers with a meaning: IPv4 addresses by their network, and file modes that lend rights. */
 
 const metadataAddress: i32 = 6;
 const privateAddress: i32 = 7;
@@ -10,12 +10,12 @@ const publicAddress: i32 = 9;
 const dot: i32 = 0x2e;
 const slash: i32 = 0x2f;
 
-/** Behind the address that was read last. */
+/** End of the address that was read last. */
 export let addressEnd: i32 = 0;
 
 /**
- * The mark of the address, or range of addresses, that is written there in four decimals and ends at `addressEnd`. -1 where none is, and for
- * loopback and the like.
+ * Returns the mark of an IPv4 address or range that is written there and ends at `addressEnd`; -1 for none, and for
+ * loopback and similar ones.
  */
 export function addressAt(start: i32): i32 {
   let address: u32 = 0;
@@ -40,7 +40,10 @@ export function addressAt(start: i32): i32 {
   return found;
 }
 
-/** RFC 1918, RFC 6598; and what clouds serve credentials at. -1 for an address that means nothing. */
+/**
+ * Returns the mark by RFC 1918, RFC 6598, and the address where clouds serve credentials; -1 for an address without
+ * meaning.
+ */
 function markOf(address: u32, isRange: bool): i32 {
   if (address >> 16 === 0xa9fe) return address === 0xa9fea9fe ? metadataAddress : -1;
   const first = address >> 24;
@@ -51,7 +54,7 @@ function markOf(address: u32, isRange: bool): i32 {
   return isRange ? -1 : publicAddress;
 }
 
-/** Four octal digits of which the first sets the user or group of who runs the file. */
+/** Tells four octal digits of which the first makes a file run as its user or group. */
 export function isSetuidMode(start: i32, endOfWord: i32): bool {
   if (endOfWord - start !== 4) return false;
   for (let at = start; at < endOfWord; at += 1) if ((byteAt(at) & 0xf8) !== 0x30) return false;

@@ -1,15 +1,18 @@
 import { addTo, codesList } from './places';
 import { betweenCodes, byteAt, furtherTraitsOf, isDigitByte, isHexDigitByte, ofCodes } from './traits';
 
-/* Bytes that are written as numbers (src/inspect/decode/forms/char-codes.ts): runs in which enough codes of text stand, in decimal or in hexadecimal. */
+/*
+ * Finds bytes written as numbers (src/inspect/decode/forms/char-codes.ts): runs with enough codes of text, in decimal
+ * or hexadecimal.
+ */
 
-/** So much is longer than a UUID. */
+/** Is longer than a UUID. */
 const runBytesMin: i32 = 37;
 const codesMin: i32 = 12;
 
 const allBits: u64 = ~0;
 
-/** Behind the run that was looked at last. */
+/** End of the run that was looked at last. */
 let runEnd: i32 = 0;
 
 export function beginCodes(): void {
@@ -17,8 +20,8 @@ export function beginCodes(): void {
 }
 
 /**
- * Takes digits, a bit for each byte of the block at `block` that is one; `codes` are those of `ofCodes`. Runs that begin and end in the
- * block are passed over where they are short.
+ * Takes the digits of the block at `block`, one bit each; `codes` are the bytes that are `ofCodes`. Short runs within
+ * the block are skipped.
  */
 export function takeDigits(block: i32, digits: u64, codes: u64, length: i32): void {
   const first = codes & ~(codes + 1);
@@ -46,7 +49,7 @@ function holdsCodes(start: i32, end: i32): bool {
   while (at < end) {
     const byte = byteAt(at);
     if ((furtherTraitsOf(at) & betweenCodes) !== 0) {
-      // With these, digits are read as hexadecimal ones.
+      // Digits next to these signs are read as hexadecimal.
       if (byte === 0x2e || byte === 0x2d) hexes = 0;
       at += 1;
       continue;

@@ -2,17 +2,20 @@ import { addTo, escapesList } from './places';
 import { byteAt, isAlphanumericByte, isDigitByte, isHexDigitByte, isLetterByte } from './traits';
 
 /*
- * Signs with which an escape may begin, by what stands behind them. The decoders in src/inspect/decode read it; most backslashes, `%` and `&` of code, and
- * nearly all letters beyond ASCII, are none.
+ * Finds signs that may begin an escape, by the bytes behind them. Most backslashes, `%` and `&` of code, and nearly
+ * all letters beyond ASCII, begin none. The decoders in src/inspect/decode read them.
  */
 
 const space: i32 = 0x20;
 const homoglyphsMax: i32 = 64;
 
-// A flag of the whole text; src/inspect/kernel/outline.ts has the same.
+// Flag of the whole text, as in src/inspect/kernel/outline.ts.
 const hasOverride: u32 = 1 << 16;
 
-/** Adds those of `signs`, a bit for each byte of the block at `block` that is one; tells of an override to the left. */
+/**
+ * Adds those of `signs`, one bit each in the block at `block`, that may begin an escape; returns the flag of a
+ * right-to-left override.
+ */
 export function takeEscapes(block: i32, signs: u64): u32 {
   let flags: u32 = 0;
   for (let rest = signs; rest !== 0; rest &= rest - 1) {
@@ -45,7 +48,7 @@ function isBehindBackslash(at: i32, next: i32): bool {
   return next === 0x65 && after === 0x5b;
 }
 
-/** Characters beyond ASCII that show nothing, or look like one of ASCII: by their first bytes. */
+/** Tells characters beyond ASCII that are invisible or look like ASCII, by their first bytes. */
 function mayBeOther(at: i32, lead: i32): bool {
   const second = byteAt(at + 1);
   const third = byteAt(at + 2);
@@ -68,7 +71,10 @@ function mayBeOther(at: i32, lead: i32): bool {
   );
 }
 
-/** Whether a word of letters of two bytes begins there, and ASCII letters stand before it, behind it, or in the word behind a space. */
+/**
+ * Answers whether a word of two-byte letters begins there with ASCII letters before it, behind it, or in the next
+ * word.
+ */
 function mayBeHomoglyph(at: i32): bool {
   const before = byteAt(at - 1);
   if (before >= 0x80) return false;

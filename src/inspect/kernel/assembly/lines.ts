@@ -15,8 +15,8 @@ import {
 } from './traits';
 
 /*
- * Line ends at which a token may go on in the next line (src/inspect/decode/forms/split-lines.ts), or which may end the header of a table
- * (src/inspect/decode/tables/delimited.ts). Told more often than these find something, and never less often.
+ * Finds line ends at which a token may go on (src/inspect/decode/forms/split-lines.ts), or which may end a table
+ * header (src/inspect/decode/tables/delimited.ts). It may report too many, never too few.
  */
 
 const tab: i32 = 0x09;
@@ -26,24 +26,27 @@ const space: i32 = 0x20;
 const quote: i32 = 0x22;
 const pipe: i32 = 0x7c;
 
-/** Of lines of one length, and of the first part of a token that goes on behind its line. */
+/** Lengths of lines of one length, and of the first part of a token that goes on behind its line. */
 const lengthMin: i32 = 3;
 const lengthMax: i32 = 40;
 const leftLengthMin: i32 = 8;
 const partLengthMax: i32 = 512;
 const rightLengthMin: i32 = 3;
-/** Of names in the header of a table. */
+/** Limits of the names in a table header. */
 const nameBytesMax: i32 = 64;
 const namesMax: i32 = 128;
 const wordsMax: i32 = 6;
-/** Of a line that begins before the piece. */
+/** Width of a line that begins before the piece. */
 const anyWidth: i32 = -1;
 
-/** Of the line that goes on: the line end before it, its first byte behind the indentation, and whether a cut is at that line end. */
+/**
+ * State of the last line: the line end before it, its first byte behind the indentation, and whether a token is cut
+ * at that line end.
+ */
 let lineBreak: i32 = -1;
 let lineStart: i32 = 0;
 let isCut: bool = false;
-/** The same of the line before it, and where that ends. */
+/** The same for the line before it, and its end. */
 let breakBefore: i32 = -1;
 let startBefore: i32 = 0;
 let endBefore: i32 = 0;
@@ -59,7 +62,10 @@ export function beginLines(): void {
   wasCut = false;
 }
 
-/** Takes the line end at `at`. Nearly all are left after looks that cost no branch, because what a line ends with cannot be predicted. */
+/**
+ * Takes the line end at `at`. Nearly all are passed over without a branch, because the ends of lines cannot be
+ * predicted.
+ */
 export function takeLineEnd(at: i32, length: i32): void {
   const end = byteAt(at - 1) === carriageReturn ? at - 1 : at;
   const lineLength = end - lineStart;
@@ -88,7 +94,7 @@ export function takeLineEnd(at: i32, length: i32): void {
     addTo(headersList, at);
 }
 
-/** Behind spaces and tabs. */
+/** Returns the place behind spaces and tabs. */
 function behindIndentation(start: i32): i32 {
   let at = start;
   let blanks = blanksAt(at);
@@ -103,7 +109,7 @@ function blanksAt(at: i32): i32 {
   );
 }
 
-/** Whether eight bytes that a token may have stand there, or before spaces. */
+/** Answers whether eight token bytes stand before `end`, or a space, behind which they may stand. */
 function endsInToken(end: i32): bool {
   if (byteAt(end - 1) === space) return true;
   const bytes = v128.load(textAt + end - 16);
@@ -120,7 +126,7 @@ function endsInToken(end: i32): bool {
   return (<u32>i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0))) & 0xff00) === 0;
 }
 
-/** What is known of the last lines. */
+/** Reports what is known about the last lines. */
 export function endLines(): void {
   if (wasCut) addTo(cutsList, breakBefore);
   if (isCut) addTo(cutsList, lineBreak);
@@ -143,7 +149,7 @@ function isMadeOf(trait: i32, start: i32, count: i32): bool {
   return true;
 }
 
-/** Whether a token that ends there, perhaps before spaces, may go on at `next`. */
+/** Answers whether a token that ends there, perhaps before spaces, may go on at `next`. */
 function goesOn(lineEnd: i32, next: i32, length: i32): bool {
   if ((traitsOf(next) & ofToken) === 0 && next < length) return false;
   let end = lineEnd;
@@ -152,7 +158,7 @@ function goesOn(lineEnd: i32, next: i32, length: i32): bool {
   return (end === lineEnd && isLinePair(end, next, length)) || isBroken(end, next, length);
 }
 
-/** Two lines in one string. */
+/** Answers whether both lines belong to one string. */
 function isLinePair(end: i32, next: i32, length: i32): bool {
   let start = end;
   while (end - start <= lengthMax && (traitsOf(start - 1) & ofToken) !== 0) start -= 1;
@@ -180,7 +186,7 @@ function kindAt(at: i32): i32 {
   return byte === 0x2d || byte === 0x2e ? sign : 0;
 }
 
-/** Both sides look random, or like an identifier; src/inspect/decode/broken-token.ts says what that is. */
+/** Answers whether both sides look random or like an identifier, as src/inspect/decode/broken-token.ts defines it. */
 function isBroken(end: i32, next: i32, length: i32): bool {
   if (byteAt(next) === 0x2e || byteAt(end - 1) === 0x2e) return false;
   let start = end;
@@ -202,7 +208,7 @@ function isRandom(some: i32): bool {
   return (some & (lower | upper)) !== 0 && (some & digit) !== 0;
 }
 
-/** All kinds that it has, but not that of a capital at the beginning of a word. */
+/** Returns all kinds of the span, except that of a capital at the beginning of a word. */
 function kindsOf(start: i32, end: i32): i32 {
   let some: i32 = 0;
   let isInWord: bool = false;
@@ -214,7 +220,7 @@ function kindsOf(start: i32, end: i32): i32 {
   return some;
 }
 
-/** Whether the line that ends at `at` may be a header with a row of the same width below it. */
+/** Answers whether the line that ends at `at` may be a header with a row of the same width below it. */
 function isHeader(at: i32, delimiters: u64, length: i32): bool {
   const back = 1 + <i32>clz(delimiters);
   const delimiter = byteAt(at - back);
@@ -223,7 +229,7 @@ function isHeader(at: i32, delimiters: u64, length: i32): bool {
   return width === anyWidth || (width > 1 && mayBeRow(behindRule(at + 1), width, delimiter, length));
 }
 
-/** Which of the 64 bytes before the line end are newlines or stand between two names, the last one in the highest bit. */
+/** Returns which of the 64 bytes before the line end are newlines or delimiters; the last byte is the highest bit. */
 function delimitersBefore(at: i32): u64 {
   const place = textAt + at - nameBytesMax;
   return (
@@ -234,7 +240,7 @@ function delimitersBefore(at: i32): u64 {
   );
 }
 
-/** A bit each for tabs, newlines and `|;,`. */
+/** Returns one bit for each tab, newline and `|;,`. */
 function delimitersIn(place: i32): u32 {
   const bytes = v128.load(place);
   const classes = v128.and(
@@ -250,7 +256,7 @@ function delimitersIn(place: i32): u32 {
   return <u32>i8x16.bitmask(i8x16.ne(classes, i8x16.splat(0)));
 }
 
-/** How many names the line has that ends there, read from its end; 0 where one is no name. */
+/** Returns the number of names in the line that ends there, read from its end; 0 where one is no name. */
 function headerWidth(lineEnd: i32, delimiter: i32): i32 {
   let end = withoutSpaces(lineEnd);
   if (delimiter === pipe && byteAt(end - 1) === pipe) end -= 1;
@@ -295,7 +301,7 @@ function isBlank(start: i32, end: i32): bool {
   return true;
 }
 
-/** Short, a few words, and no number. */
+/** Tells a name: short, few words, and no number. */
 function isName(from: i32, to: i32): bool {
   let start = from;
   let end = to;
@@ -316,12 +322,12 @@ function isName(from: i32, to: i32): bool {
   return words <= wordsMax && open === 0;
 }
 
-/** `*_#`$@` */
+/** Tells `*_#`, a backtick, `$` and `@`. */
 function isOrnament(byte: i32): bool {
   return byte === 0x2a || byte === 0x5f || byte === 0x23 || byte === 0x60 || byte === 0x24 || byte === 0x40;
 }
 
-/** Behind the line that a Markdown table has below its header. */
+/** Returns the place behind the rule that a Markdown table has below its header. */
 function behindRule(start: i32): i32 {
   let at = start;
   let hasStroke: bool = false;
@@ -329,13 +335,13 @@ function behindRule(start: i32): i32 {
   return hasStroke && byteAt(at) === newline ? at + 1 : start;
 }
 
-/** `-:|+=` and blanks of a line. */
+/** Tells `-:|+=` and blanks of a line. */
 function isOfRule(byte: i32): bool {
   if (byte === 0x2d || byte === 0x3a || byte === pipe || byte === 0x2b || byte === 0x3d) return true;
   return byte === space || byte === tab || byte === carriageReturn;
 }
 
-/** Whether the line that begins there may be a row of so many cells; one with quotes may go on behind its line. */
+/** Answers whether the line may be a row of so many cells; a row with quotes may go on in the next line. */
 function mayBeRow(start: i32, width: i32, delimiter: i32, length: i32): bool {
   let delimiters: i32 = 0;
   let at = start;

@@ -4,7 +4,7 @@ import { filterAt, goBytes, longPairsAt, pairsAt, placesAt, textAt } from './mem
  * Looks for grams of four and six bytes at every second or fourth position, as src/inspect/match/matcher.ts explains.
  */
 
-/** Where in the memory the other tables of a matcher stand. */
+/** Addresses of a matcher's other tables. */
 let longFilterAt: i32 = 0;
 let slotsAt: i32 = 0;
 let longSlotsAt: i32 = 0;
@@ -18,23 +18,23 @@ let hitsMax: i32 = 0;
 let comparisonsMax: i32 = 0;
 let multiplier: u32 = 0;
 let shift: u32 = 0;
-/** Of grams of six bytes; 0 where there are none. */
+/** Shift for grams of six bytes; 0 where there are none. */
 let longShift: u32 = 0;
 let stride: i32 = 2;
-/** Where the last call has stopped. */
+/** Place where the last call stopped. */
 let stoppedAt: i32 = 0;
-/** Of the piece of text. */
+/** Length of the piece of text. */
 let length: i32 = 0;
 let comparisons: i32 = 0;
 
-/** Of a table with as many slots as there may be. */
+/** Shift of a table with all possible slots. */
 const fullShift: u32 = 16;
 const slotShift: u32 = 2;
 const headBytes: i32 = 32;
 const entryBytes: i32 = 24;
 const hitBytes: i32 = 8;
 const pairBytes: i32 = 8;
-/** Bytes before a gram that an entry knows; with the gram and what stands behind it there are eight. */
+/** Bytes before a gram that an entry knows; with the gram and the bytes behind it there are eight. */
 const before: i32 = 2;
 const allBits: u64 = ~0;
 
@@ -77,9 +77,9 @@ export function position(): i32 {
 }
 
 /**
- * Writes which words have a gram from `from` to before `to` and where they start, and answers how many there are: words that stand
- * there, and, as their complements, such as do not lie in this piece of `lengthOfPiece` bytes as a whole. Stops early, at `position()`, after many comparisons or
- * where there might be no room for the next words.
+ * Lists the words that have a gram in the span, with their starts, and returns their number. A word that reaches over
+ * the piece is listed as its complement. Stops early, at `position()`, after many comparisons or where room may be
+ * lacking.
  */
 export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
   length = lengthOfPiece;
@@ -90,10 +90,10 @@ export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
 }
 
 /**
- * The size of `T` is the stride, and `S` has two bytes where the shift is that of a table with all slots: constants, and so each of them has
- * code of its own. Which grams hit nobody can predict, and a wrong guess
- * costs the processor as much as looking at five of them. So nothing is decided where all are looked at: each writes its place into a list,
- * and a place that does not count is written over by the next one.
+ * Finds the words of a span. The size of `T` is the stride, and `S` has two bytes where the table has all slots, so
+ * that each variant is compiled with constants. Nobody can predict which grams hit, and a wrong guess costs the
+ * processor as much as five grams. So every place is written to a list without a branch, and a place that does not
+ * count is overwritten.
  */
 function matchEvery<T, S>(from: i32, to: i32): i32 {
   let hits = 0;
@@ -101,7 +101,7 @@ function matchEvery<T, S>(from: i32, to: i32): i32 {
     const goEnd = min(to, at + goBytes);
     const pairsEnd = findPairs(findPlaces<T, S>(at, goEnd));
     const longPairsEnd = longShift === 0 ? longPairsAt : findLongPairs(findLongPlaces(at, goEnd));
-    // Behind each list stands what comes after all places.
+    // The entry behind each list is greater than all places.
     store<i32>(pairsEnd, i32.MAX_VALUE);
     store<i32>(longPairsEnd, i32.MAX_VALUE);
     let shortPair = pairsAt;
@@ -112,11 +112,11 @@ function matchEvery<T, S>(from: i32, to: i32): i32 {
       if (isShort) shortPair += pairBytes;
       else longPair += pairBytes;
       const place = load<i32>(pair);
-      // Four are looked at in one step, and the last of them may lie behind what was asked for.
+      // Four places are looked at in one step, so the last ones may lie behind the span.
       if (place >= to) break;
       hits = take(load<i32>(pair, 4), place, hits);
       if (hits > hitsMax || comparisons > comparisonsMax) {
-        // Of the other list there may be one at this place.
+        // The other list may have an entry at this place.
         const other = load<i32>(isShort ? longPair : shortPair);
         if (other === place) hits = take(load<i32>(isShort ? longPair : shortPair, 4), place, hits);
         stoppedAt = place + <i32>sizeof<T>();
@@ -129,8 +129,9 @@ function matchEvery<T, S>(from: i32, to: i32): i32 {
 }
 
 /**
- * Lists where grams may stand, and answers the end of the list. The filter tells kinds of bytes apart by three bits of five, in which letters
- * differ: so it has a byte for each slot, and the nearest caches have room for it beside the text.
+ * Lists the places where grams may stand, and returns the end of the list. The filter tells kinds of bytes by three
+ * bits of five, in which letters differ. So it has one byte for each slot and fits into the nearest caches beside the
+ * text.
  */
 function findPlaces<T, S>(from: i32, to: i32): i32 {
   const step: i32 = <i32>sizeof<T>();
@@ -161,7 +162,7 @@ function slotOf<S>(product: u32): u32 {
   return sizeof<S>() === 2 ? product >> fullShift : product >> shift;
 }
 
-/** The same of grams of six bytes, at every second position: their filter tells apart by three more bits of what is hashed. */
+/** Does the same for grams of six bytes, at every second position; their filter uses three more bits of the hash. */
 function findLongPlaces(from: i32, to: i32): i32 {
   const bits = longShift - 3;
   let put = placesAt;
@@ -178,14 +179,14 @@ function findLongPlaces(from: i32, to: i32): i32 {
   return put;
 }
 
-/** Of six bytes; `src/inspect/match/matcher.ts` has the same. */
+/** Hashes six bytes, as `src/inspect/match/matcher.ts` does. */
 function longHash(at: i32): u32 {
   const four = load<u32>(textAt + at) | 0x20202020;
   const two = <u32>load<u16>(textAt + at, 4) | 0x2020;
   return four * 0x9e3779b1 + two * 0x85ebca6b;
 }
 
-/** Of the places those that have a gram, and whose neighbours do not speak against it, each with its list of entries; answers their end. */
+/** Lists the places that have a gram and fitting neighbours, each with its list of entries; returns the end. */
 function findPairs(placesEnd: i32): i32 {
   let put = pairsAt;
   for (let place = placesAt; place < placesEnd; place += 4) {
@@ -205,10 +206,13 @@ function findLongPairs(placesEnd: i32): i32 {
   return put;
 }
 
-/** Writes the place and its list, and answers what is behind them; the same place where the neighbours speak against it. */
+/**
+ * Writes the place and its list, and returns the place behind them, or the same place where the neighbours rule it
+ * out.
+ */
 function putPair(put: i32, at: i32, slot: i32): i32 {
   const head = entriesAt + load<i32>(slot);
-  // Beside the piece nobody knows what stands. Shifts count by the five lowest bits.
+  // Bytes beside the piece are unknown. Shifts count by the five lowest bits.
   const isAtEdge = <u32>(at < before) | <u32>(at + 8 - before > length);
   const fits =
     (load<u32>(head) >> load<u8>(textAt + at - 1)) &
@@ -220,7 +224,7 @@ function putPair(put: i32, at: i32, slot: i32): i32 {
   return put + (((isAtEdge | (fits & <u32>(differs === 0))) & 1) << 3);
 }
 
-/** Adds the words of the list that stand, or may stand, around the gram at that place. */
+/** Adds the words of the list that stand, or may stand, around the gram. */
 function take(head: i32, at: i32, count: i32): i32 {
   const around = load<u64>(textAt + at - before);
   const known = knownAround(at);
@@ -241,7 +245,7 @@ function take(head: i32, at: i32, count: i32): i32 {
   return hits;
 }
 
-/** Which of the eight bytes around a gram are of the piece. */
+/** Returns which of the eight bytes around a gram belong to the piece. */
 function knownAround(at: i32): u64 {
   let known = allBits;
   if (at < before) known <<= 8 * <u64>(before - at);
@@ -270,13 +274,13 @@ const backslash: u32 = 0x5c;
 const percent: u32 = 0x25;
 const letterU: u32 = 0x75;
 
-// What a word needs beside it; matcher.ts has the same.
+// What a word needs beside it, as in matcher.ts.
 const isWhole: u32 = 1;
 const startsToken: u32 = 2;
 
 /**
- * Whether a word plainly stands inside of another one that counts as a whole, or where a token may begin. Beside the piece, behind an escape
- * and where letters change their case it may not: `src/inspect/match/token-start.ts` decides there.
+ * Tells a word that plainly stands inside another one although it needs to be whole or to begin a token. At the edge
+ * of the piece, behind an escape and where letters change case, `src/inspect/match/token-start.ts` decides instead.
  */
 function isInsideWord(word: i32, start: i32): bool {
   const need = <u32>load<u8>(needsAt + word);
@@ -308,7 +312,7 @@ function isHump(one: u32, next: u32): bool {
   return one - 0x61 < 26 && next - 0x41 < 26;
 }
 
-/** Of words for numbers that are written without a gap: `passnr`, `taxid`. */
+/** Tells the first letter of number words that are written without a gap: `passnr`, `taxid`. */
 function isInitial(byte: u32): bool {
   const lower = byte | 0x20;
   return lower === 0x69 || lower === 0x6e || lower === 0x73;

@@ -18,21 +18,22 @@ import {
 import { ofEncoded, traitsOf, writeTraits } from './traits';
 
 /*
- * What a text consists of, block by block of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block; a
- * mask shifted by n against itself tells where two bytes of the class stand n apart, and so a run of twenty takes five steps, not twenty.
+ * Outlines a text in blocks of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block. A
+ * mask shifted by n against itself shows where two bytes of the class stand n apart, so a run of twenty takes five
+ * steps.
  */
 
-// Flags of a block; src/inspect/kernel/outline.ts has the same.
+// Flags of a block, as in src/inspect/kernel/outline.ts.
 const hasDigit: u32 = 1;
 const hasNumber: u32 = 2;
 const hasEncoded: u32 = 8;
 const hasRhythm: u32 = 16;
 
-// Flags of the whole text: those, these from the ninth bit on, and what is told of signs.
+// Flags of the whole text: those of blocks, these from the ninth bit on, and those of signs.
 const signBits: u32 = 8;
 const hasNonAscii: u32 = 1 << 15;
 const hasValueName: u32 = 1 << 28;
-// Bits of signs, as `signsOf` and `furtherSignsOf` have them.
+// Bits of signs, as `signsOf` and `furtherSignsOf` return them.
 const beginEscapes: i8 = 0x0f;
 const parentheses: i8 = 0x40;
 const newlines: i8 = 1;
@@ -42,16 +43,20 @@ const equals: i8 = 8;
 const brackets: i8 = 0x10;
 const capitalJs: i8 = 0x20;
 const hyphens: i8 = 0x40;
-/** Those of which it is enough that they stand there: `+`, `@` and `(`. */
+/** Signs whose presence is enough: `+`, `@` and `(`. */
 const plainSigns: u32 = 0x70;
 
 /*
- * Classes of bytes, one bit each: a byte is of a class where both halves say so. High and low halves are looked up for sixteen bytes at once.
+ * Classes of bytes, one bit each: a byte belongs to a class where both of its halves do. Both halves are looked up
+ * for sixteen bytes at once.
  */
 const word: i8 = 7;
 const encoded: i8 = 0x1f;
 
-/** Of these classes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`, and in the highest bit ` -.`. */
+/**
+ * Returns the classes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`, and in the highest bit `
+ * -.`.
+ */
 function classesOf(high: v128, low: v128): v128 {
   return v128.and(
     i8x16.relaxed_swizzle(i8x16(0, 0, -120, 1, 2, 20, 2, 4, 0, 0, 0, 0, 0, 0, 0, 0), high),
@@ -59,7 +64,7 @@ function classesOf(high: v128, low: v128): v128 {
   );
 }
 
-/** Not zero for those of which `signsOf` and `furtherSignsOf` say which they are. */
+/** Returns nonzero for the bytes that `signsOf` and `furtherSignsOf` tell apart. */
 function areSigns(high: v128, low: v128): v128 {
   return v128.and(
     i8x16.relaxed_swizzle(i8x16(1, 2, 6, 24, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
@@ -67,7 +72,7 @@ function areSigns(high: v128, low: v128): v128 {
   );
 }
 
-/** A bit each for a backslash, `%`, `&`, a zero byte, `+`, `@` and `(`. */
+/** Returns one bit for each of backslash, `%`, `&`, zero byte, `+`, `@` and `(`. */
 function signsOf(high: v128, low: v128): v128 {
   return v128.and(
     i8x16.relaxed_swizzle(i8x16(8, 0, 86, 0, 32, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
@@ -75,7 +80,7 @@ function signsOf(high: v128, low: v128): v128 {
   );
 }
 
-/** A bit each for a newline, an escape character, `<`, `=`, `[`, `J` and `-`. */
+/** Returns one bit for each of newline, escape character, `<`, `=`, `[`, `J` and `-`. */
 function furtherSignsOf(high: v128, low: v128): v128 {
   return v128.and(
     i8x16.relaxed_swizzle(i8x16(1, 2, 64, 12, 32, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
@@ -99,19 +104,19 @@ function hasAnyOf(signs: v128, some: i8): bool {
   return v128.any_true(v128.and(signs, i8x16.splat(some)));
 }
 
-/** One bit for each of 64 bytes. */
+/** Returns one bit for each of 64 bytes. */
 function mask(a: v128, b: v128, c: v128, d: v128): u64 {
   const low = <u32>i8x16.bitmask(a) | ((<u32>i8x16.bitmask(b)) << 16);
   const high = <u32>i8x16.bitmask(c) | ((<u32>i8x16.bitmask(d)) << 16);
   return <u64>low | ((<u64>high) << 32);
 }
 
-/** The mask moved `count` bytes on; `before` is that of the block before. */
+/** Returns the mask moved by `count` bytes; `before` is that of the block before. */
 function moved(mask: u64, before: u64, count: u64): u64 {
   return (mask << count) | (before >> (64 - count));
 }
 
-/** The bytes of the block at `at` that are this one. */
+/** Returns which bytes of the block at `at` are this byte. */
 function placesOf(byte: i32, at: i32): u64 {
   const it = i8x16.splat(<i8>byte);
   const place = textAt + at;
@@ -123,19 +128,21 @@ function placesOf(byte: i32, at: i32): u64 {
   );
 }
 
-/** Takes the runs that end in the block at `at`, where twenty encoded bytes end; `before` are those of the block before. */
+/**
+ * Takes the runs that end in the block at `at`, where twenty encoded bytes end; `before` belongs to the block before.
+ */
 function takeRuns(at: i32, twenty: u64, encodeds: u64, before: u64, length: i32): void {
   const next: u64 = (traitsOf(at + 64) & ofEncoded) !== 0 ? 1 : 0;
   for (let ends = twenty & ~((encodeds >> 1) | (next << 63)); ends !== 0; ends &= ends - 1) {
     const last = ctz(ends);
-    // As many as stand before the end of the run in the two blocks.
+    // This counts the bytes of the run in both blocks.
     const here = clz(~(encodeds << (63 - last)));
     const count = here > last ? last + 1 + clz(~before) : here;
     takeRun(at + <i32>last + 1, <i32>count, length);
   }
 }
 
-/** What the text has of the things that begin at a rare sign of the block at `at`. */
+/** Returns the flags of things that begin at a rare sign of the block at `at`. */
 function furtherFlags(signs: v128, at: i32, length: i32): u32 {
   let flags: u32 = 0;
   if (hasAnyOf(signs, hyphens))
@@ -159,18 +166,18 @@ function furtherFlags(signs: v128, at: i32, length: i32): u32 {
   return flags;
 }
 
-/** Groups of a token that end in the block. All signs are gone through, for those behind it. */
+/** Takes groups of a token that end in the block. All signs are walked, because later ones depend on them. */
 function takeGroups(at: i32): void {
   takeGroupSigns(
     at,
     mask(areGroupSigns(at), areGroupSigns(at + 16), areGroupSigns(at + 32), areGroupSigns(at + 48)),
   );
   const spaces = placesOf(0x20, at);
-  // Of those in a row, as lines begin with, the first and the last are enough.
+  // In a row of spaces, as at the start of lines, the first and the last suffice.
   takeSpaces(at, spaces & ~((spaces >> 1) & (spaces << 1)));
 }
 
-/** Those bytes that are `ofCodes`. */
+/** Tells the bytes that are `ofCodes`. */
 function areCodes(high: v128, low: v128): v128 {
   const classes = v128.and(
     i8x16.relaxed_swizzle(i8x16(1, 0, 2, 4, 8, 0, 8, 16, 0, 0, 0, 0, 0, 0, 0, 0), high),
@@ -179,7 +186,7 @@ function areCodes(high: v128, low: v128): v128 {
   return i8x16.ne(classes, i8x16.splat(0));
 }
 
-/** Those bytes that begin a character beyond ASCII. */
+/** Tells the bytes that begin a character beyond ASCII. */
 function areLeads(bytes: v128): v128 {
   return v128.and(bytes, i16x8.shl(bytes, 1));
 }
@@ -209,7 +216,7 @@ function holdsValueName(at: i32): bool {
   return false;
 }
 
-/** Those bytes that are one of `-./:` or a newline. */
+/** Tells bytes that are one of `-./:` or a newline. */
 function areGroupSigns(at: i32): v128 {
   const bytes = v128.load(textAt + at);
   const classes = v128.and(
@@ -219,7 +226,9 @@ function areGroupSigns(at: i32): v128 {
   return i8x16.ne(classes, i8x16.splat(0));
 }
 
-/** Where the last of four signs stands that are 5 or 9 bytes apart; `before` and `earlier` are the signs of the blocks before. */
+/**
+ * Returns the last of four signs that are 5 or 9 bytes apart; `before` and `earlier` are the signs of earlier blocks.
+ */
 function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
   const by5 = signs & moved(signs, before, 5);
   const by5Before = before & moved(before, earlier, 5);
@@ -228,7 +237,7 @@ function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
   return (by5 & moved(by5, by5Before, 10)) | (by9 & moved(by9, by9Before, 18));
 }
 
-/** Whether the last of such signs stands in the block that are the same sign. */
+/** Answers whether the block has the last of such signs that are all the same sign. */
 function isShortRhythm(at: i32, signs: u64): bool {
   return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5))) !== 0;
 }
@@ -237,7 +246,7 @@ function isLongRhythm(at: i32, signs: u64): bool {
   return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4))) !== 0;
 }
 
-/** The last of so many equal bytes, each `step` behind the one before and none between two equal ones. */
+/** Returns the last of so many equal bytes, each `step` behind the one before and none between two equal ones. */
 function comeEvery(at: i32, step: i32, times: i32): u64 {
   const equals = equalsBehind(at, step);
   const before = at > 0 ? equalsBehind(at - 64, step) : 0;
@@ -251,12 +260,12 @@ function comeEvery(at: i32, step: i32, times: i32): u64 {
   return all;
 }
 
-/** The bytes that do not stand between two equal ones. */
+/** Returns the bytes that do not stand between two equal ones. */
 function endsOfRows(at: i32): u64 {
   return ~(equalsBehind(at, 1) & equalsBehind(at + 1, 1));
 }
 
-/** The bytes of the block at `at` that are equal to the one so far before. */
+/** Returns the bytes of the block at `at` that equal the byte `step` before. */
 function equalsBehind(at: i32, step: i32): u64 {
   const place = textAt + at;
   const other = place - step;
@@ -269,8 +278,8 @@ function equalsBehind(at: i32, step: i32): u64 {
 }
 
 /**
- * Writes a byte of flags for each block of the text, and answers those of the whole. The text begins at `textAt` and is followed by at
- * least 63 bytes that are of no class. What most blocks cannot have is not looked for in them.
+ * Writes a byte of flags for each block of the text, and returns those of the whole. At least 63 bytes of no class
+ * must follow the text. Blocks are not searched for what most of them cannot have.
  */
 export function outline(length: i32): u32 {
   let all: u32 = 0;
@@ -357,10 +366,10 @@ export function outline(length: i32): u32 {
       isNoneOf(classesC, word),
       isNoneOf(classesD, word),
     );
-    // What stands behind the text is a sign too, but none of it.
+    // Bytes behind the text are signs too, but do not belong to it.
     if (length - at < 64) signs &= (1 << (<u64>(length - at))) - 1;
     const spaces = placesOf(0x20, at);
-    // Lines begin with them.
+    // The spaces between the first and the last of a row are left out, since lines begin with them.
     signs &= ~(spaces & (spaces << 1) & (spaces >> 1));
     const classes = v128.or(v128.or(classesA, classesB), v128.or(classesC, classesD));
     let digits: u64 = 0;
@@ -381,11 +390,11 @@ export function outline(length: i32): u32 {
         mask(areCodes(highA, lowA), areCodes(highB, lowB), areCodes(highC, lowC), areCodes(highD, lowD)),
         length,
       );
-    // Groups count near digits: in the blocks before and behind one, too.
+    // Groups count near digits, also in the blocks before and behind one.
     if (digits !== 0 && (digitsBefore | digitsEarlier) === 0 && at > 0) takeGroups(at - 64);
     if ((digits | digitsBefore) !== 0) {
       takeGroups(at);
-      // Eight bytes of digits and of separators behind a digit.
+      // These are eight bytes of digits, or separators behind a digit.
       const separators = mask(classesA, classesB, classesC, classesD);
       const numbers1 = digits | (separators & moved(digits, digitsBefore, 1));
       const numbers2 = numbers1 & moved(numbers1, numbers1Before, 1);
@@ -394,7 +403,7 @@ export function outline(length: i32): u32 {
       numbers1Before = numbers1;
       numbers2Before = numbers2;
       numbers4Before = numbers4;
-      // Without a digit near, groups of four or eight are words; it may stand in the last of them.
+      // Without a digit near, groups of four or eight are words; the digit may stand in the last of them.
       if (longRhythms(signs, signsBefore, signsEarlier) !== 0 && isLongRhythm(at, signs)) flags |= hasRhythm;
       const isBefore = digitsBefore === 0 && longRhythms(signsBefore, signsEarlier, signsEarliest) !== 0;
       if (isBefore && isLongRhythm(at - 64, signsBefore)) {
@@ -428,7 +437,7 @@ export function outline(length: i32): u32 {
     encodeds4Before = encodeds4;
     encodeds8Before = encodeds8;
 
-    // As many signs as the shortest token has that is written so.
+    // The shortest token that is written so has this many signs.
     const by2 = signs & moved(signs, signsBefore, 2);
     const by2twice = by2 & moved(by2, by2Before, 4);
     const by3 = signs & moved(signs, signsBefore, 3);
@@ -460,7 +469,7 @@ export function outline(length: i32): u32 {
   return all;
 }
 
-/** The bits of all sixteen bytes in one. */
+/** Returns the bits of all sixteen bytes joined. */
 function joined(bytes: v128): u32 {
   const two = i64x2.extract_lane(bytes, 0) | i64x2.extract_lane(bytes, 1);
   const four = <u32>two | <u32>(<u64>two >> 32);

@@ -2,11 +2,12 @@ import { headAt } from './memory';
 import { byteAt } from './traits';
 
 /*
- * Whether the bytes that a run stands for may be packed: the first looks of src/inspect/decode/packed/packed-start.ts at Brotli (RFC 7932) and deflate (RFC 1951)
- * without a frame, and of src/inspect/decode/packed/compression.ts at formats with a sign. Told more often than there, and never less often.
+ * Tells whether the bytes of a run may be packed. These are the first looks of
+ * src/inspect/decode/packed/packed-start.ts at Brotli (RFC 7932) and raw deflate (RFC 1951), and of
+ * src/inspect/decode/packed/compression.ts at formats with a signature. It may say yes too often, never too seldom.
  */
 
-/** As many bytes are decoded for it. */
+/** Bytes that are decoded for it. */
 const headBytes: i32 = 36;
 const notInCode: i32 = 0xff;
 
@@ -20,14 +21,14 @@ let headLength: i32 = 0;
 /** The next bit, from the least significant one of each byte on. */
 let bit: i32 = 0;
 
-/** Whether it may, and does not only begin like it. `values` is the table of a code of so many bits a character. */
+/** Answers whether a run may be packed; `values` is the table of a code of so many bits a character. */
 export function mayBePacked(start: i32, end: i32, values: i32, bits: i32): bool {
   decodeHead(start, end, values, bits);
   const length = ((end - start) * bits) >> 3;
   return mayBeBrotli(length) || mayBeDeflate();
 }
 
-/** gzip, zlib with its usual window, zstd and its frames that are passed over, and ZIP. */
+/** Tells gzip, zlib with its usual window, zstd with its skippable frames, and ZIP. */
 export function beginsCompressed(start: i32, end: i32, values: i32, bits: i32): bool {
   let held: i32 = 0;
   let two: i32 = 0;
@@ -60,7 +61,7 @@ function decodeHead(start: i32, end: i32, values: i32, bits: i32): void {
   }
 }
 
-/** Up to 16 bits; behind the head stand zeros. */
+/** Takes up to 16 bits; zeros follow the head. */
 function take(count: i32): i32 {
   const byte = bit >> 3;
   const some: u32 = byte < headBytes + 4 ? load<u32>(headAt + byte) : 0;
@@ -69,7 +70,7 @@ function take(count: i32): i32 {
   return <i32>value;
 }
 
-/** Goes to the next whole byte; tells whether what it passed was zero. */
+/** Moves to the next whole byte; returns whether the skipped bits were zero. */
 function align(): bool {
   return take(-bit & 7) === 0;
 }
@@ -113,7 +114,7 @@ const literalsMax: i32 = 286;
 const distancesMax: i32 = 30;
 const symbolsMax: i32 = 20;
 
-/** By the head of its first block, and by the first characters of one with fixed codes. */
+/** Tells deflate by the head of its first block, and by the first characters of one with fixed codes. */
 function mayBeDeflate(): bool {
   bit = 1;
   const type = take(2);
@@ -126,7 +127,7 @@ function mayBeDeflate(): bool {
   if (take(5) + literalsMin > literalsMax || take(5) + 1 > distancesMax) return false;
   const count = take(4) + 4;
   let codes: i32 = 0;
-  // In parts of 128, of which a code of 7 bits takes one.
+  // Room counts in parts of 128, of which a code of 7 bits takes one.
   let room: i32 = 0;
   for (let index = 0; index < count; index += 1) {
     const bits = take(3);
@@ -137,12 +138,12 @@ function mayBeDeflate(): bool {
   return isOver() || room === 128 || (codes === 1 && room === 64);
 }
 
-/** Whether literals of text come first, up to what repeats some of them. */
+/** Answers whether literals of text come first, up to a repetition of some. */
 function beginsText(): bool {
   for (let symbols = 0; symbols < symbolsMax && !isOver(); symbols += 1) {
     let code: i32 = 0;
     for (let index = 0; index < 7; index += 1) code = (code << 1) | take(1);
-    // Lengths, and the end of the block.
+    // These are lengths, and the end of the block.
     if (code < 24) return code === 0 || symbols > 0;
     code = (code << 1) | take(1);
     if (code >= 192 && code < 200) return symbols > 0;

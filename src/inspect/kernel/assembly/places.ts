@@ -1,8 +1,8 @@
 import { listsAt, textBytesMax } from './memory';
 
 /*
- * Where something may be found, as lists of places from left to right; each list begins with how many numbers it has. `src/inspect/kernel/outline.ts` has
- * the same numbers.
+ * Lists of places where something may be found, from left to right; each list begins with its length.
+ * `src/inspect/kernel/outline.ts` has the same numbers.
  */
 
 const numbersMax: i32 = textBytesMax;
@@ -26,7 +26,7 @@ export function clearLists(): void {
   store<i32>(groupsList, 0);
 }
 
-/** What there is no room for is not added; no list has more places than the text has bytes. */
+/** Adds a number. A list has at most as many as the text has bytes; further ones are dropped. */
 export function addTo(list: i32, number: i32): void {
   const count = load<i32>(list);
   if (count === numbersMax) return;
@@ -34,7 +34,7 @@ export function addTo(list: i32, number: i32): void {
   store<i32>(list, count + 1);
 }
 
-/** The number that was added last, or -1. */
+/** Returns the number that was added last; -1 where there is none. */
 export function lastOf(list: i32): i32 {
   const count = load<i32>(list);
   return count === 0 ? -1 : load<i32>(list + (count << 2));

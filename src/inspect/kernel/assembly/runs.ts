@@ -4,11 +4,11 @@ import { addTo, lastOf, runsList, setLastOf } from './places';
 import { byteAt, ofEncoded, ofHex, ofLower, ofUpper, traitsOf } from './traits';
 
 /*
- * Runs of base64 that may stand for something, in that or in what has some of its characters. Nearly all runs are names and digests, and this
- * sends them away where they stand.
+ * Finds runs of base64, or of codes with some of its characters, that may stand for something. Nearly all runs are
+ * names and digests, which are ruled out on the spot.
  */
 
-// What a run may be; src/inspect/kernel/outline.ts has the same.
+// Kinds of a run, as in src/inspect/kernel/outline.ts.
 const mayBeText: i32 = 1;
 const mayBePackedText: i32 = 2;
 const mayBeHex: i32 = 4;
@@ -16,27 +16,30 @@ const mayBeBase32: i32 = 8;
 const mayBeAny: i32 = 15;
 const kindBits: i32 = 4;
 
-/** What is longer is looked at in any case. */
+/** Longer runs are always reported. */
 const runBytesMax: i32 = 512;
 const runBytesMin: i32 = 20;
 const base32BytesMin: i32 = 24;
-/** Characters of text in a row, from the first character on and from the others. */
+/** Length of text in a row, from the first character on and from later ones. */
 const textMin: i32 = 8;
 const guessedTextMin: i32 = 12;
 const lastPhase: i32 = 3;
-/** Of a path; what is packed stands in one of the first. */
+/** Limits the segments of a path; packed content stands in one of the first. */
 const segmentsMax: i32 = 8;
-/** Of ten characters so many change their kind where a run is not made of words. */
+/** Out of ten characters so many change their kind where a run is not made of words. */
 const changesOfTen: i32 = 3;
-/** Characters that are looked at at once. From one look to the next at values, and at text, of which some stands in two looks. */
+/**
+ * Characters that are looked at at once, and distances from one look to the next: for values, and for text, parts of
+ * which stand in two looks.
+ */
 const windowBytes: i32 = 64;
 const windowStep: i32 = 40;
 const textStep: i32 = 48;
-/** Of bytes that are no character of base64. */
+/** Value of bytes that are no character of base64. */
 const none: i32 = 0xff;
 const slash: i32 = 0x2f;
 const stroke: i32 = 0x2d;
-/** Between two values in hexadecimal digits that are read as one. */
+/** Limits the gap between two hexadecimal values that are joined. */
 const gapBytesMax: i32 = 8;
 
 const hexValuesAt: i32 = valueBlockAt + 256;
@@ -44,11 +47,11 @@ const base32ValuesAt: i32 = hexValuesAt + 256;
 const base32HexValuesAt: i32 = base32ValuesAt + 256;
 
 const lastTwo: u64 = (<u64>3) << 62;
-/** A bit for each fourth of 64 characters. */
+/** Has a bit for each fourth of 64 characters. */
 const everyFourth: u64 = ((<u64>0x11111111) << 32) | 0x11111111;
 
 let hasTables: bool = false;
-/** The last value in hexadecimal digits, and what its run may be. */
+/** Start of the run with the last hexadecimal value, and the end of that value. */
 let hexStart: i32 = 0;
 let hexEnd: i32 = 0;
 
@@ -58,7 +61,10 @@ export function beginRuns(): void {
   if (!hasTables) writeTables();
 }
 
-/** Adds the run of at least `count` bytes that ends there where it may stand for something; what stands at the end of a piece may go on. */
+/**
+ * Adds the run of at least `count` bytes that ends there, if it may stand for something. A run at the end of a piece
+ * may go on.
+ */
 export function takeRun(end: i32, count: i32, length: i32): void {
   let start = end - count;
   while ((traitsOf(start - 1) & ofEncoded) !== 0) start -= 1;
@@ -66,7 +72,7 @@ export function takeRun(end: i32, count: i32, length: i32): void {
   addRun(start, isOpen ? mayBeAny : kindsOf(start, end));
 }
 
-/** What is told of the run that was added last is told with it. */
+/** Adds a run, or adds its kinds to the last one if that is the same. */
 function addRun(start: i32, kinds: i32): void {
   if (kinds === 0) return;
   const last = lastOf(runsList);
@@ -74,7 +80,7 @@ function addRun(start: i32, kinds: i32): void {
   else addTo(runsList, (start << kindBits) | kinds);
 }
 
-/** Whether the next line goes on with the run that ends there. */
+/** Answers whether the next line continues the run that ends there. */
 function goesOn(end: i32): bool {
   let at = byteAt(end) === 0x0d ? end + 1 : end;
   if (byteAt(at) !== 0x0a) return false;
@@ -83,7 +89,7 @@ function goesOn(end: i32): bool {
   return (traitsOf(at) & ofEncoded) !== 0;
 }
 
-// Which of up to 64 bytes are of a class, a bit each.
+// Say which of up to 64 bytes are of a class, one bit each.
 let digits: u64 = 0;
 let lowers: u64 = 0;
 let uppers: u64 = 0;
@@ -129,7 +135,7 @@ function isHexLetter(bytes: v128): v128 {
   return isWithin(v128.or(bytes, i8x16.splat(0x20)), 0x61, 6);
 }
 
-/** The first of each sixteen in a row. */
+/** Returns the first of each sixteen in a row. */
 function sixteen(bits: u64): u64 {
   const two = bits & (bits >> 1);
   const four = two & (two >> 2);
@@ -147,7 +153,10 @@ function holdsTwentyFour(bits: u64): bool {
   return (all & (all >> 8)) !== 0;
 }
 
-/** Kinds of characters change in packed bytes all the time, and in names with their words; src/inspect/decode/packed/compression.ts has the same. */
+/**
+ * Tells names by how seldom the kinds of characters change, unlike in packed bytes;
+ * src/inspect/decode/packed/compression.ts does the same.
+ */
 function areOfWords(count: i32): bool {
   if (holdsTwenty(hexDigits)) return true;
   const changes = ((digits ^ (digits << 1)) | (uppers ^ (uppers << 1))) & valid & -2;
@@ -201,7 +210,7 @@ function hexKinds(start: i32, end: i32): i32 {
   return kinds;
 }
 
-/** Hexadecimal digits in the run at `runStart`. Values near each other are also read as one. */
+/** Takes hexadecimal digits in the run at `runStart`. Values near each other are also joined. */
 function takeHex(runStart: i32, start: i32, end: i32, isOdd: bool): i32 {
   const isNear = start - hexEnd <= gapBytesMax;
   if (isNear && hexStart !== runStart) addRun(hexStart, mayBeHex);
@@ -211,7 +220,7 @@ function takeHex(runStart: i32, start: i32, end: i32, isOdd: bool): i32 {
   return isOdd && holdsHex(byteAt(start) === stroke ? start + 2 : start + 1, end) ? mayBeHex : 0;
 }
 
-/** Dots and line ends may stand inside of values. */
+/** Tells dots and line ends, which may stand inside values. */
 function continues(end: i32): bool {
   const byte = byteAt(end);
   return byte === 0x2e || byte === 0x0d || byte === 0x0a;
@@ -233,7 +242,7 @@ function holdsBase32(start: i32, end: i32, trait: i32): bool {
   );
 }
 
-/** In one case throughout. */
+/** Answers whether base32 in one case throughout stands for something. */
 function holdsBase32In(start: i32, end: i32, trait: i32, values: i32): bool {
   let from = start;
   for (let at = start; at <= end; at += 1) {
@@ -266,8 +275,8 @@ function holdsAnyText(start: i32, end: i32): bool {
   return false;
 }
 
-// Of the byte that each character begins, if it is the first, second or third of four: which are a character of ASCII or a zero, which begin one of
-// more bytes, which go on with one, and which are a zero.
+// Say of the byte at each character, if that is the first, second or third of four: it is an ASCII character or a
+// zero, it begins a longer character, it continues one, or it is a zero.
 let alone0: u64 = 0;
 let alone1: u64 = 0;
 let alone2: u64 = 0;
@@ -282,8 +291,9 @@ let zeros1: u64 = 0;
 let zeros2: u64 = 0;
 
 /**
- * A bit for each of the first four characters: whether enough bytes in a row may be of a text if it begins with it. All bytes of 64 characters
- * at once, because what comes next is as good as random; counts bytes, where `holdsTextIn` counts characters.
+ * Returns a bit for each of the first four characters at which enough bytes in a row may be text. All bytes of 64
+ * characters are looked at at once, because the next one cannot be predicted. It counts bytes, where `holdsTextIn`
+ * counts characters.
  */
 function phasesOfText(start: i32, count: i32): i32 {
   alone0 = 0;
@@ -312,7 +322,7 @@ function phasesOfText(start: i32, count: i32): i32 {
   const inside0 = follows0 | zeros0;
   const inside1 = follows1 | zeros1;
   const inside2 = follows2 | zeros2;
-  // What stands before and behind these characters may be anything.
+  // The bytes before and behind these characters may be anything.
   const first =
     (alone0 | (leads0 & ((inside1 >> 1) | lastTwo)) | (follows0 & (((leads2 | inside2) << 2) | 3))) & some;
   const second =
@@ -333,7 +343,7 @@ function phasesOfText(start: i32, count: i32): i32 {
   return phases;
 }
 
-/** The values of sixteen characters; those of others mean nothing. */
+/** Returns the values of sixteen characters; those of other bytes mean nothing. */
 function valuesOf(at: i32): v128 {
   const bytes = v128.load(textAt + at);
   const delta = i8x16.relaxed_swizzle(
@@ -372,12 +382,12 @@ function bitsOf(some: v128): u64 {
   return <u64>(<u32>i8x16.bitmask(some));
 }
 
-/** A character of ASCII, or a zero. */
+/** Tells an ASCII character, or a zero. */
 function mayStandAlone(bytes: v128): v128 {
   return v128.or(v128.or(isWithin(bytes, 0x20, 0x5f), isWithin(bytes, 0x09, 5)), isWithin(bytes, 0, 1));
 }
 
-/** Whether compressed bytes may begin there, or behind a slash. */
+/** Answers whether compressed bytes may begin there, or behind a slash. */
 function holdsPacked(start: i32, end: i32, isOfWords: bool, hasSlash: bool): bool {
   for (let phase = 0; phase <= lastPhase; phase += 1)
     if (beginsCompressed(start + phase, end, valueBlockAt, 6)) return true;
@@ -398,13 +408,16 @@ function isPackedAt(start: i32, end: i32): bool {
   return !areOfWords(count) && mayBePacked(start, end, valueBlockAt, 6);
 }
 
-/** So many characters of text in a row, as in src/inspect/decode/bits.ts: ASCII or UTF-8, with zero bytes between them or without. */
+/**
+ * Answers whether so many characters of text stand in a row, as in src/inspect/decode/bits.ts: ASCII or UTF-8, with
+ * or without zero bytes between them.
+ */
 function holdsTextIn(start: i32, end: i32, values: i32, bits: i32, min: i32): bool {
   let held: i32 = 0;
   let all: i32 = 0;
   let streak: i32 = 0;
   let pending: i32 = 0;
-  // Where no text was begun up to there, what is left is too short for one.
+  // A text that has not begun up to here would be too short.
   const lastStart = end - (8 * (min - 1)) / bits;
   for (let at = start; at < end; at += 1) {
     if (at > lastStart && streak === 0 && pending === 0) return false;
@@ -432,7 +445,7 @@ function holdsTextIn(start: i32, end: i32, values: i32, bits: i32, min: i32): bo
   return false;
 }
 
-/** How many bytes follow a lead byte of UTF-8; 0 for all others. */
+/** Returns the number of bytes that follow a UTF-8 lead byte; 0 for all others. */
 function continuationsOf(byte: i32): i32 {
   if (byte < 0xc2 || byte > 0xf4) return 0;
   return byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;

@@ -1,6 +1,6 @@
 import { textAt } from './memory';
 
-/* Finds names of JSON that say which piece of something a field is. */
+/* Finds names of JSON fields that number pieces. */
 
 const quote: i32 = 0x22;
 const backslash: i32 = 0x5c;
@@ -17,7 +17,8 @@ const seco: i32 = 0x6f636573;
 const nd: i32 = 0x646e;
 
 /**
- * What stands in the text: bits 0 to 2 are a `0`, `1` or `2` before `":`, the next three the same before `\":`, bit 6 is `first_` and bit 7 `second_`.
+ * Returns the signs in the text. Bits 0 to 2 are a `0`, `1` or `2` before `":`, bits 3 to 5 the same before `\":`,
+ * bit 6 is `first_` and bit 7 `second_`.
  */
 export function seriesSigns(length: i32): i32 {
   let seen: i32 = 0;

@@ -12,11 +12,11 @@ import {
 } from './traits';
 
 /*
- * What rare things begin at single signs: quoted-printable, the heads of keys. A decoder is asked only where
- * its sign stands in such a place, and all of these are told of more often than they are there, never less often.
+ * Finds rare things that begin at single signs, such as quoted-printable and the heads of keys. A decoder runs only
+ * where its sign stands in such a place. These tests may say yes too often, never too seldom.
  */
 
-// Flags of the whole text; src/inspect/kernel/outline.ts has the same.
+// Flags of the whole text, as in src/inspect/kernel/outline.ts.
 const hasCdata: u32 = 1 << 17;
 const hasEncrypted: u32 = 1 << 21;
 const hasArmour: u32 = 1 << 22;
@@ -32,39 +32,39 @@ const carriageReturn: i32 = 0x0d;
 const space: i32 = 0x20;
 const bracket: i32 = 0x5b;
 
-/** Blanks before a line end, and what stands between two escapes of one word. */
+/** Limits the blanks before a line end, and the distance between two escapes of one word. */
 const gapMax: i32 = 32;
-/** Before a parenthesis. */
+/** Limits the spaces before a parenthesis. */
 const spaceMax: i32 = 64;
 const signBytes: i32 = 6;
-/** With which the parts of a JWE end. */
+/** Number of dots in a JWE. */
 const jweDots: i32 = 4;
-/** Of the names of tags of phrases, and of what stands between two parts of a token. */
+/** Limits the names of phrase tags, and the markup between two parts of a token. */
 const inlineNameMax: i32 = 7;
 const seamBytesMax: i32 = 256;
-/** Groups of a token; what is longer is an item of a list. */
+/** Lengths of groups of a token; longer ones are list items. */
 const periodMin: i32 = 4;
 const periodMax: i32 = 48;
 /** The signs of groups differ in these bits. */
 const signMask: i32 = 0x1f;
 
 let escapeEnd: i32 = 0;
-/** Where the first part ends of what began like a JWE last. */
+/** End of the first part of the last thing that began like a JWE. */
 let jweHeadEnd: i32 = 0;
 let lastSpace: i32 = 0;
 let spacePeriod: i32 = 0;
 let spaceAgain: i32 = 0;
 
-/** Forgets what stood in the text before. */
+/** Forgets the signs of the text before. */
 export function beginSigns(): void {
   escapeEnd = -gapMax - 1;
   jweHeadEnd = 0;
   lastSpace = -periodMax - 1;
-  // Farther off than any group is long, whichever place follows.
+  // The value makes the first distance longer than any group, at any place.
   memory.fill(signsAt, 0x80, (signMask + 1) << 4);
 }
 
-/** `eyJ`, with which objects of JSON begin in base64, as the beginning of a JWE in its compact form. */
+/** Tells a compact JWE by `eyJ`, which begins JSON objects in base64, and four dots. */
 export function takeJ(at: i32, length: i32): u32 {
   if (byteAt(at - 1) !== 0x79 || byteAt(at - 2) !== 0x65 || at < jweHeadEnd) return 0;
   let end = at + 1;
@@ -78,7 +78,10 @@ export function takeJ(at: i32, length: i32): u32 {
   return hasEncrypted;
 }
 
-/** `<td` and `<th`; and adds tags of phrases, comments and CDATA sections with what may be of a token before and behind them. */
+/**
+ * Returns the flag of `<td` and `<th`. Adds phrase tags, comments and CDATA sections with token bytes before and
+ * behind them.
+ */
 export function takeLess(at: i32, length: i32): u32 {
   const next = byteAt(at + 1);
   const isCdata = next === 0x21 && load<u32>(textAt + at + 2) === 0x4144435b;
@@ -99,7 +102,7 @@ function mayBeSeam(at: i32, next: i32, length: i32): bool {
   return byteAt(end) === 0x3e && (byteAt(end + 1) === 0x3c || (traitsOf(end + 1) & ofMarkup) !== 0);
 }
 
-/** `VALUES (` in either case. */
+/** Tells `VALUES (` in either case. */
 export function takeParenthesis(at: i32): u32 {
   let end = at;
   while (end > 0 && at - end < spaceMax && (byteAt(end - 1) <= space || byteAt(end - 1) === 0xa0)) end -= 1;
@@ -107,7 +110,7 @@ export function takeParenthesis(at: i32): u32 {
   return (load<u32>(textAt + end - 5) | 0x20202020) === 0x65756c61 ? hasValues : 0;
 }
 
-/** `-----BEGIN` and `Transfer-Encoding`. */
+/** Tells `-----BEGIN` and `Transfer-Encoding`. */
 export function takeHyphen(at: i32): u32 {
   const next = load<u32>(textAt + at + 1);
   if (next === 0x49474542) return load<u32>(textAt + at - 4) === 0x2d2d2d2d ? hasArmour : 0;
@@ -116,7 +119,7 @@ export function takeHyphen(at: i32): u32 {
   return isSecondHalf && (load<u32>(textAt + at - 8) | 0x20202020) === 0x6e617274 ? hasTransferField : 0;
 }
 
-/** `=41`, and `=` at the end of a line: whether two of them stand in one word. */
+/** Tells two escapes in one word: `=41`, or `=` at the end of a line. */
 export function takeEquals(at: i32): u32 {
   const length = escapeLength(at);
   if (length === 0) return 0;
@@ -143,8 +146,8 @@ export function takeBracket(at: i32, length: i32): u32 {
 }
 
 /**
- * Adds each sign that is one of many at one distance, with what may be of a token between them: as many as make sixteen characters. Each sign
- * has its slot, in which stands where it stood last, how far from the one before, and how often that came again.
+ * Adds each sign that repeats at one distance, with token bytes between, often enough for sixteen characters. The
+ * slot of a sign holds its last place, its distance from the one before, and how often that distance repeated.
  */
 export function takeGroupSigns(block: i32, signs: u64): void {
   for (let rest = signs; rest !== 0; rest &= rest - 1) {
@@ -159,7 +162,7 @@ export function takeGroupSigns(block: i32, signs: u64): void {
   }
 }
 
-/** The same of spaces, which are more frequent than all others together. */
+/** Does the same for spaces, which are more frequent than all other signs together. */
 export function takeSpaces(block: i32, spaces: u64): void {
   let last = lastSpace;
   let before = spacePeriod;
@@ -177,13 +180,13 @@ export function takeSpaces(block: i32, spaces: u64): void {
   spaceAgain = again;
 }
 
-/** `again` tells how often the distance came again. */
+/** Answers whether groups are of a token; `again` counts the repetitions of the distance. */
 function areTokenGroups(at: i32, period: i32, again: i32): bool {
   if (period < periodMin || period > periodMax || (period === periodMin && again < 3)) return false;
   return areGroups(at - 2 * period, period) && hasTokenBytes(at, period);
 }
 
-/** What stands in both groups at the same place may be of the sign. */
+/** Compares two groups; a byte that stands in both at the same place may belong to the sign. */
 function areGroups(at: i32, period: i32): bool {
   for (let one = at + 1; one < at + period; one += 1) {
     const byte = byteAt(one);
@@ -193,7 +196,9 @@ function areGroups(at: i32, period: i32): bool {
   return true;
 }
 
-/** Whether the groups around the last three signs have a letter, and a digit, which only groups of three do without. */
+/**
+ * Answers whether the groups around the last three signs have a letter and a digit; groups of three need no digit.
+ */
 function hasTokenBytes(at: i32, period: i32): bool {
   let hasLetter: bool = false;
   let hasDigit: bool = period === periodMin;
@@ -206,7 +211,7 @@ function hasTokenBytes(at: i32, period: i32): bool {
   return false;
 }
 
-/** Letters, digits and `+/=-_.:@`. */
+/** Tells letters, digits and `+/=-_.:@`. */
 function isOfGroup(byte: i32): bool {
   if (isLetterByte(byte)) return true;
   return (byte >= 0x2d && byte <= 0x3a) || byte === 0x2b || byte === 0x3d || byte === 0x5f || byte === 0x40;

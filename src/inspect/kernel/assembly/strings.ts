@@ -1,8 +1,6 @@
 import { placesAt, textAt } from './memory';
 
-/*
- * Finds where strings of a JSON text stand. What was seen of a text is kept from one piece of it to the next.
- */
+/* Finds the strings of a JSON text. The state is kept from one piece of the text to the next. */
 
 const quote: i32 = 0x22;
 const backslash: i32 = 0x5c;
@@ -13,12 +11,12 @@ let farBytes: i32 = 0;
 let longBytes: i32 = 0;
 let isInString: bool = false;
 let isEscaped: bool = false;
-/** Where the last string begins, and where the last one that was listed ends. */
+/** Start of the last string, and end of the last one that was listed. */
 let stringAt: i32 = 0;
 let lastEnd: i32 = 0;
-/** The last sign outside of strings. */
+/** Last character outside strings. */
 let before: i32 = 0;
-/** Of a code unit that is written in hexadecimal digits. */
+/** Hexadecimal digits that an escaped code unit still needs. */
 let digitsLeft: i32 = 0;
 /** The string has something in it that no string of JSON may have. */
 let isBroken: bool = false;
@@ -34,7 +32,10 @@ export function beginStrings(far: i32, long: i32): void {
   digitsLeft = 0;
 }
 
-/** Lists ends at `placesAt`, and answers how many there are; as a complement where an array of arrays begins, behind which none are. */
+/**
+ * Lists ends at `placesAt` and returns their number, or its complement where an array of arrays begins, behind which
+ * none are listed.
+ */
 export function stringEnds(length: i32, base: i32): i32 {
   let put = placesAt;
   let at: i32 = 0;
@@ -73,7 +74,7 @@ export function stringEnds(length: i32, base: i32): i32 {
   return (put - placesAt) >> 2;
 }
 
-/** Lists start and end of each string of `longBytes` that JSON allows, and answers how many numbers that are. */
+/** Lists start and end of each valid JSON string of at least `longBytes`, and returns how many numbers that is. */
 export function longStrings(length: i32, base: i32): i32 {
   let put = placesAt;
   let at: i32 = 0;

@@ -1,28 +1,28 @@
 import { textAt, traitsAt } from './memory';
 
-/* What each byte is: two tables of eight bits each, because a look takes less time than questions. */
+/* Traits of each byte in two tables of eight bits, because a look-up takes less time than comparisons. */
 
-/** Letters, digits and `+/-_`: of base64, hence of base32 and hexadecimal digits. */
+/** Letters, digits and `+/-_`: base64, and so base32 and hexadecimal. */
 export const ofEncoded: i32 = 1;
 /** Hexadecimal digits and `-`. */
 export const ofHex: i32 = 2;
 /** Small letters and `-_/`. */
 export const ofWord: i32 = 4;
-/** Digits with letters of one case, as all alphabets of base32 have them. */
+/** Digits with letters of one case, as all alphabets of base32 have. */
 export const ofLower: i32 = 8;
 export const ofUpper: i32 = 16;
-/** Of tokens that are cut into lines; in lines of one length also `@` and a space. */
+/** Characters of tokens that are cut into lines; in lines of one length also `@` and space. */
 export const ofToken: i32 = 32;
 export const ofSpacedToken: i32 = 64;
-/** Of tokens with tags in them. */
+/** Characters of tokens with tags in them. */
 export const ofMarkup: i32 = 128;
 
-/** With which the header of a table can end, and what may stand before its first name. */
+/** Characters that can end a table header, and that may stand before its first name. */
 export const endsHeader: i32 = 1;
 export const beginsHeader: i32 = 2;
-/** What stands between the words of quoted-printable. */
+/** Characters between the words of quoted-printable. */
 export const endsQuoted: i32 = 4;
-/** Of bytes as numbers, and what stands between two such numbers. */
+/** Characters of bytes as numbers, and those between two such numbers. */
 export const ofCodes: i32 = 8;
 export const betweenCodes: i32 = 16;
 
@@ -85,7 +85,7 @@ export function writeTraits(): void {
     store<u8>(traitsAt + byte, <u8>traits);
     store<u8>(traitsAt + 256 + byte, <u8>further);
   }
-  // For each sign its traits.
+  // Traits of each sign.
   add(0x2b, ofEncoded | ofToken | ofSpacedToken, 0);
   add(0x2f, ofEncoded | ofWord | ofToken | ofSpacedToken, 0);
   add(0x2d, ofEncoded | ofHex | ofWord | ofToken | ofSpacedToken, ofCodes | betweenCodes);
@@ -117,7 +117,7 @@ export function writeTraits(): void {
   add(0x5b, 0, endsQuoted);
   add(0x5d, 0, endsQuoted);
   add(0x78, 0, ofCodes);
-  // No token with tags in it has these.
+  // A token with tags in it has none of these.
   without(0x22);
   without(0x3c);
   without(0x3e);

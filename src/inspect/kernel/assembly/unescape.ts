@@ -1,14 +1,12 @@
 import { filterAt, textAt, textBytesMax } from './memory';
 
-/*
- * Takes the escapes of JSON off that stand for one character each. `src/inspect/kernel/json-unescape.ts` reads the others.
- */
+/* Removes JSON escapes that stand for one character each. `src/inspect/kernel/json-unescape.ts` reads the others. */
 
-/** What the text stands for; behind it is room for what is copied too much. */
+/** The unescaped text; behind it is room for bytes copied beyond its end. */
 export const plainAt: i32 = filterAt;
 /** Pieces of text as `SpanMap` has them, three numbers each. */
 export const piecesAt: i32 = plainAt + textBytesMax + 64;
-/** An escape is a piece, and so is what stands before it. */
+/** Limits the pieces; an escape is one, and so is the text before it. */
 const piecesMax: i32 = 8192;
 const pieceBytes: i32 = 12;
 
@@ -17,19 +15,19 @@ const backslash: i32 = 0x5c;
 let stoppedAt: i32 = 0;
 let plainLength: i32 = 0;
 
-/** Where the last call has stopped: behind all that it was asked for, or at a backslash that is not for it. */
+/** Returns where the last call stopped: at the end of its span, or at a backslash that it does not decode. */
 export function unescapedTo(): i32 {
   return stoppedAt;
 }
 
-/** How many bytes the last call has written. */
+/** Returns how many bytes the last call has written. */
 export function unescapedLength(): i32 {
   return plainLength;
 }
 
 /**
- * Writes what `from` to before `to` stands for, and answers how many pieces it is. `base` is where the text in the memory begins in its
- * source, and `plainBase` where that which is written begins in the whole.
+ * Writes the unescaped text of a span and returns the number of its pieces. `base` is where the memory's text begins
+ * in its source, `plainBase` where the written text begins in the whole.
  */
 export function unescapeJson(from: i32, to: i32, base: i32, plainBase: i32): i32 {
   let at = from;
@@ -73,11 +71,11 @@ function add(count: i32, start: i32, sourceStart: i32, sourceEnd: i32): i32 {
   return count + 1;
 }
 
-/** For no escape, and where it takes more bytes to tell. */
+/** Mean no escape, and an escape that needs more bytes. */
 const none: i32 = -1;
 const other: i32 = -2;
 
-/** The character that a backslash and this byte stand for. */
+/** Returns the character that a backslash and this byte stand for. */
 function characterOf(byte: i32): i32 {
   if (byte === 0x6e) return 0x0a;
   const isLetterByte = (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
@@ -91,7 +89,7 @@ function characterOf(byte: i32): i32 {
   return isOther || byte === 0x0a || byte === 0x0d ? other : none;
 }
 
-/** The code unit of four hexadecimal digits, if it is a character of its own. */
+/** Returns the code unit of four hexadecimal digits, if it is a whole character. */
 function unitAt(at: i32): i32 {
   let unit: i32 = 0;
   for (let offset = 0; offset < 4; offset += 1) {
@@ -104,7 +102,7 @@ function unitAt(at: i32): i32 {
   return (unit & 0xf800) === 0xd800 ? other : unit;
 }
 
-/** Writes a character as UTF-8, and answers where it ends. */
+/** Writes a character as UTF-8, and returns its end. */
 function encode(character: i32, put: i32): i32 {
   if (character < 0x80) {
     store<u8>(put, <u8>character);

@@ -1,8 +1,8 @@
 import { textAt } from './memory';
 
-/* What the bytes of a text are to a reader of words, by the tables of src/inspect/intent/letters.ts. */
+/* Kinds of bytes for a reader of words, by the tables of src/inspect/intent/letters.ts. */
 
-// Kinds of bytes; letters.ts has the same numbers.
+// Kinds of bytes, with the numbers of letters.ts.
 export const kindEnd: i32 = 1;
 export const kindLine: i32 = 2;
 export const kindOpening: i32 = 3;
@@ -24,9 +24,9 @@ export const kindAccent: i32 = 20;
 
 const space: i32 = 0x20;
 
-/** Where the tables stand; that of kinds is the first. */
+/** Address of the tables; that of kinds is the first. */
 export let tables: i32 = 0;
-/** Of the text that is in the memory. */
+/** Length of the text in the memory. */
 export let length: i32 = 0;
 
 export function setTables(at: i32): void {
@@ -37,7 +37,7 @@ export function setLength(lengthOfText: i32): void {
   length = lengthOfText;
 }
 
-/** Around a text stand spaces. */
+/** Returns a byte; around a text stand spaces. */
 export function byteAt(at: i32): i32 {
   return at >= 0 && at < length ? <i32>load<u8>(textAt + at) : space;
 }

@@ -30,10 +30,11 @@ import {
 } from './word-bytes';
 
 /*
- * The words of a text as numbers, sentence by sentence: src/inspect/intent/sentences.ts says what they are, and makes the tables.
+ * Turns the words of a text into numbers, sentence by sentence. src/inspect/intent/sentences.ts defines them and
+ * makes the tables.
  */
 
-// Where the tables stand behind the place that they are told; sentences.ts has the same numbers.
+// Offsets of the tables, as in sentences.ts.
 const firstsAt: i32 = 256;
 const furthersAt: i32 = 512;
 const signsAt: i32 = 768;
@@ -45,14 +46,14 @@ const filterAt: i32 = 1424;
 const beginningBitsAt: i32 = 9616;
 const beginningsAt: i32 = 17808;
 
-// What else a byte is; sentences.ts has the same bits.
+// Further traits of a byte, as in sentences.ts.
 const isBlank: i32 = 1;
 const isBehindEnd: i32 = 2;
 const isBehindRoot: i32 = 4;
 const isBeforeAnything: i32 = 8;
 const isBehindAnything: i32 = 16;
 
-// The numbers of marks, in the order in which word-numbers.ts has them.
+// Numbers of marks, in the order of word-numbers.ts.
 const anything: i32 = 0;
 const fileAt: i32 = 1;
 const rootPath: i32 = 2;
@@ -68,33 +69,33 @@ const gap: i32 = 0;
 const noLetter: i32 = 1;
 const countMax: i32 = 64;
 const shared: i32 = 16;
-/** Looked at in one call: who calls may want to stop. */
+/** Limits the bytes of one call, since the caller may want to stop. */
 const bytesPerCall: i32 = 4096;
 const emptyHash: i32 = 0x811c9dc5;
 const emptyWord: u64 = (0x2325 << 32) | 0x84222325;
 const goldenRatio: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
 
-/** Slots of the table of beginnings, less one; 0 where every sentence passes. */
+/** Number of slots of the table of beginnings, less one; 0 where every sentence passes. */
 let slotMask: i32 = 0;
 let position: i32 = 0;
 let count: i32 = 0;
-/** Words of this sentence that the piece before had, too. */
+/** Words of this sentence that the piece before had too. */
 let sharedCount: i32 = 0;
-/** Behind the last of its words that passed the filter, and behind those that were asked. */
+/** End of the words that passed the filter, and of those that were tested. */
 let passedTo: i32 = 0;
 let filteredTo: i32 = 0;
-/** Whether the next word begins something. */
+/** Says that the next word opens a sentence or a quote. */
 let isOpening: bool = true;
-/** Whether the words have been handed on, and the sentence goes on behind them. */
+/** Says that the words were handed on and the sentence goes on behind them. */
 let isHanded: bool = false;
 
-/** From now on texts are read with the tables at that place, and with a filter of so many slots, or with none. */
+/** Sets the tables, and the number of slots of the filter; 0 means no filter. */
 export function useWordTables(at: i32, slots: i32): void {
   setTables(at);
   slotMask = slots === 0 ? 0 : slots - 1;
 }
 
-/** Begins to read the text that is in the memory. */
+/** Begins to read the text in the memory. */
 export function beginWords(lengthOfText: i32): void {
   setLength(lengthOfText);
   position = 0;
@@ -103,8 +104,8 @@ export function beginWords(lengthOfText: i32): void {
 }
 
 /**
- * Reads on to the end of the next sentence, or piece of one, that passes the filter, and answers how many words it has: they stand in the
- * tables until the next call. 0 after many bytes without one, and -1 at the end of the text.
+ * Reads to the end of the next sentence, or piece of one, that passes the filter. Returns the number of its words,
+ * which stay in the tables until the next call; 0 after many bytes without one, and -1 at the end of the text.
  */
 export function nextSentence(): i32 {
   if (isHanded) keepShared();
@@ -135,8 +136,8 @@ export function nextSentence(): i32 {
 }
 
 /**
- * Nearly all words are of small letters, but for the first one: sixteen bytes of them are looked at, and eight of them hashed, at once. How
- * long a word is nobody can predict, so there is no loop over its letters.
+ * Reads a word. Nearly all words are of small letters but for the first: sixteen of them are looked at and eight
+ * hashed at once. Nobody can predict the length of a word, so there is no loop over its letters.
  */
 function readWord(first: i32): void {
   const start = position;
@@ -150,7 +151,7 @@ function readWord(first: i32): void {
     low = load<u64>(textAt + at);
     run = plainRun(at, 0);
   }
-  // Of eight letters or more nothing is decided either: what is masked away does not count.
+  // There is no branch for eight letters or more either; masked letters do not count.
   const isLong = run >= 8;
   const whole = mixEight(hash, low);
   hash = isLong ? whole : hash;
@@ -159,14 +160,14 @@ function readWord(first: i32): void {
   const mixed = mixEight(hash, low & ((1 << (8 * <u64>rest)) - 1));
   hash = rest > 0 ? mixed : hash;
   at += run;
-  // What stands behind the text ends a word.
+  // A byte behind the text ends a word.
   if (byteIn(furthersAt, load<u8>(textAt + at)) === noLetter) readRest(start);
   else endWord(start, at, hash);
 }
 
 /**
- * Reads words of small letters with a space behind each, as prose is made of them, from a word on. Where they end is told for 64 bytes at once, so
- * that no word has to wait for the one before it. The first one that is anything else is read by itself.
+ * Reads words of small letters with a space behind each, as in prose. Their ends are found for 64 bytes at once, so
+ * that no word waits for the one before. The first word of another form is read by itself.
  */
 function readPlainWords(): void {
   const start = textAt + position;
@@ -210,7 +211,7 @@ function spacesAt(at: i32): u64 {
   return <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(0x20))));
 }
 
-/** How many of the sixteen bytes at `at` are small letters or digits, up to the first that is none; those of `known` are. */
+/** Returns how many of the sixteen bytes at `at` are small letters or digits in a row; those of `known` are. */
 function plainRun(at: i32, known: i32): i32 {
   const bytes = v128.load(textAt + at);
   const letters = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x61)), i8x16.splat(26));
@@ -218,7 +219,7 @@ function plainRun(at: i32, known: i32): i32 {
   return ctz(~(i8x16.bitmask(v128.or(letters, digits)) | known) | 0x10000);
 }
 
-/** Reads a mark, or a word that does not begin with a plain letter. Answers like `end`. */
+/** Reads a mark, or a word that does not begin with a plain letter. Returns the same as `end`. */
 function readOther(kind: i32): i32 {
   const at = position;
   position = at + 1;
@@ -267,14 +268,14 @@ function readOther(kind: i32): i32 {
   }
 }
 
-/** Ends the sentence, and answers how many words there are to be handed on. */
+/** Ends the sentence, and returns how many words are handed on. */
 function end(): i32 {
   const complete = count > sharedCount && passes() ? count : 0;
   forget();
   return complete;
 }
 
-/** The words themselves stay where they are. */
+/** Forgets the words, which stay where they are. */
 function forget(): void {
   count = 0;
   sharedCount = 0;
@@ -283,7 +284,7 @@ function forget(): void {
   isOpening = true;
 }
 
-/** The sentence goes on: the last words of this piece are the first ones of the next. */
+/** Goes on with the sentence: the last words of this piece are the first of the next. */
 function keepShared(): void {
   const moved = countMax - shared;
   memory.copy(tables + wordsAt, tables + wordsAt + moved * 4, shared * 4);
@@ -314,13 +315,13 @@ function add(word: i32): void {
 }
 
 /**
- * A word passes that ends a phrase of up to three words, or is the third word of a longer one. Which words begin phrases nobody can predict,
- * so all three are asked of each, and nothing is decided before a bit says that one of them may be.
+ * Answers whether a word ends a phrase of up to three words, or is the third of a longer one. Nobody can predict
+ * which words begin phrases, so all three are tested for each word, without a branch until a bit is set.
  */
 function mayEndPhrase(index: i32): bool {
   const at = tables + wordsAt + (index << 2);
   const word = load<i32>(at);
-  // Before the first words stand what is no beginning, and what stood before them in the sentence is not asked for.
+  // Entries before the first words are no beginnings. Earlier words of the sentence are not tested.
   const last = load<i32>(at - 4);
   const lastButOne = load<i32>(at - 8);
   const two = toNumber(mix(mix(emptyHash, last), word));
@@ -344,7 +345,7 @@ function bitOf(bits: i32, number: i32): i32 {
   return (load<i32>(tables + bits + (((number & 0xffff) >>> 5) << 2)) >>> (number & 31)) & 1;
 }
 
-/** An empty slot is 0; at least half of them are. */
+/** Looks up a beginning. An empty slot is 0; at least half of them are. */
 function isBeginning(number: i32): bool {
   let slot = number;
   let found = beginningIn(slot);
@@ -403,13 +404,15 @@ function endWord(start: i32, at: i32, hash: u64): void {
   }
 }
 
-/** Of a word eight letters are taken in one step, the last ones with zeros behind them. */
+/** Hashes eight letters of a word in one step, the last ones padded with zeros. */
 function mixEight(hash: u64, letters: u64): u64 {
   const mixed = (hash ^ letters) * goldenRatio;
   return mixed ^ (mixed >> 32);
 }
 
-/** A line that goes on with a letter or a quote belongs to the sentence: prose is wrapped, and SQL and JSON are written so. */
+/**
+ * Ends a line. One that goes on with a letter or a quote belongs to the sentence, as in wrapped prose, SQL and JSON.
+ */
 function readLineEnd(start: i32): i32 {
   let at = start;
   while (at < length && is(isBlank, at)) at += 1;
@@ -421,7 +424,7 @@ function readLineEnd(start: i32): i32 {
   return complete;
 }
 
-/** Escapes of JSON for spaces and line ends. */
+/** Reads the JSON escapes for spaces and line ends. */
 function readEscape(at: i32): i32 {
   const escaped = byteAt(at + 1);
   if (escaped === 0x6e) return readLineEnd(at + 2);
@@ -429,7 +432,7 @@ function readEscape(at: i32): i32 {
   return 0;
 }
 
-/** Adds what begins with a digit: an address ends behind the word that it begins with. */
+/** Adds what begins with a digit; an address ends behind the word that it begins with. */
 function addNumber(start: i32, endOfWord: i32, word: i32): void {
   const address = byteAt(endOfWord) === dot ? addressAt(start) : -1;
   if (address >= 0) add(mark(address));
@@ -445,12 +448,12 @@ function mark(index: i32): i32 {
   return load<i32>(tables + marksAt + (index << 2));
 }
 
-/** FNV-1a, 32 bits: two words are taken together by it. */
+/** Joins two words with FNV-1a in 32 bits. */
 function mix(hash: i32, byte: i32): i32 {
   return (hash ^ byte) * 0x01000193;
 }
 
-/** The upper bits are the better ones. 30 of them are a small integer to V8 wherever it runs. */
+/** Takes the upper bits, which are better mixed; 30 of them are a small integer to V8 on all platforms. */
 function toNumber(hash: i32): i32 {
   return (hash ^ (hash >>> 15)) & 0x3fffffff;
 }
