@@ -11,7 +11,7 @@ export const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxy
 export const rippleBase58 = 'rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz';
 /** Limits the length, since decoding takes the square of it; an extended key has 111 characters. */
 const base58LengthMax = 128;
-/** So many digits stay below 2 ** 53, which is faster than a step of large numbers for each digit. */
+/** Nine digits stay below 2 ** 53, which is faster than a step of large numbers for each digit. */
 const base58StepLength = 9;
 const base58Step = 58n ** BigInt(base58StepLength);
 

@@ -66,7 +66,7 @@ export function findEncodedRuns(
   for (let index = 0; index < places.runs.length; index += 1) {
     const place = places.runs[index] as number;
     const start = place >>> runKindBits;
-    // Where the kernel begins another piece of the text, it may report a run twice, or the rest of a reported run.
+    // The kernel, where it begins another piece of the text, may report a run twice, or the rest of a reported run.
     kinds |= place & ((1 << runKindBits) - 1);
     if ((places.runs[index + 1] ?? -1) >>> runKindBits === start) continue;
     const all = kinds;

@@ -108,7 +108,7 @@ const formEscapes = decoderTable([...escapeDecoders, formSpace]);
 const backslash = 0x5c;
 /** Limits the opaque contents of which the place is kept. */
 const opaqueMax = 16;
-/** Where escapes stand closer together, hardly any text is free of them. */
+/** Text between escapes that stand closer together is hardly ever reused. */
 const literalLengthMin = 256;
 
 /**

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 
 /*
- * Makes fingerprints of content, `s1.<whole>.<sketch>`. They recognise later content that carries a good part of it,
- * and nobody without the key can learn or guess what it was.
+ * Makes fingerprints of content, `s1.<whole>.<sketch>`. They recognise later content that carries a good part of it.
+ * Nobody without the key can learn or guess what it was.
  *
- * <whole> is the HMAC of all of it. <sketch> samples its shingles, each of five words in a row, by their least keyed
- * hashes. Equal shingles have equal hashes wherever they stand; case, white space and punctuation do not matter. Both
- * parts are base64url, together 16 to 124 characters.
+ * `<whole>` is the HMAC of all of it. `<sketch>` samples its shingles, each of five words in a row, by their least
+ * keyed hashes. Equal shingles have equal hashes wherever they stand; case, white space and punctuation do not
+ * matter. Both parts are base64url, together 16 to 124 characters.
  */
 
 const version = 's1';

@@ -78,7 +78,7 @@ export function seriesOf(fields: readonly Field[]): Field[][] {
 /** Bytes from a digit to the end of the sign behind it. */
 const margin = { before: 0, after: 3 };
 
-/** What stands behind a number at the end of a name, by format. */
+/** Signs behind a number at the end of a name, by format. */
 const signs: Readonly<Record<FieldFormat, readonly Buffer[]>> = {
   json: ['":', '\\":'].map((it) => Buffer.from(it)),
   form: [Buffer.from('=')],

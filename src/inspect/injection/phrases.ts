@@ -36,7 +36,7 @@ interface Candidate {
   readonly after: Side;
 }
 
-/** What must stand on one side of a core: other words, the end of a word, or anything. */
+/** Requirement on one side of a core: other words, the end of a word, or anything. */
 interface Side {
   /** Words from the core outwards, each in all its spellings, in lower case. */
   readonly words: readonly (readonly string[])[];

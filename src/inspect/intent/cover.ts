@@ -50,7 +50,7 @@ export function coverOf(
   return [...cover.values()];
 }
 
-/** What speaks for a category. */
+/** Bias and positive weights of a category. */
 interface Support {
   readonly bias: number;
   readonly features: readonly { readonly concepts: readonly string[]; readonly weight: number }[];

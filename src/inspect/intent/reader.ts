@@ -22,9 +22,9 @@ import { SentenceReader, wordsOf } from './sentences.ts';
 
 export interface MeaningReader {
   /**
-   * Returns at most one meaning a category, in a fixed order, in linear time. Of a text beyond 64 KB the first and
-   * the last 32 KB are read: a request begins with its task, and a conversation ends with its newest turn. Reading
-   * ends once `isOver` returns true.
+   * Returns at most one meaning a category, in a fixed order, in linear time. Of a text beyond 64 KB only both ends
+   * of 32 KB are read: a request begins with its task, and a conversation ends with its newest turn. Reading ends
+   * once `isOver` returns true.
    */
   read(text: Buffer, isOver: () => boolean): readonly Meaning[];
 }

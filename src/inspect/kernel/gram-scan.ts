@@ -11,10 +11,12 @@ export interface GramTables {
   readonly slots: Int32Array;
   readonly longSlots: Int32Array;
   /**
-   * Lists of entries. A list begins with eight numbers: three sets, by five lowest bits, of the bytes that may stand
-   * before its grams, as their fourth byte and behind that; the length of the list in bytes; and what its entries
-   * share. An entry has eight bytes of a word from two before the gram on, a mask of the bits that count, the word,
-   * and the gram's place in it.
+   * Lists of entries. A list begins with eight numbers. Three are sets, by five lowest bits, of the bytes that may
+   * stand before its grams, as their fourth byte and behind that. The fourth is the length of the list in bytes, and
+   * the others are what its entries share.
+   *
+   * An entry has eight bytes of a word from two before the gram on, a mask of the bits that count, the word, and the
+   * gram's place in it.
    */
   readonly entries: Int32Array;
   /** Number of entries of the longest list. */
@@ -23,7 +25,7 @@ export interface GramTables {
   readonly starts: Int32Array;
   readonly values: Uint8Array;
   readonly folds: Uint8Array;
-  /** What each word needs beside it, as a number of `Beside` in matcher.ts. */
+  /** Need of each word beside it, as a number of `Beside` in matcher.ts. */
   readonly needs: Uint8Array;
   readonly multiplier: number;
   readonly shift: number;

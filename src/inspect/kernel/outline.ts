@@ -139,7 +139,7 @@ export function outlineOf(bytes: Uint8Array): Outline {
       const rest = count - block;
       const some = rest < blocksPerWord ? four & ~(-1 << shiftOf(rest)) : four;
       if (some === 0) continue;
-      // Where two pieces meet, both report on a block.
+      // Both pieces report on a block where they meet.
       if (blocks[word] === 0) marked.push(word);
       blocks[word] = (blocks[word] as number) | some;
     }

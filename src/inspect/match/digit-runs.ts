@@ -2,8 +2,8 @@ import { isDigit } from '../kernel/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../kernel/outline.ts';
 
 /*
- * Finds numbers that may be a card, an identifier or a phone number: eight digits in a row, or digits in groups with
- * single separators between them (`4111 1111 1111 1111`, `078-05-1120`).
+ * Finds numbers that may be a card, an identifier or a phone number. They are eight digits in a row, or groups of
+ * digits with single separators (`4111 1111 1111 1111`, `078-05-1120`).
  */
 
 const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) =>

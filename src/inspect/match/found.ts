@@ -27,7 +27,7 @@ export interface FindLimits {
   readonly isOver: () => boolean;
 }
 
-/** What the same engine has learnt from other forms of a text, which it has searched to their ends. */
+/** Knowledge of the same engine from other forms of a text, which it has searched to their ends. */
 export interface Earlier {
   readonly verdicts: Verdicts;
   /** Answers whether these bytes, with one more on either side, stand unchanged in one of those forms. */

@@ -47,7 +47,7 @@ const slotsTried = 2 ** 20;
 const never = (): boolean => false;
 const noNeeds: ReadonlyMap<string, Beside> = new Map();
 
-/** What a word needs beside it; the numbers are those of `src/inspect/kernel/assembly/match.ts`. */
+/** Needs of a word beside it; the numbers are those of `src/inspect/kernel/assembly/match.ts`. */
 export const beside = { anything: 0, ends: 1, start: 2 } as const;
 export type Beside = (typeof beside)[keyof typeof beside];
 

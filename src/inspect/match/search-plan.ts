@@ -185,7 +185,7 @@ interface Spelling {
 }
 
 /**
- * Returns a word as it is searched. Where all uses want an exact case, each spelling is a word of its own: prefixes
+ * Returns a word as it is searched. Where all uses want an exact case, each spelling is a word of its own. Prefixes
  * of two letters stand everywhere in another case, which the matcher rules out at once.
  */
 function spellingsOf(word: string, uses: readonly Use[]): readonly Spelling[] {

@@ -1,9 +1,9 @@
 import { isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from '../kernel/bytes.ts';
 
 /*
- * Tells where a token may begin. `\b` in a pattern says no after the `n` of an escaped line feed (`\nghp_…`) or the
- * `D` of `%3D`, though the token begins there; raw bodies are full of both. An underscore joins words and ends them,
- * as a dash does. Bytes are looked up, so that a hit inside a longer word costs no string.
+ * Tells where a token may begin. `\b` in a pattern rejects a token behind the `n` of an escaped line feed (`\nghp_…`)
+ * or the `D` of `%3D`; raw bodies are full of both. An underscore joins words and ends them, as a dash does. Bytes
+ * are looked up, so that a hit inside a longer word costs no string.
  */
 
 const backslash = 0x5c;

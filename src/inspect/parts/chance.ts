@@ -10,9 +10,9 @@ import { proofs } from '../patterns/confidence.ts';
 
 /*
  * Leaves out random matches. Inside a high-entropy region (a picture, an archive) a match is random if it is so short
- * that one region in a thousand shows one. A match counts all the same if a checksum proves it, if it has a character
- * that the region lacks, or if it comes again and again, for a list of tokens is as random as a picture. Amid text
- * joined from groups, a match is random if the text goes on on both sides.
+ * that one region in a thousand shows one. A match counts if a checksum proves it, or if it has a character that the
+ * region lacks. It also counts if it comes again and again, since a list of tokens is as random as a picture. Amid
+ * text joined from groups, a match is random if the text goes on on both sides.
  */
 
 /** Allows one random match in a thousand regions: two to the power of ten is about a thousand. */

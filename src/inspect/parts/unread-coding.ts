@@ -9,7 +9,7 @@ export interface CodedContent {
   /** Bytes without their content coding. */
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** What the fields of the head say about the coding of messages. */
+  /** Codings of messages that the fields of the head declare. */
   readonly messageCodings: readonly string[];
   /** Says that messages come without envelopes, as those of gRPC over HTTP/2 do. */
   readonly isUnwrapped: boolean;

@@ -26,10 +26,10 @@ const patternLengthMax = 2000;
 const lines = z.array(z.string().min(1).max(1000));
 
 /**
- * What a match may stand for, so that others count beside it. `person` is a name, `patient` the name of somebody whom
- * a text about health is about. `identifier` points to one person (a state's number, a date of birth), `account` is a
- * firm's number for one, `contact` reaches one. `clinical` is a fact as clinical records have it, `health` a word of
- * health in prose.
+ * Roles of matches, so that others count beside them. `person` is a name, `patient` the name of somebody whom a text
+ * about health is about. `identifier` points to one person (a state's number, a date of birth), `account` is a firm's
+ * number for one, `contact` reaches one. `clinical` is a fact as clinical records have it, `health` a word of health
+ * in prose.
  */
 export const detectorRoles = [
   'person',

@@ -11,7 +11,7 @@ const letters = upperCase + lowerCase + digits;
 const code = bitCode(6, `${letters}+/`, `${letters}-_`);
 const padding = 0x3d;
 
-/** So much text in a row is hardly an accident. One in 300 short identifiers decodes to it, which costs little. */
+/** Eight characters of text are hardly an accident. One in 300 short identifiers decodes to it, which costs little. */
 const textMin = 8;
 /**
  * Text lengths where the start is a guess, in a short run and in a long one, which contains more text by accident.
@@ -106,7 +106,7 @@ function nextSegment(bytes: Buffer, from: number, end: number): number {
   return Math.min(end, at + 1);
 }
 
-/** So many base64 characters are hardly ever only small letters. */
+/** Twenty base64 characters are hardly ever only small letters. */
 const wordCharacters = 20;
 const isWordCharacter = byteSet(`${lowerCase}-_/`);
 

@@ -126,8 +126,8 @@ function findRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined
 }
 
 /**
- * Returns the length of a group with the sign behind it: one or two characters with one or two signs, and four or
- * eight as hexadecimal is often written; 0 where there is none. A loop would take ten times as long.
+ * Returns the length of a group with the sign behind it; 0 where there is none. It is one or two characters with one
+ * or two signs, or four or eight as in hexadecimal. A loop would take ten times as long.
  */
 function periodAt(bytes: Buffer, at: number): number {
   const sign = bytes[at];

@@ -14,7 +14,7 @@ export interface EncodedText {
 }
 
 export interface EncodedRun extends Span {
-  /** What the run may be, as bits of `runKinds`. */
+  /** Possible kinds, as bits of `runKinds`. */
   readonly kinds: number;
 }
 
@@ -25,7 +25,7 @@ export interface Block extends Span {
   readonly isLiteral?: boolean;
   /** Says that it may be packed; bytes that cannot be unpacked are dropped. */
   readonly isGuess?: boolean;
-  /** What it is if nothing can be unpacked. */
+  /** Kind of content if nothing can be unpacked. */
   readonly opaque?: OpaqueKind;
   /** Its source spans, byte by byte and in this order, so that only a finding's own part is cut. */
   readonly parts?: readonly Span[];

@@ -22,13 +22,13 @@ export interface Readable {
   readonly bytes: Buffer;
   /** Names of the compressions that were removed. */
   readonly names: readonly string[];
-  /** What could not be read of it. */
+  /** Kind of content that could not be read. */
   readonly opaque: OpaqueKind | undefined;
 }
 
 /**
- * Returns decoded bytes as text to search: compressed bytes inflated, UTF-16 as UTF-8, an archive as its files in a
- * row, and binary bytes as their pieces of text, one a line.
+ * Returns decoded bytes as text to search. Compressed bytes are inflated, UTF-16 becomes UTF-8, an archive its files
+ * in a row, and binary bytes their pieces of text, one a line.
  */
 export function toReadable(decoded: Buffer, budget: DecodeBudget): Readable {
   return unpacked(decoded, compressionsMax, budget);

@@ -4,18 +4,18 @@ import type { Span } from '../span-map.ts';
 import { isColumnName, type TableReader, type TakeCell } from './cell.ts';
 import { enclosingObject, labelNames, memberNameOf } from './json-names.ts';
 
-/** Names of members that hold what a label beside them names. */
+/** Names of members whose value a label beside them names. */
 const valueNames = new Set(['value', 'values', 'answer', 'answers', 'content', 'text', 'response']);
 /**
- * Of which one is looked for, without the quote before it, because quotes stand everywhere, and so do the letters that other names begin
- * with. What has none of these mostly has its label right before its value anyway.
+ * Signs of such values, without the quote before them, since quotes and the first letters of other names stand
+ * everywhere. Objects with other names mostly have the label right before its value.
  */
 const signs = ['value"', 'values"'].map((it) => Buffer.from(it));
 const objectBytesMax = 2048;
-/** From one sign to the next that is looked at, where no object was found around it. */
+/** Distance to the next sign that is looked at, behind one with no object around it. */
 const stride = 512;
 
-/** Objects of JSON that describe a field: `{"label": "Passport", "type": "text", "value": "…"}`. */
+/** Reads JSON objects that describe a field: `{"label": "Passport", "type": "text", "value": "…"}`. */
 export const jsonFields: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.valueName) !== 0,
   read(bytes, take, budget) {
@@ -34,12 +34,12 @@ export const jsonFields: TableReader = {
 
 interface Frame {
   readonly isObject: boolean;
-  /** Of an object the member that is read, of an array the one that it is the value of. */
+  /** Name of the current member of an object, or of the member that an array is the value of. */
   member: string;
   isValue: boolean;
 }
 
-/** Takes what the object says of one field, and answers where it ends; 0 where it is too long. */
+/** Takes the values of one object with its label, and returns its end; 0 where it is too long. */
 function readObject(bytes: Buffer, start: number, take: TakeCell): number {
   const tokens = new JsonTokens(bytes, start);
   const open: Frame[] = [];
@@ -66,11 +66,11 @@ function readObject(bytes: Buffer, start: number, take: TakeCell): number {
   return tokens.end;
 }
 
-/** Of a string without its quotes. */
+/** Returns the span of a value, a string without its quotes. */
 const contentOf = ({ kind, start, end }: JsonTokens): Span =>
   kind === 'string' ? { start: start + 1, end: end - 1 } : { start, end };
 
-/** A member of the object itself; of an object in it where both have such names (`"field": {"title": …}`), or of a list. */
+/** Tells a member of the object itself, or of an inner object or list whose member also has such a name (`"field": {"title": …}`). */
 function isOfField(
   [object, inner, ...others]: readonly Frame[],
   names: ReadonlySet<string>,

@@ -6,24 +6,24 @@ import { enclosingObject, labelNames, memberNameOf } from './json-names.ts';
 
 const opening = 0x5b;
 const quote = 0x22;
-/** Members that say what the columns of the rows beside them are. */
+/** Names of members that list the columns of rows beside them. */
 const headerNames = new Set(['columns', 'columnnames', 'cols', 'headers', 'header', 'fields', 'keys']);
-/** Deeper ones are walked, but hold no tables. */
+/** Deeper values are walked, but not searched for tables. */
 const depthMax = 32;
-/** Before its rows, where the list of columns is looked for. */
+/** Limits the bytes before the rows in which the list of columns is looked for. */
 const objectBytesMax = 4096;
 
 interface Frame {
   readonly isObject: boolean;
-  /** Of an object: the member whose value is awaited, once its colon was seen. */
+  /** Member of an object whose value is awaited, once its colon was seen. */
   member: string;
   isValue: boolean;
-  /** Of an object, where it describes a column. */
+  /** Label of an object that describes a column. */
   label: Span | undefined;
   header: readonly Span[];
-  /** Of an object: what its arrays hold. */
+  /** Rows in the arrays of an object. */
   readonly tables: (readonly Row[])[];
-  /** Of an array: its texts and numbers, the arrays in it, and the labels of the objects in it. */
+  /** Contents of an array: texts and numbers, arrays, and labels of objects. */
   readonly cells: Span[];
   readonly rows: Row[];
   readonly labels: Span[];
@@ -36,12 +36,12 @@ const frameOf = (isObject: boolean): Frame => ({
   ...{ header: [], tables: [], cells: [], rows: [], labels: [] },
 });
 
-/** Arrays of arrays in JSON: under a header row, or beside a list of columns (`{"columns": […], "rows": [[…]]}`). */
+/** Reads arrays of arrays in JSON: under a header row, or beside a list of columns (`{"columns": […], "rows": [[…]]}`). */
 export const jsonGrid: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.grid) !== 0,
   read(bytes, take, budget) {
     let walked = { start: 0, end: 0 };
-    // An object around what was walked is walked from its beginning, but no more than all that is there in sum.
+    // An object around walked text is walked from its start, but in sum not more than the whole text again.
     let againBytes = bytes.length;
     for (let grid = nextGrid(bytes, 0); grid >= 0; grid = nextGrid(bytes, walked.end)) {
       const from = Math.max(againBytes > 0 ? 0 : walked.end, grid - objectBytesMax);
@@ -50,14 +50,14 @@ export const jsonGrid: TableReader = {
       againBytes -= Math.max(0, walked.end - reached);
       const work = (length: number): void => budget.work(length);
       const reachedEnd = new GridWalk(bytes, start, take).run(work);
-      // What stands before it may be code.
+      // The text before it may be code.
       const end = reachedEnd > grid ? reachedEnd : new GridWalk(bytes, grid, take).run(work);
       walked = { start, end: Math.max(grid + 2, end) };
     }
   },
 };
 
-/** Where an array of arrays begins. */
+/** Returns the start of the next array of arrays; -1 where there is none. */
 function nextGrid(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(opening, from); at >= 0; at = bytes.indexOf(opening, at + 1)) {
     let next = at + 1;
@@ -68,14 +68,14 @@ function nextGrid(bytes: Buffer, from: number): number {
   return -1;
 }
 
-/** Walks one value. Rows wait until their object ends, for the list of columns may stand behind them. */
+/** Walks one value. Rows wait until their object ends, since the list of columns may follow them. */
 class GridWalk {
   readonly #bytes: Buffer;
   readonly #start: number;
   readonly #tokens: JsonTokens;
   readonly #take: TakeCell;
   readonly #open: Frame[] = [];
-  /** How many are open beyond those. */
+  /** Number of open containers beyond the limit. */
   #deeper = 0;
 
   constructor(bytes: Buffer, start: number, take: TakeCell) {
@@ -85,7 +85,7 @@ class GridWalk {
     this.#take = take;
   }
 
-  /** Answers where the value ends, or where it is none any more; `work` is told how far it came. */
+  /** Returns the end of the value, or where it is none any more; `work` receives the bytes walked. */
   run(work: (length: number) => void): number {
     const tokens = this.#tokens;
     let before: JsonTokenKind = ',';
@@ -97,7 +97,7 @@ class GridWalk {
         if (hasRows) noteReach(this.#take, this.#start, this.#bytes.length);
         return this.#bytes.length;
       }
-      // Two words side by side are a text, or code.
+      // Two words side by side are prose or code.
       if (kind === 'scalar' && before === 'scalar') return tokens.end;
       before = kind;
       work(tokens.end - from);
@@ -126,7 +126,7 @@ class GridWalk {
     else if (kind === 'string' && !frame.label && labelNames.has(frame.member)) frame.label = this.#value();
   }
 
-  /** Of a string without its quotes. */
+  /** Returns the span of the current value, a string without its quotes. */
   #value(): Span {
     const { start, end, kind } = this.#tokens;
     return kind === 'string' ? { start: start + 1, end: end - 1 } : { start, end };
@@ -135,7 +135,7 @@ class GridWalk {
   #close(): void {
     const frame = this.#open.pop();
     const parent = this.#open.at(-1);
-    // In a JSON text that is a string of another one, the quote behind it ends that string.
+    // In JSON within a JSON string, the quote behind it ends that string.
     if (this.#bytes[this.#tokens.end] === quote) this.#tokens.end += 1;
     if (!frame) return;
     if (!frame.isObject) this.#closeArray(frame, parent);
@@ -154,7 +154,7 @@ class GridWalk {
     else parent?.rows.push(cells);
   }
 
-  /** Rows as wide as the list of columns belong to it; others to the first of them, if that one has only names. */
+  /** Takes rows under the list of columns if they are as wide, else under the first row if it has only names. */
   #takeRows(columns: readonly Span[], rows: readonly Row[]): void {
     const [first = []] = rows;
     const isBeside = columns.length > 0 && first.length === columns.length;

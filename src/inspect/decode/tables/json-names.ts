@@ -2,7 +2,7 @@ import { byteSet } from '../../kernel/bytes.ts';
 import type { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 
-/** Members that say what the value beside them is: `{"label": "Passport", "type": "text", "value": "…"}`. */
+/** Names of members that label the value beside them: `{"label": "Passport", "type": "text", "value": "…"}`. */
 export const labelNames: ReadonlySet<string> = new Set([
   ...['label', 'name', 'key', 'field', 'fieldname', 'title', 'question', 'property', 'attribute', 'prompt'],
   ...['displayname', 'param', 'parameter', 'header', 'column', 'columnname'],
@@ -12,7 +12,7 @@ const memberBytesMax = 32;
 const backslash = 0x5c;
 const brace = 0x7b;
 
-/** The name of a member without case, `_` and `-`; empty where it is long. */
+/** Returns the name of a member without case, `_` and `-`; empty for long names. */
 export function memberNameOf(bytes: Buffer, { start, end }: Pick<JsonTokens, 'start' | 'end'>): string {
   if (end - start > memberBytesMax) return '';
   return bytes
@@ -25,8 +25,8 @@ const isBracket = byteSet('{}[]');
 const isOpening = byteSet('{[');
 
 /**
- * Where the object begins that holds what stands at `at`; undefined where that is an array, or none from `from` on. `whole` is a value that
- * need not be looked into. `reached` is how far back it had to look.
+ * Returns the start of the object that contains `at`; undefined where an array contains it, or none from `from` on.
+ * `whole` is a value that is skipped, `reached` how far back it looked.
  */
 export function enclosingObject(
   bytes: Buffer,

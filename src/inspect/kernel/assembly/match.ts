@@ -274,7 +274,7 @@ const backslash: u32 = 0x5c;
 const percent: u32 = 0x25;
 const letterU: u32 = 0x75;
 
-// What a word needs beside it, as in matcher.ts.
+// Needs of a word beside it, as in matcher.ts.
 const isWhole: u32 = 1;
 const startsToken: u32 = 2;
 

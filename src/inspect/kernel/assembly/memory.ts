@@ -12,7 +12,7 @@ export const pairsAt: i32 = placesAt + 4 * (goBytes / 2) + 64;
 export const longPairsAt: i32 = pairsAt + 8 * (goBytes / 2) + 64;
 /** Tables of a matcher, its filter first. */
 export const filterAt: i32 = longPairsAt + 8 * (goBytes / 2) + 64;
-/** What `outline` knows about signs and characters, and the lists of places that it writes. */
+/** Tables of `outline` for signs and characters, and the lists of places that it writes. */
 export const signsAt: i32 = filterAt;
 export const valueBlockAt: i32 = signsAt + 512;
 export const headAt: i32 = valueBlockAt + 1472;

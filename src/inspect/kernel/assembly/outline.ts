@@ -191,7 +191,7 @@ function areLeads(bytes: v128): v128 {
   return v128.and(bytes, i16x8.shl(bytes, 1));
 }
 
-/** Those bytes that are a quote behind an `e` or `s`. */
+/** Tells quotes behind an `e` or `s`. */
 function areEndsOfNames(at: i32): v128 {
   const before = v128.load(textAt + at - 1);
   return v128.and(
@@ -200,7 +200,7 @@ function areEndsOfNames(at: i32): v128 {
   );
 }
 
-/** Whether `value"` or `values"` ends in the block. */
+/** Answers whether `value"` or `values"` ends in the block. */
 function holdsValueName(at: i32): bool {
   let rest = mask(
     areEndsOfNames(at),
