@@ -30,7 +30,7 @@ function warmUp(): void {
   const isOver = workDeadline(warmUpMs);
   const job = {
     ...{ body, contentType: 'application/json', contentEncoding: '', plain: undefined, host: 'localhost' },
-    ...{ isBroken: false, context: undefined, messages: undefined, seam: undefined },
+    ...{ isBroken: false, context: undefined, messages: undefined, boundary: undefined },
     ...{ isBetweenAgents: false, wantsTexts: false, wantsUrls: false, tenantId: '' },
   };
   while (!isOver()) readBody(job, tools, { maxDecodedBytes: body.length * 16, isOver });

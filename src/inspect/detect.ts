@@ -29,7 +29,7 @@ export interface Detected {
   readonly unreadable: string | undefined;
 }
 
-/** Is no vendor's host, so no credential in a file counts as being where it belongs. */
+/** A name that is no vendor's host, so no credential in a file counts as being where it belongs. */
 const nowhere = 'file.invalid';
 const contextBytes = 32;
 

@@ -40,21 +40,21 @@ export interface BodySource {
 }
 
 export interface BodyJob extends BodySource {
-  /** Is the body as received; empty where there is none. */
+  /** Body as received; empty where there is none. */
   readonly body: Buffer;
   readonly contentEncoding: string;
-  /** Is the body without its content coding, where that was taken off before. */
+  /** Body without its content coding, where that was taken off before. */
   readonly plain: Buffer | undefined;
   /** Says that the call is already known to be unreadable. */
   readonly isBroken: boolean;
-  /** Is the context that the call gives beside its body. */
+  /** Context that the call gives beside its body. */
   readonly context: Buffer | undefined;
   /** Describes the coding of the messages in the body; undefined where the body is one message. */
   readonly messages:
     | { readonly messageCodings: readonly string[]; readonly isUnwrapped: boolean }
     | undefined;
   /** Holds the last bytes sent before it on an open call. */
-  readonly seam: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
+  readonly boundary: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
   /** Asks for a search for injections, since another agent gets the body. */
   readonly isBetweenAgents: boolean;
   /** Asks for all texts. They take as much memory as the body, so most callers do without. */
@@ -76,7 +76,7 @@ export interface BodyReading {
   readonly uncounted: PartResult['uncounted'];
   readonly unreadable: string | undefined;
   readonly isOutOfTime: boolean;
-  /** Is a score from 0 to 1. */
+  /** Score from 0 to 1. */
   readonly injection: number;
   readonly meanings: readonly Meaning[];
   readonly urls: readonly (readonly string[])[] | undefined;
@@ -104,7 +104,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   const fail = (unreadable: string | undefined, isOutOfTime = false): void => {
     if (problem.unreadable === undefined && unreadable !== undefined) problem = { unreadable, isOutOfTime };
   };
-  const { body, contentEncoding, context, seam } = job;
+  const { body, contentEncoding, context, boundary } = job;
   const { plain, unreadable } = plainOf(job, bounds.maxDecodedBytes);
   fail(unreadable);
   if (body.length > 0) {
@@ -124,8 +124,8 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
         readCoding(job, engine, bounds, fail);
     }
   }
-  if (seam) {
-    const { before, fieldEnds } = seam;
+  if (boundary) {
+    const { before, fieldEnds } = boundary;
     for (const across of [
       findBoundaryMatches(before, plain, engine, bounds),
       findFieldBoundaryMatches(fieldEnds, plain, engine, bounds),
@@ -253,7 +253,7 @@ function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
   return [...gravest.values()];
 }
 
-/** Is the text that `headText` makes of URL and headers. */
+/** Text that `headText` makes of URL and headers. */
 export interface HeadJob extends HeadFields {
   readonly bytes: Buffer;
 }
@@ -269,7 +269,7 @@ export function readHead(
   return { findings, opaque, uncounted, unreadable, isOutOfTime };
 }
 
-/** Is a body to cut findings from; nothing is cut where `cuts` is empty. */
+/** Body to cut findings from; nothing is cut where `cuts` is empty. */
 export interface CutJob extends BodySource {
   readonly body: Buffer;
   readonly cuts: readonly Finding[];

@@ -10,8 +10,8 @@ import { type DetectorEngine, type Match, type PartialSecret, Verdicts } from '.
 import { weighHints } from './match/evidence.ts';
 import type { Placed } from './match/placed.ts';
 import { findWords, hiddenNameEnd, type Words, type WordsFound, wordsOfList } from './match/rule-words.ts';
-import { withoutChanceIn } from './parts/chance.ts';
 import { formFields } from './parts/form-fields.ts';
+import { randomMatchFilterIn } from './parts/random-match-filter.ts';
 import { decodedForm } from './parts/unread-coding.ts';
 import { isVendorHost } from './patterns/vendor-hosts.ts';
 import { createLocator } from './redact/locate.ts';
@@ -25,13 +25,13 @@ import {
   standsInKnown,
   type WordEnd,
 } from './segments/known-beginning.ts';
-import { findRepeats, type Seen } from './split/repeats.ts';
+import { findKnownValues, type LocatedMatch } from './split/known-values.ts';
 import { mayGoOn } from './split/secret-beginning.ts';
 import { findSplit } from './split/split-values.ts';
 
 const depthMax = 3;
 const findingsMax = 1000;
-/** Is the length of a value that may lie across the place where reading begins. */
+/** Length of a value that may lie across the place where reading begins. */
 const valueBytesMax = 512;
 const tooMany = 'there are too many findings';
 const tooLong = 'reading took too long';
@@ -55,7 +55,7 @@ export interface CallPart {
   readonly format: FieldFormat;
   /** Holds the decoded content, where the content type says that the part as a whole is coded. */
   readonly decoded?: Buffer | undefined;
-  /** Is the host that the call goes to. */
+  /** Host that the call goes to. */
   readonly host: string;
   /** Lets reading resume where the beginning equals that of an earlier body. */
   readonly knownBy?: KnownBy | undefined;
@@ -149,17 +149,17 @@ function readFrom(
     decoded,
     space,
   });
-  const { views, noise, reaches, unreadable, isOutOfTime } = decodedViews;
+  const { views, highEntropyRegions, reaches, unreadable, isOutOfTime } = decodedViews;
   const isNew = ({ end }: Span): boolean => end > settledTo;
   const opaque = [...known.opaque, ...decodedViews.opaque.filter(isNew)];
-  const withoutChance = withoutChanceIn(bytes, noise);
+  const withoutRandomMatches = randomMatchFilterIn(bytes, highEntropyRegions);
   const form = format === 'form' ? formFields(bytes) : undefined;
   let problem = unreadable;
   const limits = { matchesMax: findingsMax, isOver };
-  const found: Seen[] = [...known.found];
+  const found: LocatedMatch[] = [...known.found];
   const uncounted = new Set<DataClass>();
-  const hints: Seen[] = [...known.hints];
-  const cutTokens: Placed<PartialSecret>[] = [...known.cutTokens];
+  const hints: LocatedMatch[] = [...known.hints];
+  const partialSecrets: Placed<PartialSecret>[] = [...known.partialSecrets];
   const verdicts = views.length > 1 ? new Verdicts() : undefined;
   for (const view of views) {
     if (view.isSuperseded) continue;
@@ -169,19 +169,19 @@ function readFrom(
     const {
       matches,
       hints: seen,
-      cutTokens: cut,
+      partialSecrets: cut,
       complete,
       uncounted: more,
     } = engine.find(view.bytes, limits, view.outline, earlier);
     if (!complete) problem ??= isOver() ? tooLong : tooMany;
     for (const name of more) uncounted.add(name);
     const placed = <T extends Match | PartialSecret>(all: readonly T[], of = view) =>
-      all.length === 0 ? none : withoutChance(of, placedIn(of, all)).filter(isNew);
+      all.length === 0 ? none : withoutRandomMatches(of, placedIn(of, all)).filter(isNew);
     const own = form ? matches.map((match) => form.within(view, match)) : matches;
     found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
     hints.push(...placed(seen));
     if (!view.isTable && cut.length > 0)
-      cutTokens.push(...placed(cut.filter((it) => mayGoOn(view.bytes, it))));
+      partialSecrets.push(...placed(cut.filter((it) => mayGoOn(view.bytes, it))));
     if (form && own.some((match, at) => match !== matches[at])) {
       const fields = form.apart(view);
       const apart = engine.find(fields.bytes, limits, fields.outline);
@@ -194,23 +194,34 @@ function readFrom(
   let isKnownNew = false;
   const plain = from === undefined ? whole.searched : whole;
   if (whole.searched && plain && problem !== tooMany) {
-    const split = findSplit({ bytes, plain, format, found, cutTokens, newFrom }, engine, {
+    const split = findSplit({ bytes, plain, format, found, partialSecrets, newFrom }, engine, {
       maxDecodedBytes,
       isOver,
     });
     found.push(...split.map((it) => ({ ...it, view: undefined })));
     const shown = found.slice(known.found.length);
     found.push(...distinct(weighHints(found, hints)));
-    const repeats = findRepeats(found, from === undefined ? views : newTexts(bytes, views, from), {
-      ...{ max: findingsMax, isOver, uncounted },
-    });
+    const knownValueMatches = findKnownValues(
+      found,
+      from === undefined ? views : newTexts(bytes, views, from),
+      {
+        ...{ max: findingsMax, isOver, uncounted },
+      },
+    );
     isKnownNew = from !== undefined && standsInKnown(found, known, () => whole.knownTexts());
-    found.push(...known.repeats, ...repeats);
+    found.push(...known.knownValueMatches, ...knownValueMatches);
     if (found.length > 0 && isOver()) problem ??= tooLong;
     if (beginning && !isKnownNew && problem === undefined && uncounted.size === 0) {
       const searched = views.filter((it) => !it.isSuperseded);
       rememberBeginning(bytes, beginning, known, engine, {
-        ...{ found: shown, repeats, hints, cutTokens, opaque, across: [...noise, ...reaches] },
+        ...{
+          found: shown,
+          knownValueMatches,
+          hints,
+          partialSecrets,
+          opaque,
+          across: [...highEntropyRegions, ...reaches],
+        },
         wordEnds: wordEnds ?? none,
         ...{ views: searched, decoded: searched.slice(1) },
       });
@@ -307,12 +318,12 @@ function wordsFoundIn(
 const endingTextsMax = 4;
 /** The ends suffice because a request begins with its task and a conversation ends with its newest turn. */
 const endBytes = 4_096;
-/** Is the length of a body's start that is unescaped, so that about `endBytes` of plain text are left. */
+/** Length of a body's start that is unescaped, so that about `endBytes` of plain text are left. */
 const startBytes = 4 * endBytes;
 
-/** Is a whole part of which the beginning may be known. Its forms are made only when they are asked for. */
+/** Whole part of which the beginning may be known. Its forms are made only when they are asked for. */
 class Whole {
-  /** Is the searched text, or the end of it; undefined where time or room ran out before. */
+  /** Searched text, or the end of it; undefined where time or room ran out before. */
   readonly searched: View | undefined;
   readonly #searchedAt: number;
   readonly #bytes: Buffer;
@@ -426,7 +437,7 @@ const placedIn = <T extends Match | PartialSecret>(view: View, all: readonly T[]
   all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
 
 /** Keeps one match for each detector and place, since the same value is often found in a decoded form again. */
-function distinct(found: readonly Seen[]): readonly Seen[] {
+function distinct(found: readonly LocatedMatch[]): readonly LocatedMatch[] {
   if (found.length < 2) return found;
   return [...new Map(found.map((it) => [keyOf(it), it])).values()];
 }
@@ -435,7 +446,7 @@ function distinct(found: readonly Seen[]): readonly Seen[] {
  * Keeps at most `findingsMax` of each class and as many of low confidence. Classes with more are added to
  * `uncounted`.
  */
-function firstOfEach(found: readonly Seen[], uncounted: Set<DataClass>): readonly Seen[] {
+function firstOfEach(found: readonly LocatedMatch[], uncounted: Set<DataClass>): readonly LocatedMatch[] {
   if (found.length <= findingsMax) return found;
   const counts = new Map<DataClass | 'low', number>();
   return found.filter(({ match: { detector, confidence } }) => {
@@ -449,15 +460,15 @@ function firstOfEach(found: readonly Seen[], uncounted: Set<DataClass>): readonl
 }
 
 /** Returns the matches of a table that were not found before, since a table repeats the text it is made of. */
-function unseen(found: readonly Seen[], known: readonly Seen[]): Seen[] {
+function unseen(found: readonly LocatedMatch[], known: readonly LocatedMatch[]): LocatedMatch[] {
   if (found.length === 0) return [];
   const keys = new Set(known.map(keyOf));
   return found.filter((it) => !keys.has(keyOf(it)));
 }
 
-const keyOf = ({ match, start, end }: Seen): string => `${match.detector.id}:${start}:${end}`;
+const keyOf = ({ match, start, end }: LocatedMatch): string => `${match.detector.id}:${start}:${end}`;
 
-function toFindings(part: CallPart, found: readonly Seen[]): Finding[] {
+function toFindings(part: CallPart, found: readonly LocatedMatch[]): Finding[] {
   const locate = part.locator(found);
   return found.map(({ match: { detector, confidence }, start, end }) => {
     const location = locate(start);
@@ -467,7 +478,11 @@ function toFindings(part: CallPart, found: readonly Seen[]): Finding[] {
   });
 }
 
-function toPlaces(part: CallPart, found: readonly Seen[], opaque: readonly OpaqueContent[]): string[] {
+function toPlaces(
+  part: CallPart,
+  found: readonly LocatedMatch[],
+  opaque: readonly OpaqueContent[],
+): string[] {
   const locate = part.locator(found);
   return [...new Set(opaque.map(({ kind, start }) => `${kind} at ${locate(start)}`))];
 }

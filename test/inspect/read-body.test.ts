@@ -10,7 +10,7 @@ const { common: engine } = loadEngines();
 const bounds = { maxDecodedBytes: 8_000_000, isOver: () => false };
 const job: BodyJob = {
   ...{ body: Buffer.alloc(0), contentType: 'application/json', contentEncoding: '', plain: undefined },
-  ...{ host: 'api.x.test', tenantId: 'a', isBroken: false, context: undefined, seam: undefined },
+  ...{ host: 'api.x.test', tenantId: 'a', isBroken: false, context: undefined, boundary: undefined },
   messages: { messageCodings: [], isUnwrapped: true },
   ...{ isBetweenAgents: false, wantsTexts: false, wantsUrls: false },
 };

@@ -258,7 +258,7 @@ function bodyJob(call: Call, wanted: Pick<BodyJob, 'wantsTexts' | 'wantsUrls'>):
           messageCodings: messageCodingFields.map((it) => fieldOf(headers, it)),
           isUnwrapped: entrance === 'forward' || entrance === 'inbound',
         },
-    seam: message && { before: message.before, fieldEnds: message.fieldEnds },
+    boundary: message && { before: message.before, fieldEnds: message.fieldEnds },
     isBetweenAgents: isBetweenAgents(call),
   };
 }

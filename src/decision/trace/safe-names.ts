@@ -60,9 +60,9 @@ export function readName(engine: DetectorEngine, text: string, isOver: () => boo
   const cuts: Cut[] = [];
   for (const view of views) {
     const limits = { matchesMax: findingsMax, isOver };
-    const { matches, cutTokens, complete } = engine.find(view.bytes, limits, view.outline);
+    const { matches, partialSecrets, complete } = engine.find(view.bytes, limits, view.outline);
     if (!complete) return unreadName(text);
-    const found = [...matches, ...cutTokens.filter((it) => it.missing)];
+    const found = [...matches, ...partialSecrets.filter((it) => it.missing)];
     for (const { detector, start, end } of found.filter((it) => it.detector.class !== 'INTERNAL'))
       cuts.push({ ...view.toSource(start, end), label: detector.id });
   }

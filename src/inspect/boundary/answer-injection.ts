@@ -5,7 +5,7 @@ import type { CallPart } from '../read-part.ts';
 /** Tells whether the content gives orders to the agent that reads it. */
 export interface PromptInjection {
   readonly detected: boolean;
-  /** Is a score from 0 to 1. */
+  /** Score from 0 to 1. */
   readonly score: number;
   /** Lists what made it count; empty where nothing was detected. */
   readonly findings: readonly { readonly kind: string; readonly location: string }[];
@@ -15,7 +15,7 @@ export const notDetected: PromptInjection = { detected: false, score: 0, finding
 
 export interface InjectionBounds {
   readonly isOver: () => boolean;
-  /** Is the place up to which evidence does not count; 0 by default. */
+  /** Place up to which evidence does not count; 0 by default. */
   readonly from?: number;
 }
 

@@ -13,7 +13,7 @@ import { notDetected, type PromptInjection, readInjection } from './answer-injec
 
 /* Reads the answer of an upstream, from plain data to plain data. */
 
-/** Is the body of an upstream's answer. */
+/** Body of an upstream's answer. */
 export interface AnswerContent {
   readonly bytes: Buffer;
   readonly contentType: string;
@@ -31,7 +31,7 @@ export interface AnswerReading {
   /** Counts the distinct values of a class. */
   readonly values: number;
   readonly injection: PromptInjection;
-  /** Is the answer without its content coding; empty where that cannot be taken off to the end. */
+  /** Answer without its content coding; empty where that cannot be taken off to the end. */
   readonly plain: Buffer;
   /** Holds the content and its decoded forms, as far as they could be read. */
   readonly texts: readonly Buffer[];
@@ -60,7 +60,7 @@ export interface Redaction {
   readonly isStart?: boolean;
 }
 
-/** Is no vendor's host, so no credential from an upstream counts as being where it belongs. */
+/** A name that is no vendor's host, so no credential from an upstream counts as being where it belongs. */
 export const nowhere = 'answer.invalid';
 /** Matches the places of issued tokens (RFC 6749, 5.1) as services spell them; a list of tokens issues none. */
 const accessPlace = /^body:\$(?:\.\w{1,64})?\.(?:(?:access|id|session|auth)?_?token|jwt)$/i;

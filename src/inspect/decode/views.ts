@@ -3,7 +3,7 @@ import { type Outline, outlineOf } from '../kernel/outline.ts';
 import { type Bounds, DecodeBudget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecoders, escapeDecoders } from './decoders.ts';
 import { formSpace } from './forms/percent.ts';
-import { evenLines, isNoise, type Noise } from './noise.ts';
+import { evenLines, type HighEntropyRegion, isHighEntropy } from './high-entropy.ts';
 import { isBinaryFile } from './packed/binary-format.ts';
 import type { Block } from './packed/block-decoder.ts';
 import { findEncrypted, type OpaqueContent } from './packed/opaque.ts';
@@ -46,7 +46,7 @@ export interface View {
 /** Content that was skipped or proves little, with its place in the source. */
 interface Unread {
   readonly opaque: OpaqueContent[];
-  readonly noise: Noise[];
+  readonly highEntropyRegions: HighEntropyRegion[];
 }
 
 export interface DecodeBounds extends Bounds {
@@ -121,7 +121,7 @@ export function decodeViews(
 ): {
   views: View[];
   opaque: readonly OpaqueContent[];
-  noise: readonly Noise[];
+  highEntropyRegions: readonly HighEntropyRegion[];
   /** Stretches of tables that need the header before them. */
   reaches: readonly Span[];
   unreadable: string | undefined;
@@ -130,7 +130,7 @@ export function decodeViews(
 } {
   const budget = new DecodeBudget(bounds);
   const opaque: OpaqueContent[] = [];
-  const noise: Noise[] = [];
+  const highEntropyRegions: HighEntropyRegion[] = [];
   const reaches: Span[] = [];
   const root = sourceOf(source);
   const tables: View[] = [];
@@ -153,16 +153,23 @@ export function decodeViews(
       const decoders = bounds.isForm && layer === root ? formEscapes : escapes;
       const unescaped = unescapeLayer(layer, decoders, budget);
       if (unescaped) layers.push(unescaped);
-      const blocks = decodeBlocks(layer, budget, { opaque, noise });
+      const blocks = decodeBlocks(layer, budget, { opaque, highEntropyRegions });
       if (blocks) layers.push(blocks);
     }
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
     const isOutOfTime = error instanceof OutOfTimeError;
-    return { views: [...layers, ...tables], opaque, noise, reaches, unreadable: error.message, isOutOfTime };
+    return {
+      views: [...layers, ...tables],
+      opaque,
+      highEntropyRegions,
+      reaches,
+      unreadable: error.message,
+      isOutOfTime,
+    };
   }
   const views = tables.length > 0 ? [...layers, ...tables] : layers;
-  return { views, opaque, noise, reaches, unreadable: undefined, isOutOfTime: false };
+  return { views, opaque, highEntropyRegions, reaches, unreadable: undefined, isOutOfTime: false };
 }
 
 const asItStands = (start: number, end: number): Span => ({ start, end });
@@ -236,7 +243,11 @@ function wholeOf(root: Layer, decoded: Buffer, budget: DecodeBudget): Layer {
 /** Rules out binary content, where a backslash is no escape: without it compressed bytes could not be unpacked. */
 const mayBeJson = (bytes: Buffer): boolean => !bytes.includes(0) && isUtf8(bytes);
 
-function decodeBlocks(layer: Layer, budget: DecodeBudget, { opaque, noise }: Unread): Layer | undefined {
+function decodeBlocks(
+  layer: Layer,
+  budget: DecodeBudget,
+  { opaque, highEntropyRegions }: Unread,
+): Layer | undefined {
   // Text without escapes was read in the layer above.
   const isNew = (span: Span): boolean => !layer.spans?.isLiteral(span.start, span.end);
   const { bytes, outline } = layer;
@@ -256,12 +267,12 @@ function decodeBlocks(layer: Layer, budget: DecodeBudget, { opaque, noise }: Unr
       const kind = readable.opaque ?? block.opaque;
       if (kind && opaque.length < opaqueMax) opaque.push({ kind, ...layer.toSource(block.start, block.end) });
       const isLiteral = block.isLiteral === true;
-      if (readable.names.length === 0 && isNoise(readable.bytes, block.bytes))
+      if (readable.names.length === 0 && isHighEntropy(readable.bytes, block.bytes))
         for (const { start, end } of isLiteral ? [block] : evenLines(bytes, block))
-          noise.push({ isLiteral, ...layer.toSource(start, end) });
+          highEntropyRegions.push({ isLiteral, ...layer.toSource(start, end) });
       else {
         const file = fileOf(readable, block);
-        if (file) noise.push({ isLiteral, file, ...layer.toSource(block.start, block.end) });
+        if (file) highEntropyRegions.push({ isLiteral, file, ...layer.toSource(block.start, block.end) });
       }
       if (readable.bytes.length === 0 || (block.isLiteral && readable.names.length === 0)) continue;
       budget.spend(readable.bytes.length + separator.length);
@@ -273,7 +284,7 @@ function decodeBlocks(layer: Layer, budget: DecodeBudget, { opaque, noise }: Unr
 }
 
 /** Tells whether a value is a file without text, or a packed one. */
-function fileOf({ names }: Readable, { bytes, isGuess }: Block): Noise['file'] {
+function fileOf({ names }: Readable, { bytes, isGuess }: Block): HighEntropyRegion['file'] {
   if (names.length > 0) return isGuess ? undefined : 'packed';
   return isBinaryFile(bytes) ? 'binary' : undefined;
 }

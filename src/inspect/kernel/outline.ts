@@ -79,7 +79,7 @@ export interface Places {
   /** Line ends of what may be a table header. */
   readonly headers: Int32Array;
   /** `<` between characters of a token. */
-  readonly seams: Int32Array;
+  readonly markup: Int32Array;
   /** Starts of runs that may be bytes as numbers. */
   readonly codes: Int32Array;
   /**
@@ -208,7 +208,7 @@ function takePlaces(): Places {
     escapes: take(1),
     cuts: take(2),
     headers: take(3),
-    seams: take(4),
+    markup: take(4),
     codes: take(5),
     groups: take(groupsList),
   };

@@ -1,13 +1,13 @@
 import { type Outline, outlineOf } from '../kernel/outline.ts';
-import type { TokenBody } from '../patterns/cut-token.ts';
 import type { Detector } from '../patterns/detector.ts';
+import type { TokenBody } from '../patterns/partial-secret.ts';
 import { type Tuning, tuneDetector } from '../patterns/tuning.ts';
 import { type FarReaching, farReachingOf } from './far-reaching.ts';
 import type { Earlier, FindLimits, Found } from './found.ts';
 import { Search } from './search.ts';
 import { planSearch, type SearchPlan, type SearchRule, toRule, tunePlan } from './search-plan.ts';
 
-export { looksRandom } from '../patterns/cut-token.ts';
+export { looksRandom } from '../patterns/partial-secret.ts';
 export { reachMax } from './far-reaching.ts';
 export type { Earlier, FindLimits, Found, Match, PartialSecret } from './found.ts';
 export { Verdicts } from './verdicts.ts';

@@ -1,5 +1,5 @@
+import { mayHave } from '../patterns/alphabet.ts';
 import type { Detector } from '../patterns/detector.ts';
-import { mayHave } from '../patterns/makeup.ts';
 
 /** Limits the bytes from a word to the end of a match that it decides about, except for far-reaching words. */
 export const reachMax = 2560;
@@ -23,9 +23,9 @@ const wordLengthMin = 8;
  * Returns a detector's far-reaching words; none where its matches end near them or cannot go on behind a quote.
  * Throws RangeError for short words.
  */
-export function farReachingOf({ id, makeup, bounds, window, anchors, keywords }: Detector): FarReaching[] {
+export function farReachingOf({ id, alphabet, bounds, window, anchors, keywords }: Detector): FarReaching[] {
   const reach = bounds.reachMax + bounds.aheadMax + (anchors.length > 0 ? 0 : window.after);
-  if (reach <= reachMax || !mayHave(makeup, quote)) return [];
+  if (reach <= reachMax || !mayHave(alphabet, quote)) return [];
   const words = [...anchors, ...keywords];
   if (words.length === 0 || words.some(({ length }) => length < wordLengthMin))
     throw new RangeError(

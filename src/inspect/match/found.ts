@@ -1,6 +1,6 @@
 import type { Confidence, DataClass } from '../../core/call.ts';
-import type { Missing } from '../patterns/cut-token.ts';
 import type { Detector } from '../patterns/detector.ts';
+import type { Missing } from '../patterns/partial-secret.ts';
 import type { Verdicts } from './verdicts.ts';
 
 export interface Match {
@@ -40,7 +40,7 @@ export interface Found {
   /** Matches that count only beside others, in no order; `weighHints` of evidence.ts decides. */
   readonly hints: Match[];
   /** Beginnings of secrets, the first few. */
-  readonly cutTokens: PartialSecret[];
+  readonly partialSecrets: PartialSecret[];
   /** Classes of which only the first were kept. */
   readonly uncounted: ReadonlySet<DataClass>;
   /** Is false where a limit ended the search, so that something may be missing. */

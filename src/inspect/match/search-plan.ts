@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { anyFlag, textFlags } from '../kernel/outline.ts';
-import type { TokenBody } from '../patterns/cut-token.ts';
 import type { Detector } from '../patterns/detector.ts';
+import type { TokenBody } from '../patterns/partial-secret.ts';
 import { markerStart } from './markers.ts';
 import { type Beside, beside, createMatcher, type Matcher } from './matcher.ts';
 import { tokenRunLengthMin } from './token-runs.ts';
@@ -17,7 +17,7 @@ export interface SearchRule {
   readonly mayBeCut: boolean;
   readonly tokenBody: TokenBody | undefined;
   /** Bytes before and behind a place that decide whether it matches there; infinite where findings of others do. */
-  readonly sight: { readonly before: number; readonly after: number };
+  readonly lookaround: { readonly before: number; readonly after: number };
 }
 
 /**
@@ -281,9 +281,9 @@ const folded = (word: string): string => word.replace(/[A-Z]/g, (letter) => lett
 export function toRule(detector: Detector, index: number): SearchRule {
   const place = detector.anchors.length > 0 ? 'y' : 'g';
   const indices = detector.group > 0 ? 'd' : '';
-  const { anchors, class: dataClass, confidence, group, isGeneric, pattern, flags, opening } = detector;
-  // At an anchor the opening is known to match.
-  const source = place === 'g' && opening ? `${opening}(?:${pattern})` : pattern;
+  const { anchors, class: dataClass, confidence, group, isGeneric, pattern, flags, lookahead } = detector;
+  // At an anchor the lookahead is known to match.
+  const source = place === 'g' && lookahead ? `${lookahead}(?:${pattern})` : pattern;
   const mayBeCut =
     anchors.length > 0 && dataClass === 'SECRETS' && confidence !== 'low' && group === 0 && !isGeneric;
   return {
@@ -292,7 +292,7 @@ export function toRule(detector: Detector, index: number): SearchRule {
     regex: new RegExp(source, flags + place + indices),
     mayBeCut,
     tokenBody: mayBeCut ? detector.tokenBody : undefined,
-    sight: sightOf(detector),
+    lookaround: lookaroundOf(detector),
   };
 }
 
@@ -302,7 +302,7 @@ export function toRule(detector: Detector, index: number): SearchRule {
  */
 const besidePattern = 16;
 
-function sightOf({ near, bounds: { behindMax, reachMax } }: Detector): SearchRule['sight'] {
+function lookaroundOf({ near, bounds: { behindMax, reachMax } }: Detector): SearchRule['lookaround'] {
   if (near.length > 0) return { before: Number.POSITIVE_INFINITY, after: Number.POSITIVE_INFINITY };
   return { before: behindMax + besidePattern, after: reachMax + besidePattern };
 }

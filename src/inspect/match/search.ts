@@ -1,7 +1,7 @@
 import type { Confidence } from '../../core/call.ts';
 import { nextDigit, type Outline } from '../kernel/outline.ts';
-import { cutTokenEnd, isBegun, isOfWords, missingOf } from '../patterns/cut-token.ts';
-import { beginOf, endOf, has, mayBegin, nextOf } from '../patterns/makeup.ts';
+import { beginOf, endOf, has, mayBegin, nextOf } from '../patterns/alphabet.ts';
+import { beginsToken, isOfWords, missingOf, partialSecretEnd } from '../patterns/partial-secret.ts';
 import { sha256Of } from '../patterns/tuning.ts';
 import { findDigitRuns } from './digit-runs.ts';
 import { Finds } from './finds.ts';
@@ -27,7 +27,7 @@ const pieceBytes = 32_768;
 /** Limits the anchors that are tried inside a match that was not accepted. */
 const retriesMax = 8;
 
-const cutTokensMax = 16;
+const partialSecretsMax = 16;
 
 /** Searches one text, once. */
 export class Search {
@@ -39,7 +39,7 @@ export class Search {
   #verdicts: Verdicts | undefined;
   readonly #finds: Finds;
   readonly #text: LatinText;
-  readonly #cutTokens: PartialSecret[] = [];
+  readonly #partialSecrets: PartialSecret[] = [];
   #isRoomClear = false;
   /** Rules with a window that is still to be searched. */
   readonly #waiting: SearchRule[] = [];
@@ -96,7 +96,7 @@ export class Search {
     return {
       matches: matches.length > 1 ? withoutCoveredGenerics(matches) : matches,
       hints,
-      cutTokens: this.#cutTokens,
+      partialSecrets: this.#partialSecrets,
       uncounted: this.#finds.uncounted,
       complete: this.#complete,
       attempts: this.#attempts,
@@ -145,7 +145,7 @@ export class Search {
   /** Returns how far before a keyword a match may begin. */
   #before({ rule, window, isOfMatch }: Use, start: number): number {
     if (!isOfMatch) return window.before;
-    return start - beginOf(rule.detector.makeup, this.#bytes, Math.max(0, start - window.before), start);
+    return start - beginOf(rule.detector.alphabet, this.#bytes, Math.max(0, start - window.before), start);
   }
 
   #takeWord({ rule, wordLength }: Use, start: number): void {
@@ -163,18 +163,18 @@ export class Search {
     const match =
       !mayMatch || this.#isKnownIn(rule, start, start) ? null : this.#matchAt(rule, offset, start);
     if (match !== null) this.#noteMatch(rule, start + match[0].length, this.#accept(rule, match, offset));
-    else if (rule.mayBeCut && this.#cutTokens.length < cutTokensMax) this.#noteCut(use, start);
+    else if (rule.mayBeCut && this.#partialSecrets.length < partialSecretsMax) this.#noteCut(use, start);
   }
 
   /** Returns the match that begins at `start`, in the text from `offset` on. */
   #matchAt(
-    { regex, detector: { makeup, core, bounds } }: SearchRule,
+    { regex, detector: { alphabet, core, bounds } }: SearchRule,
     offset: number,
     start: number,
   ): RegExpExecArray | null {
-    if (nextOf(makeup, this.#bytes, start, start + 1) > start) return null;
+    if (nextOf(alphabet, this.#bytes, start, start + 1) > start) return null;
     const coreTo = start + core.lead + 1;
-    if (nextOf(core.makeup, this.#bytes, start, coreTo) === coreTo) return null;
+    if (nextOf(core.alphabet, this.#bytes, start, coreTo) === coreTo) return null;
     regex.lastIndex = start - offset;
     return regex.exec(this.#text.between(offset, start + bounds.reachMax + bounds.aheadMax + 1));
   }
@@ -182,24 +182,24 @@ export class Search {
   /**
    * Answers whether the rule finds nothing in the region because it found nothing where the same bytes stood before.
    */
-  #isKnownIn({ detector, sight }: SearchRule, from: number, to: number): boolean {
+  #isKnownIn({ detector, lookaround }: SearchRule, from: number, to: number): boolean {
     if (!this.#isKnown || !this.#verdicts) return false;
     // At anchors matches count whether accepted or not: see `#isInsideMatch`.
     const hasAnchors = detector.anchors.length > 0;
     if (hasAnchors ? this.#verdicts.hasMet(detector) : this.#verdicts.hasAccepted(detector)) return false;
-    const end = to + sight.after;
-    return end <= this.#bytes.length && this.#isKnown(from - sight.before, end);
+    const end = to + lookaround.after;
+    return end <= this.#bytes.length && this.#isKnown(from - lookaround.before, end);
   }
 
   #noteCut({ rule: { detector, tokenBody }, wordLength, isTelling }: Use, start: number): void {
-    const end = cutTokenEnd(this.#bytes, start);
+    const end = partialSecretEnd(this.#bytes, start);
     if (end < 0) return;
     const missing = tokenBody && missingOf(tokenBody, this.#bytes, [start, end], wordLength);
     const isWorthTrying =
-      missing || isTelling || (tokenBody && isBegun(tokenBody, this.#bytes, [start + wordLength, end]));
+      missing || isTelling || (tokenBody && beginsToken(tokenBody, this.#bytes, [start + wordLength, end]));
     if (!isWorthTrying) return;
     if (wordLength < unmistakableLength && isOfWords(this.#text.between(start + wordLength, end))) return;
-    this.#cutTokens.push({ detector, start, end, missing });
+    this.#partialSecrets.push({ detector, start, end, missing });
   }
 
   /**
@@ -268,7 +268,7 @@ export class Search {
   /** Returns the first place from `from` on where a match may begin; `to` where there is none before. */
   #firstStart({ detector: { core } }: SearchRule, from: number, to: number): number {
     const coreTo = to + core.lead;
-    const place = nextOf(core.makeup, this.#bytes, from, coreTo);
+    const place = nextOf(core.alphabet, this.#bytes, from, coreTo);
     return place === coreTo ? to : Math.max(from, place - core.lead);
   }
 
@@ -320,11 +320,11 @@ export class Search {
   /** Returns the end of the last match. */
   #searchPiece(rule: SearchRule, pieceStart: number, to: number): number {
     const { regex } = rule;
-    const { bounds, makeup } = rule.detector;
+    const { bounds, alphabet } = rule.detector;
     const from = this.#firstStart(rule, pieceStart, to);
     if (from === to) return to;
     const offset = Math.max(0, from - bounds.behindMax);
-    const end = endOf(makeup, this.#bytes, to, to + bounds.reachMax);
+    const end = endOf(alphabet, this.#bytes, to, to + bounds.reachMax);
     const text = this.#text.between(offset, end + bounds.aheadMax + 1);
     this.#searchedBytes += text.length;
     regex.lastIndex = from - offset;

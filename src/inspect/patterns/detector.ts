@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { Confidence, DataClass } from '../../core/call.ts';
 import type { CheckName } from '../checks/checks.ts';
-import { keywordChanceBits } from './chance.ts';
 import {
   checkFields,
   checkFileFields,
@@ -13,6 +12,7 @@ import {
 import { analysePattern, type PatternFacts } from './pattern-facts.ts';
 import { expandParts } from './pattern-parts.ts';
 import { PatternError } from './pattern-syntax.ts';
+import { keywordMatchBits } from './random-match-bits.ts';
 
 export type { DetectorRole } from './detector-fields.ts';
 
@@ -89,7 +89,7 @@ function toDetector(value: DetectorFields): Detector {
   const { before = 0, after = 0 } = value.window ?? {};
   return {
     ...facts,
-    chanceBits: facts.chanceBits + keywordChanceBits(value.keywords, before + after),
+    randomMatchBits: facts.randomMatchBits + keywordMatchBits(value.keywords, before + after),
     id: value.id,
     title: value.title,
     class: value.class,

@@ -1,8 +1,6 @@
-import { bytesMatching, isSubset, overlap, singleByte } from './byte-set.ts';
-import { chanceBitsOf } from './chance.ts';
-import { bodyOf, type TokenBody } from './cut-token.ts';
-import { assertLinear } from './linear-pattern.ts';
 import {
+  type Alphabet,
+  alphabetOf,
   bitsOf,
   bytesOf,
   type Core,
@@ -10,12 +8,14 @@ import {
   type FirstBytes,
   headOf,
   lengthMinOf,
-  type Makeup,
-  makeupOf,
   neededBytes,
-} from './makeup.ts';
-import { neighboursOf, openingOf } from './opening.ts';
+} from './alphabet.ts';
+import { bytesMatching, isSubset, overlap, singleByte } from './byte-set.ts';
+import { firstByteLookahead, neighboursOf } from './first-bytes.ts';
+import { assertLinear } from './linear-pattern.ts';
+import { bodyOf, type TokenBody } from './partial-secret.ts';
 import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.ts';
+import { randomMatchBitsOf } from './random-match-bits.ts';
 
 /*
  * The facts that the engine needs about a pattern. A pattern is parsed once, when its detector is made. Only the
@@ -24,7 +24,7 @@ import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.t
 
 export interface PatternFacts {
   readonly bounds: PatternBounds;
-  readonly makeup: Makeup;
+  readonly alphabet: Alphabet;
   readonly core: Core;
   readonly head: FirstBytes;
   /**
@@ -42,10 +42,10 @@ export interface PatternFacts {
   readonly hasRun: boolean;
   /** Form of its tokens behind their prefix; undefined where they have no such form. */
   readonly tokenBody: TokenBody | undefined;
-  /** Source of a lookahead that rules out places quickly: see `openingOf`. */
-  readonly opening: string;
-  /** Rarity in random bytes, in bits: see `chanceBitsOf`. */
-  readonly chanceBits: number;
+  /** Source of a lookahead that rules out places quickly: see `firstByteLookahead`. */
+  readonly lookahead: string;
+  /** Rarity in random bytes, in bits: see `randomMatchBitsOf`. */
+  readonly randomMatchBits: number;
 }
 
 export interface PatternBounds {
@@ -65,7 +65,7 @@ export function analysePattern(pattern: string, flags = '', keywords: readonly s
   assertLinear(root);
   return {
     bounds: { reachMax: reachOf(root), behindMax: behindOf(root), aheadMax: aheadOf(root) },
-    makeup: makeupOf(root),
+    alphabet: alphabetOf(root),
     core: coreOf(root),
     head: headOf(root),
     besideKeyword: besideKeyword(root, keywords),
@@ -73,8 +73,8 @@ export function analysePattern(pattern: string, flags = '', keywords: readonly s
     runLength: runLengthOf(root),
     hasRun: leadTo(root, isRun) !== undefined,
     tokenBody: bodyOf(root),
-    opening: openingOf(root),
-    chanceBits: chanceBitsOf(root),
+    lookahead: firstByteLookahead(root),
+    randomMatchBits: randomMatchBitsOf(root),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Span } from '../decode/span-map.ts';
 
-/** Is a span to cut and the name that stands in its place. */
+/** Span to cut and the name that stands in its place. */
 export interface Cut extends Span {
   readonly label: string;
 }

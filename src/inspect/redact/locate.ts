@@ -9,7 +9,7 @@ export type Locator = (offset: number) => string;
 
 const nameLengthMax = 64;
 const pathLengthMax = 256;
-/** Is more segments than a path can show, since each has at least two characters. */
+/** More segments than a path can show, since each has at least two characters. */
 const segmentsMax = pathLengthMax / 2;
 /** Limits the bytes of a name that are read; they suffice for `nameLengthMax` characters written as escapes. */
 const nameBytesMax = 6 * nameLengthMax + 2;

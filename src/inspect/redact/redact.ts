@@ -94,7 +94,7 @@ function parses(text: string): boolean {
   }
 }
 
-/** Is the length of a quote or `</` that may stand between the start of a cut and the name it means. */
+/** Length of a quote or `</` that may stand between the start of a cut and the name it means. */
 const openingMax = 2;
 
 /** Fits the cuts to the tokens of the format, each widened to whole units. */

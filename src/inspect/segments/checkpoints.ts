@@ -9,7 +9,7 @@ import { stringEnds } from '../kernel/string-ends.ts';
 export interface Checkpoint {
   /** Counts the bytes before it. */
   readonly end: number;
-  /** Is the key of all these bytes and the seed. */
+  /** Key of all these bytes and the seed. */
   readonly key: string;
 }
 

@@ -9,7 +9,7 @@ import { weighHints } from '../match/evidence.ts';
 import type { FarReaching } from '../match/far-reaching.ts';
 import { createMatcher, type Matcher } from '../match/matcher.ts';
 import type { Placed } from '../match/placed.ts';
-import { countedValue, isWord, type Seen } from '../split/repeats.ts';
+import { countedValue, isWord, type LocatedMatch } from '../split/known-values.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import { LastBodies } from './last-bodies.ts';
 import { type Segment, SegmentMemory } from './segment-memory.ts';
@@ -26,15 +26,15 @@ import { type Segment, SegmentMemory } from './segment-memory.ts';
 
 /** Holds what a beginning shows between two checkpoints. The places are the same in all bodies that begin so. */
 interface Remembered {
-  /** Is the end of the checkpoint. */
+  /** End of the checkpoint. */
   readonly end: number;
   /** Says that reading may begin at this checkpoint. */
   readonly isResumable: boolean;
-  readonly found: readonly Seen[];
+  readonly found: readonly LocatedMatch[];
   /** Lists places found because the same value was found elsewhere. */
-  readonly repeats: readonly Seen[];
-  readonly hints: readonly Seen[];
-  readonly cutTokens: readonly Placed<PartialSecret>[];
+  readonly knownValueMatches: readonly LocatedMatch[];
+  readonly hints: readonly LocatedMatch[];
+  readonly partialSecrets: readonly Placed<PartialSecret>[];
   readonly opaque: readonly OpaqueContent[];
   /** Lists words of rules that stand there for the first time. */
   readonly wordEnds: readonly WordEnd[];
@@ -65,11 +65,11 @@ const tenantShare = 0.25;
 const lastBodies = { countMax: 64, bytesMax: 16 * megabyte };
 /** Smaller bodies are read faster than they are looked up. */
 const bodyBytesMin = 8192;
-/** Is the distance behind a value within which a word may still change its meaning. */
+/** Distance behind a value within which a word may still change its meaning. */
 const settledBytes = 1536;
-/** Is how much is read again before a checkpoint. */
+/** Bytes that are read again before a checkpoint. */
 const againBytes = settledBytes + reachMax;
-/** Is the first part of what is read again; it serves only as context for what follows. */
+/** First part of what is read again; it serves only as context for what follows. */
 const contextBytes = 1024;
 
 export const createBeginningMemory = (): BeginningMemory => ({
@@ -86,11 +86,11 @@ export interface Beginning {
 
 export interface KnownBeginning extends Pick<Remembered, Lists> {
   readonly last: Segment<Remembered> | undefined;
-  /** Is where reading begins; undefined where nothing is known. */
+  /** Start of reading; undefined where nothing is known. */
   readonly from: number | undefined;
-  /** Is the place up to which findings are final. */
+  /** Place up to which findings are final. */
   readonly settledTo: number;
-  /** Is where the first new byte may stand. */
+  /** First place where a new byte may stand. */
   readonly newFrom: number;
   readonly decoded: readonly Buffer[];
 }
@@ -101,9 +101,9 @@ export const nothingKnown: KnownBeginning = {
   ...{ from: undefined, settledTo: -1, newFrom: 0, last: undefined },
   ...{
     found: none,
-    repeats: none,
+    knownValueMatches: none,
     hints: none,
-    cutTokens: none,
+    partialSecrets: none,
     opaque: none,
     wordEnds: none,
     decoded: none,
@@ -141,7 +141,7 @@ export function beginningOf(
   return { by, checkpoints, known: nothingKnown };
 }
 
-/** Is longer than any escape, except a line end with its indentation. */
+/** More bytes than any escape, except a line end with its indentation. */
 const escapeBytes = 12;
 const stepsMax = 1024;
 
@@ -171,9 +171,9 @@ function allOf(last: Segment<Remembered>, from: number): KnownBeginning {
     settledTo: end - settledBytes,
     newFrom: end,
     found: contents.flatMap((it) => it.found),
-    repeats: contents.flatMap((it) => it.repeats),
+    knownValueMatches: contents.flatMap((it) => it.knownValueMatches),
     hints: contents.flatMap((it) => it.hints),
-    cutTokens: contents.flatMap((it) => it.cutTokens),
+    partialSecrets: contents.flatMap((it) => it.partialSecrets),
     opaque: contents.flatMap((it) => it.opaque),
     wordEnds: contents.flatMap((it) => it.wordEnds),
     decoded: contents.flatMap((it) => (it.decoded.length > 0 ? it.decoded : [])),
@@ -189,7 +189,7 @@ interface Shown extends Pick<Remembered, Lists> {
   readonly decoded: readonly View[];
 }
 
-type Lists = 'found' | 'repeats' | 'hints' | 'cutTokens' | 'opaque' | 'wordEnds';
+type Lists = 'found' | 'knownValueMatches' | 'hints' | 'partialSecrets' | 'opaque' | 'wordEnds';
 
 /** Remembers what a body shows, which must have been read to its end. */
 export function rememberBeginning(
@@ -216,15 +216,15 @@ export function rememberBeginning(
   const pieces = shown.decoded.flatMap(piecesOf);
   const groups = {
     found: grouped(shown.found),
-    repeats: grouped(shown.repeats),
+    knownValueMatches: grouped(shown.knownValueMatches),
     hints: grouped(shown.hints),
-    cutTokens: grouped(shown.cutTokens.filter((it) => !isOfWords(bytes, it))),
+    partialSecrets: grouped(shown.partialSecrets.filter((it) => !isOfWords(bytes, it))),
     opaque: grouped(shown.opaque),
     wordEnds: grouped(shown.wordEnds),
     pieces: grouped(pieces),
   };
   const isOpen = openAt(ends, [
-    ...[...shown.found, ...shown.repeats, ...shown.hints, ...shown.cutTokens, ...shown.opaque],
+    ...[...shown.found, ...shown.knownValueMatches, ...shown.hints, ...shown.partialSecrets, ...shown.opaque],
     ...[...shown.across, ...pieces, ...shown.views.flatMap((view) => farReachingIn(view, engine))],
   ]);
   const last = later.reduce<Segment<Remembered> | undefined>((before, { end, key }, at) => {
@@ -232,9 +232,9 @@ export function rememberBeginning(
       end,
       isResumable: end > againBytes && !isOpen(at),
       found: (groups.found.get(at) ?? none).map(withoutView),
-      repeats: (groups.repeats.get(at) ?? none).map(withoutView),
+      knownValueMatches: (groups.knownValueMatches.get(at) ?? none).map(withoutView),
       hints: (groups.hints.get(at) ?? none).map(withoutView),
-      cutTokens: (groups.cutTokens.get(at) ?? none).map(withoutText),
+      partialSecrets: (groups.partialSecrets.get(at) ?? none).map(withoutText),
       opaque: groups.opaque.get(at) ?? none,
       wordEnds: groups.wordEnds.get(at) ?? none,
       decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
@@ -311,7 +311,7 @@ function farReachingIn({ bytes, toSource }: View, engine: DetectorEngine): Span[
  * Drops the view, which would keep the whole body in memory. The value is kept also of a hint, which may gain
  * confidence beside something new.
  */
-const withoutView = (it: Seen): Seen => ({
+const withoutView = (it: LocatedMatch): LocatedMatch => ({
   ...it,
   view: undefined,
   value: countedValue({ ...it, match: { ...it.match, confidence: 'high' } }),
@@ -333,9 +333,17 @@ const isOfWords = (bytes: Buffer, { start, end }: Span): boolean =>
 const placedBytes = 240;
 const segmentBytes = 320;
 
-const sizeOf = ({ found, repeats, hints, cutTokens, opaque, wordEnds, decoded }: Remembered): number =>
+const sizeOf = ({
+  found,
+  knownValueMatches,
+  hints,
+  partialSecrets,
+  opaque,
+  wordEnds,
+  decoded,
+}: Remembered): number =>
   segmentBytes +
-  placedBytes * (found.length + repeats.length + hints.length + cutTokens.length) +
+  placedBytes * (found.length + knownValueMatches.length + hints.length + partialSecrets.length) +
   placedBytes * (opaque.length + wordEnds.length) +
   decoded.length;
 
@@ -344,7 +352,7 @@ const sizeOf = ({ found, repeats, hints, cutTokens, opaque, wordEnds, decoded }:
  * its forms.
  */
 export function standsInKnown(
-  found: readonly Seen[],
+  found: readonly LocatedMatch[],
   known: KnownBeginning,
   textsOf: () => readonly Buffer[],
 ): boolean {

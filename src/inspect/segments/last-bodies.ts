@@ -19,7 +19,7 @@ export interface LastBodiesBounds {
 
 /** When an answer is generated anew, the conversation goes on from an earlier checkpoint. */
 const placesMax = 4;
-/** Is how many bytes before a checkpoint are compared first. */
+/** Number of bytes before a checkpoint are compared first. */
 const endBytes = 64;
 const bufferBytesMin = 16_384;
 

@@ -5,18 +5,18 @@
  */
 
 export interface Segment<T> {
-  /** Is the key of the checkpoint at its end. */
+  /** Key of the checkpoint at its end. */
   readonly key: string;
   readonly content: T;
   /** Counts the bytes that it takes up. */
   readonly size: number;
-  /** Is the segment that ends where this one begins; undefined for the first of a body. */
+  /** Segment that ends where this one begins; undefined for the first of a body. */
   readonly before: Segment<T> | undefined;
 }
 
 export interface MemoryBounds {
   readonly bytesMax: number;
-  /** Is the share of the bytes that one tenant may take, from 0 to 1. */
+  /** Share of the bytes that one tenant may take, from 0 to 1. */
   readonly tenantShare: number;
 }
 

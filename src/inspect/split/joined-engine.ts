@@ -26,7 +26,7 @@ function findWithBoth(
   return {
     matches: more.matches.length > 0 ? matches.sort((a, b) => a.start - b.start || b.end - a.end) : matches,
     hints: [...found.hints, ...more.hints],
-    cutTokens: [...found.cutTokens, ...more.cutTokens],
+    partialSecrets: [...found.partialSecrets, ...more.partialSecrets],
     uncounted: new Set([...found.uncounted, ...more.uncounted]),
     complete: found.complete && more.complete,
     attempts: found.attempts + more.attempts,

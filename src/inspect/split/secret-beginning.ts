@@ -1,6 +1,6 @@
 import { kept } from '../../util/kept.ts';
 import type { PartialSecret } from '../match/engine.ts';
-import { bitsOf, has } from '../patterns/makeup.ts';
+import { bitsOf, has } from '../patterns/alphabet.ts';
 import { type Node, parsePattern } from '../patterns/pattern-syntax.ts';
 
 /*
@@ -28,7 +28,7 @@ export function mayGoOn(bytes: Buffer, { detector, start, end }: PartialSecret):
 
 interface Walk {
   readonly bytes: Buffer;
-  /** Is the end of the piece. */
+  /** End of the piece. */
   readonly end: number;
   /** Says that a match may reach the end of the piece, or an equals sign, where a form may end the piece. */
   isAtEnd: boolean;

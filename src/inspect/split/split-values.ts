@@ -6,7 +6,7 @@ import { decodeViews, type View } from '../decode/views.ts';
 import { mayBeOfSeries, mayHoldSeries, seriesOf } from '../fingerprint/series.ts';
 import type { DetectorEngine, Match, PartialSecret } from '../match/engine.ts';
 import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
-import { findBegun } from './begun-secrets.ts';
+import { findContinued } from './continuations.ts';
 
 /*
  * Finds a value cut into pieces that lie in several fields of one call. Two signs give it away: fields with numbered
@@ -16,13 +16,13 @@ import { findBegun } from './begun-secrets.ts';
 
 export interface SplitSearch {
   readonly bytes: Buffer;
-  /** Is the part without the escapes of its format. */
+  /** Part without the escapes of its format. */
   readonly plain: Pick<View, 'bytes' | 'outline'>;
   readonly format: FieldFormat;
   /** Lists what the part shows by itself. */
   readonly found: readonly Placed<Match>[];
-  readonly cutTokens: readonly Placed<PartialSecret>[];
-  /** Is the place up to which all was searched before; no field lies across it. */
+  readonly partialSecrets: readonly Placed<PartialSecret>[];
+  /** Place up to which all was searched before; no field lies across it. */
   readonly newFrom: number;
 }
 
@@ -37,35 +37,38 @@ export function findSplit(
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
 ): Placed<Match>[] {
-  const { bytes, plain, format, cutTokens, newFrom } = search;
+  const { bytes, plain, format, partialSecrets, newFrom } = search;
   const mayCount = newFrom === 0 || mayBeOfSeries(bytes.subarray(newFrom), format);
   // JSON needs no outline here, and none was made of text that is not searched.
   const outline = format === 'json' ? undefined : plain.outline;
   const hasSeries = mayCount && mayHoldSeries(plain.bytes, format, outline);
-  if (cutTokens.length === 0 && !hasSeries) return [];
+  if (partialSecrets.length === 0 && !hasSeries) return [];
   // Pieces stand behind the beginning of their secret.
-  const from = hasSeries || cutTokens.some(({ start }) => start < newFrom) ? 0 : newFrom;
-  const look: Look = (pieces) => (bounds.isOver() ? [] : findAcross(search, pieces, engine, bounds));
+  const from = hasSeries || partialSecrets.some(({ start }) => start < newFrom) ? 0 : newFrom;
+  const look: Look = (pieces) => (bounds.isOver() ? [] : findOverPieces(search, pieces, engine, bounds));
   const fieldLists = fieldsOf(bytes.subarray(from), format).map((fields) => placedFrom(from, fields));
-  const begun = cutTokens.length > 0 ? findCut(search, { fieldLists, from }, engine, look) : [];
-  return [...begun, ...(from === 0 ? findInSeries(fieldLists.flatMap(seriesOf), look) : [])].flatMap(
+  const continued =
+    partialSecrets.length > 0 ? findContinuations(search, { fieldLists, from }, engine, look) : [];
+  return [...continued, ...(from === 0 ? findInSeries(fieldLists.flatMap(seriesOf), look) : [])].flatMap(
     ({ match, spans }) => spans.map((span) => ({ match, ...span })),
   );
 }
 
 /** Finds what begins at the end of a field, or of a piece of a name. */
-function findCut(
-  { bytes, format, cutTokens }: SplitSearch,
+function findContinuations(
+  { bytes, format, partialSecrets }: SplitSearch,
   { fieldLists, from }: { readonly fieldLists: readonly (readonly Field[])[]; readonly from: number },
   engine: DetectorEngine,
   look: Look,
 ): BoundaryMatch[] {
-  const inValues = fieldLists.flatMap((fields) => findBegun({ bytes, fields, cutTokens }, engine, look));
+  const inValues = fieldLists.flatMap((fields) =>
+    findContinued({ bytes, fields, partialSecrets }, engine, look),
+  );
   const isInValue = (it: Span): boolean =>
     fieldLists.some((values) => values.some(({ start, end }) => start <= it.start && it.start < end));
-  const inNames = cutTokens.filter((it) => !isInValue(it));
+  const inNames = partialSecrets.filter((it) => !isInValue(it));
   const fields = inNames.length > 0 ? placedFrom(from, fieldPiecesOf(bytes.subarray(from), format)) : [];
-  return [...inValues, ...findBegun({ bytes, fields, cutTokens: inNames }, engine, look)];
+  return [...inValues, ...findContinued({ bytes, fields, partialSecrets: inNames }, engine, look)];
 }
 
 /** Shifts spans that were counted from `from`. */
@@ -84,7 +87,7 @@ function findInSeries(series: readonly (readonly Field[])[], look: Look): Bounda
   return found;
 }
 
-function findAcross(
+function findOverPieces(
   search: SplitSearch,
   pieces: readonly Span[],
   engine: DetectorEngine,
@@ -96,7 +99,7 @@ function findAcross(
     engine.find(view.bytes, { ...bounds, matchesMax }, view.outline).matches.flatMap((match) => {
       const { start, end } = view.toSource(match.start, match.end);
       const spans = joined.toSource(start, end);
-      const isNew = match.confidence !== 'low' && spans.length > 1 && !isSeen(search, match, spans);
+      const isNew = match.confidence !== 'low' && spans.length > 1 && !isShown(search, match, spans);
       return isNew ? [{ match, spans }] : [];
     }),
   );
@@ -106,7 +109,7 @@ function findAcross(
  * Answers whether the pieces show it alone. Whole values of a list stand one behind another; but a secret whose first
  * piece is long enough to match is still cut to its end.
  */
-function isSeen({ found }: SplitSearch, { detector }: Match, spans: readonly Span[]): boolean {
+function isShown({ found }: SplitSearch, { detector }: Match, spans: readonly Span[]): boolean {
   const isFound = (span: Span): boolean =>
     found.some((it) => it.match.confidence !== 'low' && it.start < span.end && span.start < it.end);
   return spans.some((span, index) => (index > 0 || detector.class !== 'SECRETS') && isFound(span));

@@ -377,7 +377,7 @@ function everywhere(outline: Outline, bytes: Buffer): Outline {
       ),
       cuts: breaks,
       headers: breaks.filter((at) => /[\w"'|)*? \t\x80-\xff]\r?$/.test(bytes.toString('latin1', at - 2, at))),
-      seams: all((byte) => byte === 0x3c),
+      markup: all((byte) => byte === 0x3c),
       codes: Int32Array.from(codes),
     },
   };

@@ -2,16 +2,18 @@ import t from 'tap';
 import { decodeViews } from '../../../src/inspect/decode/views.ts';
 import { createEngine, type Found, Verdicts } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../support/samples.ts';
 import { examplesOf } from '../../support/examples.ts';
+import { expandSample } from '../../support/samples.ts';
 
 const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);
 const engine = createEngine(detectors);
 const limits = { matchesMax: 100_000, isOver: () => false };
 const bounds = { depthMax: 3, maxDecodedBytes: 1 << 24, isOver: () => false };
 
-const shown = ({ matches, hints, cutTokens }: Found): string[] =>
-  [...matches, ...hints, ...cutTokens].map(({ detector, start, end }) => `${detector.id} ${start} ${end}`);
+const shown = ({ matches, hints, partialSecrets }: Found): string[] =>
+  [...matches, ...hints, ...partialSecrets].map(
+    ({ detector, start, end }) => `${detector.id} ${start} ${end}`,
+  );
 
 /** An escape in the midst of every third part. */
 const dressed = (part: string, index: number): string => {

@@ -3,7 +3,6 @@ import t from 'tap';
 import type { Finding } from '../../../src/core/call.ts';
 import { createEngine, type DetectorEngine, reachMax } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../support/samples.ts';
 import { bodyPart, type PartResult, readPart } from '../../../src/inspect/read-part.ts';
 import {
   beginningOf,
@@ -12,6 +11,7 @@ import {
 } from '../../../src/inspect/segments/known-beginning.ts';
 import { createEngines } from '../../../src/tenants/engines.ts';
 import { examplesOf } from '../../support/examples.ts';
+import { expandSample } from '../../support/samples.ts';
 
 /*
  * Bodies that begin as earlier ones did are read on from there, and show all that they show when they are read as a whole: whatever stands in
@@ -283,14 +283,14 @@ t.test('what rules look for is found in what is known', async (t) => {
 });
 
 t.test('no detector reaches farther back than is read again', async (t) => {
-  for (const { id, bounds: reach, window, makeup, anchors } of detectors) {
+  for (const { id, bounds: reach, window, alphabet, anchors } of detectors) {
     const isFar = engine.farReaching.some(({ word }) =>
       examplesOf(detectors.find((it) => it.id === id) as never).match.some((it) =>
         it.toLowerCase().includes(word),
       ),
     );
     const bytes = reach.reachMax + reach.aheadMax + (anchors.length > 0 ? 0 : window.after);
-    const endsWithString = ((makeup.alphabet[1] as number) & 4) === 0;
+    const endsWithString = ((alphabet.byteBits[1] as number) & 4) === 0;
     t.ok(bytes <= reachMax || endsWithString || isFar, id);
     t.ok(window.before + reach.aheadMax <= 1536, `${id} is not told by a word farther behind it`);
   }

@@ -121,7 +121,7 @@ const contents: Record<string, Partial<BodyJob> & { body: Buffer }> = {
   'what is no gzip': { body: withPlanted, contentEncoding: 'gzip' },
   'a message behind another': {
     body: withPlanted,
-    seam: {
+    boundary: {
       before: Buffer.from('the key is AKIAIOSFODNN7'),
       fieldEnds: new Map([['1', Buffer.from('ghp_')]]),
     },
@@ -139,7 +139,7 @@ const jobOf = ({ body, ...fields }: Partial<BodyJob> & { body: Buffer }): BodyJo
     plain: undefined,
     tenantId: 'acme',
   },
-  ...{ isBroken: false, context: undefined, seam: undefined },
+  ...{ isBroken: false, context: undefined, boundary: undefined },
   ...{ messages: { messageCodings: [], isUnwrapped: false }, isBetweenAgents: false, wantsUrls: true },
   wantsTexts: true,
   ...fields,

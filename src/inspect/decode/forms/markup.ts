@@ -10,8 +10,8 @@ const slash = 0x2f;
 /** Length of the longest name below. */
 const nameLengthMax = 7;
 /** A longer tag or comment does not merely cut a token. */
-const seamBytesMax = 256;
-const seamsMax = 8;
+const markupBytesMax = 256;
+const marksMax = 8;
 const charactersMin = 12;
 const pieceBytesMax = 4096;
 const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.~:@!$*#%,;?&|'()[]{}`);
@@ -37,16 +37,16 @@ const inline = new Set(
  */
 export const markup: BlockDecoder = {
   name: 'markup',
-  mayHold: ({ outline }) => outline.places.seams.length > 0,
+  mayHold: ({ outline }) => outline.places.markup.length > 0,
   *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
-    const seams = new Seams(bytes, outline);
+    const marks = new HiddenMarkup(bytes, outline);
     let end = 0;
-    for (let seam = seams.next(0); seam < bytes.length; seam = seams.next(Math.max(seam + 1, end))) {
+    for (let mark = marks.next(0); mark < bytes.length; mark = marks.next(Math.max(mark + 1, end))) {
       budget.work(1);
-      if (isToken[bytes[seam - 1] ?? 0] === 0) continue;
-      const seamEnd = seams.endFrom(seam);
-      if (seamEnd === seam || isToken[bytes[seamEnd] ?? 0] === 0) continue;
-      const block = read(bytes, seam, { seams, from: end, budget });
+      if (isToken[bytes[mark - 1] ?? 0] === 0) continue;
+      const markEnd = marks.endFrom(mark);
+      if (markEnd === mark || isToken[bytes[markEnd] ?? 0] === 0) continue;
+      const block = read(bytes, mark, { marks, from: end, budget });
       end = block.end;
       if (block.bytes.length >= charactersMin && block.bytes.some((byte) => isAlphanumeric(byte)))
         yield block;
@@ -54,23 +54,23 @@ export const markup: BlockDecoder = {
   },
 };
 
-/** Returns the token around the markup at `seam`, not before `from`. */
+/** Returns the token around the markup at `mark`, not before `from`. */
 function read(
   bytes: Buffer,
-  seam: number,
-  { seams, from, budget }: { seams: Seams; from: number; budget: DecodeBudget },
+  mark: number,
+  { marks, from, budget }: { marks: HiddenMarkup; from: number; budget: DecodeBudget },
 ): Block {
-  let start = seam;
-  while (start > from && seam - start < pieceBytesMax && isToken[bytes[start - 1] ?? 0] === 1) start -= 1;
-  const parts: Span[] = [{ start, end: seam }];
-  let end = seam;
-  let next = seams.endFrom(end);
+  let start = mark;
+  while (start > from && mark - start < pieceBytesMax && isToken[bytes[start - 1] ?? 0] === 1) start -= 1;
+  const parts: Span[] = [{ start, end: mark }];
+  let end = mark;
+  let next = marks.endFrom(end);
   while (next > end && isToken[bytes[next] ?? 0] === 1) {
     end = next;
     while (end < bytes.length && isToken[bytes[end] ?? 0] === 1 && !isAt(bytes, end, cdataEnd)) end += 1;
     budget.work(end - next);
     parts.push({ start: next, end });
-    next = seams.endFrom(end);
+    next = marks.endFrom(end);
   }
   return joinedParts(bytes, parts);
 }
@@ -79,7 +79,7 @@ function read(
  * Finds markup that is invisible inside a word: phrase tags, comments, and ends and starts of CDATA sections, each of
  * at most 256 bytes.
  */
-class Seams {
+class HiddenMarkup {
   readonly #bytes: Buffer;
   readonly #tags: Int32Array;
   #tagsPassed = 0;
@@ -93,7 +93,7 @@ class Seams {
 
   constructor(bytes: Buffer, { flags, places }: Outline) {
     this.#bytes = bytes;
-    this.#tags = places.seams;
+    this.#tags = places.markup;
     this.#cdata = (flags & textFlags.cdata) === 0 ? Number.POSITIVE_INFINITY : -1;
   }
 
@@ -107,7 +107,7 @@ class Seams {
   /** Returns the end of up to eight such marks in a row at `at`; `at` where there is none. */
   endFrom(at: number): number {
     let end = at;
-    for (let count = 0; count < seamsMax; count += 1) {
+    for (let count = 0; count < marksMax; count += 1) {
       const next = this.#endOfOne(end);
       if (next === end) break;
       end = next;
@@ -125,7 +125,7 @@ class Seams {
       : inline.has(nameNumber(bytes, bytes[at + 1] === slash ? at + 2 : at + 1))
         ? this.#endOfTag(at)
         : at;
-    return end - at > seamBytesMax ? at : end;
+    return end - at > markupBytesMax ? at : end;
   }
 
   #endOfTag(at: number): number {

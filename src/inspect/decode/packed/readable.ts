@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isTextByte } from '../bits.ts';
 import type { DecodeBudget } from '../budget.ts';
-import { isNoise, noisePieceMin } from '../noise.ts';
+import { isHighEntropy, textPieceMin } from '../high-entropy.ts';
 import { findRun, runEnd } from '../runs.ts';
 import { separator } from '../separator.ts';
 import { hasUtf16Mark, isBinaryFile } from './binary-format.ts';
@@ -73,8 +73,10 @@ function toText(bytes: Buffer, budget: DecodeBudget): Buffer {
 /** Returns the pieces of text in binary bytes, with `end` behind each; in random bytes only the long pieces. */
 export function textAmong(bytes: Buffer, lengthMin: number, budget: DecodeBudget, end = lineEnd): Buffer {
   const pieces = textPieces(bytes, lengthMin, budget, end);
-  const noiseMin = noisePieceMin(bytes.length);
-  return noiseMin > lengthMin && isNoise(pieces, bytes) ? textPieces(bytes, noiseMin, budget, end) : pieces;
+  const pieceMin = textPieceMin(bytes.length);
+  return pieceMin > lengthMin && isHighEntropy(pieces, bytes)
+    ? textPieces(bytes, pieceMin, budget, end)
+    : pieces;
 }
 
 /** Recognises UTF-16 by its mark, or by zeros in every other byte of a sample, as in Latin text. */

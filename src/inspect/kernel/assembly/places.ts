@@ -12,8 +12,8 @@ export const runsList: i32 = listsAt;
 export const escapesList: i32 = runsList + listBytes;
 export const cutsList: i32 = escapesList + listBytes;
 export const headersList: i32 = cutsList + listBytes;
-export const seamsList: i32 = headersList + listBytes;
-export const codesList: i32 = seamsList + listBytes;
+export const markupList: i32 = headersList + listBytes;
+export const codesList: i32 = markupList + listBytes;
 export const groupsList: i32 = codesList + listBytes;
 
 export function clearLists(): void {
@@ -21,7 +21,7 @@ export function clearLists(): void {
   store<i32>(escapesList, 0);
   store<i32>(cutsList, 0);
   store<i32>(headersList, 0);
-  store<i32>(seamsList, 0);
+  store<i32>(markupList, 0);
   store<i32>(codesList, 0);
   store<i32>(groupsList, 0);
 }

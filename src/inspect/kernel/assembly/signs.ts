@@ -1,5 +1,5 @@
 import { signsAt, textAt } from './memory';
-import { addTo, groupsList, seamsList } from './places';
+import { addTo, groupsList, markupList } from './places';
 import {
   byteAt,
   endsQuoted,
@@ -41,7 +41,7 @@ const signBytes: i32 = 6;
 const jweDots: i32 = 4;
 /** Limits the names of phrase tags, and the markup between two parts of a token. */
 const inlineNameMax: i32 = 7;
-const seamBytesMax: i32 = 256;
+const markupBytesMax: i32 = 256;
 /** Lengths of groups of a token; longer ones are list items. */
 const periodMin: i32 = 4;
 const periodMax: i32 = 48;
@@ -85,19 +85,20 @@ export function takeJ(at: i32, length: i32): u32 {
 export function takeLess(at: i32, length: i32): u32 {
   const next = byteAt(at + 1);
   const isCdata = next === 0x21 && load<u32>(textAt + at + 2) === 0x4144435b;
-  if (isCdata || ((traitsOf(at - 1) & ofMarkup) !== 0 && mayBeSeam(at, next, length))) addTo(seamsList, at);
+  if (isCdata || ((traitsOf(at - 1) & ofMarkup) !== 0 && mayBeMarkup(at, next, length)))
+    addTo(markupList, at);
   if (isCdata) return hasCdata;
   const letters: i32 = load<u16>(textAt + at + 1) | 0x2020;
   return letters === 0x6474 || letters === 0x6874 ? hasCell : 0;
 }
 
-function mayBeSeam(at: i32, next: i32, length: i32): bool {
+function mayBeMarkup(at: i32, next: i32, length: i32): bool {
   if (next === 0x21) return true;
   const name = next === 0x2f ? at + 2 : at + 1;
   let end = name;
   while (end - name <= inlineNameMax && isLetterByte(byteAt(end))) end += 1;
   if (end === name || end - name > inlineNameMax) return false;
-  while (end - at < seamBytesMax && byteAt(end) !== 0x3e) end += 1;
+  while (end - at < markupBytesMax && byteAt(end) !== 0x3e) end += 1;
   if (end >= length - 1) return true;
   return byteAt(end) === 0x3e && (byteAt(end + 1) === 0x3c || (traitsOf(end + 1) & ofMarkup) !== 0);
 }

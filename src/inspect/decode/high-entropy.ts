@@ -1,7 +1,7 @@
 import type { Span } from './span-map.ts';
 
 /** A region of random bytes, or of a program or other file without text. Patterns match in it by accident. */
-export interface Noise extends Span {
+export interface HighEntropyRegion extends Span {
   /** Says that the bytes stand there themselves, not encoded. */
   readonly isLiteral: boolean;
   /**
@@ -11,16 +11,16 @@ export interface Noise extends Span {
 }
 
 /** Random bytes contain pieces of text, but at most in this share. */
-const noiseShareMax = 1 / 32;
-const noiseBytesMin = 4096;
+const textShareMax = 1 / 32;
+const regionBytesMin = 4096;
 /** No byte of random content has a larger share, unlike tables of numbers and pages with empty space. */
 const byteShareMax = 1 / 16;
 /** Bytes that are counted; of a longer content the first. */
 const sampleBytes = 65_536;
 
 /** Answers whether bytes are random: the text found in them is so little that it may stand there by accident. */
-export function isNoise(text: Buffer, bytes: Buffer): boolean {
-  if (bytes.length < noiseBytesMin || text.length >= bytes.length * noiseShareMax) return false;
+export function isHighEntropy(text: Buffer, bytes: Buffer): boolean {
+  if (bytes.length < regionBytesMin || text.length >= bytes.length * textShareMax) return false;
   const sample = bytes.subarray(0, sampleBytes);
   return countBytes(sample).every((count) => count < sample.length * byteShareMax);
 }
@@ -43,7 +43,7 @@ const pieceLengths: readonly (readonly [bytesMax: number, lengthMin: number])[] 
 const longestPieceMin = 16;
 
 /** Returns the least length of a piece of text in so many random bytes. */
-export const noisePieceMin = (bytes: number): number =>
+export const textPieceMin = (bytes: number): number =>
   pieceLengths.find(([bytesMax]) => bytes <= bytesMax)?.[1] ?? longestPieceMin;
 
 const newline = 0x0a;
@@ -61,7 +61,7 @@ export function evenLines(bytes: Buffer, { start, end }: Span): readonly Span[] 
   let [partStart, lineLength] = [start, 0];
   const close = (partEnd: number): void => {
     const isWrapped = lineLength >= lineLengthMin && lineLength % groupLength === 0;
-    const isLong = partEnd - partStart >= noiseBytesMin;
+    const isLong = partEnd - partStart >= regionBytesMin;
     if (isLong && (isWrapped || partEnd - partStart === lineLength))
       parts.push({ start: partStart, end: partEnd });
   };

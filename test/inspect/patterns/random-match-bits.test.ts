@@ -1,6 +1,6 @@
 import t from 'tap';
-import { keywordChanceBits } from '../../../src/inspect/patterns/chance.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
+import { keywordMatchBits } from '../../../src/inspect/patterns/random-match-bits.ts';
 
 /** Of the 64 characters of base64 one is six bits. */
 const patterns: readonly (readonly [pattern: string, flags: string, bits: number])[] = [
@@ -18,12 +18,12 @@ const patterns: readonly (readonly [pattern: string, flags: string, bits: number
 
 t.test('a pattern is met in base64 as seldom as its characters are', async (t) => {
   for (const [pattern, flags, bits] of patterns)
-    t.equal(analysePattern(pattern, flags).chanceBits, bits, pattern);
+    t.equal(analysePattern(pattern, flags).randomMatchBits, bits, pattern);
 });
 
 t.test('a word beside it makes it rarer, a wide window less so', async (t) => {
-  t.equal(keywordChanceBits([], 64), 0);
-  t.equal(keywordChanceBits(['token'], 32), 20);
-  t.equal(keywordChanceBits(['token', 'taken'], 32), 19);
-  t.equal(keywordChanceBits(['id'], 1024), 0);
+  t.equal(keywordMatchBits([], 64), 0);
+  t.equal(keywordMatchBits(['token'], 32), 20);
+  t.equal(keywordMatchBits(['token', 'taken'], 32), 19);
+  t.equal(keywordMatchBits(['id'], 1024), 0);
 });

@@ -1,5 +1,5 @@
 import { grouped } from '../decode/forms/grouped.ts';
-import { countBytes, type Noise } from '../decode/noise.ts';
+import { countBytes, type HighEntropyRegion } from '../decode/high-entropy.ts';
 import { encodedAlphabet, runEnd } from '../decode/runs.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
@@ -26,29 +26,37 @@ const fewMax = 2;
 const expectedFactor = 4;
 
 /** Leaves out the random matches among those found in a view. */
-export type WithoutChance = <T extends Placed<Match | PartialSecret>>(
+export type RandomMatchFilter = <T extends Placed<Match | PartialSecret>>(
   view: View,
   all: readonly T[],
 ) => readonly T[];
 
 /** Creates the filter for a source and the high-entropy regions in it. */
-export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): WithoutChance {
+export function randomMatchFilterIn(
+  source: Buffer,
+  highEntropyRegions: readonly HighEntropyRegion[],
+): RandomMatchFilter {
   // Nearly all sources have no such region.
-  if (noise.length === 0)
+  if (highEntropyRegions.length === 0)
     return (view, all) => (view.encodings.includes(grouped.name) ? notAmidGroups(view, source, all) : all);
-  const sorted = noise.filter((it) => !it.file).sort((a, b) => a.start - b.start);
+  const sorted = highEntropyRegions.filter((it) => !it.file).sort((a, b) => a.start - b.start);
   const starts = sorted.map(({ start }) => start);
-  const files = outermost(noise.filter((it) => it.file));
+  const files = outermost(highEntropyRegions.filter((it) => it.file));
   const fileStarts = files.map(({ start }) => start);
-  const counts = new Map<Noise, Uint32Array>();
+  const counts = new Map<HighEntropyRegion, Uint32Array>();
 
   /** Returns the region that a span lies inside of; undefined where there is none. */
-  function noiseAround({ start, end }: Span): Noise | undefined {
+  function regionAround({ start, end }: Span): HighEntropyRegion | undefined {
     const around = sorted[lastAtOrBefore(starts, start - 1)];
     return around && start > around.start && end < around.end ? around : undefined;
   }
 
-  function mayBeChance(view: View, match: Match | PartialSecret, span: Span, around: Noise): boolean {
+  function mayBeRandom(
+    view: View,
+    match: Match | PartialSecret,
+    span: Span,
+    around: HighEntropyRegion,
+  ): boolean {
     const lengthBits = Math.log2(around.end - around.start);
     if (isProven(match)) return false;
     // A line of a picture in base64 is decoded by itself, too.
@@ -57,7 +65,7 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
       (around.isLiteral || isDecoded) && bitsOf(view.bytes, match) < lengthBits + literalMarginBits;
     if (isLikely || around.isLiteral) return isLikely;
     return (
-      match.detector.chanceBits < lengthBits + marginBits &&
+      match.detector.randomMatchBits < lengthBits + marginBits &&
       !isLine(match, source, span) &&
       !isUnusual(around, span)
     );
@@ -78,11 +86,11 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
     return (
       isToldByWords(match) ||
       bitsOf(view.bytes, match) < lengthBits + literalMarginBits ||
-      (detector.class === 'SECRETS' && detector.chanceBits < lengthBits + marginBits)
+      (detector.class === 'SECRETS' && detector.randomMatchBits < lengthBits + marginBits)
     );
   }
 
-  function isUnusual(around: Noise, { start, end }: Span): boolean {
+  function isUnusual(around: HighEntropyRegion, { start, end }: Span): boolean {
     const count = counts.get(around) ?? countBytes(source.subarray(around.start, around.end));
     counts.set(around, count);
     const least = (around.end - around.start) * usualShareMin + (end - start);
@@ -96,8 +104,8 @@ export function withoutChanceIn(source: Buffer, noise: readonly Noise[]): Withou
     const inFiles = new Set<Match | PartialSecret>();
     for (const { match, start, end } of all) {
       if (saysNothingInFile(view, match, { start, end })) inFiles.add(match);
-      const around = noiseAround({ start, end });
-      if (around && mayBeChance(view, match, { start, end }, around)) suspects.add(match, around);
+      const around = regionAround({ start, end });
+      if (around && mayBeRandom(view, match, { start, end }, around)) suspects.add(match, around);
     }
     const left = all.filter(({ match }) => !inFiles.has(match) && !suspects.has(match));
     return isGrouped ? notAmidGroups(view, source, left) : left;
@@ -115,20 +123,20 @@ function notAmidGroups<T extends Placed<Match | PartialSecret>>(
 
 /** Groups the matches of each detector in each region. */
 class Suspects {
-  readonly #lists = new Map<Noise, Map<string, (Match | PartialSecret)[]>>();
+  readonly #lists = new Map<HighEntropyRegion, Map<string, (Match | PartialSecret)[]>>();
   readonly #listOf = new Map<
     Match | PartialSecret,
     { readonly list: readonly unknown[]; readonly max: number }
   >();
 
-  add(match: Match | PartialSecret, around: Noise): void {
-    const { id, chanceBits } = match.detector;
+  add(match: Match | PartialSecret, around: HighEntropyRegion): void {
+    const { id, randomMatchBits } = match.detector;
     const lists = this.#lists.get(around) ?? new Map<string, (Match | PartialSecret)[]>();
     this.#lists.set(around, lists);
     const list = lists.get(id) ?? [];
     lists.set(id, list);
     list.push(match);
-    const expected = around.isLiteral ? 0 : (around.end - around.start) * 2 ** -chanceBits;
+    const expected = around.isLiteral ? 0 : (around.end - around.start) * 2 ** -randomMatchBits;
     this.#listOf.set(match, { list, max: fewMax + expectedFactor * expected });
   }
 
@@ -145,7 +153,7 @@ const isProven = (match: Match | PartialSecret): boolean =>
   match.confidence !== match.detector.failedCheck;
 
 /** Returns files in order, without those that lie within another one. */
-function outermost(files: readonly Noise[]): readonly Noise[] {
+function outermost(files: readonly HighEntropyRegion[]): readonly HighEntropyRegion[] {
   let end = 0;
   return files
     .toSorted((a, b) => a.start - b.start || b.end - a.end)
@@ -214,7 +222,7 @@ function amidGroupsOf(
 ): (match: Match | PartialSecret, whole: Span) => boolean {
   let run = { start: 0, end: 0, isOfCommas: false };
   return ({ detector, start, end }, whole) => {
-    if (detector.chanceBits >= groupedBits) return false;
+    if (detector.randomMatchBits >= groupedBits) return false;
     if (encodedAlphabet[bytes[start - 1] ?? 0] !== 1 || encodedAlphabet[bytes[end] ?? 0] !== 1) return false;
     if (start < run.start || end > run.end)
       run = {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
-import { cutTokenEnd, looksRandom, missingOf } from '../../../src/inspect/patterns/cut-token.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { looksRandom, missingOf, partialSecretEnd } from '../../../src/inspect/patterns/partial-secret.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
 
 const bodies: { pattern: string; want: { prefixes: number[]; min: number; max: number } | undefined }[] = [
@@ -53,7 +53,7 @@ const ends: { text: string; want: number }[] = [
 for (const { text, want } of ends) {
   t.test(
     `${want < 0 ? 'no value ends' : 'a value ends'} behind the token of ${text.slice(0, 20)}`,
-    async (t) => t.equal(cutTokenEnd(Buffer.from(text), 0), want),
+    async (t) => t.equal(partialSecretEnd(Buffer.from(text), 0), want),
   );
 }
 
@@ -80,7 +80,7 @@ t.test('words and numbers do not look random', async (t) => {
 t.test('the first few beginnings in a text are told, none that is whole', async (t) => {
   const engine = createEngine(loadDetectors('config/detectors'));
   const find = (text: string) =>
-    engine.find(Buffer.from(text), { matchesMax: 9, isOver: () => false }).cutTokens;
+    engine.find(Buffer.from(text), { matchesMax: 9, isOver: () => false }).partialSecrets;
   const piece = `glpat-${'aB3dE5gH7j'}`;
   t.match(find(JSON.stringify({ a: piece })), [{ start: 6, end: 22, missing: { min: 10 } }]);
   t.same(find(JSON.stringify({ a: `${piece}${piece.slice(6)}` })), [], 'whole');

@@ -36,10 +36,10 @@ const equalsSign = 0x3d;
 /** Matches texts that change when they are decoded. */
 const mayBeDecoded = /[%&\\\x80-\xff]/;
 
-interface BegunSearch {
+interface ContinuationSearch {
   readonly bytes: Buffer;
   readonly fields: readonly Field[];
-  readonly cutTokens: readonly Placed<PartialSecret>[];
+  readonly partialSecrets: readonly Placed<PartialSecret>[];
 }
 
 interface Piece extends Field {
@@ -50,23 +50,27 @@ interface Piece extends Field {
 type Trial = (pieces: readonly Piece[], text: string) => readonly BoundaryMatch[];
 
 /** Finds the secrets that begin at the end of a field. */
-export function findBegun(search: BegunSearch, engine: DetectorEngine, look: Look): BoundaryMatch[] {
-  const { bytes, fields, cutTokens } = search;
+export function findContinued(
+  search: ContinuationSearch,
+  engine: DetectorEngine,
+  look: Look,
+): BoundaryMatch[] {
+  const { bytes, fields, partialSecrets } = search;
   const found: BoundaryMatch[] = [];
   const firsts = firstFields(search);
   // Within a piece, too, a few characters may look like the beginning of another secret.
-  const isFirst = new Set(firsts.filter((at, index) => fields[at]?.start === cutTokens[index]?.start));
+  const isFirst = new Set(firsts.filter((at, index) => fields[at]?.start === partialSecrets[index]?.start));
   const all = [...fields.keys()];
   const byName = Map.groupBy(all, (at) => fields[at]?.name);
   const room = { trials: trialsMax, looks: looksMax };
-  for (const [index, cutToken] of cutTokens.entries()) {
+  for (const [index, partialSecret] of partialSecrets.entries()) {
     if (room.trials === 0 || room.looks === 0) break;
     const at = firsts[index] as number;
     const field = fields[at];
     if (!field) continue;
     const first = { ...field, text: textOf(bytes, field) };
-    const tryOut = trialOf(cutToken, first, look, room);
-    const alphabet = engine.tokenOf(cutToken.match.detector.id)?.alphabet;
+    const tryOut = trialOf(partialSecret, first, look, room);
+    const alphabet = engine.tokenOf(partialSecret.match.detector.id)?.alphabet;
     const hasDigests = alphabet?.[letterG] !== 1 || beforeDigits.test(first.text);
     const alike = byName.get(first.name) ?? [];
     const isAlone = alike.length === fields.length;
@@ -94,10 +98,10 @@ function* fieldsBehind(
 /**
  * Returns for each beginning the first field that holds it to its end or to base64 padding; -1 where there is none.
  */
-function firstFields({ bytes, fields, cutTokens }: BegunSearch): number[] {
+function firstFields({ bytes, fields, partialSecrets }: ContinuationSearch): number[] {
   const byEnd = Map.groupBy(fields.keys(), (at) => fields[at]?.end);
   const padded = [...fields.keys()].filter((at) => bytes[fields[at]?.end ?? 0] === equalsSign);
-  return cutTokens.map(({ start, end }) => {
+  return partialSecrets.map(({ start, end }) => {
     const holds = (at: number): boolean => {
       const field = fields[at] as Field;
       return field.start <= start && (field.end === end || start < field.end);
@@ -179,9 +183,13 @@ function assemble(first: Piece, others: readonly Piece[], tryOut: Trial): readon
 }
 
 /** Returns the secret that the first pieces make with as many more as it reaches into. */
-function grow(begun: readonly Piece[], others: readonly Piece[], tryOut: Trial): readonly BoundaryMatch[] {
-  const pieces = [...begun];
-  let text = begun.map((it) => it.text).join('');
+function grow(
+  continued: readonly Piece[],
+  others: readonly Piece[],
+  tryOut: Trial,
+): readonly BoundaryMatch[] {
+  const pieces = [...continued];
+  let text = continued.map((it) => it.text).join('');
   let found: readonly BoundaryMatch[] = [];
   for (const piece of others) {
     pieces.push(piece);

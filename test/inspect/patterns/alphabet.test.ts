@@ -1,10 +1,10 @@
 import t from 'tap';
+import { endOf, has, mayBegin, nextOf } from '../../../src/inspect/patterns/alphabet.ts';
 import type { Detector } from '../../../src/inspect/patterns/detector.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { endOf, has, mayBegin, nextOf } from '../../../src/inspect/patterns/makeup.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
-import { expandSample } from '../../support/samples.ts';
 import { examplesOf } from '../../support/examples.ts';
+import { expandSample } from '../../support/samples.ts';
 
 const places: readonly (readonly [pattern: string, text: string, next: number])[] = [
   ['[0-9]{4}', 'a123 1234', 5],
@@ -26,38 +26,41 @@ const places: readonly (readonly [pattern: string, text: string, next: number])[
 
 for (const [pattern, text, next] of places) {
   t.test(`${pattern} may match ${JSON.stringify(text)} from ${next} on`, async (t) => {
-    const { makeup } = analysePattern(pattern);
-    t.equal(nextOf(makeup, Buffer.from(text, 'latin1'), 0, text.length), next);
+    const { alphabet } = analysePattern(pattern);
+    t.equal(nextOf(alphabet, Buffer.from(text, 'latin1'), 0, text.length), next);
   });
 }
 
 t.test('looks at no place outside of the region, and takes what reaches out of it', async (t) => {
-  const { makeup } = analysePattern('[0-9]{4}');
+  const { alphabet } = analysePattern('[0-9]{4}');
   const bytes = Buffer.from('1234 12345');
   t.same(
-    [nextOf(makeup, bytes, 1, 5), nextOf(makeup, bytes, 1, 6), nextOf(makeup, bytes, 7, 10)],
+    [nextOf(alphabet, bytes, 1, 5), nextOf(alphabet, bytes, 1, 6), nextOf(alphabet, bytes, 7, 10)],
     [5, 5, 10],
   );
 });
 
 t.test('a match ends at the next byte that it cannot have', async (t) => {
-  const { makeup } = analysePattern('ab[0-9]{2,9}');
+  const { alphabet } = analysePattern('ab[0-9]{2,9}');
   const bytes = Buffer.from('ab12 ab345');
-  t.same([endOf(makeup, bytes, 2, 9), endOf(makeup, bytes, 4, 9), endOf(makeup, bytes, 6, 9)], [4, 4, 9]);
-  t.equal(endOf(makeup, bytes, 6, 90), 10);
+  t.same(
+    [endOf(alphabet, bytes, 2, 9), endOf(alphabet, bytes, 4, 9), endOf(alphabet, bytes, 6, 9)],
+    [4, 4, 9],
+  );
+  t.equal(endOf(alphabet, bytes, 6, 90), 10);
 });
 
 t.test('no place is passed over at which a detector matches its examples', async (t) => {
   for (const detector of loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname)) {
-    const { pattern, flags, makeup, core, head, besideKeyword, runLength, digitLead, id } = detector;
+    const { pattern, flags, alphabet, core, head, besideKeyword, runLength, digitLead, id } = detector;
     if (pattern === '') continue;
     const { match, pass } = examplesOf(detector);
     for (const text of [...match, ...pass].map((example) => Buffer.from(expandSample(example)))) {
       for (const { 0: whole, index } of text.toString('latin1').matchAll(new RegExp(pattern, `${flags}g`))) {
-        if (nextOf(makeup, text, index, index + 1) !== index) t.fail(id);
-        if (endOf(makeup, text, index + 1, text.length) < index + whole.length) t.fail(id);
+        if (nextOf(alphabet, text, index, index + 1) !== index) t.fail(id);
+        if (endOf(alphabet, text, index + 1, text.length) < index + whole.length) t.fail(id);
         const coreTo = index + core.lead + 1;
-        if (nextOf(core.makeup, text, index, coreTo) === coreTo) t.fail(`the core of ${id}`);
+        if (nextOf(core.alphabet, text, index, coreTo) === coreTo) t.fail(`the core of ${id}`);
         if (!mayBegin(head, text, index)) t.fail(`the head of ${id}`);
         if (!/^[0-9A-Za-z]*$/.test(whole.slice(0, runLength))) t.fail(`the run of ${id}`);
         const ahead = text.toString('latin1', index, index + (digitLead ?? 0));

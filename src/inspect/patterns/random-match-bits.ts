@@ -14,7 +14,7 @@ const alphabetBits = 6;
 const lineEnds = bytesMatching(/[\r\n]/);
 
 /** Returns the bits of a match: at each place of random text at most one match in two to their power begins. */
-export function chanceBitsOf(node: Node): number {
+export function randomMatchBitsOf(node: Node): number {
   switch (node.kind) {
     case 'set':
       return bitsOf(node.has);
@@ -22,13 +22,13 @@ export function chanceBitsOf(node: Node): number {
       return 0;
     case 'look':
       // A lookahead overlaps with what follows, so only a lookbehind adds bits.
-      return node.behind && !node.negative ? chanceBitsOf(node.body) : 0;
+      return node.behind && !node.negative ? randomMatchBitsOf(node.body) : 0;
     case 'repeat':
-      return node.min === 0 ? 0 : node.min * chanceBitsOf(node.item);
+      return node.min === 0 ? 0 : node.min * randomMatchBitsOf(node.item);
     case 'choice':
-      return -Math.log2(node.options.reduce((sum, option) => sum + 2 ** -chanceBitsOf(option), 0));
+      return -Math.log2(node.options.reduce((sum, option) => sum + 2 ** -randomMatchBitsOf(option), 0));
     case 'sequence':
-      return node.items.reduce((sum, item) => sum + chanceBitsOf(item), 0);
+      return node.items.reduce((sum, item) => sum + randomMatchBitsOf(item), 0);
   }
 }
 
@@ -47,7 +47,7 @@ function countOf(set: ByteSet): number {
 const keywordBits = alphabetBits - 1;
 
 /** Returns the bits that one of these words adds, which must stand within so many bytes of a match. */
-export function keywordChanceBits(keywords: readonly string[], windowBytes: number): number {
+export function keywordMatchBits(keywords: readonly string[], windowBytes: number): number {
   if (keywords.length === 0) return 0;
   const share = keywords.reduce((sum, { length }) => sum + 2 ** (-keywordBits * length), 0);
   return Math.max(0, -Math.log2(share * Math.max(1, windowBytes)));

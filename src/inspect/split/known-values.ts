@@ -12,14 +12,14 @@ import { standsAlone } from '../match/token-start.ts';
  * place counts, in every form of the text, since redaction must not cut one and send the other.
  */
 
-/** Is a match with the view that it was found in; the view is undefined where it was joined from pieces. */
-export interface Seen extends Placed<Match> {
+/** Match with the view that it was found in; the view is undefined where it was joined from pieces. */
+export interface LocatedMatch extends Placed<Match> {
   readonly view: View | undefined;
   /** Holds the value that counts wherever it stands, where the view is not kept. */
   readonly value?: string | undefined;
 }
 
-interface RepeatLimits {
+interface KnownValueLimits {
   readonly max: number;
   readonly isOver: () => boolean;
   readonly uncounted: Set<DataClass>;
@@ -32,17 +32,17 @@ const valueBytesMin = 8;
  * Finds the places of known secrets and personal data that no detector saw: at most `max` of each class, and none
  * once the time is over. Classes with more are added to `uncounted`.
  */
-export function findRepeats(
-  found: readonly Seen[],
+export function findKnownValues(
+  found: readonly LocatedMatch[],
   views: readonly Pick<View, 'bytes' | 'toSource'>[],
-  { max, isOver, uncounted }: RepeatLimits,
-): Seen[] {
+  { max, isOver, uncounted }: KnownValueLimits,
+): LocatedMatch[] {
   if (found.length === 0) return [];
   const values = valuesOf(found);
   if (values.size === 0) return [];
   const counts = new Map<DataClass, number>();
   const finder = new ValueFinder(values);
-  const repeats: Seen[] = [];
+  const knownValueMatches: LocatedMatch[] = [];
   try {
     for (const view of views) {
       const isCovered = coverOf(found.filter((it) => it.view === view));
@@ -55,16 +55,16 @@ export function findRepeats(
         const count = (counts.get(dataClass) ?? 0) + 1;
         counts.set(dataClass, count);
         if (count > max) uncounted.add(dataClass);
-        else repeats.push({ match, view: undefined, ...view.toSource(start, end) });
+        else knownValueMatches.push({ match, view: undefined, ...view.toSource(start, end) });
       }
     }
-    return repeats;
+    return knownValueMatches;
   } finally {
     finder.forget();
   }
 }
 
-/** Is how many of a value's bytes index it. */
+/** Number of a value's bytes index it. */
 const startBytes = 4;
 const slotBits = 16;
 /** Spreads similar inputs: the golden ratio in 32 bits (Knuth, TAOCP 6.4). */
@@ -178,13 +178,13 @@ class ValueFinder {
   }
 }
 
-/** Is how many bytes of the pass take as long as comparing one value. */
+/** Number of bytes of the pass take as long as comparing one value. */
 const stepsOfValue = 128;
 const none: readonly never[] = Object.freeze([]);
 const slotOf = (start: number): number => Math.imul(start, multiplier) >>> (32 - slotBits);
 
 /** Maps each value that counts, byte for byte, to the match that says what it is. */
-function valuesOf(found: readonly Seen[]): Map<string, Match> {
+function valuesOf(found: readonly LocatedMatch[]): Map<string, Match> {
   const values = new Map<string, Match>();
   for (const it of found) {
     const value = countedValue(it);
@@ -194,7 +194,7 @@ function valuesOf(found: readonly Seen[]): Map<string, Match> {
 }
 
 /** Returns the value that counts wherever it stands; undefined where it counts only where it was found. */
-export function countedValue({ match, view, value }: Seen): string | undefined {
+export function countedValue({ match, view, value }: LocatedMatch): string | undefined {
   if (match.confidence === 'low' || !isToldByContext(match.detector)) return undefined;
   if (!view) return value;
   if (match.end - match.start < valueBytesMin) return undefined;
@@ -214,7 +214,7 @@ const isToldByContext = ({ class: dataClass, keywords, near, group }: Match['det
   (dataClass === 'SECRETS' || dataClass === 'PII') && keywords.length + near.length + group > 0;
 
 /** Creates a test whether a span lies within one of the matches of a text. */
-function coverOf(found: readonly Seen[]): (start: number, end: number) => boolean {
+function coverOf(found: readonly LocatedMatch[]): (start: number, end: number) => boolean {
   const sorted = found.map(({ match }) => match).toSorted((a, b) => a.start - b.start);
   const starts = sorted.map((match) => match.start);
   const ends: number[] = [];

@@ -10,17 +10,17 @@ import type { Node } from './pattern-syntax.ts';
 /**
  * The first bytes of a match. `isOptional` says that the match may be empty so far, so that what follows counts too.
  */
-interface Opening {
+interface EdgeBytes {
   readonly bytes: ByteSet;
   readonly isOptional: boolean;
 }
 
-const nothing: Opening = { bytes: noBytes, isOptional: true };
+const nothing: EdgeBytes = { bytes: noBytes, isOptional: true };
 
 /** Returns the source of a lookahead for the first byte of a match; empty where it would rule out nothing. */
-export function openingOf(pattern: Node): string {
+export function firstByteLookahead(pattern: Node): string {
   if (!looksAroundFirst(pattern)) return '';
-  const { bytes, isOptional } = openingIn(pattern);
+  const { bytes, isOptional } = edgeBytesOf(pattern);
   return isOptional || bytes === allBytes ? '' : `(?=[${membersOf(bytes)}])`;
 }
 
@@ -34,7 +34,7 @@ const looksAroundFirst = (node: Node): boolean =>
     : node.kind === 'look' || (node.kind === 'choice' && node.options.some(looksAroundFirst));
 
 /** Returns what a match of the node can begin with, or what it can end with. */
-export function openingIn(node: Node, isFromEnd = false): Opening {
+export function edgeBytesOf(node: Node, isFromEnd = false): EdgeBytes {
   switch (node.kind) {
     case 'set':
       return { bytes: node.has, isOptional: false };
@@ -42,12 +42,12 @@ export function openingIn(node: Node, isFromEnd = false): Opening {
     case 'look':
       return nothing;
     case 'repeat': {
-      const { bytes, isOptional } = openingIn(node.item, isFromEnd);
+      const { bytes, isOptional } = edgeBytesOf(node.item, isFromEnd);
       return { bytes, isOptional: isOptional || node.min === 0 };
     }
     case 'choice':
       return node.options
-        .map((option) => openingIn(option, isFromEnd))
+        .map((option) => edgeBytesOf(option, isFromEnd))
         .reduce((all, one) => ({
           bytes: union(all.bytes, one.bytes),
           isOptional: all.isOptional || one.isOptional,
@@ -55,9 +55,9 @@ export function openingIn(node: Node, isFromEnd = false): Opening {
     case 'sequence': {
       let bytes = noBytes;
       for (const item of isFromEnd ? node.items.toReversed() : node.items) {
-        const opening = openingIn(item, isFromEnd);
-        bytes = union(bytes, opening.bytes);
-        if (!opening.isOptional) return { bytes, isOptional: false };
+        const edge = edgeBytesOf(item, isFromEnd);
+        bytes = union(bytes, edge.bytes);
+        if (!edge.isOptional) return { bytes, isOptional: false };
       }
       return { bytes, isOptional: true };
     }
@@ -85,8 +85,8 @@ export function neighboursOf(byte: ByteSet, node: Node, around = anyNeighbours):
     case 'sequence':
       return node.items
         .map((item, at) => {
-          const before = openingIn({ kind: 'sequence', items: node.items.slice(0, at) }, true);
-          const behind = openingIn({ kind: 'sequence', items: node.items.slice(at + 1) });
+          const before = edgeBytesOf({ kind: 'sequence', items: node.items.slice(0, at) }, true);
+          const behind = edgeBytesOf({ kind: 'sequence', items: node.items.slice(at + 1) });
           return neighboursOf(byte, item, {
             before: before.isOptional ? union(before.bytes, around.before) : before.bytes,
             behind: behind.isOptional ? union(behind.bytes, around.behind) : behind.bytes,

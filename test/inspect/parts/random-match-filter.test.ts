@@ -1,9 +1,9 @@
 import t from 'tap';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../support/samples.ts';
 import { bodyPart, readPart } from '../../../src/inspect/read-part.ts';
 import { createNoise } from '../../support/noise.ts';
+import { expandSample } from '../../support/samples.ts';
 
 /*
  * Pictures are as good as random, and agents send many. What patterns meet in them by chance is no finding; what somebody has put there is.

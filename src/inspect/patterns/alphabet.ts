@@ -4,26 +4,26 @@ import { childrenOf, type Node, reachOf } from './pattern-syntax.ts';
 
 /*
  * Rules out places where a pattern cannot match by looking at the bytes. Most places are too short for it: five
- * characters of its alphabet behind a prefix instead of forty, or no number in a keyword's window. This takes a tenth
+ * characters of its byteBits behind a prefix instead of forty, or no number in a keyword's window. This takes a tenth
  * of the time of running the pattern.
  */
 
 /** The bytes and the length of all matches of a pattern, or of a part of it. */
-export interface Makeup {
+export interface Alphabet {
   /** Bytes that a match can contain, 32 of the 256 in each number. */
-  readonly alphabet: Int32Array;
+  readonly byteBits: Int32Array;
   /** Least length of a match. */
   readonly lengthMin: number;
 }
 
-export const makeupOf = (pattern: Node): Makeup => ({
-  alphabet: bitsOf(bytesOf(pattern)),
+export const alphabetOf = (pattern: Node): Alphabet => ({
+  byteBits: bitsOf(bytesOf(pattern)),
   lengthMin: lengthMinOf(pattern),
 });
 
 /** The part of a pattern that is rarest in ordinary text. */
 export interface Core {
-  readonly makeup: Makeup;
+  readonly alphabet: Alphabet;
   /** Limits the bytes by which a match may begin before it. */
   readonly lead: number;
 }
@@ -44,7 +44,7 @@ const bitsPerLead = 1 / 16;
 
 export function coreOf(pattern: Node): Core {
   const { has, length, lead } = rarest([partOf(pattern, 0), ...corePartsOf(pattern, 0)]) as Part;
-  return { makeup: { alphabet: bitsOf(has), lengthMin: length }, lead };
+  return { alphabet: { byteBits: bitsOf(has), lengthMin: length }, lead };
 }
 
 const rarest = (parts: readonly Part[]): Part | undefined => {
@@ -172,14 +172,19 @@ export function neededBytes(node: Node): ByteSet {
 }
 
 /** Returns the earliest start, not before `from`, of a match that contains all bytes up to `start`. */
-export function beginOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, start: number): number {
+export function beginOf({ byteBits }: Alphabet, bytes: Uint8Array, from: number, start: number): number {
   let begin = start;
-  while (begin > from && has(alphabet, bytes[begin - 1] as number)) begin -= 1;
+  while (begin > from && has(byteBits, bytes[begin - 1] as number)) begin -= 1;
   return begin;
 }
 
-/** Returns the first place in the span where enough bytes of the alphabet follow; `to` where there is none. */
-export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from: number, to: number): number {
+/** Returns the first place in the span where enough bytes of the byteBits follow; `to` where there is none. */
+export function nextOf(
+  { byteBits, lengthMin }: Alphabet,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
   const end = Math.min(to, bytes.length - lengthMin + 1);
   let start = from;
   let known = from;
@@ -189,7 +194,7 @@ export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from:
     let at = last;
     for (; at >= known; at -= 1) {
       const byte = bytes[at] as number;
-      if ((((alphabet[byte >> 5] as number) >> (byte & 31)) & 1) === 0) break;
+      if ((((byteBits[byte >> 5] as number) >> (byte & 31)) & 1) === 0) break;
     }
     if (at < known) return start;
     start = at + 1;
@@ -199,18 +204,18 @@ export function nextOf({ alphabet, lengthMin }: Makeup, bytes: Uint8Array, from:
 }
 
 /**
- * Returns the latest end of a match that begins before `from`: at the next byte outside its alphabet, at `to`, or
+ * Returns the latest end of a match that begins before `from`: at the next byte outside its byteBits, at `to`, or
  * with the text.
  */
-export function endOf({ alphabet }: Makeup, bytes: Uint8Array, from: number, to: number): number {
+export function endOf({ byteBits }: Alphabet, bytes: Uint8Array, from: number, to: number): number {
   const limit = Math.min(to, bytes.length);
   let end = from;
-  while (end < limit && has(alphabet, bytes[end] as number)) end += 1;
+  while (end < limit && has(byteBits, bytes[end] as number)) end += 1;
   return end;
 }
 
 /** Answers whether a match can contain this byte. */
-export const mayHave = ({ alphabet }: Makeup, byte: number): boolean => has(alphabet, byte);
+export const mayHave = ({ byteBits }: Alphabet, byte: number): boolean => has(byteBits, byte);
 
 export const has = (bits: Int32Array, byte: number): boolean =>
   (((bits[byte >> 5] as number) >> (byte & 31)) & 1) === 1;

@@ -126,7 +126,7 @@ export function looksRandom(text: string): boolean {
 }
 
 /** Returns the end of the value that ends with the token at `start`; -1 where more follows in the value. */
-export function cutTokenEnd(bytes: Uint8Array, start: number): number {
+export function partialSecretEnd(bytes: Uint8Array, start: number): number {
   const limit = Math.min(bytes.length, start + pieceLengthMax);
   let end = start;
   while (end < limit && isTokenByte[bytes[end] ?? 0] === 1) end += 1;
@@ -142,15 +142,15 @@ export interface Missing {
 const number = /\d{8}/;
 
 /** Fewer characters of a body look random by accident. */
-const begunLengthMin = 4;
+const beginningLengthMin = 4;
 
 /** Answers whether enough of a token's body stands behind an anchor that ordinary words have too. */
-export function isBegun(
+export function beginsToken(
   { alphabet }: TokenBody,
   bytes: Buffer,
   [start, end]: readonly [number, number],
 ): boolean {
-  if (end - start < begunLengthMin) return false;
+  if (end - start < beginningLengthMin) return false;
   for (let at = start; at < end; at += 1) if (alphabet[bytes[at] ?? 0] === 0) return false;
   return looksRandom(bytes.toString('latin1', start, end));
 }
