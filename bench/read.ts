@@ -12,12 +12,12 @@ import { targetWithin } from '../src/core/target.ts';
 import { read } from '../src/decision/stages/read.ts';
 import { createEngine } from '../src/inspect/match/engine.ts';
 import { loadDetectors } from '../src/inspect/patterns/load.ts';
-import { expandSample } from '../test/support/samples.ts';
 import { compilePolicies } from '../src/policy/index.ts';
 import { createTenants } from '../src/tenants/tenants.ts';
 import { examplesOf } from '../test/support/examples.ts';
 import { injections } from '../test/support/injections.ts';
 import { meanings } from '../test/support/meanings.ts';
+import { expandSample } from '../test/support/samples.ts';
 import { realBodies } from './score/real-texts.ts';
 
 const rounds = Number(process.argv[2] ?? 100);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { expandSample } from '../support/samples.ts';
 import { agentId, startTestGateway } from '../support/gateway.ts';
+import { expandSample } from '../support/samples.ts';
 import { awsKeyId } from '../support/secrets.ts';
 
 t.test('keys are minted with the admin secret, and shown once', async (t) => {

@@ -7,7 +7,6 @@ import { decodeViews } from '../../src/inspect/decode/views.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { counts, sanitizedBody } from '../../src/inspect/parts/sanitize.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
-import { expandSample } from '../support/samples.ts';
 import { compilePolicies } from '../../src/policy/index.ts';
 import { createTenants } from '../../src/tenants/tenants.ts';
 import { dress, type Encoder, encoders } from '../inspect/decode/dress.ts';
@@ -15,6 +14,7 @@ import { callOf, findingOf, identityOf } from '../support/call.ts';
 import { examplesOf } from '../support/examples.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
+import { expandSample } from '../support/samples.ts';
 import { type Carrier, carriers } from './carriers.ts';
 
 /*

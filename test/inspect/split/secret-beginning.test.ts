@@ -1,8 +1,8 @@
 import t from 'tap';
 import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
-import { expandSample } from '../../support/samples.ts';
 import { mayGoOn } from '../../../src/inspect/split/secret-beginning.ts';
 import { examplesOf } from '../../support/examples.ts';
+import { expandSample } from '../../support/samples.ts';
 
 const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);
 
