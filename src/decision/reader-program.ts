@@ -19,7 +19,7 @@ const beginnings = createBeginningMemory();
 /** Code that has never run takes ten times as long, and the first bodies would be denied as too dear to read. */
 const warmUpMs = 250;
 /** Code of the package, which stands beside this file as source and as JavaScript alike. */
-const samples = ['read-part', 'read-body', 'parts/sanitize', 'parts/chance'];
+const samples = ['read-part', 'read-body', 'parts/sanitize', 'parts/random-match-filter'];
 
 function warmUp(): void {
   const extension = extname(import.meta.url);
