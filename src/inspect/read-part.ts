@@ -3,15 +3,23 @@ import { bodyFormat } from './decode/body-format.ts';
 import type { FieldFormat } from './decode/fields.ts';
 import type { OpaqueContent } from './decode/packed/opaque.ts';
 import type { Span } from './decode/span-map.ts';
-import { type PlainSpace, plainJson } from './decode/unescape-json.ts';
+import type { PlainSpace } from './decode/unescape-json.ts';
 import { decodeViews, type View } from './decode/views.ts';
-import { outlineOf } from './kernel/outline.ts';
-import { type DetectorEngine, type Match, type PartialSecret, Verdicts } from './match/engine.ts';
+import {
+  type DetectorEngine,
+  type Earlier,
+  type FindLimits,
+  type Found,
+  type Match,
+  type PartialSecret,
+  Verdicts,
+} from './match/engine.ts';
 import { weighHints } from './match/evidence.ts';
 import type { Placed } from './match/placed.ts';
-import { findWords, hiddenNameEnd, type Words, type WordsFound, wordsOfList } from './match/rule-words.ts';
+import { type WordsFound, wordsOfList } from './match/rule-words.ts';
+import { newTexts, PartTexts, wordEndsIn, wordsFoundIn } from './part-texts.ts';
 import { formFields } from './parts/form-fields.ts';
-import { randomMatchFilterIn } from './parts/random-match-filter.ts';
+import { type RandomMatchFilter, randomMatchFilterIn } from './parts/random-match-filter.ts';
 import { decodedForm } from './parts/unread-coding.ts';
 import { isVendorHost } from './patterns/vendor-hosts.ts';
 import { createLocator } from './redact/locate.ts';
@@ -23,7 +31,6 @@ import {
   nothingKnown,
   rememberBeginning,
   standsInKnown,
-  type WordEnd,
 } from './segments/known-beginning.ts';
 import { findKnownValues, type LocatedMatch } from './split/known-values.ts';
 import { mayGoOn } from './split/secret-beginning.ts';
@@ -31,8 +38,6 @@ import { findSplit } from './split/split-values.ts';
 
 const depthMax = 3;
 const findingsMax = 1000;
-/** Length of a value that may lie across the place where reading begins. */
-const valueBytesMax = 512;
 const tooMany = 'there are too many findings';
 const tooLong = 'reading took too long';
 const none: readonly never[] = Object.freeze([]);
@@ -138,108 +143,148 @@ function readFrom(
   beginning: Beginning | undefined,
 ): { readonly reading: PartResult; readonly isKnownNew: boolean } {
   const { bytes, format, decoded, space } = part;
-  const { from, settledTo, newFrom } = known;
-  const decodedViews = decodeViews(bytes, {
-    maxDecodedBytes,
-    depthMax,
-    isOver,
-    isForm: format === 'form',
-    isJson: format === 'json',
-    from,
-    decoded,
-    space,
-  });
-  const { views, highEntropyRegions, reaches, unreadable, isOutOfTime } = decodedViews;
-  const isNew = ({ end }: Span): boolean => end > settledTo;
-  const opaque = [...known.opaque, ...decodedViews.opaque.filter(isNew)];
-  const withoutRandomMatches = randomMatchFilterIn(bytes, highEntropyRegions);
-  const form = format === 'form' ? formFields(bytes) : undefined;
-  let problem = unreadable;
-  const limits = { matchesMax: findingsMax, isOver };
-  const found: LocatedMatch[] = [...known.found];
-  const uncounted = new Set<DataClass>();
-  const hints: LocatedMatch[] = [...known.hints];
-  const partialSecrets: Placed<PartialSecret>[] = [...known.partialSecrets];
-  const verdicts = views.length > 1 ? new Verdicts() : undefined;
-  for (const view of views) {
-    if (view.isSuperseded) continue;
-    // A detector of an incomplete search may have missed a match, so earlier verdicts no longer hold.
-    const isKnown = problem === undefined ? view.isKnown : undefined;
-    const earlier = verdicts && { verdicts, isKnown };
-    const {
-      matches,
-      hints: seen,
-      partialSecrets: cut,
-      complete,
-      uncounted: more,
-    } = engine.find(view.bytes, limits, view.outline, earlier);
-    if (!complete) problem ??= isOver() ? tooLong : tooMany;
-    for (const name of more) uncounted.add(name);
-    const placed = <T extends Match | PartialSecret>(all: readonly T[], of = view) =>
-      all.length === 0 ? none : withoutRandomMatches(of, placedIn(of, all)).filter(isNew);
-    const own = form ? matches.map((match) => form.within(view, match)) : matches;
-    found.push(...(view.isTable ? unseen(placed(own), found) : placed(own)));
-    hints.push(...placed(seen));
-    if (!view.isTable && cut.length > 0)
-      partialSecrets.push(...placed(cut.filter((it) => mayGoOn(view.bytes, it))));
-    if (form && own.some((match, at) => match !== matches[at])) {
-      const fields = form.apart(view);
-      const apart = engine.find(fields.bytes, limits, fields.outline);
-      if (!apart.complete) problem ??= isOver() ? tooLong : tooMany;
-      found.push(...unseen(placed(apart.matches, fields), found));
-    }
-  }
-  const whole = new Whole(bytes, views, known);
+  const { from } = known;
+  const isOf = { isForm: format === 'form', isJson: format === 'json' };
+  const forms = decodeViews(bytes, { maxDecodedBytes, depthMax, isOver, ...isOf, from, decoded, space });
+  const { views } = forms;
+  const search = new PartSearch(part, engine, forms, known, isOver);
+  for (const view of views) if (!view.isSuperseded) search.searchView(view);
+  const texts = new PartTexts(bytes, views, known);
   const wordEnds = part.words && wordEndsIn(wordsOfList(part.words), views, known);
   let isKnownNew = false;
-  const plain = from === undefined ? whole.searched : whole;
-  if (whole.searched && plain && problem !== tooMany) {
-    const split = findSplit({ bytes, plain, format, found, partialSecrets, newFrom }, engine, {
-      maxDecodedBytes,
-      isOver,
-    });
-    found.push(...split.map((it) => ({ ...it, view: undefined })));
-    const shown = found.slice(known.found.length);
-    found.push(...distinct(weighHints(found, hints)));
-    const knownValueMatches = findKnownValues(
-      found,
-      from === undefined ? views : newTexts(bytes, views, from),
-      {
-        ...{ max: findingsMax, isOver, uncounted },
-      },
-    );
-    isKnownNew = from !== undefined && standsInKnown(found, known, () => whole.knownTexts());
-    found.push(...known.knownValueMatches, ...knownValueMatches);
-    if (found.length > 0 && isOver()) problem ??= tooLong;
-    if (beginning && !isKnownNew && problem === undefined && uncounted.size === 0) {
+  // There may be no view at all where time or memory ran out before the first one.
+  if (texts.searched && search.problem !== tooMany) {
+    const shown = search.joinMatches(texts.searched, texts, maxDecodedBytes);
+    isKnownNew = from !== undefined && standsInKnown(search.found, known, () => texts.knownTexts());
+    search.found.push(...known.knownValueMatches, ...shown.knownValueMatches);
+    if (search.found.length > 0 && isOver()) search.problem ??= tooLong;
+    if (beginning && !isKnownNew && search.problem === undefined && search.uncounted.size === 0) {
+      const { hints, partialSecrets, opaque } = search;
       const searched = views.filter((it) => !it.isSuperseded);
       rememberBeginning(bytes, beginning, known, engine, {
-        ...{
-          found: shown,
-          knownValueMatches,
-          hints,
-          partialSecrets,
-          opaque,
-          across: [...highEntropyRegions, ...reaches],
-        },
-        wordEnds: wordEnds ?? none,
+        ...{ ...shown, hints, partialSecrets, opaque, wordEnds: wordEnds ?? none },
         ...{ views: searched, decoded: searched.slice(1) },
+        across: [...forms.highEntropyRegions, ...forms.reaches],
       });
     }
   }
-  const kept = firstOfEach(distinct(found), uncounted);
-  if (uncounted.has('SECRETS') || (uncounted.size > 0 && !part.mayBeMany)) problem ??= tooMany;
-  const reading = new PartReading(whole, {
-    views,
-    findings: found.length === 0 ? none : toFindings(part, kept),
-    ends: whole.ends(),
-    wordsFound: part.words && wordsFoundIn(part.words, wordEnds, whole),
-    opaque: opaque.length === 0 ? none : toPlaces(part, found, opaque),
-    uncounted: uncounted.size === 0 ? none : [...uncounted],
-    unreadable: problem,
-    isOutOfTime: isOutOfTime || problem === tooLong,
-  });
-  return { reading, isKnownNew };
+  const wordsFound = part.words && wordsFoundIn(part.words, wordEnds, texts);
+  return { reading: new PartReading(texts, { views, wordsFound, ...search.result(forms) }), isKnownNew };
+}
+
+type Forms = ReturnType<typeof decodeViews>;
+
+/** Collects what is found in the views of a part, beside what its known beginning shows. */
+class PartSearch {
+  readonly found: LocatedMatch[];
+  readonly hints: LocatedMatch[];
+  readonly partialSecrets: Placed<PartialSecret>[];
+  readonly opaque: readonly OpaqueContent[];
+  /** Classes with more findings than are kept. */
+  readonly uncounted = new Set<DataClass>();
+  /** Why the part could not be read to its end; the first reason stands. */
+  problem: string | undefined;
+  readonly #part: CallPart;
+  readonly #engine: DetectorEngine;
+  readonly #known: KnownBeginning;
+  readonly #limits: FindLimits;
+  readonly #form: ReturnType<typeof formFields>;
+  readonly #views: readonly View[];
+  readonly #verdicts: Verdicts | undefined;
+  readonly #withoutRandomMatches: RandomMatchFilter;
+
+  constructor(
+    part: CallPart,
+    engine: DetectorEngine,
+    { views, highEntropyRegions, opaque, unreadable }: Forms,
+    known: KnownBeginning,
+    isOver: () => boolean,
+  ) {
+    this.#part = part;
+    this.#engine = engine;
+    this.#known = known;
+    this.#views = views;
+    this.#limits = { matchesMax: findingsMax, isOver };
+    this.#form = part.format === 'form' ? formFields(part.bytes) : undefined;
+    this.#verdicts = views.length > 1 ? new Verdicts() : undefined;
+    this.#withoutRandomMatches = randomMatchFilterIn(part.bytes, highEntropyRegions);
+    this.found = [...known.found];
+    this.hints = [...known.hints];
+    this.partialSecrets = [...known.partialSecrets];
+    this.opaque = [...known.opaque, ...opaque.filter((it) => this.#isNew(it))];
+    this.problem = unreadable;
+  }
+
+  /** Adds what one view shows. */
+  searchView(view: View): void {
+    // A detector of an incomplete search may have missed a match, so earlier verdicts no longer hold.
+    const isKnown = this.problem === undefined ? view.isKnown : undefined;
+    const earlier = this.#verdicts && { verdicts: this.#verdicts, isKnown };
+    const { matches, hints, partialSecrets, uncounted } = this.#find(view, earlier);
+    for (const name of uncounted) this.uncounted.add(name);
+    const own = this.#form ? matches.map((match) => this.#form?.within(view, match) ?? match) : matches;
+    const placed = this.#placed(view, own);
+    this.found.push(...(view.isTable ? unseen(placed, this.found) : placed));
+    this.hints.push(...this.#placed(view, hints));
+    if (!view.isTable && partialSecrets.length > 0) {
+      const continued = partialSecrets.filter((it) => mayGoOn(view.bytes, it));
+      this.partialSecrets.push(...this.#placed(view, continued));
+    }
+    if (!this.#form || own.every((match, at) => match === matches[at])) return;
+    const fields = this.#form.apart(view);
+    this.found.push(...unseen(this.#placed(fields, this.#find(fields).matches), this.found));
+  }
+
+  /** Adds matches over several pieces, hints that count, and further places of known values. */
+  joinMatches(
+    searched: View,
+    texts: PartTexts,
+    maxDecodedBytes: number,
+  ): { readonly found: readonly LocatedMatch[]; readonly knownValueMatches: readonly LocatedMatch[] } {
+    const { found, partialSecrets, uncounted } = this;
+    const { bytes, format } = this.#part;
+    const { from, newFrom } = this.#known;
+    const { isOver } = this.#limits;
+    const plain = from === undefined ? searched : texts;
+    const pieces = { bytes, plain, format, found, partialSecrets, newFrom };
+    const split = findSplit(pieces, this.#engine, { maxDecodedBytes, isOver });
+    found.push(...split.map((it) => ({ ...it, view: undefined })));
+    const shown = found.slice(this.#known.found.length);
+    found.push(...distinct(weighHints(found, this.hints)));
+    const views = from === undefined ? this.#views : newTexts(bytes, this.#views, from);
+    const knownValueMatches = findKnownValues(found, views, { max: findingsMax, isOver, uncounted });
+    return { found: shown, knownValueMatches };
+  }
+
+  /** Returns the findings and why there may be more. */
+  result({ isOutOfTime }: Forms): Omit<PartResult, 'texts' | 'decoded' | 'ends' | 'views' | 'wordsFound'> {
+    const { found, opaque, uncounted } = this;
+    const kept = firstOfEach(distinct(found), uncounted);
+    if (uncounted.has('SECRETS') || (uncounted.size > 0 && !this.#part.mayBeMany)) this.problem ??= tooMany;
+    return {
+      findings: found.length === 0 ? none : toFindings(this.#part, kept),
+      opaque: opaque.length === 0 ? none : toPlaces(this.#part, found, opaque),
+      uncounted: uncounted.size === 0 ? none : [...uncounted],
+      unreadable: this.problem,
+      isOutOfTime: isOutOfTime || this.problem === tooLong,
+    };
+  }
+
+  #find({ bytes, outline }: View, earlier?: Earlier): Found {
+    const found = this.#engine.find(bytes, this.#limits, outline, earlier);
+    if (!found.complete) this.problem ??= this.#limits.isOver() ? tooLong : tooMany;
+    return found;
+  }
+
+  #placed<T extends Match | PartialSecret>(view: View, all: readonly T[]) {
+    if (all.length === 0) return none;
+    const placed = all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
+    return this.#withoutRandomMatches(view, placed).filter((it) => this.#isNew(it));
+  }
+
+  #isNew({ end }: Span): boolean {
+    return end > this.#known.settledTo;
+  }
 }
 
 /** Makes the texts of a reading only when they are asked for. */
@@ -252,13 +297,13 @@ class PartReading implements PartResult {
   readonly uncounted: PartResult['uncounted'];
   readonly unreadable: PartResult['unreadable'];
   readonly isOutOfTime: boolean;
-  readonly #whole: Whole;
+  readonly #texts: PartTexts;
 
-  constructor(whole: Whole, told: Omit<PartResult, 'texts' | 'decoded'>) {
-    this.#whole = whole;
+  constructor(texts: PartTexts, told: Omit<PartResult, 'texts' | 'decoded' | 'ends'>) {
+    this.#texts = texts;
     this.views = told.views;
     this.findings = told.findings;
-    this.ends = told.ends;
+    this.ends = texts.ends();
     this.wordsFound = told.wordsFound;
     this.opaque = told.opaque;
     this.uncounted = told.uncounted;
@@ -267,174 +312,13 @@ class PartReading implements PartResult {
   }
 
   get texts(): readonly Buffer[] {
-    return this.#whole.texts;
+    return this.#texts.texts;
   }
 
   get decoded(): readonly Buffer[] {
-    return this.#whole.decoded;
+    return this.#texts.decoded;
   }
 }
-
-/** Stands among the indices of words for a name that is hidden. */
-const hiddenNames = -1;
-
-/** Lists where each word and hidden names first end; undefined where only all texts together can tell. */
-function wordEndsIn(
-  words: Words,
-  views: readonly View[],
-  known: KnownBeginning,
-): readonly WordEnd[] | undefined {
-  if (!words.havePlaces) return undefined;
-  const ends = new Map(known.wordEnds.map(({ word, end }) => [word, end]));
-  const isRead = (view: View): boolean => known.from === undefined || view !== views[0];
-  for (const view of views) {
-    const note = (word: number, at: number): void => {
-      const { end } = view.toSource(at - 1, at);
-      ends.set(word, Math.min(ends.get(word) ?? Number.POSITIVE_INFINITY, end));
-    };
-    if (!view.isSuperseded) for (const [word, at] of words.firstEnds(view.bytes)) note(word, at);
-    const hiddenAt = isRead(view) ? hiddenNameEnd(view.bytes) : undefined;
-    if (hiddenAt !== undefined) note(hiddenNames, hiddenAt);
-  }
-  return [...ends].map(([word, end]) => ({ word, start: end, end }));
-}
-
-function wordsFoundIn(
-  list: readonly string[],
-  wordEnds: readonly WordEnd[] | undefined,
-  whole: Whole,
-): WordsFound {
-  if (!wordEnds) return findWords(list, whole.texts);
-  const found = Buffer.alloc(wordEnds.length > 0 ? list.length : 0);
-  let hidesNames = false;
-  for (const { word } of wordEnds) {
-    if (word === hiddenNames) hidesNames = true;
-    else found[word] = 1;
-  }
-  return { found, hidesNames };
-}
-
-/** Limits the forms of one body of which the ends are kept. */
-const endingTextsMax = 4;
-/** The ends suffice because a request begins with its task and a conversation ends with its newest turn. */
-const endBytes = 4_096;
-/** Length of a body's start that is unescaped, so that about `endBytes` of plain text are left. */
-const startBytes = 4 * endBytes;
-
-/** Whole part of which the beginning may be known. Its forms are made only when they are asked for. */
-class Whole {
-  /** Searched text, or the end of it; undefined where time or room ran out before. */
-  readonly searched: View | undefined;
-  readonly #searchedAt: number;
-  readonly #bytes: Buffer;
-  readonly #views: readonly View[];
-  readonly #known: KnownBeginning;
-  #plain: Buffer | undefined;
-  #texts: readonly Buffer[] | undefined;
-
-  constructor(bytes: Buffer, views: readonly View[], known: KnownBeginning) {
-    this.#bytes = bytes;
-    this.#views = views;
-    this.#known = known;
-    this.#searchedAt = views.findIndex((it) => !it.isSuperseded);
-    this.searched = views[this.#searchedAt];
-  }
-
-  get decoded(): readonly Buffer[] {
-    return [...this.#views.slice(this.#searchedAt + 1).map((it) => it.bytes), ...this.#known.decoded];
-  }
-
-  /** Returns the text without its escapes. */
-  get bytes(): Buffer {
-    const { searched } = this;
-    this.#plain ??= searched?.isTail ? plainJson(this.#bytes) : (searched?.bytes ?? this.#bytes);
-    return this.#plain;
-  }
-
-  get outline(): View['outline'] {
-    const { searched } = this;
-    return searched && !searched.isTail ? searched.outline : outlineOf(this.bytes);
-  }
-
-  get texts(): readonly Buffer[] {
-    if (this.#views.length === 0) return this.decoded;
-    const both = this.bytes.length === this.#bytes.length ? [this.#bytes] : [this.#bytes, this.bytes];
-    this.#texts ??= [...both, ...this.decoded];
-    return this.#texts;
-  }
-
-  /** Returns the known beginning in all its forms, and `valueBytesMax` more, since a value may lie across its end. */
-  knownTexts(): readonly Buffer[] {
-    const { from = 0, decoded } = this.#known;
-    const plainTo = this.bytes.length - (this.searched?.bytes.length ?? 0) + valueBytesMax;
-    return [this.#bytes.subarray(0, from + valueBytesMax), this.bytes.subarray(0, plainTo), ...decoded];
-  }
-
-  ends(): readonly Buffer[] {
-    if (!this.searched) return none;
-    const from = this.#searchedAt + 1;
-    if (from === this.#views.length && this.#known.decoded.length === 0) return this.#ownEnds(this.searched);
-    const later = this.#views.slice(from, from + endingTextsMax - 1);
-    const ends = [...this.#ownEnds(this.searched)];
-    for (const view of later) ends.push(...this.#endsIn(view));
-    for (const text of this.#known.decoded.slice(0, endingTextsMax - 1 - later.length))
-      ends.push(...endsOf(text));
-    return ends;
-  }
-
-  /** Returns the pieces of a decoded form that come from the ends of the part. */
-  #endsIn({ bytes, toSource }: View): readonly Buffer[] {
-    const whole = this.#bytes.length;
-    if (whole <= 2 * endBytes) return endsOf(bytes);
-    const { length } = bytes;
-    const headTo = firstWhere(length, (at) => toSource(at, at + 1).start >= endBytes);
-    const tailFrom = firstWhere(length, (at) => toSource(at, at + 1).end > whole - endBytes);
-    const to = Math.min(headTo, endBytes);
-    const from = Math.max(tailFrom, length - endBytes);
-    if (to >= from) return [bytes];
-    return [bytes.subarray(0, to), bytes.subarray(from)].filter((it) => it.length > 0);
-  }
-
-  #ownEnds({ bytes, isTail }: View): readonly Buffer[] {
-    if (isTail && bytes.length >= endBytes) {
-      const start = plainJson(this.#bytes.subarray(0, startBytes));
-      // The last bytes of the start may be half an escape.
-      if (start.length >= 2 * endBytes)
-        return [start.subarray(0, endBytes), bytes.subarray(bytes.length - endBytes)];
-    }
-    return endsOf(this.bytes);
-  }
-}
-
-/** Returns the first multiple of 64 for which `holds` is true, by binary search; `end` where there is none. */
-function firstWhere(end: number, holds: (at: number) => boolean): number {
-  let [low, high] = [0, Math.ceil(end / 64)];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(64 * middle)) high = middle;
-    else low = middle + 1;
-  }
-  return Math.min(end, 64 * low);
-}
-
-/** Returns both ends of a long text, or a short text as a whole. */
-const endsOf = (text: Buffer): readonly Buffer[] =>
-  text.length <= 2 * endBytes ? [text] : [text.subarray(0, endBytes), text.subarray(text.length - endBytes)];
-
-/** Returns the new end of a body in all its forms, the raw bytes among them where the body is read unescaped. */
-function newTexts(
-  bytes: Buffer,
-  views: readonly View[],
-  from: number,
-): readonly Pick<View, 'bytes' | 'toSource'>[] {
-  const forms = views.filter((it) => !it.isSuperseded);
-  if (views.length === forms.length + 1) return forms;
-  const toSource = (start: number, end: number): Span => ({ start: from + start, end: from + end });
-  return [{ bytes: bytes.subarray(from), toSource }, ...forms];
-}
-
-const placedIn = <T extends Match | PartialSecret>(view: View, all: readonly T[]) =>
-  all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
 
 /** Keeps one match for each detector and place, since the same value is often found in a decoded form again. */
 function distinct(found: readonly LocatedMatch[]): readonly LocatedMatch[] {
