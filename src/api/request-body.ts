@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { GatewayError } from '../core/errors.ts';
+import { inWords } from '../util/schema-words.ts';
 import { readYaml, type YamlMistake } from '../util/yaml.ts';
 import type { BodyRoom } from '../wire/server/body-ledger.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
@@ -105,5 +106,5 @@ function decode(raw: Buffer): string {
 function validate(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw invalid(result.error.issues.map((it) => ({ path: it.path.join('.'), message: it.message })));
+  throw invalid(result.error.issues.map((it) => ({ path: it.path.join('.'), message: inWords(it) })));
 }

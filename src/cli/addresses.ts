@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 
@@ -22,8 +22,17 @@ export function urlOf(config: Config, listener: Listener): string | undefined {
   return address && `${config[listener].tls ? 'https' : 'http'}://${address}`;
 }
 
-function boundAddresses({ state }: Config, listener: Listener): readonly string[] {
-  const file = join(state.dir, 'listening.json');
+/** The URL of the daemon that was started in this folder without a configuration; undefined where none ever was. */
+export function urlHere(config: Config, listener: Listener): string | undefined {
+  if (!existsSync(fileOf(config))) return undefined;
+  const [address] = boundAddresses(config, listener);
+  return address && `http://${address}`;
+}
+
+const fileOf = ({ state }: Config): string => join(state.dir, 'listening.json');
+
+function boundAddresses(config: Config, listener: Listener): readonly string[] {
+  const file = fileOf(config);
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

@@ -1,6 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { AnswerError, type FieldMistake } from './answer-error.ts';
 import { type Client, type CommonOptions, type ListPage, openClient } from './client.ts';
-import { note, print, printable, toFacts, toJson, toTable } from './output.ts';
+import { idOf, type NamedBy } from './id-of.ts';
+import { note, print, printable, terminal, toFacts, toJson, toTable } from './output.ts';
+import type { Speaker } from './secrets.ts';
 
 /* Options and output that the commands of the control plane share. */
 
@@ -25,26 +28,65 @@ export interface CliCommand<Options> {
 export const asks =
   <Options extends CommonOptions>(
     work: (asking: CliCommand<Options>) => Promise<void>,
-    as: 'operator' | 'agent' = 'operator',
+    { as = 'operator', named }: { readonly as?: Speaker; readonly named?: NamedBy } = {},
   ) =>
   async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;
     const options = command.optsWithGlobals<Options>();
-    await work({
-      client: await openClient(options, as),
-      operands: command.args,
+    const client = await openClient(options, as);
+    const misused = (message: string): never => command.error(`error: ${message}`, { exitCode: 2 });
+    const [first, ...others] = command.args;
+    const id = named ? await idOf(client, named, first) : first;
+    const asking: CliCommand<Options> = {
+      client,
+      operands: id === undefined ? [] : [id, ...others],
       options,
-      misused: (message) => command.error(`error: ${message}`, { exitCode: 2 }),
+      misused,
       show: (answer, fields) =>
         print(options.json ? `${toJson(answer)}\n` : toFacts(fields ? pick(answer, fields) : answer)),
       async showPage(page, columns) {
-        await print(options.json ? `${toJson(page)}\n` : toTable(page.items, columns));
+        await print(
+          options.json ? `${toJson(page)}\n` : toTable(page.items, columns, terminal(options.wide)),
+        );
         if (page.next_cursor !== null && !options.json)
           note(`There is more: --cursor ${printable(page.next_cursor)}`);
       },
       tell: (answer, sentence) => print(`${options.json ? toJson(answer) : printable(sentence)}\n`),
-    });
+    };
+    try {
+      await work(asking);
+    } catch (error) {
+      if (
+        !(error instanceof AnswerError) ||
+        error.code !== 'VALIDATION_FAILED' ||
+        error.mistakes.length === 0
+      )
+        throw error;
+      misused(error.mistakes.map((it) => inTermsOf(command, it)).join('\nerror: '));
+    }
   };
+
+/** Fields of the API whose options have another name. */
+const optionNames: Readonly<Record<string, string>> = {
+  default_agent_id: 'agent',
+  agent_id: 'agent',
+  tool_name: 'tool',
+  env_name: 'env',
+  permissions: 'permission',
+  ip_allowlist: 'allow',
+  expires_at: 'expires',
+  q: 'search',
+};
+
+/** Says a mistake of the request by the option that was typed, where one was. */
+function inTermsOf(command: Command, { path, message }: FieldMistake): string {
+  const [field = '', part = ''] = path.split('.');
+  const name = `--${optionNames[field] ?? field.replaceAll('_', '-')}`;
+  const isOption = command.options.some((it) => it.long === name);
+  if (!isOption) return path === '' ? message : `${path} ${message}`;
+  // The place in a list says nothing to whoever repeats an option.
+  return /^\d*$/.test(part) ? `${name} ${message}` : `${name} (${part}) ${message}`;
+}
 
 const pick = (answer: Answer, fields: readonly string[]): Answer =>
   Object.fromEntries(fields.map((name) => [name, answer[name]]));

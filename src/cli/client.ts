@@ -1,14 +1,17 @@
 import { createHttpClient, type HttpRequest, readBody } from '../wire/client/http-client.ts';
-import { urlOf } from './addresses.ts';
-import { readConfig } from './configuration.ts';
-import { printable } from './output.ts';
-import { isUnknown, noKey, noSecret, unknownSecret } from './remedies.ts';
+import { urlHere, urlOf } from './addresses.ts';
+import { AnswerError, refusalOf } from './answer-error.ts';
+import { readAddresses } from './configuration.ts';
+import { isUnknown, unknownSecret } from './remedies.ts';
+import { type Speaker, secretFor } from './secrets.ts';
 
 /** Options of every command. */
 export interface CommonOptions {
   readonly url?: string;
   readonly config?: string;
   readonly json?: boolean;
+  /** Tables as wide as they become, with whole ids. */
+  readonly wide?: boolean;
   /** For the admin secret, which acts for all tenants. */
   readonly tenant?: string;
 }
@@ -40,12 +43,9 @@ const send = createHttpClient({ connect: 'unguarded', idleTimeoutMs: requestTime
  * `as` says whom a command speaks for: `operator` uses the admin secret, or else the key; `agent` the key, since calls are always those of
  * a key.
  */
-export async function openClient(
-  options: CommonOptions,
-  as: 'operator' | 'agent' = 'operator',
-): Promise<Client> {
+export async function openClient(options: CommonOptions, as: Speaker = 'operator'): Promise<Client> {
   const base = await controlUrl(options);
-  const secret = secretOf(as, options);
+  const secret = await secretFor(as, options);
   const authorization = `Bearer ${secret}`;
 
   function urlFor(path: string, query: Query): URL {
@@ -63,7 +63,7 @@ export async function openClient(
     const { status, answer } = await exchange(url, { method, headers, ...text });
     if (isDone(status)) return answer;
     const remedy = isUnknown(status, answer) ? `\n${unknownSecret(secret, options.config)}` : '';
-    throw new Error(`${toSentence(answer, status)}${remedy}`);
+    throw new AnswerError(answer, status, remedy);
   }
 
   async function* pages<T>(path: string, query: Query = {}) {
@@ -117,19 +117,8 @@ async function controlUrl({ url: named, config }: CommonOptions): Promise<URL> {
 }
 
 async function configuredUrl(named: string | undefined): Promise<string | undefined> {
-  const { file, config } = await readConfig(named);
-  return file === undefined ? undefined : urlOf(config, 'control');
-}
-
-function secretOf(as: 'operator' | 'agent', options: CommonOptions): string {
-  const { SERVICE_API_KEYS_ADMIN_SECRET: admin, POSTERN_KEY: key } = process.env;
-  const secret = as === 'operator' ? admin || key : key;
-  if (!secret)
-    throw new Error(as === 'operator' ? noSecret(options.config) : noKey('the agent', options.config));
-  // A malformed secret would be quoted by whoever refuses it.
-  if (!/^[\x21-\x7e]+$/.test(secret))
-    throw new Error('POSTERN_KEY or SERVICE_API_KEYS_ADMIN_SECRET has characters that no secret has.');
-  return secret;
+  const { file, config } = await readAddresses(named);
+  return file === undefined ? urlHere(config, 'control') : urlOf(config, 'control');
 }
 
 interface Exchanged {
@@ -165,31 +154,15 @@ async function* readAsItComes(
 ): AsyncGenerator<Uint8Array> {
   try {
     const { status, body } = await send({ url: url.href, method: 'GET', headers });
-    if (!isDone(status)) throw new Refused((await readBody(body, answerBytesMax)).toString(), status);
+    if (!isDone(status)) throw refusalOf((await readBody(body, answerBytesMax)).toString(), status);
     yield* body;
   } catch (error) {
-    if (error instanceof Refused) throw new Error(error.sentence, { cause: error });
+    if (error instanceof AnswerError) throw error;
     throw new Error(`${url.origin} has not answered to the end: ${reasonOf(error)}.`, { cause: error });
   }
 }
 
 const isDone = (status: number): boolean => status >= 200 && status < 300;
-
-/** The daemon's refusal. */
-class Refused extends Error {
-  readonly sentence: string;
-
-  constructor(text: string, status: number) {
-    super(text);
-    let answer: unknown;
-    try {
-      answer = JSON.parse(text);
-    } catch {
-      answer = undefined;
-    }
-    this.sentence = toSentence(answer, status);
-  }
-}
 
 function reasonOf(error: unknown): string {
   const { name, code, message, cause } = error as NodeJS.ErrnoException;
@@ -197,19 +170,4 @@ function reasonOf(error: unknown): string {
     return `no answer in ${requestTimeoutMs / 1000} seconds`;
   const { code: codeBehind } = Object(cause) as NodeJS.ErrnoException;
   return codeBehind ?? message.replace(/\.$/, '');
-}
-
-/** A problem (RFC 9457) as it should be; what has answered may be anything. */
-interface Problem {
-  readonly detail?: unknown;
-  readonly code?: unknown;
-  readonly errors?: unknown;
-}
-
-function toSentence(answer: unknown, status: number): string {
-  const { detail, code, errors }: Problem = Object(answer);
-  const said = typeof detail === 'string' ? detail : `The daemon answered ${status}.`;
-  const mistakes: { path: unknown; message: unknown }[] = Array.isArray(errors) ? errors.map(Object) : [];
-  const lines = mistakes.map((it) => `\n  ${printable(String(it.path))}: ${printable(String(it.message))}`);
-  return `${printable(said)}${typeof code === 'string' ? ` (${printable(code)})` : ''}${lines.join('')}`;
 }

@@ -11,3 +11,30 @@ export async function readInput(file: string | undefined, bytesMax: number): Pro
   }
   return Buffer.concat(chunks);
 }
+
+const enter = /[\r\n]/;
+const interrupt = '\u0003';
+const endOfInput = '\u0004';
+const backspaces: ReadonlySet<string> = new Set(['\b', '\u007f']);
+
+/** Reads one line that is typed at a terminal, without showing it. Ctrl-C ends the command; rejects above `charactersMax`. */
+export async function readHidden(prompt: string, charactersMax: number): Promise<string> {
+  const { stdin, stderr } = process;
+  stderr.write(prompt);
+  stdin.setRawMode(true);
+  stdin.setEncoding('utf8');
+  let line = '';
+  try {
+    for await (const typed of stdin)
+      for (const it of String(typed)) {
+        if (enter.test(it) || it === endOfInput) return line;
+        if (it === interrupt) throw new Error('interrupted.');
+        line = backspaces.has(it) ? [...line].slice(0, -1).join('') : line + it;
+        if (line.length > charactersMax) throw new Error(`a secret has at most ${charactersMax} characters.`);
+      }
+    return line;
+  } finally {
+    stdin.setRawMode(false);
+    stderr.write('\n');
+  }
+}

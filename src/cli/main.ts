@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { AnswerError } from './answer-error.ts';
 import { commands } from './commands/index.ts';
+import { completeHelp } from './help.ts';
+import { printable, toJson } from './output.ts';
 
-/** Exit codes: 0 done, 1 refused or failed, 2 wrong usage. */
+/** Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 something differs. */
 const failed = 1;
 const wrongUsage = 2;
 /** The time in which a failed command may close what it has open. */
@@ -15,24 +18,48 @@ export async function main(argv: readonly string[]): Promise<void> {
     .version(version())
     .option('--config <file>', 'configuration file (default: POSTERN_CONFIG, /etc/postern/postern.yaml)')
     .option('--url <url>', 'control plane (default: POSTERN_URL)')
-    .option('--json', 'machine-readable output')
-    .exitOverride();
+    .option('--json', 'machine-readable output, errors included')
+    .option('--wide', 'whole ids and cells in tables, however wide they become')
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(asksForJson(argv) ? toJsonError(text) : text) });
   for (const add of commands) add(program);
+  completeHelp(program);
   try {
     await program.parseAsync(argv);
   } catch (error) {
-    process.exitCode = report(error);
+    process.exitCode = report(error, asksForJson(argv));
     // Open handles must not keep a command alive: whoever started it waits for its end.
     setTimeout(() => process.exit(), leftOpenMs).unref();
   }
 }
 
 /** Reports a failure to a person, with a stack only where it is a bug. */
-function report(error: unknown): number {
+function report(error: unknown, asJson: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
-  console.error(`postern: ${error instanceof Error ? error.message : String(error)}`);
-  return failed;
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof AnswerError ? error.code : 'FAILED';
+  process.stderr.write(asJson ? `${toJson({ error: { code, message } })}\n` : `postern: ${message}\n`);
+  return error instanceof AnswerError && error.code === 'VALIDATION_FAILED' ? wrongUsage : failed;
 }
+
+/** What stands behind `--` is for another program. */
+function asksForJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return argv.slice(0, end < 0 ? undefined : end).includes('--json');
+}
+
+const toJsonError = (text: string): string =>
+  `${toJson({
+    error: {
+      code: 'USAGE',
+      message: printable(
+        text
+          .replace(/^error: /, '')
+          .trim()
+          .replace(/\n/g, ' '),
+      ),
+    },
+  })}\n`;
 
 function version(): string {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));

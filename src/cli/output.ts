@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { type Terminal, toTerminalTable } from './terminal-table.ts';
 
 /* The output of commands. Names, notes and URLs come from agents, and must not steer the terminal of their reader. */
 
@@ -42,9 +43,17 @@ function toShortCell(value: unknown): string {
   return points.length > cellLengthMax ? `${points.slice(0, cellLengthMax - 1).join('')}…` : points.join('');
 }
 
-/** One line a row under a line of names; every column as wide as it must be, and a cell at most 80 characters. */
-export function toTable(rows: readonly Row[], columns: readonly string[]): string {
+/** The terminal that standard output goes to; undefined where it goes elsewhere, or `isWide` asks for whole cells. */
+export const terminal = (isWide = false): Terminal | undefined =>
+  process.stdout.isTTY && !isWide ? { columns: process.stdout.columns } : undefined;
+
+/**
+ * One line a row under a line of names; every column as wide as it must be, and a cell at most 80 characters. In a
+ * terminal, a line is no longer than that is wide.
+ */
+export function toTable(rows: readonly Row[], columns: readonly string[], shownIn?: Terminal): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => toShortCell(row[name])))];
+  if (shownIn) return toTerminalTable(lines, shownIn);
   const widths = columns.map((_, at) => Math.max(...lines.map((line) => [...(line[at] ?? '')].length)));
   return lines
     .map((line) => `${line.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(separator)}`.trimEnd())

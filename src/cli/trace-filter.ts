@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CommonOptions } from './client.ts';
+import { pastTime } from './times.ts';
 
 export interface FilterOptions extends CommonOptions {
   readonly agent?: string;
@@ -26,8 +27,8 @@ export const withFilter = (it: Command): Command =>
     .option('--band <band>', 'LOW, MEDIUM, HIGH or CRITICAL')
     .option('--class <class>', 'SECRETS, PII, PHI or INTERNAL')
     .option('--tag <tag>', 'with this tag')
-    .option('--from <time>', 'not before, as 2030-01-31T12:00:00Z')
-    .option('--to <time>', 'before')
+    .option('--from <time>', 'not before: 1h (ago), 2030-01-31 or 2030-01-31T12:00:00Z', pastTime)
+    .option('--to <time>', 'before, in the same forms', pastTime)
     .option('--search <text>', 'with this text anywhere, in any case');
 
 /** They as the query of the API has them. */

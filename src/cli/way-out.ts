@@ -5,7 +5,7 @@ import { clientVariables, readExports, toExports } from '../daemon/start/first-s
 import { staleExports } from '../daemon/start/next-steps.ts';
 import { urlOf } from './addresses.ts';
 import { type CommonOptions, isAnswering, isRefused } from './client.ts';
-import { readConfig } from './configuration.ts';
+import { readAddresses } from './configuration.ts';
 import { firstExports, noKey } from './remedies.ts';
 
 /* How programs leave through a daemon that runs already: what `env` prints, and what `run` sets. */
@@ -81,7 +81,7 @@ export function wayOfShell(): WayOut | undefined {
 
 /** The way that `--config` and the folder tell of, and the configuration's file; undefined where neither does. */
 export async function toldWay(options: CommonOptions): Promise<WayOut | undefined> {
-  const { file, config } = await readConfig(options.config);
+  const { file, config } = await readAddresses(options.config);
   return file === undefined ? wayOfFirstStart() : wayByConfig(config, options);
 }
 

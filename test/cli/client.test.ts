@@ -102,11 +102,13 @@ t.test('a problem is shown as a sentence with all its mistakes, whatever is in i
   const problem = { detail: 'It is wrong.\x1b[31m', code: 'VALIDATION_FAILED', errors };
   const url = await serve(t, (_request, response) => response.writeHead(400).end(JSON.stringify(problem)));
   const ran = await usage({ POSTERN_URL: url });
-  t.equal(ran.code, 1);
-  t.equal(
-    ran.stderr,
-    'postern: It is wrong.\\u{1b}[31m (VALIDATION_FAILED)\n  a: must be b\n  c\\u{1b}]0;x\\u{7}: is\\u{1b}[2Jd\n',
-  );
+  t.equal(ran.code, 2);
+  t.equal(ran.stderr, 'error: a must be b\nerror: c\\u{1b}]0;x\\u{7} is\\u{1b}[2Jd\n');
+  const { errors: _, ...bare } = problem;
+  const plain = await serve(t, (_request, response) => response.writeHead(400).end(JSON.stringify(bare)));
+  const said = await usage({ POSTERN_URL: plain });
+  t.equal(said.code, 2);
+  t.equal(said.stderr, 'postern: It is wrong.\\u{1b}[31m (VALIDATION_FAILED)\n');
 });
 
 t.test('the admin secret goes before the key, and a call is always that of the key', async (t) => {

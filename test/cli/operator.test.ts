@@ -73,11 +73,11 @@ t.test('a key is minted, looked at, used and revoked', async (t) => {
 t.test('minting says all that is wrong', async (t) => {
   const ran = await operator([
     ...['key', 'mint', '--name', 'x', '--agent', agentId, '--permission', 'scan', '--permission', 'fly'],
-    ...['--allow', '10.0.0.0/99', '--expires', 'soon', '--per-minute', '0'],
+    ...['--allow', '10.0.0.0/99', '--per-minute', '0'],
   ]);
-  t.equal(ran.code, 1);
-  for (const path of ['permissions.1', 'ip_allowlist.0', 'expires_at', 'per_minute'])
-    t.match(ran.stderr, new RegExp(`^  ${path}: `, 'm'));
+  t.equal(ran.code, 2);
+  for (const option of ['--permission', '--allow', '--per-minute'])
+    t.match(ran.stderr, new RegExp(`^error: ${option} `, 'm'));
   const limits = await mint(
     '--per-minute',
     '5',
@@ -137,8 +137,8 @@ t.test('recorded calls are scored by other weights', async (t) => {
   t.match(await json(['risk', 'replay', '--trace', randomUUID()]), { traces: 1, undetermined: 1 });
   for (const [list, code, message] of [
     ['classifier', 2, /classifier=0\.5,semantic=0/],
-    ['classifier=2', 1, /weights\.classifier/],
-    ['nobody=1', 1, /is no engine; there are/],
+    ['classifier=2', 2, /--weights \(classifier\) must be/],
+    ['nobody=1', 2, /is no engine; there are/],
   ] as const) {
     const refused = await operator(['risk', 'replay', '--weights', list]);
     t.equal(refused.code, code, list);
@@ -208,8 +208,8 @@ t.test('an incident is looked into and closed with a code', async (t) => {
     `${id} is investigating.\n`,
   );
   const codeless = await operator(['incident', 'transition', id, 'closed']);
-  t.equal(codeless.code, 1);
-  t.match(codeless.stderr, /^ {2}code: /m);
+  t.equal(codeless.code, 2);
+  t.match(codeless.stderr, /^error: --code is needed to close an incident/);
   const close = ['incident', 'transition', id, 'closed', '--code', 'false_positive', '--note', 'a test'];
   t.match(await json(close), {
     status: 'closed',
@@ -267,7 +267,7 @@ t.test('usage and explain speak to people', async (t) => {
   const ran = await operator(['explain', 'POST', 'https://x.test/', '-'], { env: asAgent, input: body });
   t.match(ran.stdout, /^decision +ALLOW$/m);
   t.match(ran.stdout, /^explanation +.*PII/ms);
-  t.equal((await operator(['explain', 'GET', 'not a url'], { env: asAgent })).code, 1);
+  t.equal((await operator(['explain', 'GET', 'not a url'], { env: asAgent })).code, 2);
   t.equal((await operator(['explain', 'GET', 'https://x.test/', '--header', 'x'], { env: asAgent })).code, 2);
 });
 
@@ -275,14 +275,14 @@ t.test('wrong usage of a command that asks is told apart from a refusal', async 
   const wrong = [
     ['key'],
     ['key', 'show'],
-    ['key', 'mint'],
+    ['key', 'mint', '--expires', 'soon'],
     ['key', 'list', '--limit', 'many'],
     ['approval', 'list', '--status', 'lost'],
     ['credential', 'set', 'x', '--type', 'oauth'],
     ['trace', 'list', '--fast'],
   ];
   for (const args of wrong) t.equal((await operator(args)).code, 2, args.join(' '));
-  t.equal((await operator(['key', 'list', '--limit', '1001'])).code, 1);
+  t.equal((await operator(['key', 'list', '--limit', '1001'])).code, 2);
 });
 
 t.test('the daemon of a configuration is found without a URL', async (t) => {

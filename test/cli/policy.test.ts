@@ -214,7 +214,7 @@ t.test('policies of files are applied together or not at all', async (t) => {
   const mixed = write('mixed.yaml', good, { ...good, name: 'second', env_name: 'nowhere' });
   const ran = await operator(['policy', 'apply', mixed]);
   t.equal(ran.code, 1);
-  t.match(ran.stderr, /^postern: .*mixed\.yaml: second \(nowhere\): .*\n {2}env_name: /);
+  t.match(ran.stderr, /^postern: .*mixed\.yaml: second \(nowhere\): env_name: /);
   const dry = ['policy', 'apply', '--dry-run', '--exit-code'];
   t.equal((await operator([...dry, mixed])).code, 1, 'a dry run finds the same');
 

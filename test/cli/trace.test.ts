@@ -76,7 +76,7 @@ t.test('an export has all traces, however many pages they are', async (t) => {
   const ocsf = await operator(['trace', 'export', '--format', 'ocsf', '--search', 'last.test']);
   t.match(JSON.parse(ocsf.stdout), { class_uid: 6003, actor: { app_name: 'evil[2Jname' } });
   t.match(await operator(['trace', 'export', '--format', 'xml']), { code: 2 });
-  t.match(await operator(['trace', 'export', '--agent', 'nobody']), { code: 1, stderr: /agent/ });
+  t.match(await operator(['trace', 'export', '--agent', 'nobody']), { code: 2, stderr: /--agent/ });
 });
 
 t.test('a reader that has enough ends an export', async (t) => {

@@ -20,6 +20,7 @@ interface MeasureOfAll {
   readonly done: string;
 }
 
+const named = { path: '/v1/agents', field: 'agent_id', noun: 'agent' };
 const columns = [
   'agent_id',
   'name',
@@ -49,16 +50,21 @@ export function addAgent(program: Command): void {
       .argument(ofAll ? '[agent_id]' : '<agent_id>')
       .option('--note <text>', 'why; it stands in the audit log')
       .action(
-        asks<MeasureOptions>(async ({ client, operands: [agentId], options, misused, tell }) => {
-          const { all: isOfAll = false, note } = options;
-          if ((agentId === undefined) !== isOfAll) return misused('name an agent, or take them --all');
-          if (ofAll && agentId === undefined) {
-            const tenant = await client.send<Tenant>('POST', `/v1/agents/${name}`, { note });
-            return tell(tenant, `The agents of ${tenant.tenant_id} ${ofAll.done}.`);
-          }
-          const agent = await client.send<Agent>('POST', apiPath(`/v1/agents/?/${name}`, agentId), { note });
-          return tell(agent, `${agent.agent_id} ${done}.`);
-        }),
+        asks<MeasureOptions>(
+          async ({ client, operands: [agentId], options, misused, tell }) => {
+            const { all: isOfAll = false, note } = options;
+            if ((agentId === undefined) !== isOfAll) return misused('name an agent, or take them --all');
+            if (ofAll && agentId === undefined) {
+              const tenant = await client.send<Tenant>('POST', `/v1/agents/${name}`, { note });
+              return tell(tenant, `The agents of ${tenant.tenant_id} ${ofAll.done}.`);
+            }
+            const agent = await client.send<Agent>('POST', apiPath(`/v1/agents/?/${name}`, agentId), {
+              note,
+            });
+            return tell(agent, `${agent.agent_id} ${done}.`);
+          },
+          { named },
+        ),
       );
     if (ofAll) measure.option('--all', ofAll.description);
   };

@@ -15,6 +15,7 @@ interface DecideOptions extends CommonOptions {
   readonly window?: boolean;
 }
 
+const named = { path: '/v1/approvals', field: 'approval_id', noun: 'approval' };
 const columns = ['approval_id', 'status', 'agent_name', 'method', 'url', 'reason_codes', 'expires_at'];
 
 /** `postern approval`: calls that wait for a person. */
@@ -38,9 +39,12 @@ export function addApproval(program: Command): void {
   command(group, 'show', 'show an approval: the call, and what was found in it')
     .argument('<approval_id>')
     .action(
-      asks(async ({ client, operands, show }) => {
-        await show(await client.get<Approval>(apiPath('/v1/approvals/?', ...operands)));
-      }),
+      asks(
+        async ({ client, operands, show }) => {
+          await show(await client.get<Approval>(apiPath('/v1/approvals/?', ...operands)));
+        },
+        { named },
+      ),
     );
 
   const addDecision = (name: string, description: string, decision: 'approved' | 'denied'): Command =>
@@ -48,18 +52,21 @@ export function addApproval(program: Command): void {
       .argument('<approval_id>')
       .option('--note <text>', 'why; the agent reads it')
       .action(
-        asks<DecideOptions>(async ({ client, operands, options, tell }) => {
-          const approval = await client.send<Approval>(
-            'POST',
-            apiPath('/v1/approvals/?/decision', ...operands),
-            {
-              decision,
-              note: options.note,
-              scope: options.window ? 'window' : undefined,
-            },
-          );
-          await tell(approval, `${approval.approval_id} is ${decision}.`);
-        }),
+        asks<DecideOptions>(
+          async ({ client, operands, options, tell }) => {
+            const approval = await client.send<Approval>(
+              'POST',
+              apiPath('/v1/approvals/?/decision', ...operands),
+              {
+                decision,
+                note: options.note,
+                scope: options.window ? 'window' : undefined,
+              },
+            );
+            await tell(approval, `${approval.approval_id} is ${decision}.`);
+          },
+          { named },
+        ),
       );
   addDecision('approve', 'let the identical call out, once', 'approved').option(
     '--window',

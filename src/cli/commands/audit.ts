@@ -3,7 +3,7 @@ import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../
 import type { AuditCheck } from '../../state/store.ts';
 import { command } from '../ask.ts';
 import { type Client, type CommonOptions, isAnswering, type ListPage, openClient } from '../client.ts';
-import { note, print, toJson } from '../output.ts';
+import { note, print, printable, toJson } from '../output.ts';
 
 /** An entry of the log as the API answers it. */
 interface PublicEntry {
@@ -88,6 +88,8 @@ async function* openStored({ config, tenant }: CommonOptions): AsyncGenerator<Au
   const { openStoredState } = await import('../stored-state.ts');
   const { store, tenantIds } = await openStoredState(config);
   try {
+    if (tenant !== undefined && !tenantIds.includes(tenant))
+      throw new Error(`there is no tenant ${printable(tenant)}; the state has ${tenantIds.join(', ')}.`);
     for (const tenantId of tenant === undefined ? tenantIds : [tenant])
       yield {
         tenantId,

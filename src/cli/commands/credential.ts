@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander';
 import { apiPath, asks, type CliCommand, command } from '../ask.ts';
 import type { CommonOptions, ListPage } from '../client.ts';
-import { readInput } from '../input.ts';
-import { note } from '../output.ts';
+import { readHidden, readInput } from '../input.ts';
 
 /*
  * `postern credential`: what the vault of a running daemon holds. A secret is read from standard input or a file and never from the command
@@ -106,8 +105,10 @@ async function readFields({ options, misused }: CliCommand<SecretOptions>, type:
   if (!fields && type === 'headers' && header === undefined)
     misused('type headers needs --header, or --fields.');
   if (!fields && type === 'aws_sigv4') misused('type aws_sigv4 has several secrets: it needs --fields.');
-  if (file === undefined && process.stdin.isTTY) note('Type the secret, then Enter and Ctrl-D:');
-  const text = (await readInput(file, secretBytesMax)).toString('utf8').replace(/\r?\n$/, '');
+  const text =
+    file === undefined && process.stdin.isTTY
+      ? await readHidden('Secret (it is not shown): ', secretBytesMax)
+      : (await readInput(file, secretBytesMax)).toString('utf8').replace(/\r?\n$/, '');
   if (text === '') throw new Error('the secret is empty; give it on standard input or with --file.');
   if (fields) return parseFields(text);
   if (type === 'basic') return { username, password: text };

@@ -34,19 +34,22 @@ export function addExplain(program: Command): void {
     .option('--env <name>', 'environment that the call names')
     .option('--header <name: value>', 'header field of the call; may be repeated', collectHeader)
     .action(
-      asks<ExplainOptions>(async ({ client, operands: [method, url, body], options, show }) => {
-        const answer = await client.send<Record<string, unknown>>('POST', '/v1/explain', {
-          method,
-          url,
-          body: body === '-' ? (await readInput(undefined, bodyBytesMax)).toString('utf8') : body,
-          headers: options.header,
-          env: options.env,
-        });
-        await show(
-          answer,
-          fields.filter((it) => answer[it] !== undefined),
-        );
-      }, 'agent'),
+      asks<ExplainOptions>(
+        async ({ client, operands: [method, url, body], options, show }) => {
+          const answer = await client.send<Record<string, unknown>>('POST', '/v1/explain', {
+            method,
+            url,
+            body: body === '-' ? (await readInput(undefined, bodyBytesMax)).toString('utf8') : body,
+            headers: options.header,
+            env: options.env,
+          });
+          await show(
+            answer,
+            fields.filter((it) => answer[it] !== undefined),
+          );
+        },
+        { as: 'agent' },
+      ),
     );
 }
 

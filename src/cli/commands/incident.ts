@@ -22,6 +22,7 @@ interface TransitionOptions extends CommonOptions {
   readonly note?: string;
 }
 
+const named = { path: '/v1/incidents', field: 'incident_id', noun: 'incident' };
 const columns = ['incident_id', 'status', 'severity', 'title', 'agent_id', 'trace_count', 'changed_at'];
 
 const facts = [
@@ -54,21 +55,29 @@ export function addIncident(program: Command): void {
   command(group, 'show', 'show an incident, and all that has happened')
     .argument('<incident_id>')
     .action(
-      asks(async ({ client, operands, options, show }) => {
-        const incident = await client.get<FullIncident>(apiPath('/v1/incidents/?', ...operands));
-        await show(incident, options.json ? undefined : facts);
-        if (!options.json) await print(`\n${toTable(incident.timeline.map(toRow), timelineColumns)}`);
-      }),
+      asks(
+        async ({ client, operands, options, show }) => {
+          const incident = await client.get<FullIncident>(apiPath('/v1/incidents/?', ...operands));
+          await show(incident, options.json ? undefined : facts);
+          if (!options.json) await print(`\n${toTable(incident.timeline.map(toRow), timelineColumns)}`);
+        },
+        { named },
+      ),
     );
 
   command(group, 'note', 'add a note to an incident')
     .argument('<incident_id>')
     .argument('<text>')
     .action(
-      asks(async ({ client, operands: [id, text], tell }) => {
-        const incident = await client.send<Incident>('POST', apiPath('/v1/incidents/?/notes', id), { text });
-        await tell(incident, `The note stands in ${incident.incident_id}.`);
-      }),
+      asks(
+        async ({ client, operands: [id, text], tell }) => {
+          const incident = await client.send<Incident>('POST', apiPath('/v1/incidents/?/notes', id), {
+            text,
+          });
+          await tell(incident, `The note stands in ${incident.incident_id}.`);
+        },
+        { named },
+      ),
     );
 
   command(group, 'transition', 'move an incident on: open, investigating, closed')
@@ -80,13 +89,16 @@ export function addIncident(program: Command): void {
     )
     .option('--note <text>', 'what was found')
     .action(
-      asks<TransitionOptions>(async ({ client, operands: [id, status], options: { code, note }, tell }) => {
-        const incident = await client.send<Incident>('POST', apiPath('/v1/incidents/?/transition', id), {
-          status,
-          code,
-          note,
-        });
-        await tell(incident, `${incident.incident_id} is ${incident.status}.`);
-      }),
+      asks<TransitionOptions>(
+        async ({ client, operands: [id, status], options: { code, note }, tell }) => {
+          const incident = await client.send<Incident>('POST', apiPath('/v1/incidents/?/transition', id), {
+            status,
+            code,
+            note,
+          });
+          await tell(incident, `${incident.incident_id} is ${incident.status}.`);
+        },
+        { named },
+      ),
     );
 }

@@ -13,9 +13,10 @@ import {
 } from '../ask.ts';
 import type { CommonOptions, ListPage } from '../client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';
+import { comingTime } from '../times.ts';
 
 interface MintOptions extends CommonOptions {
-  readonly name: string;
+  readonly name?: string;
   readonly agent?: string;
   readonly env?: string;
   readonly permission?: readonly string[];
@@ -34,6 +35,7 @@ interface Minted {
   readonly default_agent_id: string;
 }
 
+const named = { path: '/v1/keys', field: 'key_id', noun: 'key' };
 const columns = ['key_id', 'prefix', 'type', 'status', 'name', 'env_name', 'last_seen', 'calls_24h'];
 
 /** `postern key`: keys are minted, looked at and revoked; the text of one is shown when it is made, and never again. */
@@ -41,12 +43,16 @@ export function addKey(program: Command): void {
   const group = program.command('key').description('keys that agents and operators call with');
 
   command(group, 'mint', 'make a live key; its text is all that stands on standard output')
-    .requiredOption('--name <name>', 'name for people and the audit log')
+    .option('--name <name>', 'name for people and the audit log (default: yours and the time)')
     .option('--agent <uuid>', 'agent that calls with it; an unknown one is made (default: a new one)')
     .option('--env <name>', "environment (default: the agent's)")
     .option('--permission <name>', 'what it may do; may be repeated (default: scan)', collect)
     .option('--allow <cidr>', 'addresses that may use it; may be repeated (default: any)', collect)
-    .option('--expires <time>', 'end of its life, as 2030-01-31T12:00:00Z (default: none)')
+    .option(
+      '--expires <time>',
+      'end of its life: 30d, 2030-01-31 or 2030-01-31T12:00:00Z (default: none)',
+      comingTime,
+    )
     .option('--description <text>', 'free text')
     .option('--per-minute <n>', 'a rate of its own', integerArgument)
     .option('--require-nonce', 'refuse its API calls without timestamp and nonce')
@@ -76,23 +82,33 @@ export function addKey(program: Command): void {
   command(group, 'show', 'show a key: everything but its text')
     .argument('<key_id>')
     .action(
-      asks(async ({ client, operands, show }) =>
-        show(await client.get<Key>(apiPath('/v1/keys/?', ...operands))),
+      asks(
+        async ({ client, operands, show }) => show(await client.get<Key>(apiPath('/v1/keys/?', ...operands))),
+        { named },
       ),
     );
 
   command(group, 'revoke', 'revoke a key, and its ephemeral ones, from the next call on')
     .argument('<key_id>')
     .action(
-      asks(async ({ client, operands, tell }) => {
-        const key = await client.send<Key>('DELETE', apiPath('/v1/keys/?', ...operands));
-        await tell(key, `${key.key_id} is revoked.`);
-      }),
+      asks(
+        async ({ client, operands, tell }) => {
+          const key = await client.send<Key>('DELETE', apiPath('/v1/keys/?', ...operands));
+          await tell(key, `${key.key_id} is revoked.`);
+        },
+        { named },
+      ),
     );
 }
 
+/** Says who made the key, and when, to whoever finds it in a list. */
+function defaultName(): string {
+  const user = process.env['USER'] || process.env['LOGNAME'] || process.env['USERNAME'] || 'somebody';
+  return `${user.slice(0, 40)} ${new Date().toISOString().slice(0, 16).replace('T', ' ')}`;
+}
+
 const toRequest = (options: MintOptions): Record<string, unknown> => ({
-  name: options.name,
+  name: options.name ?? defaultName(),
   default_agent_id: options.agent ?? randomUUID(),
   env_name: options.env,
   // An agent needs no more; other permissions must be asked for.

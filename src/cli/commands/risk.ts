@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { asks, collect, command, integerArgument } from '../ask.ts';
 import type { CommonOptions } from '../client.ts';
 import { note, print, toJson, toTable } from '../output.ts';
+import { pastTime } from '../times.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 
@@ -37,8 +38,8 @@ export function addRisk(program: Command): void {
     .option('--bands <list>', 'from which score on, as HIGH=0.4,CRITICAL=0.7', toNumbers)
     .option('--trace <id>', 'this trace; may be repeated', collect)
     .option('--agent <uuid>', 'of this agent')
-    .option('--from <time>', 'not before, as 2030-01-31T12:00:00Z')
-    .option('--to <time>', 'before')
+    .option('--from <time>', 'not before: 1h (ago), 2030-01-31 or 2030-01-31T12:00:00Z', pastTime)
+    .option('--to <time>', 'before, in the same forms', pastTime)
     .option('--limit <n>', 'the newest so many, 1 to 10000 (default: 1000)', integerArgument)
     .action(
       asks<ReplayOptions>(async ({ client, options }) => {

@@ -5,6 +5,7 @@ import { followTraces, type TraceRow } from '../follow-traces.ts';
 import { print, toJson, toSafeFile, toSafeJson, toTableLine } from '../output.ts';
 import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
 
+const named = { path: '/v1/traces', field: 'trace_id', noun: 'call' };
 const columns = ['at', 'decision', 'risk_band', 'agent_name', 'method', 'url', 'reason_codes', 'trace_id'];
 
 /** `postern trace`: every call, decided or refused. */
@@ -21,8 +22,10 @@ export function addTrace(program: Command): void {
   command(group, 'show', 'show a trace, with what was found in the answers to the call')
     .argument('<trace_id>')
     .action(
-      asks(async ({ client, operands, show }) =>
-        show(await client.get<TraceRow>(apiPath('/v1/traces/?', ...operands))),
+      asks(
+        async ({ client, operands, show }) =>
+          show(await client.get<TraceRow>(apiPath('/v1/traces/?', ...operands))),
+        { named },
       ),
     );
 

@@ -5,6 +5,7 @@ import { tokenPlace } from '../../../credentials/route-book.ts';
 import type { SealedPlace } from '../../../credentials/vault.ts';
 import type { Gate } from '../../../decision/gate.ts';
 import type { AuditEvent, CredentialUse, SealedCredential, Store } from '../../../state/store.ts';
+import { inWords } from '../../../util/schema-words.ts';
 import { auditEvent } from '../../audit-event.ts';
 import { pageByPlace, pageOf, pageQuery, time, toIsoOrNull, toListAnswer } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
@@ -206,9 +207,9 @@ function parseSecret(type: string, secret: unknown): unknown {
   const parsed = secretSchemas[type].safeParse(secret);
   if (parsed.success) return parsed.data;
   throw invalid(
-    parsed.error.issues.map(({ path, message }) => ({
-      path: ['secret', ...path.slice(0, 1)].join('.'),
-      message,
+    parsed.error.issues.map((issue) => ({
+      path: ['secret', ...issue.path.slice(0, 1)].join('.'),
+      message: inWords(issue),
     })),
   );
 }

@@ -1,0 +1,49 @@
+import { printable } from './output.ts';
+
+/** A problem (RFC 9457) as it should be; what has answered may be anything. */
+interface Problem {
+  readonly detail?: unknown;
+  readonly code?: unknown;
+  readonly errors?: unknown;
+}
+
+export interface FieldMistake {
+  /** The field of the request; empty for all of it. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The daemon has refused a request. Its message says each mistake once, and the code of the refusal. */
+export class AnswerError extends Error {
+  readonly code: string;
+  readonly mistakes: readonly FieldMistake[];
+
+  constructor(answer: unknown, status: number, remedy = '') {
+    const { detail, code, errors }: Problem = Object(answer);
+    const mistakes = Array.isArray(errors) ? errors.flatMap(toMistake) : [];
+    const known = typeof code === 'string' ? printable(code) : '';
+    const said = typeof detail === 'string' ? printable(detail) : `The daemon answered ${status}.`;
+    const text = mistakes.length > 0 ? mistakes.map(toLine).join('\n') : said;
+    super(`${text}${known === '' ? '' : ` (${known})`}${remedy}`);
+    this.code = known;
+    this.mistakes = mistakes;
+  }
+}
+
+/** What is no mistake as the API has them says nothing to anybody. */
+function toMistake(given: unknown): readonly FieldMistake[] {
+  const { path, message }: Record<string, unknown> = Object(given);
+  if (typeof path !== 'string' || typeof message !== 'string') return [];
+  return [{ path: printable(path), message: printable(message) }];
+}
+
+const toLine = ({ path, message }: FieldMistake): string => (path === '' ? message : `${path}: ${message}`);
+
+/** Reads the text of a refusal, whatever it is. */
+export function refusalOf(text: string, status: number): AnswerError {
+  try {
+    return new AnswerError(JSON.parse(text), status);
+  } catch {
+    return new AnswerError(undefined, status);
+  }
+}

@@ -1,0 +1,46 @@
+import type { Client, ListPage } from './client.ts';
+
+const whole = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const beginning = /^[0-9a-f][0-9a-f-]{3,34}$/i;
+/** A list that is longer is not searched to its end: a longer beginning, or the whole id, is needed then. */
+const pagesMax = 20;
+const shownMax = 5;
+
+/** A list of the API whose entries may be named by the beginning of their id. */
+export interface NamedBy {
+  readonly path: string;
+  readonly field: string;
+  /** What one of them is called. */
+  readonly noun: string;
+}
+
+/** Finds the one entry whose id begins so. A whole id, or what can be no id, is answered as it is. */
+export async function idOf(
+  client: Client,
+  { path, field, noun }: NamedBy,
+  text: string | undefined,
+): Promise<string | undefined> {
+  if (text === undefined || whole.test(text) || !beginning.test(text)) return text;
+  const found = new Set<string>();
+  let cursor: string | undefined;
+  for (let page = 0; page < pagesMax; page += 1) {
+    const { items, next_cursor } = await client.get<ListPage<Record<string, unknown>>>(path, {
+      limit: '1000',
+      cursor,
+    });
+    for (const it of items) {
+      const id = String(it[field]);
+      if (id.startsWith(text.toLowerCase())) found.add(id);
+    }
+    if (found.size > 1) break;
+    cursor = next_cursor ?? undefined;
+    if (cursor === undefined) break;
+  }
+  if (found.size > 1)
+    throw new Error(
+      `several ${noun}s begin with ${text}: ${[...found].slice(0, shownMax).join(', ')}. Type more of the id.`,
+    );
+  const [only] = found;
+  if (only === undefined) throw new Error(`there is no ${noun} whose id begins with ${text}.`);
+  return only;
+}
