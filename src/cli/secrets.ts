@@ -1,17 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readExports } from '../daemon/start/first-start.ts';
-import type { CommonOptions } from './client.ts';
 import { readAddresses } from './configuration.ts';
 import { firstExports, noKey, noSecret } from './remedies.ts';
 
 /** Whom a command speaks for: the operator by admin secret, or else key; an agent by its key alone. */
 export type Speaker = 'operator' | 'agent';
 
+interface Named {
+  readonly url?: string;
+  readonly config?: string;
+}
+
 /**
  * Finds the secret for a command: that of the shell, or else that of the configuration or of the first start in this
  * folder. The latter two go to the daemon of this folder only, and never to one that is named by its URL.
  */
-export async function secretFor(as: Speaker, options: CommonOptions): Promise<string> {
+export async function secretFor(as: Speaker, options: Named): Promise<string> {
   const { SERVICE_API_KEYS_ADMIN_SECRET: admin, POSTERN_KEY: key, POSTERN_URL: named } = process.env;
   const ofShell = as === 'operator' ? admin || key : key;
   const secret = ofShell || (options.url || named ? undefined : await secretHere(as, options));
@@ -23,7 +27,7 @@ export async function secretFor(as: Speaker, options: CommonOptions): Promise<st
   return secret;
 }
 
-async function secretHere(as: Speaker, options: CommonOptions): Promise<string | undefined> {
+async function secretHere(as: Speaker, options: Named): Promise<string | undefined> {
   const { file, config } = await readAddresses(options.config);
   if (file !== undefined) return as === 'operator' ? (config.control.adminSecret ?? undefined) : undefined;
   if (!existsSync(firstExports)) return undefined;
