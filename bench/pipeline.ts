@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { validateConfig } from '../src/config/load.ts';
-import { Call, noHead } from '../src/core/call.ts';
+import { type DecidedCall, noHead, ReceivedCall } from '../src/core/call.ts';
 import { newTraceId } from '../src/core/ids.ts';
 import { ownName } from '../src/core/safe-name.ts';
 import { targetWithin } from '../src/core/target.ts';
@@ -136,8 +136,8 @@ function bodyOf(bytes: number): Buffer {
   return Buffer.from(`${text}"}]}`);
 }
 
-function callOf(body: Buffer): Call {
-  return new Call({
+function callOf(body: Buffer): ReceivedCall {
+  return new ReceivedCall({
     traceId: newTraceId(1),
     entrance: 'forward',
     receivedAtMs: 1,
@@ -189,17 +189,17 @@ for (const bytes of [2048, 65_536]) {
   const note = (name: string, us: number): void =>
     void best.set(name, Math.min(best.get(name) ?? Infinity, us));
   for (let round = 0; round < rounds; round++) {
-    const calls = Array.from({ length: callsPerRound }, () => callOf(body));
+    let calls: object[] = Array.from({ length: callsPerRound }, () => callOf(body));
     let whole = 0;
-    for (const stage of stages) {
+    for (const stage of stages.all) {
       const began = now();
-      for (const call of calls) void stage.run(call);
+      calls = await Promise.all(calls.map((call) => stage.run(call as never)));
       const us = (now() - began) / callsPerRound;
       note(stage.name, us);
       whole += us;
     }
     const began = now();
-    for (const call of calls) traceLine(call, undefined);
+    for (const call of calls) traceLine(call as DecidedCall, undefined);
     const us = (now() - began) / callsPerRound;
     note('trace line', us);
     note('together', whole + us);

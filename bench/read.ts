@@ -1,5 +1,5 @@
 /*
- * What does reading a call cost? The read stage with all detectors, over real content (texts of installed packages, other ones for every seed),
+ * What does reading a call cost? The inspection stage with all detectors, over real content (texts of installed packages, other ones for every seed),
  * and over bodies in which nothing is: JSON of words, prose and code, and a body of near-misses, which is the first example of each detector
  * spoilt. Prints the best of many short interleaved rounds, which is what a shared machine lets one trust; the ratios are those of one run.
  *
@@ -7,13 +7,13 @@
  */
 
 import { validateConfig } from '../src/config/load.ts';
-import { Call, noHead } from '../src/core/call.ts';
-import { targetWithin } from '../src/core/target.ts';
-import { read } from '../src/decision/stages/read.ts';
+import type { TenantConfig } from '../src/config/schema.ts';
+import { type AdmittedCall, noHead } from '../src/core/call.ts';
+import { inspect } from '../src/decision/stages/inspect.ts';
 import { createEngine } from '../src/inspect/match/engine.ts';
 import { loadDetectors } from '../src/inspect/patterns/load.ts';
 import { compilePolicies } from '../src/policy/index.ts';
-import { createTenants } from '../src/tenants/tenants.ts';
+import { callOf } from '../test/support/call.ts';
 import { examplesOf } from '../test/support/examples.ts';
 import { injections } from '../test/support/injections.ts';
 import { meanings } from '../test/support/meanings.ts';
@@ -33,9 +33,9 @@ const detectors = loadDetectors(new URL('../config/detectors', import.meta.url).
 const engine = createEngine(detectors);
 const page = { rules: compilePolicies([]), engine };
 const config = validateConfig({ tenants: [{ id: 'bench' }] }, { file: undefined, env: {} });
-const stage = read({
+const tenant = config.tenants.get('bench') ?? config.defaultTenant('bench');
+const stage = inspect({
   policies: { rulesFor: () => page, lastKnown: () => page },
-  tenants: createTenants(config, new Set(), { registeredTenants: async () => [] }),
   clock: () => performance.now(),
   injections,
   meanings,
@@ -105,25 +105,12 @@ const identity = {
 /** As on a kept connection. */
 const lastHead = noHead();
 
-const callOf = (body: Buffer): Call => {
-  const call = new Call({
-    traceId: '01a1fd97-94c2-70dc-9d70-f38e0ce60b0f',
-    entrance: 'forward',
-    receivedAtMs: 0,
-    clientAddress: '127.0.0.1',
-    key: undefined,
-    method: 'POST',
-    target: targetWithin('https', 'api.bench.example', 443, '/v1/x'),
+const callWith = (body: Buffer): AdmittedCall<TenantConfig> =>
+  callOf({
+    ...{ tenant, identity, entrance: 'forward', key: undefined, url: 'https://api.bench.example/v1/x' },
     headers: ['Host', 'api.bench.example', 'Content-Type', 'application/json'],
-    body,
-    contentType: 'application/json',
-    contentEncoding: '',
-    claimed: {},
-    lastHead,
+    ...{ body, contentType: 'application/json', lastHead },
   });
-  call.identity = identity;
-  return call;
-};
 
 interface Bench {
   readonly content: string;
@@ -149,7 +136,7 @@ const benches: Bench[] = sizes.flatMap((size) => {
 });
 for (let round = 0; round < rounds; round += 1)
   for (const bench of benches) {
-    const calls = bench.bodies.map(callOf);
+    const calls = bench.bodies.map(callWith);
     const kilobytes = bench.bodies.reduce((sum, it) => sum + it.length, 0) / 1024;
     const began = performance.now();
     await Promise.all(calls.map((call) => stage.run(call)));

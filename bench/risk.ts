@@ -1,18 +1,17 @@
 import { validateConfig } from '../src/config/load.ts';
-import { Call, noHead } from '../src/core/call.ts';
+import type { TenantConfig } from '../src/config/schema.ts';
+import type { InspectedCall } from '../src/core/call.ts';
 import { noHabits, type SensitiveRead } from '../src/core/history.ts';
 import { newTraceId } from '../src/core/ids.ts';
-import { targetWithin } from '../src/core/target.ts';
-import { assessRiskStage } from '../src/decision/stages/weigh.ts';
+import { assessRiskStage } from '../src/decision/stages/assess-risk.ts';
 import { signalEngines } from '../src/risk/signals/index.ts';
 import { defaultWeights } from '../src/risk/signals/score.ts';
 import { createSightingLog } from '../src/state/rules/sightings.ts';
-import { createTenants } from '../src/tenants/tenants.ts';
-import { operationOf } from '../test/support/call.ts';
+import { type CallParts, callOf } from '../test/support/call.ts';
 import { noticing, tenantSecrets } from '../test/support/noticing.ts';
 
 /*
- * What the weigh stage costs beyond the round trip to the state (goal: 40 us a call): of a clean call, of one with all that a baseline can
+ * What the risk stage costs beyond the round trip to the state (goal: 40 us a call): of a clean call, of one with all that a baseline can
  * say, of one with credentials, and of writes to the outside while answers are remembered. Run: node bench/risk.ts
  */
 
@@ -21,12 +20,11 @@ const config = validateConfig(
   { tenants: [{ id: 'bench', org_domains: ['acme.com'] }] },
   { file: undefined, env: {} },
 );
-const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
+const tenant = config.tenants.get('bench') ?? config.defaultTenant('bench');
 const stage = assessRiskStage({
   engines: signalEngines,
   weights: defaultWeights,
   bounds: config.risk.bands,
-  tenants,
   findThreats: () => [],
   ...noticing,
 });
@@ -64,27 +62,12 @@ for (let at = 0; at < 100; at++) {
   sightings.add(read);
 }
 
-function callOf(body: Buffer, fields: Partial<Call> = {}): Call {
-  const call = new Call({
-    traceId: newTraceId(nowMs),
-    entrance: 'forward',
-    receivedAtMs: nowMs,
-    clientAddress: '127.0.0.1',
-    key: undefined,
-    method: 'POST',
-    target: targetWithin('https', 'api.example.net', 443, '/v1/x'),
-    headers: [],
-    body,
-    contentType: 'application/json',
-    contentEncoding: '',
-    claimed: {},
-    lastHead: noHead(),
+const callWith = (body: Buffer, fields: CallParts = {}): InspectedCall<TenantConfig> =>
+  callOf({
+    ...{ tenant, traceId: newTraceId(nowMs), entrance: 'forward', receivedAtMs: nowMs, key: undefined },
+    ...{ url: 'https://api.example.net/v1/x', body, contentType: 'application/json', bodyTexts: [body] },
+    ...{ identity, ...fields },
   });
-  call.identity = identity;
-  call.operation = operationOf();
-  call.bodyTexts = [body];
-  return Object.assign(call, fields);
-}
 
 const habits = {
   ...noHabits,
@@ -112,17 +95,17 @@ const body = Buffer.from(textOf(2048, 1_000_003));
 const large = Buffer.from(textOf(65_536, 1_000_003));
 const quote = Buffer.concat([body.subarray(0, 1024), Buffer.from(textOf(8192, 7).slice(4000, 5024))]);
 
-const cases: Readonly<Record<string, () => Call>> = {
-  'clean, 2 KB': () => callOf(body),
+const cases: Readonly<Record<string, () => InspectedCall<TenantConfig>>> = {
+  'clean, 2 KB': () => callWith(body),
   'unusual in every way': () =>
-    callOf(large, { habits, isNewHost: true, isNewDestination: true, trustScore: 0.4 }),
+    callWith(large, { habits, isNewHost: true, isNewDestination: true, trustScore: 0.4 }),
   'three credentials': () =>
-    callOf(body, {
+    callWith(body, {
       findings: [secret, { ...secret, start: 60, end: 99 }, { ...secret, start: 160, end: 199 }],
     }),
-  'a write outside, 2 KB, 100 answers remembered': () => callOf(body, { sightings }),
-  'the same with a quote of 1 KB': () => callOf(quote, { sightings }),
-  'a write outside, 64 KB, 100 answers remembered': () => callOf(large, { sightings }),
+  'a write outside, 2 KB, 100 answers remembered': () => callWith(body, { sightings }),
+  'the same with a quote of 1 KB': () => callWith(quote, { sightings }),
+  'a write outside, 64 KB, 100 answers remembered': () => callWith(large, { sightings }),
 };
 
 const rounds = 30;
@@ -133,9 +116,9 @@ for (const [name, make] of Object.entries(cases)) {
   for (let round = 0; round < rounds; round++) {
     const calls = Array.from({ length: callsPerRound }, make);
     const began = performance.now();
-    for (const call of calls) void stage.run(call);
+    const assessed = calls.map((call) => stage.run(call));
     best = Math.min(best, ((performance.now() - began) * 1000) / callsPerRound);
-    signals = calls[0]?.signals.map((it) => it.name).join(', ') ?? '';
+    signals = assessed[0]?.signals.map((it) => it.name).join(', ') ?? '';
   }
   console.log(`${name.padEnd(48)} ${best.toFixed(2).padStart(8)} us  ${signals}`);
 }

@@ -168,7 +168,6 @@ const reasons: readonly (readonly [codes: readonly string[], meaning: string])[]
   ],
   [['OPAQUE_CONTENT'], 'a picture, an archive or a file of unknown format in it was not looked into'],
   [['GATEWAY_DEGRADED'], 'it was judged without the state'],
-  [['NO_VERDICT'], 'nothing has decided, so it is denied'],
   [['RESPONSE_BLOCKED'], 'the call went out; its answer is not let in, for what stands behind this code'],
   [['RESPONSE_SANITIZED'], 'the call went out; the classes behind this code were cut out of its answer'],
   [

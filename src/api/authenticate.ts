@@ -3,7 +3,7 @@ import { GatewayError } from '../core/errors.ts';
 import { ownName } from '../core/safe-name.ts';
 import { identifyOrRecall } from '../decision/degraded.ts';
 import type { Gate } from '../decision/gate.ts';
-import { turnAway } from '../decision/turn-away.ts';
+import { rejectEarly } from '../decision/reject-early.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
 import { demand } from './fields/permissions.ts';
 import { requestAsCall } from './fields/request-as-call.ts';
@@ -46,7 +46,7 @@ export async function authenticate(gate: Gate, route: Route, presented: Presente
   // Before anything of the request is read: from elsewhere the key can use up nothing of its tenant's.
   if (!isAddressAllowed(holder.key, clientAddress)) {
     keys.failed(clientAddress, nowMs, holder.key.keyId);
-    throw await turnAway(gate, requestAsCall(gate, route, key, presented), notAllowedHere());
+    throw await rejectEarly(gate, requestAsCall(gate, route, key, presented), notAllowedHere());
   }
   const caller: KeyCaller = { kind: 'key', key: holder.key, identity: holder.identity, presented: key };
   if (isCall) return caller;

@@ -3,8 +3,8 @@ import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { SafeName } from '../core/safe-name.ts';
 import type { Gate } from '../decision/gate.ts';
+import { rejectEarly } from '../decision/reject-early.ts';
 import { checkReplay } from '../decision/simulation/replay.ts';
-import { turnAway } from '../decision/turn-away.ts';
 import type { Answer } from '../wire/http1/answer.ts';
 import { type FieldsByName, toFieldsByName } from '../wire/http1/field.ts';
 import type { BodyLedger, BodyRoom } from '../wire/server/body-ledger.ts';
@@ -212,7 +212,7 @@ async function toRefusal(
   // Who may not call at all is told that, and not what is wrong with the call.
   const forbidden =
     caller.kind === 'key' && error.code === 'VALIDATION_FAILED' ? lacking(caller.key, ['scan']) : undefined;
-  return turnAway(gate, requestAsCall(gate, route, key, asked), forbidden ?? error);
+  return rejectEarly(gate, requestAsCall(gate, route, key, asked), forbidden ?? error);
 }
 
 const noBody = Buffer.alloc(0);

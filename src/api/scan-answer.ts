@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type Call, dataClasses, type Verdict } from '../core/call.ts';
+import { type DecidedCall, dataClasses, type Verdict } from '../core/call.ts';
+import { explanationForAgent, signalsForAgent } from '../decision/trace/agent-view.ts';
 import { publicFinding, publicRule } from '../decision/trace/record.ts';
 import { shownOperationOf } from '../decision/trace/safe-names.ts';
-import { toldExplanation, toldSignals } from '../decision/trace/told-agent.ts';
 import type { DescribedBody } from './fields/described-call.ts';
 import { band, decision, safeName } from './fields/fields.ts';
 import { RawAnswer } from './route.ts';
@@ -44,18 +44,19 @@ export const scanAnswer = z
 export type ScanAnswer = z.infer<typeof scanAnswer>;
 
 /** Everything but the sanitised body. */
-export function toScanAnswer(call: Call, verdict: Verdict): ScanAnswer {
+export function toScanAnswer(call: DecidedCall): ScanAnswer {
+  const { verdict, risk } = call;
   const { decidedBy, approval, wouldBe, violations, tags } = verdict;
   return {
     decision: verdict.decision,
-    risk_score: call.riskScore,
-    risk_band: call.riskBand,
+    risk_score: risk.score,
+    risk_band: risk.band,
     reason_codes: [...verdict.reasonCodes],
     trace_id: call.traceId,
-    tool_name: call.safeName(call.operation?.toolName ?? 'custom_proxy'),
+    tool_name: call.safeName(call.operation.toolName),
     operation: shownOperationOf(call),
     classifications: [...verdict.classifications],
-    signals: [...toldSignals(call)],
+    signals: [...signalsForAgent(call)],
     ...(approval ? { approval_id: approval.approvalId } : {}),
     ...(decidedBy ? { policy_id: decidedBy.policyId, policy_name: decidedBy.policyName } : {}),
     ...(wouldBe ? { would_be: wouldBe } : {}),
@@ -63,7 +64,7 @@ export function toScanAnswer(call: Call, verdict: Verdict): ScanAnswer {
     findings: call.findings.slice(0, findingsMax).map(publicFinding),
     matched_rules: verdict.matchedRules.map(publicRule),
     ...(tags.length > 0 ? { tags: [...tags] } : {}),
-    explanation: [...toldExplanation(call, verdict)],
+    explanation: [...explanationForAgent(call, verdict)],
   };
 }
 

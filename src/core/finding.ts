@@ -38,6 +38,12 @@ export const classesAmong = (found: readonly Pick<Finding, 'class'>[]): readonly
 
 const none: readonly never[] = Object.freeze([]);
 
+/** A body of which something was cut, and what is in it still. */
+export interface CutBody {
+  readonly body: Buffer;
+  readonly findings: readonly Finding[];
+}
+
 /** An intent that the words of a text tell. */
 export interface Meaning {
   readonly category: 'EXFILTRATION' | 'PRIVILEGE_ESCALATION' | 'DESTRUCTIVE' | 'LATERAL_MOVEMENT';

@@ -123,3 +123,24 @@ export interface Sightings {
 const none: readonly never[] = Object.freeze([]);
 
 export const noSightings: Sightings = Object.freeze({ all: none, hasReads: false, readsWith: () => none });
+
+/** What is known of an agent, and of what it does, from earlier calls. */
+export interface CallHistory {
+  readonly isNewDestination: boolean;
+  readonly isNewHost: boolean;
+  /** The agent knows the tool, but has never done this with it. */
+  readonly isNewOperation: boolean;
+  /** Names of these that the agent has touched with this call, where it is let out. */
+  readonly newNames: readonly string[];
+  readonly habits: Habits;
+  /** 0 to 1, and the last that was held against the agent. */
+  readonly trustScore: number;
+  readonly trustMarks: readonly TrustMark[];
+  readonly sightings: Sightings;
+}
+
+/** That of an agent of whom nothing is known. */
+export const noHistory: CallHistory = Object.freeze({
+  ...{ isNewDestination: false, isNewHost: false, isNewOperation: false, newNames: none },
+  ...{ habits: noHabits, trustScore: 1, trustMarks: none, sightings: noSightings },
+});

@@ -27,6 +27,22 @@ export interface RiskPart {
   readonly part: number;
 }
 
+/** How risky a call is, and how the score has come about. */
+export interface Risk {
+  readonly signals: readonly Signal[];
+  /** 0 to 1. */
+  readonly score: number;
+  readonly band: Band;
+  /** The band that is left when what SANITIZE cuts is gone. */
+  readonly residualBand: Band;
+  /** The share of each engine. */
+  readonly parts: readonly RiskPart[];
+  /** The share of the trust in the agent. */
+  readonly trustModifier: number;
+  /** The least that the score is for what was found. */
+  readonly floor: number;
+}
+
 /** Why an analyst should look at a call, whatever became of it. */
 export interface IncidentCause {
   /** `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit`, `critical-denial`. */

@@ -1,4 +1,11 @@
-import type { Call, Finding, Homing } from '../core/call.ts';
+import {
+  type CredentialMarks,
+  type DecidedCall,
+  type Finding,
+  type Homing,
+  type InspectedCall,
+  noMarks,
+} from '../core/call.ts';
 import { toGatewayError } from '../core/errors.ts';
 import { counts } from '../inspect/parts/sanitize.ts';
 import { createCache } from '../state/cache.ts';
@@ -29,11 +36,12 @@ import type { TenantSecrets } from './tenant-secrets.ts';
 export interface CredentialHomes {
   /**
    * Marks what is found of credentials at home, and of those that are known to be at home elsewhere, and says what the call would bind.
-   * Binds nothing. With `isFirstUse: false` nothing is at home by a first use.
+   * Binds nothing. With `isFirstUse: false` nothing is at home by a first use. Answers the marks that the call has where there is nothing
+   * to mark.
    */
-  mark(call: Call, options?: { readonly isFirstUse: boolean }): MaybePromise<void>;
+  mark(call: InspectedCall, options?: { readonly isFirstUse: boolean }): MaybePromise<CredentialMarks>;
   /** Binds what the call is to bind; false where a credential is at home elsewhere by now, or cannot be bound. */
-  bind(call: Call): MaybePromise<boolean>;
+  bind(call: DecidedCall): MaybePromise<boolean>;
 }
 
 /** Credentials of one call that are looked up; findings behind them stay findings. */
@@ -115,12 +123,11 @@ export function createCredentialHomes(
 
   return {
     mark(call, { isFirstUse } = { isFirstUse: true }) {
-      const { identity, receivedAtMs } = call;
-      call.homing = undefined;
-      if (!identity || call.message || call.unreadable !== undefined) return;
+      const { receivedAtMs } = call;
+      if (call.message || call.readings.unreadable !== undefined) return call.marks;
       const credentials = credentialsOf(call);
-      if (credentials.length === 0) return;
-      const { tenantId } = identity;
+      if (credentials.length === 0) return call.marks;
+      const { tenantId } = call.identity;
       const key = credentialKey(tenantId);
       const domain = registrableDomain(call.target.host);
       const home = hashOf(key, Buffer.from(`home ${domain}`));
@@ -140,7 +147,7 @@ export function createCredentialHomes(
         // A JWT that says where it belongs is at home there, whoever had it before.
         const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
         const isKnown =
-          standing === 'here' && call.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
+          standing === 'here' && call.history.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
         const composed =
           pieces === undefined || pieces.size === 0
             ? undefined
@@ -155,7 +162,7 @@ export function createCredentialHomes(
       return after(homesOf(tenantId, [...unknown], receivedAtMs), (stored) => {
         // A credential that could not be looked up is at home nowhere.
         if (!stored)
-          return settle(
+          return marksOf(
             call,
             placed.filter(
               (it) => it.standing === 'elsewhere' || (it.standing === 'here' && it.looked.length === 0),
@@ -184,12 +191,16 @@ export function createCredentialHomes(
           }
         }
         const isSettled = (it: Placed): boolean => isFirstUse || it.standing !== 'free';
-        settle(call, placed.filter(isSettled), homingOf(bindings.filter(isSettled), home, receivedAtMs));
+        return marksOf(
+          call,
+          placed.filter(isSettled),
+          homingOf(bindings.filter(isSettled), home, receivedAtMs),
+        );
       });
     },
 
-    bind({ identity, homing, receivedAtMs: nowMs }) {
-      if (!homing || !identity) return true;
+    bind({ identity, marks: { homing }, receivedAtMs: nowMs }) {
+      if (!homing) return true;
       const { tenantId, ownAgent } = identity;
       const { agentId } = ownAgent;
       return after(
@@ -239,12 +250,12 @@ const isOf = (finding: Finding, credential: PlacedCredential): boolean =>
   (finding.kind !== webToken || credential.claims !== undefined);
 
 /** Credentials in their places, of which nothing was found but what any service may issue. Nearly no call has any. */
-function credentialsOf(call: Call): readonly PlacedCredential[] {
+function credentialsOf(call: InspectedCall): readonly PlacedCredential[] {
   const secrets = call.findings.filter((it) => it.class === 'SECRETS' && counts(it));
   const mayAsk = call.method === 'POST' && call.body.length > 0;
   const isInHead = secrets.some(isOfAnyone) || hasBasicKey(call);
   if (!mayAsk && !isInHead) return [];
-  const placed = isInHead ? placedCredentials(call) : inBody(call, call.plain ?? call.body);
+  const placed = isInHead ? placedCredentials(call) : inBody(call, call.plainBody);
   return placed
     .filter((it) => {
       const found = secrets.filter((finding) => overlaps(finding, it));
@@ -267,7 +278,7 @@ function standingByClaims(claims: Claims | undefined, host: string): Standing {
  * `elsewhere`: an answer that had one came from another domain, or a call took one to another.
  */
 function seenAt(
-  { sightings }: Call,
+  { history: { sightings } }: InspectedCall,
   hashes: readonly string[],
   domain: string,
 ): 'known' | 'elsewhere' | 'nowhere' {
@@ -286,13 +297,13 @@ function seenAt(
 }
 
 const textOf = (
-  { head, plain, body }: Call,
+  { head, plainBody }: InspectedCall,
   { part, start, end }: Pick<Finding, 'part' | 'start' | 'end'>,
-) => (part === 'head' ? head.toString('latin1', start, end) : (plain ?? body).toString('utf8', start, end));
+) => (part === 'head' ? head.toString('latin1', start, end) : plainBody.toString('utf8', start, end));
 
 /** Of the texts found in one place as many are bound; all are looked up. */
 const foundBoundMax = 8;
-const foundTexts = (call: Call, credential: PlacedCredential): readonly string[] => [
+const foundTexts = (call: InspectedCall, credential: PlacedCredential): readonly string[] => [
   ...new Set(
     call.findings
       .filter((it) => it.class === 'SECRETS' && counts(it) && isOf(it, credential))
@@ -312,20 +323,25 @@ function homingOf(bindings: readonly Placed[], home: string, nowMs: number): Hom
   return { home, credentials };
 }
 
-/** Notes in the findings of the call what is at home and what is at home elsewhere. */
-function settle(call: Call, placed: readonly Placed[], homing: Homing | undefined): void {
-  call.homing = homing;
-  call.cutBodies = undefined;
-  call.markAgain = undefined;
-  if (placed.length === 0) return;
-  call.findings = marked(call.findings, placed);
-  call.knownCredentials = placed.flatMap((it) => (it.isKnown ? it.credential.texts : []));
-  call.markAgain = marker(call, placed);
+/** The findings of the call with what is at home and what is at home elsewhere noted in them. */
+function marksOf(
+  call: InspectedCall,
+  placed: readonly Placed[],
+  homing: Homing | undefined,
+): CredentialMarks {
+  const marks = { ...noMarks(call.inspection), homing };
+  if (placed.length === 0) return marks;
+  return {
+    ...marks,
+    findings: marked(call.findings, placed),
+    knownCredentials: placed.flatMap((it) => (it.isKnown ? it.credential.texts : [])),
+    markAgain: marker(call, placed),
+  };
 }
 
 /** Marks the credentials at home in a body that was cut. */
 const marker =
-  (call: Call, placed: readonly Placed[]): NonNullable<Call['markAgain']> =>
+  (call: InspectedCall, placed: readonly Placed[]): NonNullable<CredentialMarks['markAgain']> =>
   (body, findings) => {
     if (findings.length === 0) return findings;
     const left = inBody(call, body).flatMap((credential) => {

@@ -1,4 +1,4 @@
-import type { Call, Finding } from '../core/call.ts';
+import type { Finding, InspectedCall, ReceivedCall } from '../core/call.ts';
 import { headSpans } from '../inspect/parts/head-text.ts';
 import { jsonValueSpan } from '../inspect/redact/locate.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
@@ -66,12 +66,12 @@ const tokenFields: Readonly<Record<string, number>> = {
 const isChosen = (name: string): boolean => name === 'password';
 
 /** All of a call that was read, in the head first. */
-export const placedCredentials = (call: Call): readonly PlacedCredential[] => [
+export const placedCredentials = (call: InspectedCall): readonly PlacedCredential[] => [
   ...inHead(call),
-  ...inBody(call, call.plain ?? call.body),
+  ...inBody(call, call.plainBody),
 ];
 
-function inHead(call: Call): PlacedCredential[] {
+function inHead(call: InspectedCall): PlacedCredential[] {
   if (call.head.length === 0) return [];
   return headSpans(call).flatMap(({ source, name, start, text }) => {
     if (source === 'url') return inQuery(text, start);
@@ -99,7 +99,7 @@ function inHead(call: Call): PlacedCredential[] {
  * Tells whether the head has Basic credentials that are a key, and no pair of name and password: no detector sees
  * those.
  */
-export function hasBasicKey({ headers }: Pick<Call, 'headers'>): boolean {
+export function hasBasicKey({ headers }: Pick<ReceivedCall, 'headers'>): boolean {
   for (let at = 0; at + 1 < headers.length; at += 2)
     if (isBasicKey(headers[at]?.toLowerCase() ?? '', headers[at + 1] ?? '')) return true;
   return false;
@@ -170,7 +170,12 @@ function inQuery(href: string, from: number): PlacedCredential[] {
 
 /** Those of a body, if it is a request for tokens; it may be another one than the call's own. */
 export function inBody(
-  { method, contentType, target, message }: Pick<Call, 'method' | 'contentType' | 'target' | 'message'>,
+  {
+    method,
+    contentType,
+    target,
+    message,
+  }: Pick<ReceivedCall, 'method' | 'contentType' | 'target' | 'message'>,
   bytes: Buffer,
 ): PlacedCredential[] {
   if (message || method !== 'POST' || bytes.length === 0 || bytes.length > tokenRequestBytesMax) return [];

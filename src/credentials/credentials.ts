@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { overridingTargets } from '../catalogue/overriding-target.ts';
 import type { Config, InboundRoute } from '../config/schema.ts';
-import type { Call, OwnAgent } from '../core/call.ts';
+import type { DecidedCall, OwnAgent } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import { readingsOf } from '../core/url-readings.ts';
 import { loadOrMakeSecrets } from '../state/rules/secrets.ts';
@@ -34,14 +34,14 @@ export interface Credentials {
    * The first credential in the file whose tenant, host, path and agent are the call's; the agent is the key's own.
    * Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does that cannot be used.
    */
-  forCall(call: Call): MaybePromise<Injection | undefined>;
+  forCall(call: DecidedCall): MaybePromise<Injection | undefined>;
   /** Name of the credential that belongs to a call of a proxy, whether or not it can be sent; undefined where none does. Never throws. */
-  nameFor(call: Call): string | undefined;
+  nameFor(call: DecidedCall): string | undefined;
   /**
    * The credential that the route names. Fails likewise, also where it is for other hosts, paths or agents. The agent
    * is the route's, else the key's own.
    */
-  forRoute(call: Call, route: InboundRoute): MaybePromise<Injection | undefined>;
+  forRoute(call: DecidedCall, route: InboundRoute): MaybePromise<Injection | undefined>;
 }
 
 export interface CredentialsOptions {
@@ -153,15 +153,19 @@ export function createCredentials(
   }
 
   /** Those of which the path chooses. */
-  const candidatesFor = ({ target }: Call, { entries }: Near, agent: OwnAgent): readonly CredentialEntry[] =>
-    entries.filter((it) => it.isFor(target.host) && mayUse(it, agent));
+  const candidatesFor = (
+    { target }: DecidedCall,
+    { entries }: Near,
+    agent: OwnAgent,
+  ): readonly CredentialEntry[] => entries.filter((it) => it.isFor(target.host) && mayUse(it, agent));
 
   return {
     nameFor(call) {
-      const { identity, target, wayCredential } = call;
+      const { identity, target, received } = call;
+      const { wayCredential } = received;
       if (wayCredential !== undefined) return wayCredential ?? undefined;
       // Those that only routes name go out by routes.
-      const own = identity && owned.ofFile(identity.tenantId);
+      const own = owned.ofFile(identity.tenantId);
       if (!own) return undefined;
       const candidates = candidatesFor(call, own.near(target.host), identity.ownAgent);
       const [chosen, ...more] = candidates.length === 0 ? [] : chosenBy(candidates, call);
@@ -169,7 +173,6 @@ export function createCredentials(
     },
     forCall(call) {
       const { identity, target } = call;
-      if (!identity) return undefined;
       const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
         const near = own?.near(target.host);
         if (!near || near.entries.length === 0) return undefined;
@@ -182,7 +185,6 @@ export function createCredentials(
       return after(owned.of(identity.tenantId), injectOf);
     },
     forRoute({ identity, target }, { tenantId, credential, agentId }) {
-      if (!identity) return undefined;
       const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
         const named = own?.entries.find((it) => it.name === credential);
         if (!named && credential !== null)
@@ -240,7 +242,7 @@ function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefin
 }
 
 /** A path that servers read in several ways, or that a header names beside it, must lead to one credential in all of them. */
-function choose(candidates: readonly CredentialEntry[], call: Call): CredentialEntry | undefined {
+function choose(candidates: readonly CredentialEntry[], call: DecidedCall): CredentialEntry | undefined {
   const [chosen, ...more] = chosenBy(candidates, call);
   if (more.length > 0)
     throw unavailable('The path can be read in several ways, which lead to different credentials.');
@@ -250,7 +252,7 @@ function choose(candidates: readonly CredentialEntry[], call: Call): CredentialE
 /** Credentials that match by each reading of the path. */
 const chosenBy = (
   candidates: readonly CredentialEntry[],
-  call: Call,
+  call: DecidedCall,
 ): readonly (CredentialEntry | undefined)[] => {
   const hrefs = [call.target, ...overridingTargets(call)].map(({ href }) => href);
   return [...new Set(hrefs.flatMap(pathsOf).map((path) => candidates.find((it) => it.isAt(path))))];

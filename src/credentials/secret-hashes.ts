@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
-import type { Call, Finding } from '../core/call.ts';
+import type { Finding, InspectedCall } from '../core/call.ts';
 import { counts } from '../inspect/parts/sanitize.ts';
 
 /** Answers the credentials that a call carries where they do not belong, as hashes that nobody can guess without the key. */
-export type HashSecrets = (call: Call) => readonly string[];
+export type HashSecrets = (call: InspectedCall) => readonly string[];
 
 /** That one call can have, of so many findings: there may be many copies of one. */
 export const hashesMax = 64;
@@ -14,7 +14,7 @@ const none: readonly never[] = Object.freeze([]);
 export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSecrets {
   return function hashSecrets(call) {
     const { findings, identity } = call;
-    if (findings.length === 0 || !identity) return none;
+    if (findings.length === 0) return none;
     const secrets = findings.filter((it) => it.class === 'SECRETS' && counts(it)).slice(0, hashedMax);
     if (secrets.length === 0) return none;
     const key = keyOf(identity.tenantId);
@@ -26,5 +26,5 @@ export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSec
 export const hashOf = (key: Buffer, text: Uint8Array): string =>
   createHmac('sha256', key).update(text).digest('base64url').slice(0, 12);
 
-const textOf = (call: Call, { part, start, end }: Finding): Buffer =>
-  (part === 'head' ? call.head : (call.plain ?? call.body)).subarray(start, end);
+const textOf = (call: InspectedCall, { part, start, end }: Finding): Buffer =>
+  (part === 'head' ? call.head : call.plainBody).subarray(start, end);

@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.ts';
+import type { ReceivedCall } from '../core/call.ts';
 import type { Target } from '../core/target.ts';
 import type { Catalogues } from '../tenants/catalogues.ts';
 import type { Tenants } from '../tenants/tenants.ts';
@@ -34,7 +34,7 @@ export interface BodyLimitSources {
 export interface KnownBefore {
   /** The tool, where the route names it. */
   readonly toolName?: string | undefined;
-  readonly bodyless: () => Call;
+  readonly bodyless: () => ReceivedCall;
   readonly wayMax?: number | undefined;
   readonly target: Pick<Target, 'host' | 'path'>;
   /** The bound is that of each message of many: what vendors say is for whole bodies. */

@@ -1,6 +1,6 @@
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { BudgetConfig, TenantConfig } from '../config/schema.ts';
-import type { BodyValue, Call, Identity, OperationPart } from '../core/call.ts';
+import type { BodyValue, ClassifiedCall, Identity, OperationPart } from '../core/call.ts';
 import { compileMatch, type MatchFacts, PlaceTree, parsePath } from '../policy/index.ts';
 import type { BudgetCharge } from '../state/store.ts';
 import type { Tenants } from '../tenants/tenants.ts';
@@ -12,14 +12,14 @@ import { toRequest } from './request.ts';
 const partsPerUnit = 1_000_000;
 
 /** The charge of a call to each budget of its tenant: 0 where it does not count for it. */
-export type ChargesOf = (call: Call, identity: Identity) => readonly BudgetCharge[];
+export type ChargesOf = (call: ClassifiedCall, identity: Identity) => readonly BudgetCharge[];
 
 interface CompiledBudget {
   readonly name: string;
   readonly daily: number;
   readonly day: ZoneDay;
   readonly isCounted: (facts: MatchFacts) => boolean;
-  readonly amountOf: (call: Call) => number;
+  readonly amountOf: (call: ClassifiedCall) => number;
 }
 
 /** Undefined where no tenant has a budget: then no call pays for asking. Those that are registered later have none either. */
@@ -35,7 +35,7 @@ export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf
       compiled.set(tenant, budgets);
     }
     const whole = toFacts(call, identity, tenant);
-    const parts = call.operation?.parts ?? [];
+    const parts = call.operation.parts ?? [];
     const facts = [whole, ...parts.map((part) => factsOfPart(whole, part))];
     return budgets.map((it) => chargeOf(it, call, facts));
   };
@@ -44,7 +44,11 @@ export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf
 const noCharges: readonly BudgetCharge[] = [];
 
 /** One of several things that the call does is enough. A call that alone spends more than the day allows has spent the day: whatever a body says, sums stay small enough to be exact. */
-const chargeOf = (budget: CompiledBudget, call: Call, facts: readonly MatchFacts[]): BudgetCharge => ({
+const chargeOf = (
+  budget: CompiledBudget,
+  call: ClassifiedCall,
+  facts: readonly MatchFacts[],
+): BudgetCharge => ({
   name: budget.name,
   day: budget.day.of(call.receivedAtMs),
   amount: facts.some(budget.isCounted) ? Math.min(budget.amountOf(call), budget.daily) : 0,
@@ -67,7 +71,10 @@ function dailyParts({ unit, daily }: BudgetConfig): number {
   return Math.min(Math.max(1, parts), Number.MAX_SAFE_INTEGER);
 }
 
-function amountReader({ unit, amountPath }: BudgetConfig, tenant: TenantConfig): (call: Call) => number {
+function amountReader(
+  { unit, amountPath }: BudgetConfig,
+  tenant: TenantConfig,
+): (call: ClassifiedCall) => number {
   if (unit === 'calls') return () => 1;
   if (unit === 'bytes') return ({ body }) => body.length;
   const steps = parsePath(amountPath ?? '');
@@ -76,14 +83,14 @@ function amountReader({ unit, amountPath }: BudgetConfig, tenant: TenantConfig):
   const { index } = tree.add(steps);
   const sumOf = (readings: readonly unknown[]): number => tree.read(readings)[index]?.values.sum() ?? 0;
   return (call) => {
-    const bodies = [bodyValue(call, tenant.maxDecodedBytes), ...bodiesOfParts(call)];
+    const bodies = [bodyValue(call.received, tenant.maxDecodedBytes), ...bodiesOfParts(call)];
     return bodies.reduce((sum, body) => sum + amountIn(body, sumOf), 0);
   };
 }
 
 /** The bodies of a batch, each with an amount of its own. */
-const bodiesOfParts = ({ operation }: Call): BodyValue[] =>
-  operation?.parts?.flatMap(({ body }) => body ?? []) ?? [];
+const bodiesOfParts = ({ operation }: ClassifiedCall): BodyValue[] =>
+  operation.parts?.flatMap(({ body }) => body ?? []) ?? [];
 
 /** In parts. Several readings add up, since lines are payments of their own; a body that nobody can read for sure may say any amount. */
 function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => number): number {
@@ -94,19 +101,20 @@ function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => numb
   return sum === 0 ? 0 : Math.max(1, Math.round(sum * partsPerUnit));
 }
 
-const toFacts = (call: Call, identity: Identity, tenant: TenantConfig): MatchFacts => {
-  if (!call.operation) throw new Error('budgets need a call that was understood');
-  return {
-    envName: identity.envName,
-    operation: call.operation,
-    method: call.method,
-    overridingMethods: overridingMethods(toRequest(call, tenant.maxDecodedBytes)),
-    target: call.target,
-    agentId: identity.agentId,
-    runtimeType: call.claimed.runtimeType,
-    ownAgent: identity.ownAgent,
-  };
-};
+const toFacts = (
+  { operation, received }: ClassifiedCall,
+  identity: Identity,
+  tenant: TenantConfig,
+): MatchFacts => ({
+  envName: identity.envName,
+  operation,
+  method: received.method,
+  overridingMethods: overridingMethods(toRequest(received, tenant.maxDecodedBytes)),
+  target: received.target,
+  agentId: identity.agentId,
+  runtimeType: received.claimed.runtimeType,
+  ownAgent: identity.ownAgent,
+});
 
 const factsOfPart = (whole: MatchFacts, { operation, method, target }: OperationPart): MatchFacts => ({
   ...whole,

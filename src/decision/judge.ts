@@ -1,5 +1,5 @@
 import type { TenantConfig } from '../config/schema.ts';
-import { type Call, type OperationPart, targetsOf } from '../core/call.ts';
+import { type AssessedCall, type OperationPart, targetsOf } from '../core/call.ts';
 import { ownName, safely } from '../core/safe-name.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
 import { compileDenylist, type DestinationList } from '../tenants/destination-list.ts';
@@ -33,8 +33,7 @@ export interface Judged {
  * denial. Changes nothing, so that simulation judges by it as well; `given` may then put other facts in the place of the call's own.
  */
 export type Judge = (
-  call: Call,
-  tenant: TenantConfig,
+  call: AssessedCall<TenantConfig>,
   rules: PolicySet,
   given?: (facts: Facts) => Facts,
 ) => Judged;
@@ -48,7 +47,8 @@ const whySuspended = {
 export function createJudge(mode: 'enforce' | 'monitor'): Judge {
   const denylists = new WeakMap<TenantConfig, DestinationList>();
 
-  function isDenylisted(tenant: TenantConfig, call: Call): boolean {
+  function isDenylisted(call: AssessedCall<TenantConfig>): boolean {
+    const { tenant } = call;
     if (tenant.denylist.length === 0) return false;
     let denylist = denylists.get(tenant);
     if (!denylist) {
@@ -58,47 +58,50 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
     return targetsOf(call).some(denylist);
   }
 
-  function opinionOn(call: Call, tenant: TenantConfig, rules: PolicySet, given: Given): Opinion {
+  function opinionOn(call: AssessedCall<TenantConfig>, rules: PolicySet, given: Given): Opinion {
+    const { tenant, admission, readings } = call;
     const classes = classesOf(call);
-    if (call.agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[call.agentStatus]);
-    if (isDenylisted(tenant, call)) {
+    const { agentStatus } = admission;
+    if (agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[agentStatus]);
+    if (isDenylisted(call)) {
       return denial('DENYLISTED', safely`The destination is on the denylist of the tenant.`);
     }
-    const threat = tenant.blockThreats && call.threats.find((it) => it.location === 'target');
+    const threat = tenant.blockThreats && call.evidence.threats.find((it) => it.location === 'target');
     if (threat) {
       return denial(
         'THREAT_INTEL_MATCH',
         safely`The threat feed ${ownName(threat.feed)} lists the destination; an entry in the tenant's allowlist would lift that.`,
       );
     }
-    if (call.scopeViolations.length > 0) return outOfScope(call);
-    if (call.unreadable !== undefined) {
-      const byHead = call.isOutOfTime
-        ? rules.decide(withoutBody(given(new CallFacts(call, none, tenant))))
+    if (admission.scopeViolations.length > 0) return outOfScope(admission.scopeViolations);
+    if (readings.unreadable !== undefined) {
+      const byHead = readings.isOutOfTime
+        ? rules.decide(withoutBody(given(new CallFacts(call, none))))
         : undefined;
       // Such a rule refuses the call whatever stands in its body, and that is the agent's own doing.
       if (byHead?.action === 'DENY' || byHead?.action === 'OPEN_INCIDENT') return opinionOfPolicy(byHead);
       return denial(
         'UNREADABLE',
-        safely`The call cannot be read to its end, so it is not let out: ${ownName(call.unreadable)}.`,
+        safely`The call cannot be read to its end, so it is not let out: ${ownName(readings.unreadable)}.`,
       );
     }
     const opinionOnPart = (part?: OperationPart): Opinion => {
       const byPolicy =
-        rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, tenant, part)));
+        rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, part)));
       if (byPolicy?.action) return opinionOfPolicy(byPolicy);
-      return opinionOfPosture(judgeByPosture(call, classes, tenant.posture), byPolicy);
+      return opinionOfPosture(judgeByPosture(call.risk, classes, tenant.posture), byPolicy);
     };
     const whole = opinionOnPart();
-    const parts = call.operation?.parts;
+    const { parts } = call.operation;
     return parts ? strictestOpinion(whole, parts, opinionOnPart, (it) => shownPart(call, it)) : whole;
   }
 
-  return (call, tenant, rules, given = asTheyAre) => {
-    const judged = enforceable(call, opinionOn(call, tenant, rules, given));
+  return (call, rules, given = asTheyAre) => {
+    const { agentStatus, scopeViolations } = call.admission;
+    const judged = enforceable(call, opinionOn(call, rules, given));
     // Suspension and the scope of a key bind in monitor mode as well: no policy decides them.
-    const isBound = call.agentStatus !== 'active' || call.scopeViolations.length > 0;
-    const isMonitored = (mode === 'monitor' || tenant.mode === 'monitor') && !isBound;
+    const isBound = agentStatus !== 'active' || scopeViolations.length > 0;
+    const isMonitored = (mode === 'monitor' || call.tenant.mode === 'monitor') && !isBound;
     return { opinion: withoutOwnKeys(call, isMonitored ? monitored(judged) : judged), isMonitored };
   };
 }

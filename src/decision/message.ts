@@ -1,6 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AgentStatus, Call, type Verdict } from '../core/call.ts';
+import type { TenantConfig } from '../config/schema.ts';
+import {
+  AdmittedCall,
+  type AgentStatus,
+  type CallAdmission,
+  ClassifiedCall,
+  DecidedCall,
+  type OpenedCall,
+  type Operation,
+  plainAdmission,
+  ReceivedCall,
+  type UnadmittedCall,
+} from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { noHistory } from '../core/history.ts';
 import { newTraceId } from '../core/ids.ts';
 import {
   type FieldEnds,
@@ -14,16 +27,15 @@ import { wasLetOut } from '../state/rules/destinations.ts';
 import type { KeyRecord, Store } from '../state/store.ts';
 import type { Catalogues } from '../tenants/catalogues.ts';
 import type { Tenants } from '../tenants/tenants.ts';
-import { after } from '../util/maybe-promise.ts';
-import { type CallerSources, callerNow } from './caller-now.ts';
 import { recallMs } from './degraded.ts';
 import type { OpenCall } from './open-call.ts';
-import { createPipeline, type Recorder, type Stage } from './pipeline.ts';
+import { createPipeline, type Recorder, type Stage, Stages } from './pipeline.ts';
+import { type CallerSources, reauthorize } from './reauthorize.ts';
 import { doneBy } from './stages/admit.ts';
+import { type AssessOptions, assessRiskStage } from './stages/assess-risk.ts';
+import { classifyOperation } from './stages/classify.ts';
 import { type DecideMessageOptions, decideMessage } from './stages/decide-message.ts';
-import { type ReadOptions, read } from './stages/read.ts';
-import { understandCall } from './stages/understand.ts';
-import { assessRiskStage, type WeighOptions } from './stages/weigh.ts';
+import { type InspectOptions, inspect } from './stages/inspect.ts';
 
 /*
  * The judging of what follows on a call that was let out and stays open: the frames of a WebSocket, the messages that a client streams.
@@ -36,7 +48,7 @@ export interface MessageContent {
   /** The coding of the message itself; by default none. */
   readonly contentEncoding?: string;
   /** For entrances that know the tool, whatever the host. By default the catalogue tells what the message does. */
-  readonly understand?: ((message: Call) => void) | undefined;
+  readonly classify?: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;
 }
 
 /**
@@ -44,12 +56,16 @@ export interface MessageContent {
  * counts. The verdict is never REQUIRE_APPROVAL, since nobody could wait for it. Rejects with a `GatewayError` when the message could not
  * be judged, or when the key may not be used any more: then the call must end.
  */
-export type InspectMessage = (opening: Call, bytes: Buffer, content: MessageContent) => Promise<Verdict>;
+export type InspectMessage = (
+  opening: OpenedCall,
+  bytes: Buffer,
+  content: MessageContent,
+) => Promise<DecidedCall>;
 
 /** Rejects when the caller of an open call may not go on: for calls that are silent on the caller's side. */
-export type CheckOpen = (opening: Call) => Promise<void>;
+export type CheckOpen = (opening: OpenedCall) => Promise<void>;
 
-export interface MessageOptions extends ReadOptions, WeighOptions, DecideMessageOptions {
+export interface MessageOptions extends InspectOptions, AssessOptions, DecideMessageOptions {
   readonly catalogues: Catalogues;
   readonly open?: OpenCall;
   readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById' | 'recall'>;
@@ -76,21 +92,21 @@ interface Conversation {
   traces: number;
 }
 
-const conversations = new WeakMap<Call, Conversation>();
+const conversations = new WeakMap<OpenedCall, Conversation>();
 
-function conversationOf(opening: Call): Conversation {
+function conversationOf(opening: OpenedCall): Conversation {
   const known = conversations.get(opening);
   if (known) return known;
   const conversation: Conversation = {
     before: lastBytes(noBytes, sentOf(opening)),
-    fieldEnds: hasFields(opening, sentOf(opening))
+    fieldEnds: hasFields(opening.received, sentOf(opening))
       ? lastFieldEnds(noFieldEnds, sentOf(opening))
       : noFieldEnds,
-    toldSignals: new Set(opening.signals.map((it) => it.name)),
-    checkedAtMs: opening.receivedAtMs,
+    toldSignals: new Set(opening.risk.signals.map((it) => it.name)),
+    checkedAtMs: opening.received.receivedAtMs,
     key: undefined,
-    agentStatus: opening.agentStatus,
-    isDegraded: opening.isDegraded,
+    agentStatus: opening.admission.agentStatus,
+    isDegraded: opening.admission.isDegraded,
     tracesSinceMs: 0,
     traces: 0,
   };
@@ -105,17 +121,21 @@ export function createMessageInspector(
   const { store, tenants, catalogues } = options;
 
   /** While the state is away, what was known of the key goes on to hold where its tenant wants that. */
-  async function recheck(opening: Call, conversation: Conversation): Promise<void> {
+  async function recheck(opening: OpenedCall, conversation: Conversation): Promise<void> {
     try {
-      const { key, agentStatus } = await callerNow(options, opening);
+      const { key: presented, clientAddress } = opening.received;
+      const { identity } = opening.admission;
+      const caller = { key: presented, identity, clientAddress };
+      const { key, agentStatus } = await reauthorize(options, caller);
       conversation.key = key;
       conversation.agentStatus = agentStatus;
       conversation.isDegraded = false;
     } catch (error) {
       const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
-      const { key, identity } = opening;
+      const { key } = opening.received;
+      const { identity } = opening.admission;
       const known = isAway && key ? store.recall(key.hash, Date.now(), recallMs) : undefined;
-      const isOpen = identity && tenants.find(identity.tenantId)?.onFailure === 'open';
+      const isOpen = tenants.find(identity.tenantId)?.onFailure === 'open';
       if (!known?.ok || !isOpen) throw error;
       conversation.isDegraded = true;
     }
@@ -123,71 +143,66 @@ export function createMessageInspector(
   }
 
   /** The key is looked up for its scope when the first message comes, then once in `recheckMs`. */
-  async function whoNow(opening: Call, conversation: Conversation): Promise<void> {
+  async function whoNow(opening: OpenedCall, conversation: Conversation): Promise<void> {
     const isFresh = Math.abs(Date.now() - conversation.checkedAtMs) < recheckMs;
     if (!isFresh || (!conversation.key && !conversation.isDegraded)) await recheck(opening, conversation);
   }
 
-  function understandMessage(message: Call): void {
-    const { opening } = message.message ?? {};
-    const tenant = tenants.find(message.identity?.tenantId ?? '');
-    if (!tenant || !opening) return;
-    if (!message.operation) understandCall(catalogues.of(tenant.id), message, tenant.maxDecodedBytes);
-    const { key } = conversationOf(opening);
-    if (key && message.operation) message.scopeViolations = scopeViolationsOf(key, doneBy(message.operation));
-  }
-
-  const stages: readonly Stage[] = [
-    {
-      name: 'caller',
-      async run(message) {
-        const { opening } = message.message ?? {};
-        if (!opening) throw new Error('only messages of an open call are judged here');
-        const conversation = conversationOf(opening);
-        await whoNow(opening, conversation);
-        message.agentStatus = conversation.agentStatus;
-        message.isDegraded = conversation.isDegraded;
-      },
+  /**
+   * A message is admitted as its opening was, and nothing is counted. Whether its caller may go on is asked of the state, and the tenant's
+   * settings are those of now.
+   */
+  const admitMessage: Stage<UnadmittedCall, AdmittedCall<TenantConfig>> = {
+    name: 'admit-message',
+    async run(call) {
+      const received = call instanceof ClassifiedCall ? call.received : call;
+      const { opening } = received.message ?? {};
+      if (!opening) throw new Error('only messages of an open call are judged here');
+      const conversation = conversationOf(opening);
+      await whoNow(opening, conversation);
+      const { identity } = opening.admission;
+      const tenant = tenants.find(identity.tenantId);
+      if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+      await options.open?.(received, identity);
+      const classified =
+        call instanceof ClassifiedCall
+          ? call
+          : classifyOperation(catalogues.of(tenant.id), received, tenant.maxDecodedBytes);
+      return new AdmittedCall(classified, admissionOf(opening, tenant, conversation, classified.operation));
     },
-    {
-      name: 'understand',
-      run: (message) => after(options.open?.(message), () => understandMessage(message)),
-    },
-    read(options),
-    assessRiskStage(options),
-    decideMessage(options),
-  ];
+  };
 
   /** A message that adds nothing to its call's trace leaves none: there may be thousands in a second. */
   const recordTelling: Recorder = (message, refusal) => {
-    const { opening } = message.message ?? {};
+    const { opening } = message.received.message ?? {};
     if (!opening) return record(message, refusal);
     const conversation = conversationOf(opening);
-    if (refusal || !isClean(message, conversation)) {
-      for (const { name } of message.signals) conversation.toldSignals.add(name);
-      conversation.traces += 1;
-      return record(message, refusal);
-    }
-    return nothingToRecord;
+    if (message instanceof DecidedCall && isClean(message, conversation)) return nothingToRecord;
+    for (const { name } of message.risk?.signals ?? []) conversation.toldSignals.add(name);
+    conversation.traces += 1;
+    return record(message, refusal);
   };
+  const stages = Stages.first(admitMessage)
+    .andThen(inspect(options))
+    .andThen(assessRiskStage(options))
+    .andThen(decideMessage(options));
   const judge = createPipeline(stages, recordTelling);
 
   async function inspectMessage(
-    opening: Call,
+    opening: OpenedCall,
     bytes: Buffer,
-    { contentType, contentEncoding = '', understand }: MessageContent,
-  ): Promise<Verdict> {
+    { contentType, contentEncoding = '', classify }: MessageContent,
+  ): Promise<DecidedCall> {
     const conversation = conversationOf(opening);
     await waitForTraces(conversation);
     const message = toMessage(opening, bytes, { contentType, contentEncoding }, conversation);
-    understand?.(message);
-    const verdict = await judge(message);
-    if (wasLetOut(verdict)) {
-      const sent = sentOf(message);
+    const decided = await judge(classify?.(message) ?? message);
+    if (wasLetOut(decided.verdict)) {
+      const sent = sentOf(decided);
       conversation.before = lastBytes(conversation.before, sent);
       if (hasFields(message, sent)) conversation.fieldEnds = lastFieldEnds(conversation.fieldEnds, sent);
     }
-    return verdict;
+    return decided;
   }
 
   return {
@@ -202,13 +217,13 @@ export function createMessageInspector(
 }
 
 const noBytes = Buffer.alloc(0);
-const hasFields = ({ contentType }: Call, sent: Buffer): boolean =>
+const hasFields = ({ contentType }: ReceivedCall, sent: Buffer): boolean =>
   isDocument(sent) || /^application\/grpc(?!\+json)/i.test(contentType);
 
 /** The bytes of it that have gone out, without its coding. */
-function sentOf({ body, plain = body, verdict }: Call): Buffer {
-  const { sanitizedBody = body } = verdict ?? {};
-  return sanitizedBody === body ? plain : sanitizedBody;
+function sentOf({ received: { body, readings }, verdict }: OpenedCall): Buffer {
+  const { sanitizedBody = body } = verdict;
+  return sanitizedBody === body ? (readings.plain ?? body) : sanitizedBody;
 }
 
 const nothingToRecord = Promise.resolve();
@@ -222,9 +237,9 @@ async function waitForTraces(conversation: Conversation): Promise<void> {
   conversation.traces = 0;
 }
 
-function isClean({ verdict, signals, incidents }: Call, { toldSignals }: Conversation): boolean {
+function isClean({ verdict, signals, incidents }: DecidedCall, { toldSignals }: Conversation): boolean {
   return (
-    verdict?.decision === 'ALLOW' &&
+    verdict.decision === 'ALLOW' &&
     verdict.wouldBe === undefined &&
     verdict.classifications.length === 0 &&
     verdict.tags.length === 0 &&
@@ -233,42 +248,47 @@ function isClean({ verdict, signals, incidents }: Call, { toldSignals }: Convers
   );
 }
 
+/** Where the opening call has gone is new no more, and how often an agent calls is told by its calls alone. */
+function admissionOf(
+  { admission }: OpenedCall,
+  tenant: TenantConfig,
+  { key, agentStatus, isDegraded }: Conversation,
+  operation: Operation,
+): CallAdmission<TenantConfig> {
+  const { identity, exceededBudgets, toolConcerns, history } = admission;
+  const { habits, trustScore, trustMarks, sightings } = history;
+  return {
+    ...plainAdmission(tenant, identity, agentStatus),
+    isDegraded,
+    scopeViolations: key ? scopeViolationsOf(key, doneBy(operation)) : [],
+    exceededBudgets,
+    toolConcerns,
+    history: {
+      ...noHistory,
+      ...{ trustScore, trustMarks, sightings },
+      habits: { ...habits, lately: 0, mutations: 0 },
+    },
+  };
+}
+
 /**
- * A message as a call. To send something over a way that a GET has opened is no GET: it is understood as a POST to the same place. Where
- * the opening call has gone is new no more.
+ * A message as a call. To send something over a way that a GET has opened is no GET: it is understood as a POST to the same place.
  */
 function toMessage(
-  opening: Call,
+  opening: OpenedCall,
   body: Buffer,
   { contentType, contentEncoding }: Required<Pick<MessageContent, 'contentType' | 'contentEncoding'>>,
-  conversation: Conversation,
-): Call {
+  { before, fieldEnds }: Conversation,
+): ReceivedCall {
   const receivedAtMs = Date.now();
-  const message = new Call({
+  const { entrance, clientAddress, key, method, target, headers, claimed, isAwaited, isAnonymous } =
+    opening.received;
+  return new ReceivedCall({
     traceId: newTraceId(receivedAtMs),
-    entrance: opening.entrance,
-    receivedAtMs,
-    clientAddress: opening.clientAddress,
-    key: opening.key,
-    method: opening.method === 'GET' ? 'POST' : opening.method,
-    target: opening.target,
-    headers: opening.headers,
-    body,
-    contentType,
-    contentEncoding,
-    claimed: opening.claimed,
+    ...{ entrance, receivedAtMs, clientAddress, key, target, headers, claimed, isAwaited, isAnonymous },
+    method: method === 'GET' ? 'POST' : method,
+    ...{ body, contentType, contentEncoding },
     lastHead: undefined,
-    isAwaited: opening.isAwaited,
-    isAnonymous: opening.isAnonymous,
-    message: { opening, before: conversation.before, fieldEnds: conversation.fieldEnds },
+    message: { opening, before, fieldEnds },
   });
-  message.identity = opening.identity;
-  message.exceededBudgets = opening.exceededBudgets;
-  message.toolConcerns = opening.toolConcerns;
-  message.trustScore = opening.trustScore;
-  message.trustMarks = opening.trustMarks;
-  message.sightings = opening.sightings;
-  // How often an agent calls is told by its calls alone.
-  message.habits = { ...opening.habits, lately: 0, mutations: 0 };
-  return message;
 }

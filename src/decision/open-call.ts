@@ -1,12 +1,15 @@
-import type { Call } from '../core/call.ts';
+import type { Identity, ReceivedCall } from '../core/call.ts';
 import type { ReadingTools } from '../inspect/read-body.ts';
 import { lostReading, type Readers } from '../inspect/threads/readers.ts';
 import type { MaybePromise, Store } from '../state/store.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { after } from '../util/maybe-promise.ts';
 
-/** Takes the coding off the body of a call before anybody asks what stands in it, where that is not to be done on the event loop. */
-export type OpenCall = (call: Call) => MaybePromise<void>;
+/**
+ * Takes the coding off the body of a call before anybody asks what stands in it, where that is not to be done on the event loop.
+ * `identity` is whose call it is, where that is known.
+ */
+export type OpenCall = (call: ReceivedCall, identity?: Identity) => MaybePromise<void>;
 
 export interface OpenOptions {
   readonly readers: Readers;
@@ -21,9 +24,8 @@ const noBytes = Buffer.alloc(0);
 const stranger = { tenantId: '', agentId: '' };
 
 export function createOpener({ readers, tools, store, tenants }: OpenOptions): OpenCall {
-  return function open(call) {
-    const { body, contentEncoding, key, identity, receivedAtMs } = call;
-    if (!readers.hasThreads || contentEncoding === '' || body.length === 0 || call.plain) return;
+  return function open({ body, contentEncoding, key, receivedAtMs, readings }, identity) {
+    if (!readers.hasThreads || contentEncoding === '' || body.length === 0 || readings.plain) return;
     const known =
       identity || !key ? undefined : store.recall(key.hash, receivedAtMs, Number.POSITIVE_INFINITY);
     const opened = readers.run(
@@ -39,13 +41,13 @@ export function createOpener({ readers, tools, store, tenants }: OpenOptions): O
     );
     return after(opened, (it) => {
       if ('body' in it) {
-        call.plain = it.body;
+        readings.plain = it.body;
         return;
       }
       const { unreadable, isOutOfTime } = 'lost' in it ? lostReading(it) : { ...it, isOutOfTime: false };
-      call.plain = noBytes;
-      call.unreadable ??= unreadable;
-      call.isOutOfTime ||= isOutOfTime;
+      readings.plain = noBytes;
+      readings.unreadable ??= unreadable;
+      readings.isOutOfTime ||= isOutOfTime;
     });
   };
 }

@@ -1,12 +1,14 @@
 import {
-  type Call,
+  type AssessedCall,
   type DataClass,
   type Decision,
   dataClasses,
   type Finding,
   type IncidentCause,
+  type InspectedCall,
   isTunnel,
   type MatchedRule,
+  type Risk,
   type Verdict,
 } from '../core/call.ts';
 import { ownName, type SafeName, safely } from '../core/safe-name.ts';
@@ -15,7 +17,7 @@ import type { PolicyDecision, RuleAction } from '../policy/index.ts';
 import { isCertain } from '../risk/signals/read-then-write.ts';
 import type { PostureOpinion } from './posture.ts';
 import { excuseOf } from './simulation/excuse.ts';
-import { signalSentence } from './trace/told-agent.ts';
+import { signalSentence } from './trace/agent-view.ts';
 
 /* The judgement of a call by a policy, the posture or neither, and the verdict that follows from it. Pure. */
 
@@ -53,9 +55,9 @@ export const denial = (reasonCode: string, sentence: SafeName): Opinion => ({
   wouldBe: undefined,
 });
 
-export const outOfScope = (call: Call): Opinion => ({
+export const outOfScope = (violations: readonly SafeName[]): Opinion => ({
   ...denial('EPHEMERAL_SCOPE_VIOLATION', safely`The call is outside the scope of its key.`),
-  explanation: call.scopeViolations,
+  explanation: violations,
   incidents: [
     {
       trigger: safely`scope-violation`,
@@ -118,12 +120,12 @@ function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readon
  * Causes for an analyst: those of the judgement, content on its way out, a listed destination, and a denial of
  * critical risk that is not the gateway's own doing.
  */
-export function incidentsOf(call: Call, opinion: Opinion): readonly IncidentCause[] {
+export function incidentsOf(call: AssessedCall, opinion: Opinion): readonly IncidentCause[] {
   const { decision, incidents: given } = opinion;
   const noticed: IncidentCause[] = [];
   if (carriesContent(call)) noticed.push(readThenWrite);
   if (isThreatHit(call)) noticed.push(threatHit);
-  const isCritical = decision === 'DENY' && call.riskBand === 'CRITICAL';
+  const isCritical = decision === 'DENY' && call.risk.band === 'CRITICAL';
   if (isCritical && !excuseOf(call, opinion)) noticed.push(criticalDenial);
   return noticed.length === 0 ? given : [...given, ...noticed];
 }
@@ -146,9 +148,10 @@ const criticalDenial: IncidentCause = {
   severity: 'CRITICAL',
 };
 
-const isThreatHit = ({ threats }: Call): boolean => threats.some((it) => it.location === 'target');
+const isThreatHit = ({ evidence }: AssessedCall): boolean =>
+  evidence.threats.some((it) => it.location === 'target');
 
-const carriesContent = ({ carriedReads }: Call): boolean => carriedReads.some(isCertain);
+const carriesContent = ({ evidence }: AssessedCall): boolean => evidence.carriedReads.some(isCertain);
 
 /** An opinion that can be carried out: `sanitized` is what goes out instead of the body. */
 export type Enforceable = Opinion & { readonly sanitized?: Buffer };
@@ -168,7 +171,7 @@ const ownKey = 'postern-key';
  * Cuts keys of the gateway from the body, and denies the call where they are elsewhere. A key in its home place was
  * taken out before.
  */
-export function withoutOwnKeys(call: Call, opinion: Enforceable): Enforceable {
+export function withoutOwnKeys(call: InspectedCall, opinion: Enforceable): Enforceable {
   // A sanitised call has lost all its secrets.
   if (opinion.decision === 'DENY' || opinion.sanitized || !call.findings.some(isOwnKey)) return opinion;
   const allowed = {
@@ -191,7 +194,7 @@ export function withoutOwnKeys(call: Call, opinion: Enforceable): Enforceable {
 const isOwnKey = (it: Finding): boolean => it.kind === ownKey && counts(it);
 
 /** SANITIZE that cannot be done is a denial; of a call that must be held first, before anybody is asked. */
-export function enforceable(call: Call, opinion: Opinion): Enforceable {
+export function enforceable(call: InspectedCall, opinion: Opinion): Enforceable {
   const { decision, alsoSanitize, cuts } = opinion;
   if (decision !== 'SANITIZE' && !(decision === 'REQUIRE_APPROVAL' && alsoSanitize)) return opinion;
   const sanitized = isTunnel(call) ? undefined : sanitizedBody(call, cuts);
@@ -250,14 +253,15 @@ export const explainedFindingsMax = 20;
 const nothing: readonly Finding[] = [];
 
 /** The opinion as the answer to the call, with what else was noticed of it. */
-export function toVerdict(call: Call, opinion: Enforceable): Verdict {
+export function toVerdict(call: AssessedCall, opinion: Enforceable): Verdict {
+  const { isDegraded, charges, exceededBudgets, scopeViolations } = call.admission;
   const found = thatCount(call);
   const classifications = classesIn(found);
   const noticed: string[] = [...classifications];
   if (found.some((it) => it.class === 'SECRETS' && (it.vendorHosts.length > 0 || it.isMisdirected)))
     noticed.push('SECRET_MISDIRECTED');
-  if (call.isDegraded) noticed.push('GATEWAY_DEGRADED');
-  if (call.charges.some((it) => call.exceededBudgets.includes(it.name))) noticed.push('BUDGET_EXCEEDED');
+  if (isDegraded) noticed.push('GATEWAY_DEGRADED');
+  if (charges.some((it) => exceededBudgets.includes(it.name))) noticed.push('BUDGET_EXCEEDED');
   for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
   const places = found
     .slice(0, explainedFindingsMax)
@@ -269,7 +273,7 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
     );
   // Why it is risky, which a rule or a band does not say.
   for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(signalSentence(signal));
-  if (call.signals.length > 0) places.push(riskSentence(call));
+  if (call.signals.length > 0) places.push(riskSentence(call.risk));
   return {
     decision: opinion.decision,
     reasonCodes:
@@ -280,7 +284,7 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
     decidedBy: opinion.decidedBy,
     tags: opinion.tags,
     escalateTo: opinion.escalateTo,
-    violations: call.scopeViolations,
+    violations: scopeViolations,
     wouldBe: opinion.wouldBe,
     sanitizedBody: opinion.decision === 'SANITIZE' ? opinion.sanitized : undefined,
     cuts: opinion.decision === 'SANITIZE' ? opinion.cuts : undefined,
@@ -289,19 +293,19 @@ export function toVerdict(call: Call, opinion: Enforceable): Verdict {
 }
 
 /** How the score has come about. */
-function riskSentence({ riskScore, riskBand, riskParts, trustModifier, riskFloor }: Call): SafeName {
-  const parts = riskParts.map(({ engine, part }) => `${engine} ${toText(part)}`);
+function riskSentence({ score, band, parts: shares, trustModifier, floor }: Risk): SafeName {
+  const parts = shares.map(({ engine, part }) => `${engine} ${toText(part)}`);
   if (trustModifier !== 0) parts.push(`trust ${toText(trustModifier)}`);
-  const least = riskFloor > 0 ? `, at least ${riskFloor} for what was found` : '';
-  return ownName(`Risk ${riskScore} (${riskBand}): ${parts.join(', ')}${least}.`);
+  const least = floor > 0 ? `, at least ${floor} for what was found` : '';
+  return ownName(`Risk ${score} (${band}): ${parts.join(', ')}${least}.`);
 }
 
 const toText = (part: number): string => String(Math.round(part * 1000) / 1000);
 
 /** The data classes that the call carries, in their fixed order. */
-export const classesOf = (call: Call): DataClass[] => classesIn(thatCount(call));
+export const classesOf = (call: Pick<InspectedCall, 'findings'>): DataClass[] => classesIn(thatCount(call));
 
-const thatCount = ({ findings }: Call): readonly Finding[] =>
+const thatCount = ({ findings }: Pick<InspectedCall, 'findings'>): readonly Finding[] =>
   findings.length === 0 ? nothing : findings.filter(counts);
 
 const classesIn = (found: readonly Finding[]): DataClass[] =>

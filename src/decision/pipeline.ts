@@ -1,82 +1,115 @@
-import type { Call, Verdict } from '../core/call.ts';
+import { type CallSoFar, DecidedCall, soFar, type UnadmittedCall } from '../core/call.ts';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
-import { safely } from '../core/safe-name.ts';
-import type { MaybePromise } from '../state/store.ts';
+import { after, type MaybePromise } from '../util/maybe-promise.ts';
+
+/** A call that a stage refuses rather than judges. `reached` is what its record can be made of. */
+export class RefusedCall {
+  readonly reached: CallSoFar;
+  readonly error: GatewayError;
+
+  constructor(reached: CallSoFar, error: GatewayError) {
+    this.reached = reached;
+    this.error = error;
+  }
+}
 
 /**
- * One step of the way. It receives what it needs when it is made, writes its own fields of the call, and sets
- * `call.verdict` only when it ends the run. It throws a `GatewayError` for a call that is refused rather than judged. A
- * stage that need not wait returns nothing, and the call stays on the same turn of the event loop.
+ * One step of the way: takes a call in one state and answers it in the next, or refused. It receives what it needs when it is made, and
+ * changes nothing of the call that it is given. What it throws refuses the call in the state that it had. A stage that need not wait
+ * answers at once, and the call stays on the same turn of the event loop.
  */
-export interface Stage {
+export interface Stage<In, Out> {
   readonly name: string;
-  run(call: Call): void | Promise<void>;
+  run(call: In): MaybePromise<Out | RefusedCall>;
+}
+
+/** A stage among others: only `Stages` puts them together, and each takes what the one before it answers. */
+type AnyStage = Stage<never, object>;
+
+/** Stages of which each takes what the one before it answers: one that is left out, or in the wrong place, does not compile. */
+export class Stages<In, Out extends object> {
+  readonly all: readonly AnyStage[];
+
+  private constructor(all: readonly AnyStage[]) {
+    this.all = all;
+  }
+
+  static first<In, Out extends object>(stage: Stage<In, Out>): Stages<In, Out> {
+    return new Stages([stage]);
+  }
+
+  andThen<Next extends object>(stage: Stage<Out, Next>): Stages<In, Next> {
+    return new Stages([...this.all, stage]);
+  }
 }
 
 /** Leaves the record of a call: decided, or refused with `refusal`. Rejects when it could not be written. */
-export type Recorder = (call: Call, refusal: GatewayError | undefined) => Promise<void>;
+export type Recorder = (call: CallSoFar, refusal: GatewayError | undefined) => Promise<void>;
 
-/** Judges a call. Rejects with a `GatewayError` when the call is refused or could not be judged: then it must not go out. */
-export type Inspect = (call: Call) => Promise<Verdict>;
-
-/** No stage had an opinion: nothing goes out without one. */
-const failClosed: Verdict = {
-  decision: 'DENY',
-  reasonCodes: ['NO_VERDICT'],
-  classifications: [],
-  explanation: [safely`No stage of the pipeline decided this call, so it is denied.`],
-  matchedRules: [],
-  decidedBy: undefined,
-  tags: [],
-  escalateTo: [],
-  violations: [],
-  wouldBe: undefined,
-  sanitizedBody: undefined,
-  approval: undefined,
-};
+/**
+ * Judges a call, and answers it with its verdict. Rejects with a `GatewayError` when the call is refused or could not be judged: then it
+ * must not go out.
+ */
+export type Inspect = (call: UnadmittedCall) => Promise<DecidedCall>;
 
 /** The loop: every entrance hands its calls to what this returns. The record is written before the answer is known. */
-export function createPipeline(stages: readonly Stage[], record: Recorder): Inspect {
-  function conclude(call: Call, refusal: GatewayError | undefined): Promise<Verdict> {
+export function createPipeline(stages: Stages<UnadmittedCall, DecidedCall>, record: Recorder): Inspect {
+  function conclude(judged: DecidedCall | RefusedCall): Promise<DecidedCall> {
     try {
-      return record(call, refusal).then(() => {
-        if (refusal || !call.verdict) throw refusal;
-        return call.verdict;
-      });
+      if (judged instanceof RefusedCall) {
+        const { reached, error } = judged;
+        return record(reached, error).then(() => {
+          throw error;
+        });
+      }
+      return record(judged, undefined).then(() => judged);
     } catch (error) {
       return Promise.reject(toGatewayError(error));
     }
   }
   return function inspect(call) {
-    const judged = judge(stages, call);
-    return judged instanceof Promise
-      ? judged.then((refusal) => conclude(call, refusal))
-      : conclude(call, judged);
+    const judged = runStages(stages, call);
+    return judged instanceof Promise ? judged.then(conclude) : conclude(judged);
   };
 }
 
-/** Runs the stages until one of them decides or refuses. Answers at once where none of them had to wait. */
-function judge(stages: readonly Stage[], call: Call, from = 0): MaybePromise<GatewayError | undefined> {
-  try {
-    for (let i = from; i < stages.length; i++) {
-      const running = stages[i]?.run(call);
-      if (running) {
-        return running.then(
-          () => (call.verdict ? undefined : judge(stages, call, i + 1)),
-          (error: unknown) => refused(call, error),
+/** Runs the stages until one of them refuses the call. Never throws. Answers at once where none of them had to wait. */
+export const runStages = <Out extends object>(
+  { all }: Stages<UnadmittedCall, Out>,
+  call: UnadmittedCall,
+): MaybePromise<Out | RefusedCall> => runFrom(all, 0, call) as MaybePromise<Out | RefusedCall>;
+
+function runFrom(all: readonly AnyStage[], from: number, call: object): MaybePromise<object> {
+  let state = call;
+  for (let i = from; i < all.length; i++) {
+    const reached = state;
+    try {
+      const next = all[i]?.run(reached as never) ?? reached;
+      if (next instanceof Promise) {
+        return next.then(
+          (it) => (it instanceof RefusedCall ? it : runFrom(all, i + 1, it)),
+          (error: unknown) => refused(reached, error),
         );
       }
-      if (call.verdict) return undefined;
+      if (next instanceof RefusedCall) return next;
+      state = next;
+    } catch (error) {
+      return refused(reached, error);
     }
-  } catch (error) {
-    return refused(call, error);
   }
-  call.verdict = failClosed;
-  return undefined;
+  return state;
 }
 
-/** Whatever a stage has said before it failed does not stand. */
-function refused(call: Call, error: unknown): GatewayError {
-  call.verdict = undefined;
-  return toGatewayError(error);
+/** Whatever was decided before a stage failed does not stand. */
+function refused(call: object, error: unknown): RefusedCall {
+  if (!(call instanceof DecidedCall))
+    return new RefusedCall(soFar(call as UnadmittedCall), toGatewayError(error));
+  const { verdict: _, ...reached } = call;
+  return new RefusedCall(reached, toGatewayError(error));
 }
+
+/** Hands what a stage has answered to the next one, unless it has refused the call. */
+export const unlessRefused = <In extends object, Out>(
+  judged: MaybePromise<In | RefusedCall>,
+  next: (call: In) => MaybePromise<Out | RefusedCall>,
+): MaybePromise<Out | RefusedCall> => after(judged, (it) => (it instanceof RefusedCall ? it : next(it)));

@@ -1,4 +1,4 @@
-import { type Band, type Call, type DataClass, type Decision, decisions } from '../core/call.ts';
+import { type Band, type DataClass, type Decision, decisions, type Risk } from '../core/call.ts';
 
 /** The decision where no rule matches: by data class, and by the band of the risk. */
 export interface Posture {
@@ -26,7 +26,11 @@ export const stricter = (a: Decision, b: Decision): boolean => decisions.indexOf
  * The strictest decision for the classes found and for the band. The band is that of the sanitised call, since a
  * secret alone makes the risk HIGH.
  */
-export function judgeByPosture(call: Call, classes: readonly DataClass[], posture: Posture): PostureOpinion {
+export function judgeByPosture(
+  risk: Pick<Risk, 'score' | 'band' | 'residualBand'>,
+  classes: readonly DataClass[],
+  posture: Posture,
+): PostureOpinion {
   const sanitizes = classes.filter((name) => posture[fieldOf[name]] === 'SANITIZE');
   let opinion: PostureOpinion = {
     decision: 'ALLOW',
@@ -45,13 +49,13 @@ export function judgeByPosture(call: Call, classes: readonly DataClass[], postur
     };
   }
   const everythingIsCut = classes.length > 0 && sanitizes.length === classes.length;
-  const band = everythingIsCut ? call.residualBand : call.riskBand;
+  const band = everythingIsCut ? risk.residualBand : risk.band;
   const decision = posture.bands[band] ?? 'ALLOW';
   if (!stricter(decision, opinion.decision)) return opinion;
   return {
     decision,
     reasonCode: `RISK_${band}`,
     sanitizes,
-    explanation: `No policy rule matches; for risk ${band} (${call.riskScore}) the posture says ${decision}.`,
+    explanation: `No policy rule matches; for risk ${band} (${risk.score}) the posture says ${decision}.`,
   };
 }

@@ -1,5 +1,5 @@
 import type { Request } from '../catalogue/catalogue.ts';
-import type { BodyValue, Call } from '../core/call.ts';
+import type { BodyValue, ReceivedCall } from '../core/call.ts';
 import { kept } from '../util/kept.ts';
 import { bodyValue, mayHideNames, plainBody } from './facts/body.ts';
 import { parseCallBody, structuredBytesMax } from './facts/body-structure.ts';
@@ -8,7 +8,7 @@ const structureOf = (contentType: string, body: string): BodyValue =>
   parseCallBody(contentType, Buffer.from(body));
 
 /** The call as the catalogue wants it. `maxDecodedBytes` bounds what is decoded of its body when that is asked for. */
-export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
+export const toRequest = (call: ReceivedCall, maxDecodedBytes: number): Request => ({
   method: call.method,
   target: call.target,
   headers: call.headers,
@@ -21,14 +21,16 @@ export const toRequest = (call: Call, maxDecodedBytes: number): Request => ({
 });
 
 /** A body is gone through for each text once, whoever asks. */
-function mentions(call: Call, text: string, maxDecodedBytes: number): boolean {
-  call.mentioned ??= new Map();
+function mentions(call: ReceivedCall, text: string, maxDecodedBytes: number): boolean {
+  const { readings } = call;
+  readings.mentioned ??= new Map();
+  const { mentioned } = readings;
   const body = plainBody(call, maxDecodedBytes);
   if (text.startsWith(escapeStart)) {
-    if (!call.mentioned.has(escapeStart)) noteEscapes(body, call.mentioned);
-    if (call.mentioned.get(escapeStart) === false) return false;
+    if (!mentioned.has(escapeStart)) noteEscapes(body, mentioned);
+    if (mentioned.get(escapeStart) === false) return false;
   }
-  return kept(call.mentioned, text, () => holds(body, text));
+  return kept(mentioned, text, () => holds(body, text));
 }
 
 /** Node looks for so few characters by the first of them, ten times as fast as for more where that one is rare. */

@@ -1,21 +1,30 @@
+import type { DecidedCall, UnadmittedCall } from '../core/call.ts';
 import type { CredentialHomes } from '../credentials/credential-homes.ts';
-import type { Stage } from './pipeline.ts';
+import { Stages } from './pipeline.ts';
 import { type AdmitOptions, admit } from './stages/admit.ts';
-import { atHome } from './stages/at-home.ts';
+import { type AssessOptions, assessRiskStage } from './stages/assess-risk.ts';
+import { type ClassifyOptions, classify } from './stages/classify.ts';
+import { bindCredentials, markCredentials } from './stages/credential-homes.ts';
 import { type DecideOptions, decideStage } from './stages/decide.ts';
 import { identify } from './stages/identify.ts';
-import { type ReadOptions, read } from './stages/read.ts';
-import { type UnderstandOptions, understand } from './stages/understand.ts';
-import { assessRiskStage, type WeighOptions } from './stages/weigh.ts';
+import { type InspectOptions, inspect } from './stages/inspect.ts';
 
 export type StageOptions = AdmitOptions &
-  ReadOptions &
-  WeighOptions &
+  InspectOptions &
+  AssessOptions &
   DecideOptions &
-  UnderstandOptions & { readonly homes: CredentialHomes };
+  ClassifyOptions & { readonly homes: CredentialHomes };
 
 /** The way of every call. The order is the design: cheap before dear, and nothing is read of a call that may not be made. */
-export function createStages(options: StageOptions): readonly Stage[] {
-  const judging = [assessRiskStage(options), decideStage(options)];
-  return [identify(), understand(options), admit(options), read(options), atHome(options.homes, judging)];
+export function createStages(options: StageOptions): Stages<UnadmittedCall, DecidedCall> {
+  const { homes } = options;
+  const [assess, decide] = [assessRiskStage(options), decideStage(options)];
+  return Stages.first(identify())
+    .andThen(classify(options))
+    .andThen(admit(options))
+    .andThen(inspect(options))
+    .andThen(markCredentials(homes))
+    .andThen(assess)
+    .andThen(decide)
+    .andThen(bindCredentials(homes, assess, decide));
 }

@@ -1,12 +1,11 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { type Call, noHead, type PresentedKey } from '../core/call.ts';
+import { bareCall, noHead, type PresentedKey, type ReceivedCall } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { normaliseHost, parseAuthority, targetWithin } from '../core/target.ts';
 import type { Gate } from '../decision/gate.ts';
-import { bareCall } from '../decision/simulation/bare-call.ts';
-import { turnAway } from '../decision/turn-away.ts';
+import { rejectEarly } from '../decision/reject-early.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import type { ConnectRequest } from '../wire/server/agent-connection.ts';
 import type { Connections } from '../wire/server/connections.ts';
@@ -56,7 +55,7 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     );
     const { user, tenant, owner } = await authenticateProxyUser(current, proxyAuthorization, clientAddress);
     const turnBack = async (error: GatewayError): Promise<GatewayError> =>
-      inProxyTerms(await turnAway(current, connectAsCall(authority, user.key, clientAddress), error));
+      inProxyTerms(await rejectEarly(current, connectAsCall(authority, user.key, clientAddress), error));
     if (!tenant) throw await turnBack(proxyAuthRequired());
     const blocked = whyBlocked(current.guard, authority);
     if (blocked) throw await turnBack(blocked);
@@ -124,15 +123,14 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
       return;
     }
     const { call, upstream, headers } = passed;
-    const { identity } = call;
-    if (socket.destroyed || !identity) {
+    if (socket.destroyed) {
       upstream.destroy();
       socket.destroy();
       return;
     }
     socket.write(established(headers));
     if (head.length > 0) socket.unshift(head);
-    const { traceId, clientAddress } = call;
+    const { traceId, clientAddress, identity } = call;
     const { host, port, key } = tunnel;
     const owner = { traceId, key, identity, clientAddress, host, port };
     joined.join(socket, upstream, owner);
@@ -160,7 +158,7 @@ function connectAsCall(
   { host, port }: { readonly host: string; readonly port: number },
   key: PresentedKey,
   clientAddress: string,
-): Call {
+): ReceivedCall {
   const nowMs = Date.now();
   return bareCall({
     entrance: 'forward',

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
 import type { InboundRoute } from '../config/schema.ts';
-import type { Call, Verdict } from '../core/call.ts';
+import type { DecidedCall } from '../core/call.ts';
 import { GatewayError, problems, toGatewayError } from '../core/errors.ts';
 import { toAuthority } from '../core/target.ts';
 import type { Injection } from '../credentials/injection.ts';
 import type { Gate } from '../decision/gate.ts';
-import { toldExplanation } from '../decision/trace/told-agent.ts';
+import { explanationForAgent } from '../decision/trace/agent-view.ts';
 import { openDecoding } from '../response/decoding.ts';
 import { answerFor } from '../response/whole.ts';
 import type { MaybePromise } from '../state/store.ts';
@@ -27,7 +27,7 @@ const viaFor = ({ stream }: Exchange): string => `${stream ? '2' : '1.1'} poster
 /** How a call came. */
 export interface Way {
   /** The credential that belongs to a call that may go; undefined where it goes with what the agent has sent. */
-  findCredential(call: Call): MaybePromise<Injection | undefined>;
+  findCredential(call: DecidedCall): MaybePromise<Injection | undefined>;
   /** The inbound route that it came by. */
   readonly route?: InboundRoute;
   /** Tells at each tick whether its answer may go on. */
@@ -44,12 +44,12 @@ export interface Way {
 /** A body that goes on behind what was judged with its head. */
 export interface FurtherBody {
   /** Sends what was judged, which is the body of `request`, and what comes behind it as it may go. */
-  forward(gate: Gate, request: UpstreamRequest, options: RelayOptions): void;
+  forward(gate: Gate, call: DecidedCall, request: UpstreamRequest, options: RelayOptions): void;
 }
 
 /** An upstream that has agreed to go on in WebSocket. */
 export interface Switched {
-  readonly call: Call;
+  readonly call: DecidedCall;
   readonly exchange: Exchange;
   readonly head: ResponseHead;
   readonly connection: Duplex;
@@ -64,11 +64,11 @@ export interface Switched {
 /** Does what the verdict says: refuses the call, or sends it on, with the credential that belongs to it or not at all. */
 export function enforce(
   gate: Gate,
-  call: Call,
-  verdict: Verdict,
+  call: DecidedCall,
   exchange: Exchange,
   { findCredential, route, standing, further, openWebSocket }: Way,
 ): void {
+  const { verdict } = call;
   const ours = decisionHeaders(gate.names, call.traceId, verdict);
   const refuse = (error: GatewayError): void => {
     // A call that fails for a reason of ours was not let out.
@@ -82,11 +82,11 @@ export function enforce(
     answerProblem(exchange, withTrace(error, call.traceId), headers);
   };
   if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {
-    refuse(toRefusal(gate, call, verdict));
+    refuse(toRefusal(gate, call));
     return;
   }
   const sendWith = (injection: Injection | undefined): void =>
-    send(gate, call, verdict, exchange, { injection, ours, route, standing, further, openWebSocket, refuse });
+    send(gate, call, exchange, { injection, ours, route, standing, further, openWebSocket, refuse });
   try {
     const found = findCredential(call);
     if (found instanceof Promise) found.then(sendWith).catch((error) => refuse(toGatewayError(error)));
@@ -108,12 +108,11 @@ interface Sending {
 
 function send(
   gate: Gate,
-  call: Call,
-  verdict: Verdict,
+  call: DecidedCall,
   exchange: Exchange,
   { injection, ours, route, standing, further, openWebSocket, refuse }: Sending,
 ): void {
-  const sanitized = verdict.sanitizedBody;
+  const sanitized = call.verdict.sanitizedBody;
   const isRewritten = sanitized !== undefined && sanitized !== call.body;
   const judged = {
     target: call.target,
@@ -133,7 +132,7 @@ function send(
     return;
   }
   const unsigned = {
-    tenantId: call.identity?.tenantId ?? '',
+    tenantId: call.identity.tenantId,
     target,
     method: call.method,
     headers: toUpstreamHeaders(headers, authority, viaFor(exchange)),
@@ -161,7 +160,7 @@ function send(
             openWebSocket({ ...{ call, exchange, head, connection, key, ours, scrub }, refuse })
         : undefined,
   };
-  if (further) further.forward(gate, request, options);
+  if (further) further.forward(gate, call, request, options);
   else gate.upstream.forward(request, options);
 }
 
@@ -172,8 +171,9 @@ function send(
 const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
 
 /** The error that the agent gets for a call or message that may not go. */
-export function toRefusal(gate: Gate, call: Call, verdict: Verdict): GatewayError {
-  const explanation = toldExplanation(call, verdict);
+export function toRefusal(gate: Gate, call: DecidedCall): GatewayError {
+  const { verdict } = call;
+  const explanation = explanationForAgent(call, verdict);
   const detail = explanation[0] ?? 'The call is denied.';
   const extra = { reason_codes: verdict.reasonCodes, explanation };
   const { approval } = verdict;

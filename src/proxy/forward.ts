@@ -1,5 +1,5 @@
 import { hasOverridingTarget, withoutOverridingTargets } from '../catalogue/overriding-target.ts';
-import { Call, type Claimed, type PresentedKey, type ReadHead } from '../core/call.ts';
+import { type Claimed, type PresentedKey, type ReadHead, ReceivedCall } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
@@ -13,7 +13,7 @@ import {
 } from '../core/target.ts';
 import { bodyBytesMaxOf } from '../decision/body-limit.ts';
 import type { Gate } from '../decision/gate.ts';
-import { turnAway } from '../decision/turn-away.ts';
+import { rejectEarly } from '../decision/reject-early.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
 import type { BodyLedger } from '../wire/server/body-ledger.ts';
@@ -77,7 +77,7 @@ interface Addressed {
 }
 
 /**
- * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `Call`,
+ * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `ReceivedCall`,
  * inspected, and sent on or answered.
  */
 export function createForward(
@@ -109,8 +109,12 @@ export function createForward(
     const proceed = (head: RequestHead, from: Addressed): void => {
       wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
       const headers = headersFor(current, head, from);
-      const toCall = (body: Buffer, bodyBytesMax?: number, contentEncoding = head.contentEncoding): Call =>
-        new Call({
+      const toCall = (
+        body: Buffer,
+        bodyBytesMax?: number,
+        contentEncoding = head.contentEncoding,
+      ): ReceivedCall =>
+        new ReceivedCall({
           traceId,
           entrance: 'forward',
           receivedAtMs,
@@ -128,13 +132,13 @@ export function createForward(
           opensWebSocket: wantsWebSocket,
           isAwaited: () => !exchange.answer.destroyed,
         });
-      const bodyless = (): Call => toCall(noBody);
-      const inspect = (call: Call): void => {
+      const bodyless = (): ReceivedCall => toCall(noBody);
+      const inspect = (call: ReceivedCall): void => {
         const openWebSocket = wantsWebSocket ? open : undefined;
         judge(current, call, exchange, { standing, openWebSocket }).catch(refuse);
       };
       const failed = (error: GatewayError): void => {
-        turnAway(current, bodyless(), error).then(refuse, refuse);
+        rejectEarly(current, bodyless(), error).then(refuse, refuse);
       };
       const refusal = from.refusal ?? (wantsWebSocket ? whyNoHandshake(exchange) : undefined);
       if (refusal) failed(refusal);
@@ -189,13 +193,13 @@ const headersFor = (
 /** Asks the pipeline and does what it says. Rejects when there is no verdict. */
 async function judge(
   gate: Gate,
-  call: Call,
+  call: ReceivedCall,
   exchange: Exchange,
   way: Pick<Way, 'standing' | 'further' | 'openWebSocket'>,
 ): Promise<void> {
-  const verdict = await gate.inspect(call);
+  const decided = await gate.inspect(call);
   const findCredential: Way['findCredential'] = (it) => gate.credentials.forCall(it);
-  enforce(gate, call, verdict, exchange, { ...way, findCredential });
+  enforce(gate, decided, exchange, { ...way, findCredential });
 }
 
 const noBody = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-import type { Call, Verdict } from '../core/call.ts';
+import type { ClassifiedCall, DecidedCall, ReceivedCall } from '../core/call.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Gate } from '../decision/gate.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
@@ -21,8 +21,8 @@ interface Receiving {
   /** Limits one message. */
   readonly bytesMax: number;
   /** Makes the call as it is judged first. */
-  toCall(body: Buffer, contentEncoding: string): Call;
-  judge(call: Call, further: FurtherBody): void;
+  toCall(body: Buffer, contentEncoding: string): ReceivedCall;
+  judge(call: ReceivedCall, further: FurtherBody): void;
   /** Is called where it failed before there was anything to judge. */
   failed(error: GatewayError): void;
   readonly way?: GrpcWay;
@@ -31,7 +31,7 @@ interface Receiving {
 /** Fields of a call that came by an inbound route. */
 export interface GrpcWay {
   /** Tells the tool of a message, for routes that know it. */
-  understand(message: Call): void;
+  classify(message: ReceivedCall): ClassifiedCall | undefined;
   /** Rejects where the route that the call came by does not stand any more. */
   checkWay(): Promise<void>;
 }
@@ -58,8 +58,8 @@ export function receiveGrpc(
         const call = toCall(opening.body, opening.contentEncoding);
         // Messages have a coding of their own: who would take off that of the whole is not known.
         if (codingsOf(head.contentEncoding).length > 0)
-          call.unreadable = 'gRPC has no coding of a whole body';
-        judge(call, new GrpcCall(gate, call, exchange, { body, way }));
+          call.readings.unreadable = 'gRPC has no coding of a whole body';
+        judge(call, new GrpcCall(gate, exchange, { body, way }));
       },
       failed,
     },
@@ -70,7 +70,6 @@ export function receiveGrpc(
 /** A call of gRPC that was let out, and stays open: judges what follows on it, and ends it where that may not go. */
 class GrpcCall implements FurtherBody {
   readonly #gate: () => Gate;
-  readonly #call: Call;
   readonly #exchange: Exchange;
   readonly #body: GrpcBody;
   readonly #way: GrpcWay | undefined;
@@ -80,23 +79,21 @@ class GrpcCall implements FurtherBody {
   /** `gate` is asked anew for each message: a reload holds for those that are open, too. */
   constructor(
     gate: () => Gate,
-    call: Call,
     exchange: Exchange,
     { body, way }: { readonly body: GrpcBody; readonly way: GrpcWay | undefined },
   ) {
     this.#gate = gate;
     this.#way = way;
-    this.#call = call;
     this.#exchange = exchange;
     this.#body = body;
   }
 
-  forward({ upstream }: Gate, request: UpstreamRequest, options: RelayOptions): void {
+  forward({ upstream }: Gate, call: DecidedCall, request: UpstreamRequest, options: RelayOptions): void {
     const answer = new GrpcAnswer(options.response);
     this.#answer = answer;
     const sent = this.#body.release(request.body ?? noBytes, {
-      inspect: (message, contentEncoding) => this.#inspect(message, contentEncoding),
-      broken: (error) => this.#end(error),
+      inspect: (message, contentEncoding) => this.#inspect(call, message, contentEncoding),
+      broken: (error) => this.#end(call.traceId, error),
     });
     this.#forwarding = upstream.forward(
       { ...request, ...sent },
@@ -116,22 +113,21 @@ class GrpcCall implements FurtherBody {
     );
   }
 
-  async #inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer> {
+  async #inspect(opening: DecidedCall, message: GrpcMessage, contentEncoding: string): Promise<Buffer> {
     await this.#way?.checkWay();
     const gate = this.#gate();
     const { payload } = message;
-    const { contentType } = this.#call;
-    const content = { contentType, contentEncoding, understand: this.#way?.understand };
-    const verdict: Verdict = await gate.inspectMessage(this.#call, payload, content);
-    if (!wasLetOut(verdict)) throw toRefusal(gate, this.#call, verdict);
-    const { sanitizedBody = payload } = verdict;
+    const { contentType } = opening;
+    const content = { contentType, contentEncoding, classify: this.#way?.classify };
+    const decided = await gate.inspectMessage(opening, payload, content);
+    if (!wasLetOut(decided.verdict)) throw toRefusal(gate, decided);
+    const { sanitizedBody = payload } = decided.verdict;
     return sanitizedBody === payload ? message.frame : frameOf(sanitizedBody);
   }
 
   /** Ends both sides; the client is told why, in the trailers where the head of the answer is on its way. */
-  #end(error: GatewayError): void {
+  #end(traceId: string, error: GatewayError): void {
     const { names, log } = this.#gate();
-    const { traceId } = this.#call;
     if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
     const status = failureFields(error, names);
     const answer = this.#answer;

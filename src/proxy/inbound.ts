@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import { overridesTarget } from '../catalogue/overriding-target.ts';
 import type { InboundRoute } from '../config/schema.ts';
-import { Call, type Claimed, noHead, type ReadHead } from '../core/call.ts';
+import { type Claimed, type ClassifiedCall, noHead, type ReadHead, ReceivedCall } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
@@ -10,9 +10,9 @@ import { parseTarget, type Target } from '../core/target.ts';
 import { readingsOf } from '../core/url-readings.ts';
 import { bodyBytesMaxOf } from '../decision/body-limit.ts';
 import type { Gate } from '../decision/gate.ts';
+import { rejectEarly } from '../decision/reject-early.ts';
 import { toRequest } from '../decision/request.ts';
-import { understandAs } from '../decision/stages/understand.ts';
-import { turnAway } from '../decision/turn-away.ts';
+import { classifyAs } from '../decision/stages/classify.ts';
 import { compilePathGlob, type PathGlob } from '../util/path-glob.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
@@ -101,8 +101,12 @@ async function serve(
     refusal || !route
       ? parseTarget(gate.controlUrl)
       : targetBelow(route.upstream, { rest: path.rest, query });
-  const toCall = (body: Buffer, bodyBytesMax?: number, contentEncoding = head.contentEncoding): Call =>
-    new Call({
+  const toCall = (
+    body: Buffer,
+    bodyBytesMax?: number,
+    contentEncoding = head.contentEncoding,
+  ): ReceivedCall =>
+    new ReceivedCall({
       traceId,
       entrance: 'inbound',
       receivedAtMs,
@@ -122,7 +126,7 @@ async function serve(
       isAnonymous: route?.auth.type === 'none',
       isAwaited: () => !exchange.answer.destroyed,
     });
-  if (refusal || !route) throw await turnAway(gate, toCall(noBody), refusal ?? noRoute());
+  if (refusal || !route) throw await rejectEarly(gate, toCall(noBody), refusal ?? noRoute());
   const { contentType } = head;
   await passOn(gate, held, {
     exchange,
@@ -146,17 +150,17 @@ interface Passing {
   readonly contentType: string;
   readonly wantsWebSocket: boolean;
   readonly gateNow: () => Gate;
-  toCall(body: Buffer, bodyBytesMax?: number, contentEncoding?: string): Call;
+  toCall(body: Buffer, bodyBytesMax?: number, contentEncoding?: string): ReceivedCall;
 }
 
 /** The route's answer to what its caller asks for. */
 async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
   const { exchange, route, path, owner, target, contentType, wantsWebSocket, toCall } = passing;
-  const bodyless = (): Call => toCall(noBody);
+  const bodyless = (): ReceivedCall => toCall(noBody);
   const turnBack = async (error: unknown): Promise<never> => {
     const call = bodyless();
-    understandByRoute(gate, call, route, path);
-    throw await turnAway(gate, call, toGatewayError(error));
+    const classified = classifyByRoute(gate, call, route, path);
+    throw await rejectEarly(gate, classified ?? call, toGatewayError(error));
   };
   const refused =
     whyForeign(gate, route, exchange.fields) ??
@@ -192,7 +196,7 @@ async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
 }
 
 interface GrpcArrival {
-  readonly bodyless: Call;
+  readonly bodyless: ReceivedCall;
   readonly bytesMax: number;
   turnBack(error: unknown): Promise<never>;
 }
@@ -212,7 +216,7 @@ function receiveMessages(
       judge: (call, further) => void judge(gate, held, passing, { call, further }).then(resolve, reject),
       failed: (error) => void turnBack(error).catch(reject),
       way: {
-        understand: (it) => understandByRoute(gateNow(), it, route, path),
+        classify: (it) => classifyByRoute(gateNow(), it, route, path),
         checkWay: createRouteCheck(gateNow, route),
       },
     }),
@@ -220,7 +224,7 @@ function receiveMessages(
 }
 
 interface Judged {
-  readonly call: Call;
+  readonly call: ReceivedCall;
   /** The rest of its body, where it has more. */
   readonly further?: FurtherBody;
 }
@@ -232,30 +236,32 @@ async function judge(
   { exchange, route, path, wantsWebSocket }: Passing,
   { call, further }: Judged,
 ): Promise<void> {
-  const understand = (it: Call): void => understandByRoute(gate, it, route, path);
-  understand(call);
-  const verdict = await gate.inspect(call);
+  const classify = (it: ReceivedCall) => classifyByRoute(gate, it, route, path);
+  const decided = await gate.inspect(classify(call) ?? call);
   const stands = gate.routes.stands(route);
   if (!(stands instanceof Promise ? await stands : stands)) throw changedMeanwhile();
-  enforce(gate, call, verdict, exchange, {
+  enforce(gate, decided, exchange, {
     findCredential: (it) => gate.credentials.forRoute(it, route),
     route,
     standing,
     further,
-    openWebSocket: wantsWebSocket ? (opened) => webSockets.open(opened, { route, understand }) : undefined,
+    openWebSocket: wantsWebSocket ? (opened) => webSockets.open(opened, { route, classify }) : undefined,
   });
 }
 
-/** The tool that a route names is that of its calls, whatever the host of its upstream. */
-function understandByRoute(
+/**
+ * Classifies a call by the tool that its route names, whatever the host of its upstream. Undefined where the route names none: then the
+ * catalogue tells.
+ */
+function classifyByRoute(
   gate: Gate,
-  call: Call,
+  call: ReceivedCall,
   { tool, tenantId }: InboundRoute,
   { rest }: InboundPath,
-): void {
-  if (tool === null) return;
+): ClassifiedCall | undefined {
+  if (tool === null) return undefined;
   const catalogue = gate.catalogues.of(tenantId);
-  understandAs(catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
+  return classifyAs(catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
 }
 
 /** The agent of the route makes its calls, whatever they claim; who shows no key is not believed a name either. */
@@ -297,7 +303,7 @@ const endsInP = (name: string): boolean => (name.charCodeAt(name.length - 1) | 0
 function whyMethodNotAllowed(
   gate: Gate,
   { allowedMethods, tenantId }: InboundRoute,
-  callOf: () => Call,
+  callOf: () => ReceivedCall,
 ): GatewayError | undefined {
   if (allowedMethods.length === 0) return undefined;
   const call = callOf();

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
-import { Call } from '../core/call.ts';
+import { type DecidedCall, ReceivedCall } from '../core/call.ts';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import { targetWithin } from '../core/target.ts';
 import type { Gate } from '../decision/gate.ts';
-import { turnAway } from '../decision/turn-away.ts';
+import { rejectEarly } from '../decision/reject-early.ts';
 import { decisionHeaders, refusalHeaders } from '../wire/server/decision-headers.ts';
 import { noticeLeaving } from '../wire/server/notice-leaving.ts';
 import { claimedBy, inProxyTerms, refusalOfClaim } from './authenticate.ts';
@@ -14,7 +14,7 @@ import { readRequestHead } from './request-head.ts';
 
 /** A tunnel that may stand, or why it may not. `headers` say what was decided. */
 export type PassedThrough =
-  | { readonly call: Call; readonly upstream: Socket; readonly headers: readonly string[] }
+  | { readonly call: DecidedCall; readonly upstream: Socket; readonly headers: readonly string[] }
   | { readonly error: GatewayError; readonly headers: readonly string[] };
 
 /**
@@ -40,12 +40,13 @@ export async function passThrough(
       { traceId, receivedAtMs },
     );
     const refusal = tunnel.isKeyless ? refusalOfClaim(claimed ?? {}) : undefined;
-    if (refusal) throw await turnAway(gate, call, refusal);
-    const verdict = await gate.inspect(call);
+    if (refusal) throw await rejectEarly(gate, call, refusal);
+    const decided = await gate.inspect(call);
+    const { verdict } = decided;
     const headers = decisionHeaders(gate.names, call.traceId, verdict);
     if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL')
-      return { error: withTrace(toRefusal(gate, call, verdict), call.traceId), headers };
-    return await dial(gate, call, headers);
+      return { error: withTrace(toRefusal(gate, decided), call.traceId), headers };
+    return await dial(gate, decided, headers);
   } catch (thrown) {
     const failure = toGatewayError(thrown);
     const error = inProxyTerms(failure);
@@ -56,7 +57,7 @@ export async function passThrough(
   }
 }
 
-async function dial(gate: Gate, call: Call, headers: readonly string[]): Promise<PassedThrough> {
+async function dial(gate: Gate, call: DecidedCall, headers: readonly string[]): Promise<PassedThrough> {
   try {
     return { call, upstream: await gate.upstream.connect(call.target), headers };
   } catch (error) {
@@ -68,8 +69,8 @@ function toCall(
   socket: Socket,
   { host, port, key, claimed, clientAddress }: Tunnel,
   from: { readonly traceId: string; readonly receivedAtMs: number },
-): Call {
-  return new Call({
+): ReceivedCall {
+  return new ReceivedCall({
     ...from,
     entrance: 'forward',
     clientAddress,

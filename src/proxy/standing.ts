@@ -1,12 +1,11 @@
-import type { Call } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import { callerNow } from '../decision/caller-now.ts';
 import type { Gate } from '../decision/gate.ts';
+import { type Caller, reauthorize } from '../decision/reauthorize.ts';
 import { createCache } from '../state/cache.ts';
 
 /** Whoever has something open: a tunnel, or a call whose answer is under way. */
-export type Owner = Pick<Call, 'key' | 'identity' | 'clientAddress'>;
+export type Owner = Caller;
 
 /**
  * Asks at each tick whether open connections may go on, since a call is judged once and might otherwise outlive its
@@ -35,7 +34,7 @@ export function createStanding(gate: () => Gate, log: Log): AccessMonitor {
 
   async function answer(question: Asked, owner: Owner): Promise<void> {
     try {
-      const { agentStatus } = await callerNow(gate(), owner);
+      const { agentStatus } = await reauthorize(gate(), owner);
       if (agentStatus !== 'active') question.why = new GatewayError('FORBIDDEN', 'The agent is suspended.');
     } catch (thrown) {
       const error = toGatewayError(thrown);

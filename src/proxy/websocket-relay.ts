@@ -1,4 +1,4 @@
-import type { Call, Verdict } from '../core/call.ts';
+import type { ClassifiedCall, DecidedCall, ReceivedCall, Verdict } from '../core/call.ts';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Gate } from '../decision/gate.ts';
@@ -11,8 +11,8 @@ export interface WebSocketRelayOptions {
   /** Returns the present gate, so that messages are judged by the rules of the moment when they come. */
   readonly gate: () => Gate;
   /** Is the call that has opened the connection. */
-  readonly call: Call;
-  readonly understand: ((message: Call) => void) | undefined;
+  readonly call: DecidedCall;
+  readonly classify: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;
   /** Rejects where the route that the call came by does not stand any more. */
   readonly checkWay: (() => Promise<void>) | undefined;
   readonly inspector: ResponseInspector;
@@ -145,10 +145,10 @@ export class WebSocketRelay {
 
   /** Resolves to the part of the agent's message that may go out; undefined where both ends are being closed. */
   async #judged(data: Buffer, isBinary: boolean): Promise<Buffer | undefined> {
-    const { gate, call, understand, checkWay } = this.#options;
+    const { gate, call, classify, checkWay } = this.#options;
     await checkWay?.();
     const contentType = messageType(data, isBinary);
-    const verdict = await gate().inspectMessage(call, data, { contentType, understand });
+    const { verdict } = await gate().inspectMessage(call, data, { contentType, classify });
     if (this.#isEnding) return undefined;
     if (verdict.decision === 'ALLOW') return data;
     if (verdict.decision === 'SANITIZE') return verdict.sanitizedBody ?? data;

@@ -1,5 +1,5 @@
 import type { InboundRoute } from '../config/schema.ts';
-import type { Call } from '../core/call.ts';
+import type { ClassifiedCall, DecidedCall, ReceivedCall } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Gate } from '../decision/gate.ts';
@@ -25,7 +25,7 @@ import { WebSocketRelay } from './websocket-relay.ts';
 export interface WebSocketWay {
   readonly route?: InboundRoute | undefined;
   /** For routes that know the tool. */
-  readonly understand?: ((message: Call) => void) | undefined;
+  readonly classify?: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;
 }
 
 export interface WebSockets {
@@ -39,7 +39,7 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
   const relays = new Set<WebSocketRelay>();
   let isDraining = false;
 
-  function start(opened: Switched, { route, understand }: WebSocketWay): void {
+  function start(opened: Switched, { route, classify }: WebSocketWay): void {
     const { call, exchange, connection, scrub } = opened;
     const current = gate();
     const inspector = new ResponseInspector(gate, call, route);
@@ -50,7 +50,7 @@ export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
     const relay = new WebSocketRelay({
       gate,
       call,
-      understand,
+      classify,
       checkWay: route ? createRouteCheck(gate, route) : undefined,
       inspector,
       scrub,
@@ -130,7 +130,11 @@ function toClientFields({ call, head, key, ours, scrub }: Switched, ownPrefix: s
 }
 
 /** RFC 6455, 4.1. */
-function whyNotSwitched(call: Call, { status, fields }: ResponseHead, key: string): string | undefined {
+function whyNotSwitched(
+  call: DecidedCall,
+  { status, fields }: ResponseHead,
+  key: string,
+): string | undefined {
   const isHttp1 = status === 101;
   if (isHttp1 && !hasItem(fieldOf(fields, 'upgrade'), 'websocket')) return 'it went on in another protocol';
   if (isHttp1 && !hasItem(fieldOf(fields, 'connection'), 'upgrade')) return 'it did not say so in Connection';

@@ -1,5 +1,5 @@
 import type { InboundRoute } from '../config/schema.ts';
-import type { Call, DataClass, Finding } from '../core/call.ts';
+import type { DataClass, DecidedCall, Finding } from '../core/call.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
 import { toResponseScan } from '../decision/answers/response-scan.ts';
 import type { Gate } from '../decision/gate.ts';
@@ -72,7 +72,7 @@ interface Outcome {
  */
 export class ResponseInspector {
   readonly #gate: () => Gate;
-  readonly #call: Call;
+  readonly #call: DecidedCall;
   readonly #route: InboundRoute | undefined;
   readonly #boundaries = new AnswerBoundaries();
   /** Holds the facts that the trace has already. */
@@ -80,7 +80,7 @@ export class ResponseInspector {
   #scans = 0;
 
   /** `gate` is asked anew for each piece: a reload holds for open connections, too. */
-  constructor(gate: () => Gate, call: Call, route: InboundRoute | undefined) {
+  constructor(gate: () => Gate, call: DecidedCall, route: InboundRoute | undefined) {
     this.#gate = gate;
     this.#call = call;
     this.#route = route;
@@ -205,7 +205,10 @@ export class ResponseInspector {
     const { tenantId, agentId } = identity;
     const toolName = toolNameOf(this.#call);
     const account = contentPlaceOf(this.#call)?.account;
-    const sent = (): Buffer[] => [Buffer.from(headText(this.#call), 'latin1'), ...this.#call.bodyTexts];
+    const sent = (): Buffer[] => [
+      Buffer.from(headText(this.#call), 'latin1'),
+      ...this.#call.inspection.bodyTexts,
+    ];
     const seen = { tenantId, agentId, traceId, toolName, host: target.host, account, sent, atMs: Date.now() };
     gate.answerMemory.saw(seen, reading);
   }

@@ -1,5 +1,5 @@
 import type { InboundRoute, ResponseScanConfig, TenantConfig } from '../config/schema.ts';
-import type { Call, DataClass, Finding, Identity } from '../core/call.ts';
+import type { DataClass, DecidedCall, Finding, Identity } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
 import type { Gate } from '../decision/gate.ts';
@@ -23,7 +23,7 @@ export interface ResponseRules {
 /** Returns the rules that hold now; undefined for a tenant that is not served. */
 export function responseRules(
   gate: Gate,
-  call: Call,
+  call: DecidedCall,
   route: InboundRoute | undefined,
 ): ResponseRules | undefined {
   const { identity } = call;
@@ -35,12 +35,12 @@ export function responseRules(
   return { gate, identity, tenant, scan, isRead, isEnforced };
 }
 
-export const toolNameOf = ({ operation }: Call): string => operation?.toolName ?? '';
+export const toolNameOf = ({ operation }: DecidedCall): string => operation.toolName;
 
 /** Returns the setting of the route, else of the tool, else of the tenant, key by key. */
 function scanOf(
   { config }: Gate,
-  { operation }: Call,
+  { operation }: DecidedCall,
   { id, responseScan }: TenantConfig,
   route: InboundRoute | undefined,
 ): ResponseScanConfig {
@@ -68,7 +68,7 @@ export interface Judgement {
 /** Judges content by what was found in it; `isUnread` says that not all of it was read. */
 export function judge(
   { tenant }: ResponseRules,
-  call: Call,
+  call: DecidedCall,
   reading: Pick<AnswerReading, 'injection' | 'classes' | 'unreadable'>,
   isUnread: boolean,
 ): Judgement {
@@ -95,12 +95,12 @@ function whyNotLetIn(
  */
 function classesToCut(
   { posture }: TenantConfig,
-  { verdict }: Call,
+  { verdict }: DecidedCall,
   classes: readonly DataClass[],
 ): readonly DataClass[] {
   if (classes.length === 0) return classes;
-  const ofCall = verdict?.cuts === undefined ? none : verdict.cuts;
-  const isSanitizing = verdict?.cuts !== undefined;
+  const ofCall = verdict.cuts === undefined ? none : verdict.cuts;
+  const isSanitizing = verdict.cuts !== undefined;
   return classes.filter((it) => {
     const wanted = posture[postureKeys[it]];
     const isWanted = wanted === 'SANITIZE' || wanted === 'REQUIRE_APPROVAL';

@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.ts';
+import type { DecidedCall } from '../core/call.ts';
 import type { Log } from '../core/log.ts';
 import { codingsOf, isStreamable } from '../inspect/decode/packed/inflate.ts';
 import type { Framing, LastWords, Splitter, StreamEvent } from './framing.ts';
@@ -13,7 +13,7 @@ export function isDecodable(contentEncoding: string): boolean {
 }
 
 export interface StreamOptions {
-  readonly call: Call;
+  readonly call: DecidedCall;
   readonly log: Log;
   readonly framing: Framing;
   /** Names a coding that is decodable. */

@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.ts';
+import type { DecidedCall } from '../core/call.ts';
 import { asksForFurtherPage, asksForTools, speaksMcp } from '../decision/facts/mcp-call.ts';
 import type { SeenList, ShownDrift } from '../decision/facts/tool-memory.ts';
 import type { Gate } from '../decision/gate.ts';
@@ -34,13 +34,13 @@ export class ToolListScan {
   /** Says that the call spoke MCP. */
   readonly isMcp: boolean;
   readonly #gate: Gate;
-  readonly #call: Call;
+  readonly #call: DecidedCall;
   readonly #room: Room;
   #head: AnswerHead = { status: 0, contentType: '', contentEncoding: '' };
   #listener: ToolListListener | undefined;
   #drifts = 0;
 
-  constructor(gate: Gate, call: Call, room: Room) {
+  constructor(gate: Gate, call: DecidedCall, room: Room) {
     this.isMcp = speaksMcp(call);
     this.#gate = gate;
     this.#call = call;

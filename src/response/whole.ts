@@ -1,5 +1,5 @@
 import type { InboundRoute } from '../config/schema.ts';
-import type { Call } from '../core/call.ts';
+import type { DecidedCall } from '../core/call.ts';
 import { toGatewayError } from '../core/errors.ts';
 import type { Gate } from '../decision/gate.ts';
 import { isBinary } from '../inspect/decode/packed/binary.ts';
@@ -80,7 +80,7 @@ const hasEvents = (fields: readonly string[]): boolean =>
  */
 export function answerFor(
   gate: Gate,
-  call: Call,
+  call: DecidedCall,
   exchange: Exchange,
   route: InboundRoute | undefined,
 ): Answer {
@@ -97,7 +97,7 @@ class InspectedAnswer implements Tap {
   events: InspectedStream | undefined;
   readonly #inspector: ResponseInspector;
   readonly #rules: ResponseRules;
-  readonly #call: Call;
+  readonly #call: DecidedCall;
   readonly #exchange: Exchange;
   readonly #toolLists: ToolListScan;
   #isHeld = false;
@@ -106,7 +106,7 @@ class InspectedAnswer implements Tap {
     contentEncoding: '',
   };
 
-  constructor(inspector: ResponseInspector, rules: ResponseRules, call: Call, exchange: Exchange) {
+  constructor(inspector: ResponseInspector, rules: ResponseRules, call: DecidedCall, exchange: Exchange) {
     this.#inspector = inspector;
     this.#rules = rules;
     this.#call = call;

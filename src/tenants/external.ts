@@ -1,5 +1,5 @@
 import type { TenantConfig } from '../config/schema.ts';
-import { type Call, type Operation, operationAndParts, type Resource } from '../core/call.ts';
+import { type ClassifiedCall, type Operation, operationAndParts, type Resource } from '../core/call.ts';
 import type { Target } from '../core/target.ts';
 import { kept } from '../util/kept.ts';
 import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.ts';
@@ -19,24 +19,15 @@ export function isExternal(operation: Addressing, target: Target, tenant: Tenant
 }
 
 /** The same of all that the call does. */
-export const addressesOutside = ({ operation, target }: Call, tenant: TenantConfig): boolean =>
-  operation !== undefined &&
-  (isExternal(operation, target, tenant) ||
-    (operation.parts?.some((it) => isExternal(it.operation, it.target ?? target, tenant)) ?? false));
-
-/**
- * Tells whether the call's content leaves the organisation: it addresses somebody outside, or puts it where others
- * read.
- */
-export const goesOutside = (call: Call, tenant: TenantConfig): boolean =>
-  call.isExternal || isForOthers(call, tenant);
+export const addressesOutside = ({ operation, target }: ClassifiedCall, tenant: TenantConfig): boolean =>
+  isExternal(operation, target, tenant) ||
+  (operation.parts?.some((it) => isExternal(it.operation, it.target ?? target, tenant)) ?? false);
 
 /**
  * Tells whether it puts its content where others read: in a known foreign account of its tool, or where everybody
  * can.
  */
-export const isForOthers = ({ operation }: Call, tenant: TenantConfig): boolean =>
-  operation !== undefined &&
+export const isForOthers = ({ operation }: ClassifiedCall, tenant: TenantConfig): boolean =>
   operationAndParts(operation).some((it) => it.isPublic === true || isForeignAccount(it, tenant));
 
 /** The place where content lies: on many hosts the account says more than the host. */
@@ -47,8 +38,8 @@ export interface ContentPlace {
 }
 
 /** The place that a call acts on; undefined where nobody can tell, or it is not one. */
-export function contentPlaceOf({ operation, target: { host } }: Call): ContentPlace | undefined {
-  const all = operation ? operationAndParts(operation) : [];
+export function contentPlaceOf({ operation, target: { host } }: ClassifiedCall): ContentPlace | undefined {
+  const all = operationAndParts(operation);
   const accounts = new Set(
     all.map(({ resource }) => (resource.bucket ?? accountOf(resource))?.toLowerCase()),
   );

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Call } from '../core/call.ts';
+import type { AdmittedCall } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import { derivedId } from '../core/ids.ts';
 import type { DetectorEngine } from '../inspect/match/engine.ts';
@@ -112,9 +112,11 @@ const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
 
 /** The rules that judge a call: those of now, or while the state is away those that were known before. */
-export function rulesForCall(policies: Rules, { identity, isDegraded }: Call): MaybePromise<TenantRules> {
-  if (!identity) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-  if (!isDegraded) return policies.rulesFor(identity.tenantId);
+export function rulesForCall(
+  policies: Rules,
+  { identity, admission }: AdmittedCall,
+): MaybePromise<TenantRules> {
+  if (!admission.isDegraded) return policies.rulesFor(identity.tenantId);
   const known = policies.lastKnown(identity.tenantId);
   if (known) return known;
   throw new GatewayError('STATE_UNAVAILABLE', 'The policies of the tenant cannot be read now.', {

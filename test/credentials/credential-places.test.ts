@@ -11,8 +11,7 @@ const secret = 'a-secret-of-thirty-two-characters';
 
 /** What stands in the places of credentials, as it is written there and as it is known. */
 function placesOf(fields: Parameters<typeof callOf>[0]): readonly (readonly [string, string, string])[] {
-  const call = callOf(fields);
-  call.head = Buffer.from(headText(call), 'latin1');
+  const call = callOf({ ...fields, head: Buffer.from(headText(callOf(fields)), 'latin1') });
   return placedCredentials(call).map(({ part, start, end, location, texts }) => {
     const bytes = part === 'head' ? call.head : call.body;
     return [location, bytes.toString('latin1', start, end), texts.join(' | ')] as const;

@@ -69,8 +69,8 @@ function lab(written: object, sealed: ReadonlyMap<string, SealedCredential> = ne
     named = own,
     prefix,
   }: Asked) => {
-    const call = callOf({ url: `https://${host}${path}` });
-    call.identity = identityOf({ agentId: named.agentId, agentName: named.name, ownAgent: own });
+    const identity = identityOf({ agentId: named.agentId, agentName: named.name, ownAgent: own });
+    const call = callOf({ url: `https://${host}${path}`, identity });
     const route = prefix === undefined ? undefined : config.inbound.get(prefix);
     return route ? credentials.forRoute(call, route) : credentials.forCall(call);
   };

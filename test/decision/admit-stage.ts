@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
-import { GatewayError } from '../../src/core/errors.ts';
+import { ClassifiedCall } from '../../src/core/call.ts';
+import { GatewayError, toGatewayError } from '../../src/core/errors.ts';
+import { RefusedCall } from '../../src/decision/pipeline.ts';
 import { admit } from '../../src/decision/stages/admit.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
@@ -95,22 +97,24 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
     toolSettings: createToolSettings([]),
     trust: defaultTrustTerms,
   });
-  /** Answers the call, admitted or not, and the code of its refusal. */
+  /** Answers how far the call came, and why it came no further. */
   const attempt = async (fields: Parameters<typeof callOf>[0] = {}) => {
-    const call = callOf({ receivedAtMs: nowMs, key: { prefix: 'iv_live_abcd', hash }, ...fields });
-    call.operation = operationOf();
-    call.destination = 'host:api.test.example';
-    const running = (async () => stage.run(call))();
-    const refusal = await running.then(
-      () => undefined,
-      (error: GatewayError) => error,
-    );
-    return { call, refusal };
+    const { received } = callOf({ receivedAtMs: nowMs, key: { prefix: 'iv_live_abcd', hash }, ...fields });
+    const call = new ClassifiedCall(received, operationOf(), 'host:api.test.example');
+    try {
+      const admitted = await stage.run(call);
+      return admitted instanceof RefusedCall
+        ? { reached: admitted.reached, refusal: admitted.error }
+        : { reached: admitted, admitted };
+    } catch (error) {
+      return { reached: call, refusal: toGatewayError(error) };
+    }
   };
   const run = async (fields: Parameters<typeof callOf>[0] = {}) => {
-    const { call, refusal } = await attempt(fields);
-    if (refusal) throw refusal;
-    return call;
+    const { admitted, refusal } = await attempt(fields);
+    if (!admitted) throw refusal;
+    const { traceId, destination, admission } = admitted;
+    return { traceId, destination, ...admission };
   };
   const leave = (): void => {
     isAway = true;

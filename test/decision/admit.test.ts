@@ -12,12 +12,12 @@ t.test(
   'what is too large is refused before it has taken anything, and it is known whose it was',
   async (t) => {
     const { store, attempt } = await openStage(t, settings);
-    const { call, refusal } = await attempt({ body: tooLarge });
+    const { reached, refusal } = await attempt({ body: tooLarge });
     t.match(refusal, {
       code: 'PAYLOAD_TOO_LARGE',
       extra: { actual_bytes: limit + 1, limit_bytes: limit },
     });
-    t.match(call, { outcome: 'refused', identity: { agentId, keyId: key.keyId } });
+    t.match(reached, { outcome: 'refused', identity: { agentId, keyId: key.keyId } });
     t.match(await store.usageOf('acme', nowMs), { scansUsed: 0, currentRatePerMin: 0 });
     t.match(await store.keyUsage('acme', [key.keyId], nowMs), [{ uses: 0, calls24h: 0 }]);
   },

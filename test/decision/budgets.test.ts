@@ -134,8 +134,8 @@ t.test('one huge amount spends the day, and given back it leaves what others hav
   store.noteCall({
     traceId: huge.traceId,
     tenantId: 'acme',
-    agentId: huge.identity?.agentId ?? '',
-    keyId: huge.identity?.keyId ?? '',
+    agentId: huge.identity.agentId,
+    keyId: huge.identity.keyId,
     atMs: nowMs,
     decision: 'DENY',
     outcome: 'call',

@@ -1,24 +1,26 @@
 import t from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
-import type { AgentStatus, Call, Decision } from '../../src/core/call.ts';
+import type { AgentStatus, Decision } from '../../src/core/call.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import type { ApprovalDesk } from '../../src/decision/approvals/approval-desk.ts';
 import { explainedFindingsMax } from '../../src/decision/opinion.ts';
+import { RefusedCall } from '../../src/decision/pipeline.ts';
 import { decideStage } from '../../src/decision/stages/decide.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { liveKey } from '../../src/state/rules/live-key.ts';
 import type { AgentRecord, ApprovalRecord, Hold, KeyRecord } from '../../src/state/store.ts';
 import { createPolicyBook } from '../../src/tenants/policy-book.ts';
 import { createTenants } from '../../src/tenants/tenants.ts';
-import { callOf, findingOf, identityOf, threatOf } from '../support/call.ts';
+import { type CallParts, callOf, findingOf, identityOf, threatOf } from '../support/call.ts';
 
 interface Setup {
   /** What the posture says of every band. */
   readonly decision: Decision;
   readonly hold?: Hold['kind'];
   readonly isFull?: boolean;
-  readonly call?: Partial<
-    Pick<Call, 'riskBand' | 'findings' | 'scopeViolations' | 'agentStatus' | 'threats' | 'isAwaited'>
+  readonly call?: Pick<
+    CallParts,
+    'band' | 'findings' | 'scopeViolations' | 'agentStatus' | 'threats' | 'isAwaited'
   >;
   readonly mode?: 'enforce' | 'monitor';
   /** What people decide while the call is held open, and what of its key and the key's parent has changed since. */
@@ -74,10 +76,11 @@ async function decideCall({ decision, hold = 'pending', isFull = false, mode = '
     mode,
     isRetired: () => rest.isRetired ?? false,
   });
-  const call = Object.assign(callOf({ entrance: 'forward', body: Buffer.from('text of key') }), rest.call);
-  call.identity = identityOf();
-  await stage.run(call);
-  return { verdict: call.verdict, triggers: call.incidents.map((it) => it.trigger), waits };
+  const tenant = config.tenants.get('acme') ?? config.defaultTenant('acme');
+  const body = Buffer.from('text of key');
+  const decided = await stage.run(callOf({ tenant, entrance: 'forward', body, ...rest.call }));
+  if (decided instanceof RefusedCall) throw decided.error;
+  return { verdict: decided.verdict, triggers: decided.incidents.map((it) => it.trigger), waits };
 }
 
 t.test('a call that must be held is held open where there is room, else answered at once', async (t) => {
@@ -194,35 +197,35 @@ const incidents: readonly (Setup & { readonly name: string; readonly want: reado
   {
     name: 'a denial of critical risk',
     decision: 'DENY',
-    call: { riskBand: 'CRITICAL' },
+    call: { band: 'CRITICAL' },
     want: ['critical-denial'],
   },
-  { name: 'a denial of high risk', decision: 'DENY', call: { riskBand: 'HIGH' }, want: [] },
+  { name: 'a denial of high risk', decision: 'DENY', call: { band: 'HIGH' }, want: [] },
   {
     name: 'a call of critical risk that people have denied',
     decision: 'REQUIRE_APPROVAL',
     hold: 'denied',
-    call: { riskBand: 'CRITICAL' },
+    call: { band: 'CRITICAL' },
     want: ['critical-denial'],
   },
   {
     name: 'a call of critical risk that people have approved',
     decision: 'REQUIRE_APPROVAL',
     hold: 'granted',
-    call: { riskBand: 'CRITICAL' },
+    call: { band: 'CRITICAL' },
     want: [],
   },
   {
     name: 'a denial of critical risk in monitor mode',
     decision: 'DENY',
     mode: 'monitor',
-    call: { riskBand: 'CRITICAL' },
+    call: { band: 'CRITICAL' },
     want: [],
   },
   {
     name: 'a call outside the scope of its key, of critical risk',
     decision: 'ALLOW',
-    call: { riskBand: 'CRITICAL', scopeViolations: [ownName('Not this tool.')] },
+    call: { band: 'CRITICAL', scopeViolations: [ownName('Not this tool.')] },
     want: ['scope-violation', 'critical-denial'],
   },
   { name: 'a call to what a feed lists', decision: 'ALLOW', call: listed, want: ['threat-hit'] },
@@ -237,7 +240,7 @@ const incidents: readonly (Setup & { readonly name: string; readonly want: reado
   {
     name: 'one of critical risk that is denied',
     decision: 'DENY',
-    call: { ...listed, riskBand: 'CRITICAL' },
+    call: { ...listed, band: 'CRITICAL' },
     want: ['threat-hit', 'critical-denial'],
   },
   { name: 'one in monitor mode', decision: 'DENY', mode: 'monitor', call: listed, want: [] },

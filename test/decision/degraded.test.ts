@@ -10,7 +10,7 @@ t.test(
     t.match(await run(), {
       isDegraded: true,
       outcome: 'refused',
-      isNewDestination: true,
+      history: { isNewDestination: true },
       identity: { agentId },
     });
     await t.rejects(run({ clientAddress: '192.0.2.1' }), { code: 'IP_NOT_ALLOWED' }, 'its allowlist holds');

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import t from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
-import type { Call, CallFields, Finding, Identity } from '../../src/core/call.ts';
+import type { Finding, Identity, ReceivedFields } from '../../src/core/call.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
@@ -14,7 +14,7 @@ import { createIncidentDesk, waitingOfTenantMax } from '../../src/decision/appro
 import { recordedFindingsMax } from '../../src/decision/trace/record.ts';
 import { liveKey } from '../../src/state/rules/live-key.ts';
 import type { ApprovalRecord, IncidentRecord, KeyRecord, Store } from '../../src/state/store.ts';
-import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { type CallParts, callOf, findingOf, identityOf, operationOf } from '../support/call.ts';
 import { verdictOf } from './verdict.ts';
 
 const log = pino({ level: 'silent' });
@@ -24,11 +24,10 @@ const storeWith = (part: Partial<Store>): Store => part as Store;
 
 const shipped = async (): Promise<void> => undefined;
 
-function callWithIncident(agentId = newId(), traceId = newTraceId(0)) {
-  const call = callOf({ traceId });
-  call.identity = identityOf({ agentId });
-  call.incidents = [{ trigger: ownName('critical-denial'), title: ownName('denied'), severity: 'CRITICAL' }];
-  return call;
+function callWithIncident(agentId = newId(), traceId = newTraceId(0), fields: CallParts = {}) {
+  const cause = { trigger: ownName('critical-denial'), title: ownName('denied') };
+  const incidents = [{ ...cause, severity: 'CRITICAL' }] as const;
+  return callOf({ traceId, identity: identityOf({ agentId }), incidents, ...fields });
 }
 
 /** A desk whose state is away until `comeBack`, and the incidents that were opened there. */
@@ -53,9 +52,8 @@ function deskWhileAway() {
 t.test('incidents wait for a state that is away, up to a bound, and none is opened twice', async (t) => {
   const { opened, desk, comeBack } = deskWhileAway();
   for (let i = 0; i < waitingOfTenantMax + 10; i++) desk.take(callWithIncident(), shipped);
-  const ofAnother = callWithIncident();
-  ofAnother.identity = identityOf({ tenantId: 'beta', agentId: newId() });
-  desk.take(ofAnother, shipped);
+  const another = { identity: identityOf({ tenantId: 'beta', agentId: newId() }) };
+  desk.take(callWithIncident(newId(), newTraceId(0), another), shipped);
   comeBack();
   await desk.close();
   t.equal(opened.length, waitingOfTenantMax + 2, 'those that wait, and the one that is on its way');
@@ -84,9 +82,8 @@ t.test('while they wait, the graver of two makes one as severe as itself', async
   const { opened, desk, comeBack } = deskWhileAway();
   const agentId = newId();
   for (const severity of ['MEDIUM', 'CRITICAL', 'LOW'] as const) {
-    const call = callWithIncident(agentId, newTraceId(0));
-    call.incidents = [{ trigger: ownName('policy:p/r'), title: ownName('r holds'), severity }];
-    desk.take(call, shipped);
+    const incidents = [{ trigger: ownName('policy:p/r'), title: ownName('r holds'), severity }];
+    desk.take(callWithIncident(agentId, newTraceId(0), { incidents }), shipped);
   }
   comeBack();
   await desk.close();
@@ -195,16 +192,16 @@ const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, 
 const acme = config.tenants.get('acme') ?? config.defaultTenant('acme');
 
 /** The approval that the desk opens for the call of an agent that `identity` says more of. */
-async function asked(call: Call, identity: Partial<Identity> = {}): Promise<ApprovalRecord> {
+async function asked(fields: CallParts = {}, identity: Partial<Identity> = {}): Promise<ApprovalRecord> {
   const store = storeWith({ holdCall: async (approval) => ({ kind: 'pending', approval, isNew: true }) });
-  call.identity = identityOf(identity);
-  call.operation = { toolName: 'x', name: 'x', category: 'x', verb: 'READ', resource: {}, principals: [] };
-  return (await createApprovalDesk(store).hold(call, verdictOf('REQUIRE_APPROVAL'), acme)).approval;
+  const operation = operationOf({ toolName: 'x', name: 'x', category: 'x', verb: 'READ' });
+  const call = callOf({ tenant: acme, identity: identityOf(identity), operation, ...fields });
+  return (await createApprovalDesk(store).hold(call, verdictOf('REQUIRE_APPROVAL'))).approval;
 }
 
 t.test('two codings of one body are two calls', async (t) => {
   const hashOf = async (contentEncoding: string) =>
-    (await asked(callOf({ contentEncoding, body: Buffer.from('a') }))).callHash;
+    (await asked({ contentEncoding, body: Buffer.from('a') })).callHash;
   t.equal(await hashOf('x-own'), await hashOf('x-own'));
   t.not(await hashOf('x-own'), await hashOf(''));
 });
@@ -213,13 +210,11 @@ t.test(
   'what is found in a header makes another call for a grant, and the same one for a denial',
   async (t) => {
     const head = 'x-note: one@acme.test two@acme.test';
-    const withFinding = (fields: Partial<Finding>): Call => {
-      const call = callOf();
-      call.head = Buffer.from(head);
-      call.findings = [findingOf({ part: 'head', location: 'header:x-note', start: 8, end: 21, ...fields })];
-      return call;
-    };
-    const clean = await asked(callOf());
+    const withFinding = (fields: Partial<Finding>): CallParts => ({
+      head: Buffer.from(head),
+      findings: [findingOf({ part: 'head', location: 'header:x-note', start: 8, end: 21, ...fields })],
+    });
+    const clean = await asked();
     const found = await asked(withFinding({}));
     t.not(found.callHash, clean.callHash);
     t.not((await asked(withFinding({ start: 22, end: 35 }))).callHash, found.callHash, 'what it is counts');
@@ -235,17 +230,17 @@ t.test(
   'a grant is for the agent that the call names and for that of the key, a denial for the latter',
   async (t) => {
     const own = { agentId: newId(), name: 'own', runtimeType: null };
-    const first = await asked(callOf(), { agentId: 'a', ownAgent: own });
-    const other = await asked(callOf(), { agentId: 'b', ownAgent: own });
+    const first = await asked({}, { agentId: 'a', ownAgent: own });
+    const other = await asked({}, { agentId: 'b', ownAgent: own });
     t.not(first.callHash, other.callHash);
     t.equal(first.denialHash, other.denialHash);
-    const stranger = await asked(callOf(), { agentId: 'a', ownAgent: { ...own, agentId: newId() } });
+    const stranger = await asked({}, { agentId: 'a', ownAgent: { ...own, agentId: newId() } });
     t.not(stranger.callHash, first.callHash, 'who only names the agent has its grant not');
     t.not(stranger.denialHash, first.denialHash);
   },
 );
 
-const ways: readonly [name: string, fields: Partial<CallFields>, same?: true][] = [
+const ways: readonly [name: string, fields: Partial<ReceivedFields>, same?: true][] = [
   ['goes on as a WebSocket', { opensWebSocket: true }],
   ['takes a way with another credential', { wayCredential: 'admin-bot' }],
   ['copies another object', { headers: ['X-Amz-Copy-Source', '/bucket/other'] }],
@@ -260,7 +255,7 @@ const ways: readonly [name: string, fields: Partial<CallFields>, same?: true][] 
 
 for (const [name, fields, isSame = false] of ways) {
   t.test(`a call that ${name} ${isSame ? 'is the same' : 'needs a grant of its own'}`, async (t) => {
-    const [one, other] = [await asked(callOf()), await asked(callOf(fields))];
+    const [one, other] = [await asked(), await asked(fields)];
     t.equal(one.callHash === other.callHash, isSame);
     t.equal(one.denialHash, other.denialHash, 'a denial stands for it as well');
     t.equal(other.opensWebSocket, fields.opensWebSocket ?? false);
@@ -268,7 +263,6 @@ for (const [name, fields, isSame = false] of ways) {
 }
 
 t.test('an approval names so many findings and no more', async (t) => {
-  const call = callOf({ body: Buffer.from('a') });
-  call.findings = Array.from({ length: recordedFindingsMax + 1 }, () => findingOf());
-  t.equal((await asked(call)).findings.length, recordedFindingsMax);
+  const findings = Array.from({ length: recordedFindingsMax + 1 }, () => findingOf());
+  t.equal((await asked({ body: Buffer.from('a'), findings })).findings.length, recordedFindingsMax);
 });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { readToolTables } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
-import type { AgentStatus, Call, Verdict } from '../../src/core/call.ts';
+import type { AgentStatus, CallSoFar, Verdict } from '../../src/core/call.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { createMessageInspector } from '../../src/decision/message.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
@@ -42,7 +42,7 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
   const policies = createPolicyBook({ policiesOf: () => [] }, documents, () => engine);
   const identity = identityOf();
   const state = { isRevoked: false, isAway: false, agentStatus: 'active' as AgentStatus, asked: 0 };
-  const recorded: Call[] = [];
+  const recorded: CallSoFar[] = [];
   const record = liveKey({
     ...{ keyId: identity.keyId, hash: '00', prefix: 'iv_live_abcd', tenantId: 'acme', envName: 'default' },
     ...{ agentId: identity.agentId, name: 'test', permissions: ['scan'], createdAtMs: 0 },
@@ -86,12 +86,10 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
     method: 'GET',
     entrance: 'forward',
     receivedAtMs: Date.now(),
+    ...{ identity, operation: operationOf(), verdict: { ...verdictOf('ALLOW'), ...said } },
   });
-  opening.identity = identity;
-  opening.operation = operationOf();
-  opening.verdict = { ...verdictOf('ALLOW'), ...said };
-  const send = (text: string | Buffer, contentType = 'application/json') =>
-    inspectMessage(opening, Buffer.from(text), { contentType });
+  const send = async (text: string | Buffer, contentType = 'application/json') =>
+    (await inspectMessage(opening, Buffer.from(text), { contentType })).verdict;
   return { send, state, recorded, opening };
 }
 
@@ -107,8 +105,8 @@ t.test('a secret in a message is cut, and the trace names the opening call', asy
   t.match(verdict, { decision: 'SANITIZE', classifications: ['SECRETS'] });
   t.match(verdict.sanitizedBody?.toString(), /the key is \[REDACTED:/);
   t.equal(recorded.length, 1);
-  t.equal(recorded[0]?.message?.opening, opening);
-  t.not(recorded[0]?.traceId, opening.traceId);
+  t.equal(recorded[0]?.received.message?.opening, opening);
+  t.not(recorded[0]?.received.traceId, opening.traceId);
 });
 
 t.test('a rule that refuses holds for messages, which count as what they send', async (t) => {

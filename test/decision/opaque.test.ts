@@ -1,12 +1,13 @@
 import t from 'tap';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
-import type { Call } from '../../src/core/call.ts';
+import { AdmittedCall, plainAdmission } from '../../src/core/call.ts';
 import { createJudge } from '../../src/decision/judge.ts';
 import { toVerdict } from '../../src/decision/opinion.ts';
-import { read } from '../../src/decision/stages/read.ts';
-import { understandCall } from '../../src/decision/stages/understand.ts';
-import { assessRiskStage } from '../../src/decision/stages/weigh.ts';
+import { RefusedCall } from '../../src/decision/pipeline.ts';
+import { assessRiskStage } from '../../src/decision/stages/assess-risk.ts';
+import { classifyOperation } from '../../src/decision/stages/classify.ts';
+import { inspect } from '../../src/decision/stages/inspect.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { compilePolicies, validatePolicy } from '../../src/policy/index.ts';
 import { signalEngines } from '../../src/risk/signals/index.ts';
@@ -36,27 +37,26 @@ const rulesOf = (action: string) => {
 async function judged(body: unknown, action = 'DENY') {
   const rules = rulesOf(action);
   const page = { rules, engine: createEngine([]) };
-  const call: Call = callOf({ contentType: 'application/json', body: Buffer.from(JSON.stringify(body)) });
-  call.identity = identityOf();
-  understandCall(catalogue, call, tenants.largestMaxDecodedBytes);
-  await read({
+  const tenant = tenants.find('acme');
+  if (!tenant) throw new Error('the tenant is there');
+  const { received } = callOf({ contentType: 'application/json', body: Buffer.from(JSON.stringify(body)) });
+  const classified = classifyOperation(catalogue, received, tenants.largestMaxDecodedBytes);
+  const stage = inspect({
     policies: { rulesFor: () => page, lastKnown: () => page },
-    tenants,
     clock: () => 0,
     injections,
     meanings,
-  }).run(call);
-  await assessRiskStage({
+  });
+  const inspected = await stage.run(new AdmittedCall(classified, plainAdmission(tenant, identityOf())));
+  if (inspected instanceof RefusedCall) throw inspected.error;
+  const call = assessRiskStage({
     engines: signalEngines,
     weights: defaultWeights,
     bounds: config.risk.bands,
-    tenants,
     findThreats: () => [],
     ...noticing,
-  }).run(call);
-  const tenant = tenants.find('acme');
-  if (!tenant) throw new Error('the tenant is there');
-  return { call, verdict: toVerdict(call, createJudge('enforce')(call, tenant, rules).opinion) };
+  }).run(inspected);
+  return { call, verdict: toVerdict(call, createJudge('enforce')(call, rules).opinion) };
 }
 
 t.test('a rule can ask for what nobody can read', async (t) => {
@@ -71,7 +71,7 @@ t.test('a rule can ask for what nobody can read', async (t) => {
 t.test('a rule that allows it still says that it was there', async (t) => {
   const { call, verdict } = await judged({ png: picture }, 'ALLOW');
   t.match(verdict, { decision: 'ALLOW', reasonCodes: ['POLICY_ALLOW', 'OPAQUE_CONTENT'] });
-  t.equal(call.riskScore, 0, 'and it is no risk by itself');
+  t.equal(call.risk.score, 0, 'and it is no risk by itself');
 });
 
 t.test('a rule that sanitises it cuts the usual classes, for nobody can cut it', async (t) => {

@@ -1,7 +1,6 @@
 import t from 'tap';
 import type { Band, DataClass, Decision } from '../../src/core/call.ts';
 import { judgeByPosture, type Posture } from '../../src/decision/posture.ts';
-import { callOf } from '../support/call.ts';
 
 const standard: Posture = {
   secrets: 'SANITIZE',
@@ -76,9 +75,9 @@ const cases: Case[] = [
 
 for (const { name, posture, classes, band, residual, want } of cases) {
   t.test(name, async (t) => {
-    const call = callOf();
-    call.riskBand = band;
-    call.residualBand = residual;
-    t.match(judgeByPosture(call, classes, { ...standard, ...posture }), want);
+    t.match(
+      judgeByPosture({ score: 0, band, residualBand: residual }, classes, { ...standard, ...posture }),
+      want,
+    );
   });
 }

@@ -1,16 +1,16 @@
 import t from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
-import { type Call, dataClasses, type Finding } from '../../src/core/call.ts';
-import { read } from '../../src/decision/stages/read.ts';
+import { dataClasses, type Finding, type InspectedCall } from '../../src/core/call.ts';
+import { RefusedCall } from '../../src/decision/pipeline.ts';
+import { inspect } from '../../src/decision/stages/inspect.ts';
 import { redactedUrl } from '../../src/decision/trace/redacted.ts';
 import { decodeViews } from '../../src/inspect/decode/views.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { counts, sanitizedBody } from '../../src/inspect/parts/sanitize.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { compilePolicies } from '../../src/policy/index.ts';
-import { createTenants } from '../../src/tenants/tenants.ts';
 import { dress, type Encoder, encoders } from '../inspect/decode/dress.ts';
-import { callOf, findingOf, identityOf } from '../support/call.ts';
+import { type CallParts, callOf, findingOf } from '../support/call.ts';
 import { examplesOf } from '../support/examples.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
@@ -29,22 +29,25 @@ const config = validateConfig(
   { tenants: [{ id: 'acme', limits: { scan_timeout: '60s' } }] },
   { file: undefined, env: {} },
 );
-const stage = read({
+const tenant = config.tenants.get('acme') ?? config.defaultTenant('acme');
+const stage = inspect({
   policies: { rulesFor: () => page, lastKnown: () => page },
-  tenants: createTenants(config, new Set(), { registeredTenants: async () => [] }),
   clock: () => 0,
   injections,
   meanings,
 });
 
-async function readBody(contentType: string, body: Buffer): Promise<Call> {
-  const call = callOf({ contentType, body });
-  call.identity = identityOf();
-  await stage.run(call);
+async function inspected(fields: CallParts): Promise<InspectedCall> {
+  const call = await stage.run(callOf({ tenant, ...fields }));
+  if (call instanceof RefusedCall) throw call.error;
   return call;
 }
 
-const found = (call: Call): Finding[] => call.findings.filter((it) => it.part === 'body' && counts(it));
+const readBody = (contentType: string, body: Buffer): Promise<InspectedCall> =>
+  inspected({ contentType, body });
+
+const found = (call: InspectedCall): Finding[] =>
+  call.findings.filter((it) => it.part === 'body' && counts(it));
 
 /** Long enough to be looked for, and no word or number of others. */
 const valueBytesMin = 8;
@@ -65,7 +68,7 @@ function secretsIn(body: Buffer, isForm: boolean): Set<string> {
 async function faultOf({ contentType, wrap, isKept }: Carrier, text: string): Promise<string | undefined> {
   const body = Buffer.from(wrap(text));
   const call = await readBody(contentType, body);
-  if (call.unreadable !== undefined) return call.unreadable;
+  if (call.readings.unreadable !== undefined) return call.readings.unreadable;
   if (found(call).length === 0) return undefined;
   const redacted = sanitizedBody(call, dataClasses);
   if (!redacted) return 'cannot be redacted';
@@ -201,18 +204,18 @@ t.test('a secret that is told in one place is cut in all', async (t) => {
 
 t.test('a value that stands a thousand times is too much', async (t) => {
   const secret = password();
-  const of = (count: number): Promise<Call> =>
+  const of = (count: number): Promise<InspectedCall> =>
     readBody('text/plain', plain(`password: ${secret}\n${`and ${secret} then\n`.repeat(count)}`));
-  t.equal((await of(500)).unreadable, undefined);
-  t.match((await of(1500)).unreadable, /too many findings/);
+  t.equal((await of(500)).readings.unreadable, undefined);
+  t.match((await of(1500)).readings.unreadable, /too many findings/);
 });
 
 t.test('a birthday that stands a thousand times is told', async (t) => {
   const line = 'born 1972-05-17, and on 1972-05-17 then\n';
   const call = await readBody('text/plain', plain(`date of birth: 1972-05-17\n${line.repeat(1500)}`));
-  t.equal(call.unreadable, undefined);
+  t.equal(call.readings.unreadable, undefined);
   t.ok(found(call).some((it) => it.class === 'PII'));
-  t.ok(call.uncounted.includes('PII'), 'as a class of which not all are cut');
+  t.ok(call.inspection.uncounted.includes('PII'), 'as a class of which not all are cut');
 });
 
 t.test('a marker is no finding, and no keyword of one', async (t) => {
@@ -235,29 +238,29 @@ t.test('a marker is no finding, and no keyword of one', async (t) => {
 });
 
 t.test('what cannot be cut clean is not sent', async (t) => {
-  const call = callOf({ contentType: 'text/plain', body: plain('0123456789') });
-  call.findings = [findingOf({ start: 2, end: 4 })];
+  const text = { contentType: 'text/plain', body: plain('0123456789') };
+  const cut = (fields: CallParts) =>
+    sanitizedBody(callOf({ ...text, findings: [findingOf({ start: 2, end: 4 })], ...fields }), []);
   const rest = (times: number) => {
     let count = 0;
     return () => (++count < times ? [findingOf({ start: 0, end: 1 })] : []);
   };
-  call.readAgain = rest(4);
-  t.equal(sanitizedBody(call, [])?.toString().endsWith('456789'), true, 'in four rounds it may become clean');
-  call.readAgain = rest(5);
-  t.equal(sanitizedBody(call, []), undefined, 'then it is given up');
-  call.readAgain = () => undefined;
-  t.equal(sanitizedBody(call, []), undefined, 'nor is what cannot be read');
-  call.findings = [findingOf({ part: 'head' })];
-  t.equal(sanitizedBody(call, []), undefined, 'nor what sits in the head');
-  call.findings = [findingOf({ class: 'PII' })];
-  t.equal(sanitizedBody(call, []), call.body, 'of other classes nothing is cut');
+  t.equal(
+    cut({ readAgain: rest(4) })
+      ?.toString()
+      .endsWith('456789'),
+    true,
+    'in four rounds it may become clean',
+  );
+  t.equal(cut({ readAgain: rest(5) }), undefined, 'then it is given up');
+  t.equal(cut({ readAgain: () => undefined }), undefined, 'nor is what cannot be read');
+  t.equal(cut({ findings: [findingOf({ part: 'head' })] }), undefined, 'nor what sits in the head');
+  t.equal(cut({ findings: [findingOf({ class: 'PII' })] }), text.body, 'of other classes nothing is cut');
 });
 
 t.test('of a head with more findings than are counted a trace has the origin alone', async (t) => {
   const many = Array.from({ length: 1100 }, (_, index) => `m=ann.${index}@foundry-lane.org`).join('&');
-  const call = callOf({ url: `https://a.example/path?${many}` });
-  call.identity = identityOf();
-  await stage.run(call);
-  t.match(call.unreadable, /too many/);
+  const call = await inspected({ url: `https://a.example/path?${many}` });
+  t.match(call.readings.unreadable, /too many/);
   t.equal(redactedUrl(call), 'https://a.example/');
 });

@@ -8,7 +8,7 @@ export const tenantSecrets = createTenantSecrets(Buffer.alloc(32, 7));
 
 export const privileges = loadPrivileges(join(import.meta.dirname, '../../config/signals/privileges.yaml'));
 
-/** What the weigh stage brings together with what was seen before, as in a gateway. */
+/** Connects the risk stage with earlier events, as in a gateway. */
 export const noticing = createNoticing(tenantSecrets, privileges);
 
 /** As the configuration has them where it says nothing. */

@@ -1,7 +1,6 @@
-import type { Call, PresentedKey } from '../../core/call.ts';
+import { bareCall, type PresentedKey, type ReceivedCall } from '../../core/call.ts';
 import { parseTarget } from '../../core/target.ts';
 import type { Gate } from '../../decision/gate.ts';
-import { bareCall } from '../../decision/simulation/bare-call.ts';
 import type { Route } from '../route.ts';
 
 export interface RequestDescription {
@@ -15,7 +14,7 @@ export const requestAsCall = (
   { method, path }: Route,
   key: PresentedKey,
   { clientAddress, nowMs }: RequestDescription,
-): Call =>
+): ReceivedCall =>
   bareCall({
     entrance: path.startsWith('/v1/a2a/') ? 'a2a' : 'scan',
     receivedAtMs: nowMs,

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { Call, type Claimed } from '../../core/call.ts';
+import { type Claimed, ReceivedCall } from '../../core/call.ts';
 import { newTraceId } from '../../core/ids.ts';
 import { parseDescribed } from '../../core/target.ts';
 import { type ApiRequest, presentedBy } from '../route.ts';
@@ -20,12 +20,12 @@ export type DescribedRequest = Pick<
 
 /** Makes the call that a request describes, as its caller would make it now; `form` is that of its body. */
 export function toDescribedCall({ caller, body, raw, clientAddress, nowMs }: DescribedRequest): {
-  readonly call: Call;
+  readonly call: ReceivedCall;
   readonly form: DescribedBody['form'];
 } {
   const content = describedBody(body.body, raw, 'body', body.body_encoding);
   const headers = flatHeaders(body.headers);
-  const call = new Call({
+  const call = new ReceivedCall({
     traceId: newTraceId(nowMs),
     entrance: 'scan',
     receivedAtMs: nowMs,

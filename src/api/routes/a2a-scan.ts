@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { a2aVerb } from '../../catalogue/protocols/a2a.ts';
-import { Call } from '../../core/call.ts';
+import { ClassifiedCall, type Operation, ReceivedCall } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { newTraceId } from '../../core/ids.ts';
 import { parseTarget } from '../../core/target.ts';
 import type { Gate } from '../../decision/gate.ts';
-import { turnAway } from '../../decision/turn-away.ts';
+import { rejectEarly } from '../../decision/reject-early.ts';
 import { uuid } from '../fields/fields.ts';
 import { type Caller, presentedBy, route } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
@@ -34,7 +34,7 @@ export const a2aScan = route({
     .meta({ id: 'MessageScanAnswer' }),
   async handle({ gate, caller, body: message, raw, clientAddress, nowMs }) {
     const { from_agent_id, to_agent_id, method } = message;
-    const call = new Call({
+    const received = new ReceivedCall({
       traceId: newTraceId(nowMs),
       entrance: 'a2a',
       receivedAtMs: nowMs,
@@ -50,7 +50,7 @@ export const a2aScan = route({
       claimed: { agentId: from_agent_id, ...(message.intent ? { context: message.intent } : {}) },
       lastHead: undefined,
     });
-    call.operation = {
+    const operation: Operation = {
       toolName: 'a2a',
       name: method,
       category: 'messaging',
@@ -59,12 +59,12 @@ export const a2aScan = route({
       resource: {},
       principals: [],
     };
-    call.destination = `a2a:${to_agent_id}`;
+    const call = new ClassifiedCall(received, operation, `a2a:${to_agent_id}`);
     const refusal = await whyApart(gate, caller, message);
-    if (refusal) throw await turnAway(gate, call, refusal);
-    const verdict = await gate.inspect(call);
-    const answer = { ...toScanAnswer(call, verdict), from_agent_id, to_agent_id };
-    return withSanitizedBody(answer, verdict, 'json');
+    if (refusal) throw await rejectEarly(gate, call, refusal);
+    const decided = await gate.inspect(call);
+    const answer = { ...toScanAnswer(decided), from_agent_id, to_agent_id };
+    return withSanitizedBody(answer, decided.verdict, 'json');
   },
 });
 

@@ -17,7 +17,7 @@ export const scan = route({
   describesCall: true,
   async handle(request) {
     const { call, form } = toDescribedCall(request);
-    const verdict = await request.gate.inspect(call);
-    return withSanitizedBody(toScanAnswer(call, verdict), verdict, form);
+    const decided = await request.gate.inspect(call);
+    return withSanitizedBody(toScanAnswer(decided), decided.verdict, form);
   },
 });

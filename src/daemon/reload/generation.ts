@@ -161,7 +161,7 @@ export function createGate(
     wantsUrls: () => on.feeds.index.indicators > 0,
     tenants,
     keyless,
-    findThreats: createThreatFinder(on.feeds, tenants),
+    findThreats: createThreatFinder(on.feeds),
     homes: createCredentialHomes(on.store, on.secrets),
     ...createNoticing(on.secrets, on.privileges),
     engines: signalEngines,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { overridingMethods } from '../../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../../config/schema.ts';
-import type { Call, Finding, Verdict } from '../../core/call.ts';
+import type { AssessedCall, Finding, Verdict } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { ownName } from '../../core/safe-name.ts';
@@ -23,7 +23,7 @@ const pollMs = 500;
 /** Holds calls, and waits for the decisions of people. */
 export interface ApprovalDesk {
   /** Spends a grant of the identical call, meets a denial that stands, or finds or opens its approval: on disk when this resolves. */
-  hold(call: Call, verdict: Verdict, tenant: TenantConfig): Promise<Hold>;
+  hold(call: AssessedCall<TenantConfig>, verdict: Verdict): Promise<Hold>;
   /**
    * Resolves with the record once it is no longer pending, when `waitMs` is over, or soon after nobody awaits it any more. Undefined where
    * there is no such approval. Throws GATEWAY_BUSY where too many wait already.
@@ -84,8 +84,7 @@ export function createApprovalDesk(store: Store, now: () => number = Date.now): 
   }
 
   return {
-    hold: (call, verdict, tenant) =>
-      store.holdCall(toApproval(call, verdict, tenant, now()), (hold) => stepOf(hold, call)),
+    hold: (call, verdict) => store.holdCall(toApproval(call, verdict, now()), (hold) => stepOf(hold, call)),
     isFull,
     async wait(tenantId, approvalId, waitMs, isAwaited = () => true) {
       if (isFull(tenantId))
@@ -120,10 +119,10 @@ const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord 
 const liveKeyOf = ({ keyId, parentKeyId }: KeyRecord): string => parentKeyId ?? keyId;
 
 /** The audit event of a held call. An approval that was pending before is told by the call's trace. */
-function stepOf({ kind, isNew, approval }: Hold, call: Call): AuditEvent | undefined {
+function stepOf({ kind, isNew, approval }: Hold, call: AssessedCall): AuditEvent | undefined {
   const isUsedUp = kind === 'granted' && approval.scope === 'once';
   const { identity, traceId, receivedAtMs } = call;
-  if (!identity || !(isNew || isUsedUp)) return undefined;
+  if (!isNew && !isUsedUp) return undefined;
   return {
     tenantId: approval.tenantId,
     atMs: isNew ? approval.createdAtMs : (approval.spentAtMs ?? receivedAtMs),
@@ -134,19 +133,18 @@ function stepOf({ kind, isNew, approval }: Hold, call: Call): AuditEvent | undef
   };
 }
 
-function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: number): ApprovalRecord {
-  const { identity, operation } = call;
-  if (!identity || !operation) throw new Error('an approval needs a call that was identified and understood');
+function toApproval(call: AssessedCall<TenantConfig>, verdict: Verdict, nowMs: number): ApprovalRecord {
+  const { identity, operation, risk, tenant } = call;
   return {
     approvalId: newId(),
     status: 'pending',
-    callHash: callHash(call, grantTerms(call, identity.agentId), tenant),
-    denialHash: callHash(call, null, tenant),
+    callHash: callHash(call, grantTerms(call)),
+    denialHash: callHash(call, null),
     traceId: call.traceId,
     tenantId: identity.tenantId,
     envName: identity.envName,
     agentId: identity.agentId,
-    agentName: call.agentName ?? ownName(identity.agentName),
+    agentName: call.inspection.agentName ?? ownName(identity.agentName),
     ownAgentId: identity.ownAgent.agentId,
     keyId: identity.keyId,
     toolName: call.safeName(operation.toolName),
@@ -155,11 +153,11 @@ function toApproval(call: Call, verdict: Verdict, tenant: TenantConfig, nowMs: n
     url: redactedUrl(call),
     bodyPreview: redactedPreview(call),
     bodyBytes: call.body.length,
-    opensWebSocket: call.opensWebSocket,
+    opensWebSocket: call.received.opensWebSocket,
     findings: call.findings.slice(0, recordedFindingsMax).map(publicFinding),
     reasonCodes: verdict.reasonCodes,
-    riskScore: call.riskScore,
-    riskBand: call.riskBand,
+    riskScore: risk.score,
+    riskBand: risk.band,
     policyId: verdict.decidedBy?.policyId ?? null,
     ruleId: verdict.decidedBy?.ruleId ?? null,
     createdAtMs: nowMs,
@@ -182,10 +180,10 @@ interface GrantTerms {
   readonly headers: readonly string[];
 }
 
-const grantTerms = (call: Call, agentId: string): GrantTerms => ({
-  agentId,
-  credential: call.wayCredential ?? null,
-  opensWebSocket: call.opensWebSocket,
+const grantTerms = (call: AssessedCall): GrantTerms => ({
+  agentId: call.identity.agentId,
+  credential: call.received.wayCredential ?? null,
+  opensWebSocket: call.received.opensWebSocket,
   headers: [...tellingHeaders(call), ...headerFindings(call)].sort(),
 });
 
@@ -193,7 +191,7 @@ const grantTerms = (call: Call, agentId: string): GrantTerms => ({
 const telling =
   /^(?:destination|soapaction|content-range|x-(?:amz|goog|ms|oss|cos|obs)-(?:.*-)?(?:source|source-.*|acl|grant-.*|public-access|permissions|owner))$/;
 
-function tellingHeaders({ headers }: Call): string[] {
+function tellingHeaders({ headers }: AssessedCall): string[] {
   const found: string[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = (headers[at] ?? '').toLowerCase();
@@ -203,7 +201,7 @@ function tellingHeaders({ headers }: Call): string[] {
 }
 
 /** The findings in headers, with their places, that distinguish calls. */
-const headerFindings = ({ head, findings }: Call): string[] =>
+const headerFindings = ({ head, findings }: AssessedCall): string[] =>
   findings
     .filter((it) => it.location.startsWith('header:') && counts(it))
     .map(({ location, start, end }: Finding) => `${location}: ${head.toString('latin1', start, end)}`);
@@ -212,14 +210,15 @@ const headerFindings = ({ head, findings }: Call): string[] =>
  * The hash of an identical call: agent, key, what is asked for and how servers may read it, with the headers that
  * decide the operation and how the body is read.
  */
-function callHash(call: Call, terms: GrantTerms | null, { maxDecodedBytes }: TenantConfig): string {
-  const { identity, operation, method, target, contentType, contentEncoding, body } = call;
+function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): string {
+  const { identity, operation, received, tenant } = call;
+  const { method, target, contentType, contentEncoding, body } = received;
   const head = toCanonicalJson([
-    identity?.ownAgent.agentId,
+    identity.ownAgent.agentId,
     terms,
-    identity?.envName,
+    identity.envName,
     operation,
-    [method, ...overridingMethods(toRequest(call, maxDecodedBytes))],
+    [method, ...overridingMethods(toRequest(received, tenant.maxDecodedBytes))],
     target.href,
     target.fragment,
     target.userInfo,

@@ -101,7 +101,6 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
         meanings,
         // Cases give what a feed would say as a fact.
         findThreats: () => [],
-        tenants: { find: () => tenant },
         homes,
         ...noticing,
       });
@@ -137,9 +136,9 @@ async function judgeCase(
     Date.now(),
   );
   const ground = { tenant, page, given: facts, standingOf: async () => noStanding };
-  const [verdict] = await simulator.run(call, ground, [page.rules]);
-  if (!verdict) throw new Error('one set of rules gives one verdict');
-  return verdict;
+  const [decided] = await simulator.run(call, ground, [page.rules]);
+  if (!decided) throw new Error('one set of rules gives one verdict');
+  return decided.verdict;
 }
 
 function toResult({ name, expect: expected }: Case, verdict: Verdict): CaseResult {

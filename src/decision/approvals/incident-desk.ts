@@ -1,4 +1,4 @@
-import type { Call, IncidentCause } from '../../core/call.ts';
+import { type CallSoFar, DecidedCall, type Identity, type IncidentCause } from '../../core/call.ts';
 import { toGatewayError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log.ts';
@@ -21,9 +21,12 @@ const complaintMs = 10_000;
  * Opens incidents after the verdict, without anybody waiting. Failures are tried again every second, and once more at
  * the end. Causes without room are in the log, and always in the trace.
  */
+/** A recorded call, decided or refused, whose caller is known. */
+export type IncidentSource = Pick<CallSoFar, 'received' | 'incidents'> & { readonly identity: Identity };
+
 export interface IncidentDesk {
   /** Takes the call's causes, once its trace is written, and counts it if it was denied. `shipped` resolves when the trace is in the state. */
-  take(call: Call, shipped: () => Promise<void>): void;
+  take(call: IncidentSource, shipped: () => Promise<void>): void;
   /** Resolves when all that was taken is in the state, or was tried a last time. */
   close(): Promise<void>;
 }
@@ -92,8 +95,8 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
   }
 
   /** That an agent tries again while it is suspended tells nothing of it, nor does what strangers try under its name. */
-  function noteDenial(call: Call, shipped: () => Promise<void>): void {
-    if (call.agentStatus !== 'active' || call.isAnonymous) return;
+  function noteDenial(call: DecidedCall, shipped: () => Promise<void>): void {
+    if (call.admission.agentStatus !== 'active' || call.received.isAnonymous) return;
     const entry = toEntry(call, repeatedDenials, undefined);
     const { tenantId, agentId } = entry.incident;
     const denial = { tenantId, agentId, atMs: call.receivedAtMs };
@@ -142,9 +145,9 @@ export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
 
   return {
     take(call, shipped) {
-      for (const cause of call.incidents) add(toEntry(call, cause, undefined));
-      const { verdict } = call;
-      if (verdict?.decision === 'DENY' && !excuseOf(call, verdict)) noteDenial(call, shipped);
+      for (const cause of call.incidents ?? []) add(toEntry(call, cause, undefined));
+      const isDenied = call instanceof DecidedCall && call.verdict.decision === 'DENY';
+      if (isDenied && !excuseOf(call, call.verdict)) noteDenial(call, shipped);
       if (waiting.size > 0) start();
     },
     async close() {
@@ -172,10 +175,9 @@ const joined = (earlier: Entry, { incident, isDue }: Entry): Entry => ({
   isDue: isDue && earlier.isDue,
 });
 
-function toEntry(call: Call, cause: IncidentCause, isDue: Entry['isDue']): Entry {
-  const { identity, traceId, receivedAtMs } = call;
-  if (!identity) throw new Error('an incident needs a call that was identified');
-  const { tenantId, envName, agentId } = identity;
+function toEntry(call: IncidentSource, cause: IncidentCause, isDue: Entry['isDue']): Entry {
+  const { traceId, receivedAtMs } = call.received;
+  const { tenantId, envName, agentId } = call.identity;
   const incidentId = newId();
   return {
     incident: {

@@ -1,14 +1,16 @@
 import type { TenantConfig } from '../../config/schema.ts';
-import type { Call, CarriedRead } from '../../core/call.ts';
+import type { CarriedRead, InspectedCall } from '../../core/call.ts';
 import type { SensitiveRead, Shingles, Sighting, Sightings } from '../../core/history.ts';
 import { decodeViews } from '../../inspect/decode/views.ts';
 import type { Shingler } from '../../inspect/fingerprint/shingles.ts';
 import { isCertain } from '../../risk/signals/read-then-write.ts';
-import { type ContentPlace, contentPlaceOf, goesOutside, isForOthers } from '../../tenants/external.ts';
+import { type ContentPlace, contentPlaceOf, isForOthers } from '../../tenants/external.ts';
 import { classesOf } from '../opinion.ts';
 
 /** Finds content of earlier answers that a call carries out of the organisation. */
-export type FindCarriedReads = (call: Call, tenant: TenantConfig) => readonly CarriedRead[];
+export type FindCarriedReads = (call: Reader, isExternal: boolean) => readonly CarriedRead[];
+
+type Reader = InspectedCall<TenantConfig>;
 
 /** The time after a read in which a call can be matched with it. */
 export const carriedMs = 5 * 60_000;
@@ -24,14 +26,16 @@ const none: readonly never[] = Object.freeze([]);
  * carry something. A call that could not be read is denied for that.
  */
 export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): FindCarriedReads {
-  return function findCarriedReads(call, tenant) {
-    const { sightings } = call;
-    if (!sightings.hasReads || call.unreadable !== undefined || !goesOutside(call, tenant)) return none;
-    const mayBe = createMayBe(call, tenant);
+  return function findCarriedReads(call, isExternal) {
+    const { tenant, history, readings } = call;
+    const { sightings } = history;
+    if (!sightings.hasReads || readings.unreadable !== undefined) return none;
+    if (!isExternal && !isForOthers(call, tenant)) return none;
+    const mayBe = createMayBe(call);
     if (!sightings.all.some(mayBe)) return none;
     const { ofWrite } = shinglerOf(tenant.id);
     // Each by itself: it is bounded what is looked at, and a long body must not hide what a header carries.
-    const shingles = [ofWrite(bodyTexts(call)), ofWrite(headTexts(call, tenant))];
+    const shingles = [ofWrite(bodyTexts(call)), ofWrite(headTexts(call))];
     const byContent = carriedIn(shingles, sightings, mayBe);
     return byContent.length > 0 ? byContent : byClass(call, mayBe);
   };
@@ -41,8 +45,8 @@ export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): 
 type MayBe = (it: Sighting) => it is SensitiveRead;
 
 /** Content that returns to where it came from has not left it. */
-function createMayBe(call: Call, tenant: TenantConfig): MayBe {
-  const { receivedAtMs, traceId } = call;
+function createMayBe(call: Reader): MayBe {
+  const { receivedAtMs, traceId, tenant } = call;
   const goesTo = isForOthers(call, tenant) ? undefined : contentPlaceOf(call);
   return (it): it is SensitiveRead =>
     it.kind === 'read' &&
@@ -105,12 +109,12 @@ function knownOf(
 }
 
 /** Only of the agent's own: that others have read something of the class says nothing. */
-function byClass(call: Call, mayBe: MayBe): readonly CarriedRead[] {
+function byClass(call: Reader, mayBe: MayBe): readonly CarriedRead[] {
   const classes = classesOf(call);
   if (classes.length === 0) return none;
-  return call.sightings.all
+  return call.history.sightings.all
     .filter(mayBe)
-    .filter((it) => it.agentId === call.identity?.agentId)
+    .filter((it) => it.agentId === call.identity.agentId)
     .filter((it) => it.classes.some((name) => classes.includes(name)))
     .slice(-carriedMax)
     .map((read) => ({ read, by: 'class' }));
@@ -120,26 +124,27 @@ function byClass(call: Call, mayBe: MayBe): readonly CarriedRead[] {
  * URL and headers in all their forms: they were decoded before, within the same bounds and in time. Of headers what the agent writes and not
  * its client: that is the same in all calls of many agents, and anybody can put it on a page.
  */
-function headTexts(
-  { target, headers, knownCredentials }: Call,
-  { maxDecodedBytes }: TenantConfig,
-): readonly Buffer[] {
+function headTexts({ target, headers, marks, tenant }: Reader): readonly Buffer[] {
   const texts = [target.href, target.fragment];
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const [name = '', value = ''] = [headers[i], headers[i + 1]];
     if (name.length > fieldNameLengthMax) texts.push(name);
     if (!isOfClient(name.toLowerCase(), value)) texts.push(value);
   }
-  const text = Buffer.from(without(knownCredentials, texts.join('\n')), 'latin1');
-  const { views } = decodeViews(text, { maxDecodedBytes, depthMax, isOver: () => false });
+  const text = Buffer.from(without(marks.knownCredentials, texts.join('\n')), 'latin1');
+  const { views } = decodeViews(text, {
+    maxDecodedBytes: tenant.maxDecodedBytes,
+    depthMax,
+    isOver: () => false,
+  });
   return views.map((it) => it.bytes);
 }
 
 /** A token goes back to those who gave it out, or to whom it was given out for: that is what it is for. */
-const bodyTexts = ({ bodyTexts: texts, knownCredentials: known }: Call): readonly Buffer[] =>
+const bodyTexts = ({ inspection, marks: { knownCredentials: known } }: Reader): readonly Buffer[] =>
   known.length === 0
-    ? texts
-    : texts.map((it) => Buffer.from(without(known, it.toString('latin1')), 'latin1'));
+    ? inspection.bodyTexts
+    : inspection.bodyTexts.map((it) => Buffer.from(without(known, it.toString('latin1')), 'latin1'));
 
 /** Shorter texts stand in any prose: without them nothing of it would be known again. */
 const knownLengthMin = 16;

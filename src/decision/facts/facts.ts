@@ -1,8 +1,8 @@
 import { overridingMethods } from '../../catalogue/overriding-method.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type {
+  AssessedCall,
   BodyValue,
-  Call,
   ContentClass,
   DataClass,
   Operation,
@@ -35,54 +35,51 @@ export class CallFacts implements Facts {
   readonly isVolumeBurst: boolean;
   readonly threatIntelMatch: boolean;
   readonly trustScore: number;
-  readonly #call: Call;
-  readonly #tenant: TenantConfig;
+  readonly #call: AssessedCall<TenantConfig>;
   readonly #body: BodyValue | undefined;
 
   /** Takes one `part` of the call, where it has several. */
-  constructor(call: Call, classes: readonly DataClass[], tenant: TenantConfig, part?: OperationPart) {
-    if (!call.operation || !call.identity)
-      throw new Error('facts need a call that was identified and understood');
-    this.envName = call.identity.envName;
+  constructor(call: AssessedCall<TenantConfig>, classes: readonly DataClass[], part?: OperationPart) {
+    const { received, identity, history, inspection } = call;
+    this.envName = identity.envName;
     this.operation = part?.operation ?? call.operation;
     this.method = part?.method ?? call.method;
-    this.overridingMethods = overridingMethods(toRequest(call, tenant.maxDecodedBytes));
+    this.overridingMethods = overridingMethods(toRequest(received, call.tenant.maxDecodedBytes));
     this.target = part?.target ?? call.target;
     this.#body = part?.body;
-    this.agentId = call.identity.agentId;
-    this.runtimeType = call.claimed.runtimeType;
-    this.ownAgent = call.identity.ownAgent;
+    this.agentId = identity.agentId;
+    this.runtimeType = received.claimed.runtimeType;
+    this.ownAgent = identity.ownAgent;
     this.nowMs = call.receivedAtMs;
-    this.classes = call.opaque.length === 0 ? classes : [...classes, 'OPAQUE_CONTENT'];
-    this.riskScore = call.riskScore;
+    this.classes = inspection.opaque.length === 0 ? classes : [...classes, 'OPAQUE_CONTENT'];
+    this.riskScore = call.risk.score;
     this.bodyBytes = call.body.length;
-    this.wordsFound = call.wordsFound;
-    this.isNewDestination = call.isNewDestination;
-    this.isVolumeBurst = isVolumeBurst(call.habits);
-    this.trustScore = call.trustScore;
-    this.threatIntelMatch = call.threats.length > 0;
+    this.wordsFound = inspection.wordsFound;
+    this.isNewDestination = history.isNewDestination;
+    this.isVolumeBurst = isVolumeBurst(history.habits);
+    this.trustScore = history.trustScore;
+    this.threatIntelMatch = call.evidence.threats.length > 0;
     this.#call = call;
-    this.#tenant = tenant;
   }
 
   bodyValue(): BodyValue {
-    return this.#body ?? bodyValue(this.#call, this.#tenant.maxDecodedBytes);
+    return this.#body ?? bodyValue(this.#call.received, this.#call.tenant.maxDecodedBytes);
   }
 
   get bodyTexts(): readonly Buffer[] {
-    return this.#call.bodyTexts;
+    return this.#call.inspection.bodyTexts;
   }
 
   get bodyHidesNames(): boolean {
-    return mayHideNames(this.#call, this.#tenant.maxDecodedBytes);
+    return mayHideNames(this.#call.received, this.#call.tenant.maxDecodedBytes);
   }
 
   get isExternalPrincipal(): boolean {
-    return isExternal(this.operation, this.target, this.#tenant);
+    return isExternal(this.operation, this.target, this.#call.tenant);
   }
 
   /** The budget as it was when the call was admitted, without its own charges. */
   isBudgetExceeded(name: string): boolean {
-    return this.#call.exceededBudgets.includes(name);
+    return this.#call.admission.exceededBudgets.includes(name);
   }
 }

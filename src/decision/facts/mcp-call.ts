@@ -1,4 +1,4 @@
-import { type Call, type Operation, operationAndParts } from '../../core/call.ts';
+import { type ClassifiedCall, type Operation, operationAndParts } from '../../core/call.ts';
 import { type Target, toAuthority } from '../../core/target.ts';
 import type { McpCall } from '../../state/store.ts';
 import { bodyValue } from './body.ts';
@@ -30,14 +30,14 @@ export function mcpCallOf(operation: Operation, target: Target): McpCall | undef
   return { origin: serverOrigin(target), tools: [...tools] };
 }
 
-export const speaksMcp = ({ operation }: Call): boolean => does(operation, isOfMcp);
+export const speaksMcp = ({ operation }: ClassifiedCall): boolean => does(operation, isOfMcp);
 
 /** Tells whether the call asks the server for its tools. */
-export const asksForTools = ({ operation }: Call): boolean => does(operation, isToolList);
+export const asksForTools = ({ operation }: ClassifiedCall): boolean => does(operation, isToolList);
 
 /** Tells whether it asks for a further page of them. */
-export function asksForFurtherPage(call: Call, maxDecodedBytes: number): boolean {
-  const body = bodyValue(call, maxDecodedBytes);
+export function asksForFurtherPage(call: ClassifiedCall, maxDecodedBytes: number): boolean {
+  const body = bodyValue(call.received, maxDecodedBytes);
   const messages = body.kind === 'value' ? body.readings.flat() : [];
   return messages.some((it) => {
     const { method, params } = (it ?? {}) as { method?: unknown; params?: { cursor?: unknown } | null };

@@ -1,20 +1,19 @@
 import type { TenantConfig } from '../../config/schema.ts';
-import { type Call, type Threat, targetsOf } from '../../core/call.ts';
+import { type InspectedCall, type Threat, targetsOf } from '../../core/call.ts';
 import { ifValid, parseTarget, type Target } from '../../core/target.ts';
 import { urlsIn } from '../../inspect/parts/urls-in-texts.ts';
 import type { Feeds } from '../../risk/feeds/feeds.ts';
 import type { ThreatHit } from '../../risk/feeds/index/threat-index.ts';
 import { compileAllowlist, type DestinationList } from '../../tenants/destination-list.ts';
-import type { Tenants } from '../../tenants/tenants.ts';
 
 /** Finds what threat feeds list of a call's target and of URLs in its body, save for what the tenant allows. */
-export type FindThreats = (call: Call) => readonly Threat[];
+export type FindThreats = (call: InspectedCall<TenantConfig>) => readonly Threat[];
 
 /** Threats of one call. */
 const threatsMax = 16;
 const none: readonly Threat[] = Object.freeze([]);
 
-export function createThreatFinder(feeds: Pick<Feeds, 'index'>, tenants: Pick<Tenants, 'find'>): FindThreats {
+export function createThreatFinder(feeds: Pick<Feeds, 'index'>): FindThreats {
   const allowlists = new WeakMap<TenantConfig, DestinationList>();
 
   function isAllowed(tenant: TenantConfig, target: Target): boolean {
@@ -26,8 +25,8 @@ export function createThreatFinder(feeds: Pick<Feeds, 'index'>, tenants: Pick<Te
 
   return (call) => {
     const { index } = feeds;
-    const tenant = call.identity && tenants.find(call.identity.tenantId);
-    if (index.indicators === 0 || !tenant) return none;
+    const { tenant, inspection } = call;
+    if (index.indicators === 0) return none;
     const threats: Threat[] = [];
     const add = (
       hit: ThreatHit | undefined,
@@ -38,7 +37,7 @@ export function createThreatFinder(feeds: Pick<Feeds, 'index'>, tenants: Pick<Te
         threats.push({ ...hit, location });
     };
     for (const target of targetsOf(call)) add(index.findTarget(target), 'target', target);
-    for (const readings of call.bodyUrls ?? urlsIn(call.bodyTexts)) {
+    for (const readings of inspection.bodyUrls ?? urlsIn(inspection.bodyTexts)) {
       const url = readings.find((it) => index.findUrl(it));
       if (url !== undefined)
         add(

@@ -1,4 +1,4 @@
-import type { Call, Identity } from '../../core/call.ts';
+import type { InspectedCall } from '../../core/call.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
@@ -23,7 +23,7 @@ export interface ToolMemory {
    * A list came in the answer to a call. Answers what is new about it, undefined where nothing is. Never rejects: what could not be
    * remembered is in the log.
    */
-  saw(call: Call, list: SeenList): Promise<ShownDrift | undefined>;
+  saw(call: InspectedCall, list: SeenList): Promise<ShownDrift | undefined>;
 }
 
 export interface SeenList {
@@ -106,7 +106,8 @@ export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
     return rest.length === 0 ? seen : [...seen, toSeen(describeTool({ rest }), anyTool)];
   }
 
-  async function remember(call: Call, { tenantId }: Identity, list: SeenList): Promise<ToolDrift> {
+  async function remember(call: InspectedCall, list: SeenList): Promise<ToolDrift> {
+    const { tenantId } = call.identity;
     const tools = list.tools ? await seenTools(list.tools, tenantId) : [unreadTool];
     const { origin, path } = shownPlace(call);
     return store.rememberTools({
@@ -124,15 +125,14 @@ export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
 
   return {
     async saw(call, list) {
-      const { identity, traceId } = call;
-      if (!identity) return undefined;
+      const { traceId } = call;
       if (waiting >= waitingMax) {
         log.error({ trace_id: traceId }, 'the tools of an MCP server were not remembered: too many wait');
         return undefined;
       }
       waiting += 1;
       try {
-        const drift = toShown(await remember(call, identity, list));
+        const drift = toShown(await remember(call, list));
         if (!drift) return undefined;
         log.warn({ trace_id: traceId, mcp_drift: drift }, 'an MCP server lists other tools, or bad ones');
         return drift;
@@ -160,7 +160,7 @@ const unreadTool: SeenTool = { name: anyTool, version: 'unread', marks: ['unread
 const pathOf = (path: string): string => path.split('?', 1)[0] ?? '';
 
 /** Origin and path with all that was found in them cut out. */
-function shownPlace(call: Call): { origin: SafeName; path: SafeName } {
+function shownPlace(call: InspectedCall): { origin: SafeName; path: SafeName } {
   const { scheme, host, port } = call.target;
   const url = redactedUrl(call);
   const start = url.indexOf('/', scheme.length + '://'.length);

@@ -1,4 +1,4 @@
-import type { Call, Verdict } from '../../core/call.ts';
+import type { DecidedCall } from '../../core/call.ts';
 import type { TrustMark } from '../../core/history.ts';
 import { burstFrom } from '../../risk/signals/volume-burst.ts';
 import { isOneTooMany } from '../../state/rules/trust.ts';
@@ -41,17 +41,18 @@ const carriedMin = 0.7;
  * The losses for a decided call. There are none in monitor mode, for suspended agents or tenants, and for strangers;
  * where the gateway itself failed, only threats count.
  */
-export function trustLossOf(call: Call, losses: TrustLosses): readonly TrustMark[] {
-  const { verdict, isMonitored, isAnonymous } = call;
-  if (!verdict || isMonitored || isAnonymous || call.agentStatus !== 'active') return none;
-  const { receivedAtMs: atMs, traceId, trustMarks } = call;
-  return causesOf(call, verdict)
+export function trustLossOf(call: DecidedCall, losses: TrustLosses): readonly TrustMark[] {
+  const { isMonitored, received, admission, history } = call;
+  if (isMonitored || received.isAnonymous || admission.agentStatus !== 'active') return none;
+  const { receivedAtMs: atMs, traceId } = received;
+  return causesOf(call)
     .map((cause) => ({ cause, parts: toParts(losses[lossOf[cause]]), atMs, traceId }))
-    .filter((it) => it.parts > 0 && !isOneTooMany(trustMarks, it));
+    .filter((it) => it.parts > 0 && !isOneTooMany(history.trustMarks, it));
 }
 
-function causesOf(call: Call, verdict: Verdict): readonly Cause[] {
-  const isThreat = call.threats.some((it) => it.location === 'target');
+function causesOf(call: DecidedCall): readonly Cause[] {
+  const { verdict } = call;
+  const isThreat = call.evidence.threats.some((it) => it.location === 'target');
   // A denial that is the gateway's own doing tells nothing of the agent, nor does how often its client tries again.
   if (excuseOf(call, verdict)) return isThreat ? ['threat'] : none;
   const causes: Cause[] = [];
@@ -65,11 +66,11 @@ type Cause = Exclude<TrustMark['cause'], 'analyst-denial'>;
 const lossOf = { denial: 'denial', threat: 'threatHit', anomaly: 'anomaly' } as const;
 
 /** New hosts and new operations are what work is made of: they count together with something that the call carries. */
-const isGraveAnomaly = ({ signals }: Call): boolean =>
+const isGraveAnomaly = ({ signals }: DecidedCall): boolean =>
   signals.some((it) => it.name === 'BASELINE_ANOMALY' && it.score >= anomalyMin) &&
   signals.some((it) => carriedNames.has(it.name) && it.score >= carriedMin);
 
 /** One call of a burst counts, not each. */
-const isStartOfBurst = ({ habits }: Call): boolean => habits.lately === burstFrom(habits);
+const isStartOfBurst = ({ history: { habits } }: DecidedCall): boolean => habits.lately === burstFrom(habits);
 
 const none: readonly never[] = Object.freeze([]);

@@ -1,4 +1,4 @@
-import type { Call, Verdict } from '../../core/call.ts';
+import type { Verdict } from '../../core/call.ts';
 
 /** Why a denial is the gateway's own doing: it had no time to read the call, or had to judge it without the state. */
 export type Excuse = 'time' | 'state';
@@ -8,7 +8,7 @@ const unread: ReadonlySet<string | undefined> = new Set(['UNREADABLE', 'UNSANITI
 
 /** Answers why a denial is not held against the agent. Undefined where it is, and for every other decision. */
 export function excuseOf(
-  { isOutOfTime, isDegraded }: Pick<Call, 'isOutOfTime' | 'isDegraded'>,
+  { isOutOfTime, isDegraded }: { readonly isOutOfTime: boolean; readonly isDegraded: boolean },
   { decision, reasonCodes }: Pick<Verdict, 'decision' | 'reasonCodes'>,
 ): Excuse | undefined {
   if (decision !== 'DENY') return undefined;

@@ -59,13 +59,13 @@ export function createTraceJudge(
     // A URL that was cut short, or had something cut out of it, may be one no more.
     const target = ifValid(() => parseTarget(trace.url));
     if (!target) return { kind: 'undetermined', because: 'the URL is not whole in the trace' };
-    const recorded = toRecordedCall(trace, { ownAgent, target }, simulator);
+    const recorded = toRecordedCall(trace, tenant, { ownAgent, target }, simulator);
     const { call } = recorded;
     const rules = rulesFor(recorded);
     const given = (facts: Facts): Facts => withGiven(facts, {}, trace.body_bytes);
-    const because = rules.doubts(given(new CallFacts(call, classesOf(call), tenant)));
+    const because = rules.doubts(given(new CallFacts(call, classesOf(call))));
     if (because !== undefined) return { kind: 'undetermined', because };
-    const { opinion } = simulator.judge(call, tenant, rules.certain, given);
+    const { opinion } = simulator.judge(call, rules.certain, given);
     if (isCutDoubtful(trace, opinion)) return { kind: 'undetermined', because: cannotTell };
     return { kind: 'judged', before, after: afterPeople(trace, opinion) };
   };

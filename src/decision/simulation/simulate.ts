@@ -1,5 +1,5 @@
 import type { TenantConfig } from '../../config/schema.ts';
-import type { Call, Verdict } from '../../core/call.ts';
+import { AdmittedCall, AssessedCall, DecidedCall, InspectedCall, plainAdmission } from '../../core/call.ts';
 import type { CredentialHomes } from '../../credentials/credential-homes.ts';
 import { withCuts } from '../../inspect/parts/sanitize.ts';
 import type { PolicySet } from '../../policy/index.ts';
@@ -11,17 +11,19 @@ import { type GivenFacts, withGiven } from '../facts/given-facts.ts';
 import { createJudge, type Judge } from '../judge.ts';
 import type { OpenCall } from '../open-call.ts';
 import { toVerdict } from '../opinion.ts';
-import { type ReadOptions, read } from '../stages/read.ts';
-import { understandCall } from '../stages/understand.ts';
-import { assessRiskStage, type WeighOptions } from '../stages/weigh.ts';
+import { RefusedCall } from '../pipeline.ts';
+import { type AssessOptions, assessRiskStage } from '../stages/assess-risk.ts';
+import { classifyOperation } from '../stages/classify.ts';
+import { type InspectOptions, inspect } from '../stages/inspect.ts';
+import type { SimulatedCall } from './simulated-call.ts';
 
 /*
- * What would become of a call, found out by the stages that judge live calls: understand, read, weigh, and the judgement of the decision.
+ * What would become of a call, found out by the stages that judge live calls: classify, inspect, assess, and the judgement of the decision.
  * Only admission and the consequences are left out, so nothing is counted, recorded, held or opened, and what people have said of an
  * identical call plays no part: what must be held is REQUIRE_APPROVAL.
  */
 
-export interface SimulatorOptions extends WeighOptions, Omit<ReadOptions, 'policies' | 'tenants'> {
+export interface SimulatorOptions extends AssessOptions, Omit<InspectOptions, 'policies'> {
   readonly catalogues: Catalogues;
   readonly open?: OpenCall;
   /** The daemon's own mode. */
@@ -36,17 +38,17 @@ export interface Ground {
   readonly page: TenantRules;
   readonly given: GivenFacts;
   /** The state's knowledge of the call, without taking anything. */
-  standingOf(call: Call): Promise<SimulatedStanding>;
+  standingOf(call: AdmittedCall): Promise<SimulatedStanding>;
 }
 
 export interface Simulator extends SimulatorOptions {
   /** Judges a call whose body is read already, or was never there. */
   readonly judge: Judge;
   /**
-   * Reads a call whose identity is set, once, and answers what each set of rules makes of it. Changes nothing but the call. Bounded by
-   * the tenant's bounds on reading.
+   * Reads a call once, and answers what each set of rules makes of it. Changes nothing outside of it. Bounded by the tenant's bounds on
+   * reading.
    */
-  run(call: Call, ground: Ground, sets: readonly PolicySet[]): Promise<Verdict[]>;
+  run(call: SimulatedCall, ground: Ground, sets: readonly PolicySet[]): Promise<DecidedCall[]>;
 }
 
 export interface SimulatedStanding extends AdmissionPreview {
@@ -61,38 +63,63 @@ export const noStanding: SimulatedStanding = {
   trustScore: 1,
 };
 
+type Assessed = AssessedCall<TenantConfig>;
+
 export function createSimulator(options: SimulatorOptions): Simulator {
   const judge = createJudge(options.mode);
-  const weighs = assessRiskStage(options);
+  const assess = assessRiskStage(options);
 
-  async function prepare(call: Call, { tenant, page, given, standingOf }: Ground): Promise<void> {
-    await options.open?.(call);
-    if (!call.operation) understandCall(options.catalogues.of(tenant.id), call, tenant.maxDecodedBytes);
-    const standing = await standingOf(call);
-    call.isNewDestination = given.is_new_destination ?? standing.isNewDestination;
-    call.exceededBudgets = standing.exceededBudgets;
-    call.trustScore = given.trust_score ?? standing.trustScore;
-    if (given.agent_status !== undefined) call.agentStatus = given.agent_status;
+  async function assessed(call: SimulatedCall, ground: Ground): Promise<Assessed> {
+    const { page, given } = ground;
+    await options.open?.(call.received, call.identity);
+    const admitted = await admittedAs(call, ground);
     const policies = { rulesFor: () => page, lastKnown: () => page };
-    await read({ ...options, policies, tenants: { find: () => tenant } }).run(call);
-    await options.homes.mark(call);
-    await weighs.run(call);
-    if (given.risk_score === undefined) return;
-    call.riskScore = given.risk_score;
-    call.riskBand = bandOf(given.risk_score, options.bounds);
+    const inspected = await inspect({ ...options, policies }).run(admitted);
+    if (inspected instanceof RefusedCall) throw inspected.error;
+    const marks = await options.homes.mark(inspected);
+    const result = assess.run(new InspectedCall(inspected, inspected.inspection, marks));
+    if (given.risk_score === undefined) return result;
+    const risk = { ...result.risk, score: given.risk_score, band: bandOf(given.risk_score, options.bounds) };
+    return new AssessedCall(result, result.evidence, risk);
+  }
+
+  /** The call as the state would have admitted it, had it been asked. */
+  async function admittedAs(
+    { received, identity, agentStatus, scopeViolations = noViolations }: SimulatedCall,
+    { tenant, given, standingOf }: Ground,
+  ): Promise<AdmittedCall<TenantConfig>> {
+    const classified = classifyOperation(options.catalogues.of(tenant.id), received, tenant.maxDecodedBytes);
+    const admission = {
+      ...plainAdmission(tenant, identity, given.agent_status ?? agentStatus),
+      scopeViolations: scopeViolations(classified.operation),
+    };
+    const standing = await standingOf(new AdmittedCall(classified, admission));
+    return new AdmittedCall(classified, {
+      ...admission,
+      exceededBudgets: standing.exceededBudgets,
+      history: {
+        ...admission.history,
+        isNewDestination: given.is_new_destination ?? standing.isNewDestination,
+        trustScore: given.trust_score ?? standing.trustScore,
+      },
+    });
   }
 
   return {
     ...options,
     judge,
     async run(call, ground, sets) {
-      const { tenant, given } = ground;
-      await prepare(call, ground);
+      const { given } = ground;
+      const it = await assessed(call, ground);
       return withCuts(() =>
-        sets.map((rules) =>
-          toVerdict(call, judge(call, tenant, rules, (facts) => withGiven(facts, given)).opinion),
-        ),
+        sets.map((rules) => {
+          const { opinion, isMonitored } = judge(it, rules, (facts) => withGiven(facts, given));
+          return new DecidedCall(it, { verdict: toVerdict(it, opinion), isMonitored, incidents: none });
+        }),
       );
     },
   };
 }
+
+const none: readonly never[] = Object.freeze([]);
+const noViolations = () => none;

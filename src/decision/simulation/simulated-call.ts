@@ -1,10 +1,11 @@
-import { Call, type Identity } from '../../core/call.ts';
+import { type AgentStatus, type Identity, type Operation, ReceivedCall } from '../../core/call.ts';
 import { newTraceId } from '../../core/ids.ts';
+import type { SafeName } from '../../core/safe-name.ts';
 import { parseDescribed } from '../../core/target.ts';
 import type { GivenFacts } from '../facts/given-facts.ts';
 
 /** A call as it is described, and who is to have made it. */
-export interface SimulatedCall {
+export interface DescribedCall {
   readonly method: string;
   readonly url: string;
   /** Flat [name, value, …], latin1 as on the wire. */
@@ -16,13 +17,23 @@ export interface SimulatedCall {
   readonly agentName?: string | undefined;
   readonly runtimeType?: string | undefined;
   readonly identity: Identity;
-  readonly agentStatus: Call['agentStatus'];
+  readonly agentStatus: AgentStatus;
+}
+
+/** A call that nobody admits: its caller is given. */
+export interface SimulatedCall {
+  readonly received: ReceivedCall;
+  readonly identity: Identity;
+  readonly agentStatus: AgentStatus;
+  /** Sentences that say how the call leaves the scope of its key, by what it does; by default it does not. */
+  readonly scopeViolations?: (operation: Operation) => readonly SafeName[];
 }
 
 /** The call as an entrance would have made it, had it come in `nowMs` or when the facts say. Throws what a bad URL throws. */
-export function toSimulatedCall(from: SimulatedCall, given: GivenFacts, nowMs: number): Call {
+export function toSimulatedCall(from: DescribedCall, given: GivenFacts, nowMs: number): SimulatedCall {
+  const { identity, agentStatus } = from;
   const runtimeType = given.runtime_type ?? from.runtimeType;
-  const call = new Call({
+  const received = new ReceivedCall({
     traceId: newTraceId(nowMs),
     entrance: 'scan',
     receivedAtMs: given.now ?? nowMs,
@@ -35,13 +46,11 @@ export function toSimulatedCall(from: SimulatedCall, given: GivenFacts, nowMs: n
     contentType: from.contentType,
     contentEncoding: from.contentEncoding ?? '',
     claimed: {
-      agentId: from.identity.agentId,
+      agentId: identity.agentId,
       ...(from.agentName ? { agentName: from.agentName } : {}),
       ...(runtimeType ? { runtimeType } : {}),
     },
     lastHead: undefined,
   });
-  call.identity = from.identity;
-  call.agentStatus = from.agentStatus;
-  return call;
+  return { received, identity, agentStatus };
 }

@@ -1,5 +1,15 @@
-import { type Call, type Operation, operationAndParts, verbs } from '../../core/call.ts';
+import type { TenantConfig } from '../../config/schema.ts';
+import {
+  AdmittedCall,
+  type ClassifiedCall,
+  type Identity,
+  type Operation,
+  type Outcome,
+  operationAndParts,
+  verbs,
+} from '../../core/call.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
+import type { CallHistory } from '../../core/history.ts';
 import { ownName } from '../../core/safe-name.ts';
 import { isAddressAllowed } from '../../state/rules/admission.ts';
 import { alertAt } from '../../state/rules/limits.ts';
@@ -23,7 +33,7 @@ import { least, unsaidBytesMax } from '../body-limit.ts';
 import { type ChargesOf, createCharges } from '../budgets.ts';
 import { admitDegraded, identifyOrRecall } from '../degraded.ts';
 import { mcpCallOf } from '../facts/mcp-call.ts';
-import type { Stage } from '../pipeline.ts';
+import { RefusedCall, type Stage } from '../pipeline.ts';
 import type { Events } from '../trace/events.ts';
 import { readName } from '../trace/safe-names.ts';
 import { touchedNamesOf } from '../trace/touched-names.ts';
@@ -43,13 +53,18 @@ export interface AdmitOptions {
   readonly trust: TrustTerms;
 }
 
-const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Call['outcome']>>> = {
+const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Outcome>>> = {
   IP_NOT_ALLOWED: 'blocked',
   RATE_LIMITED: 'limited',
 };
 
-/** May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. */
-export function admit(options: AdmitOptions): Stage {
+type Admitting = MaybePromise<AdmittedCall<TenantConfig> | RefusedCall>;
+
+/**
+ * May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. Here
+ * alone the tenant of a live call is looked up: all later stages find it in the call.
+ */
+export function admit(options: AdmitOptions): Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
   const { store, tenants, catalogues, policies, events, toolSettings, trust } = options;
   const chargesOf = createCharges(tenants);
 
@@ -76,7 +91,7 @@ export function admit(options: AdmitOptions): Stage {
    * A UUID that no agent has yet is registered for the key's tenant, then the call is admitted like any other. The call is not read yet,
    * but what it says of the agent is.
    */
-  async function registerAgent(call: Call, request: AdmitRequest): Promise<void> {
+  async function registerAgent(call: ClassifiedCall, request: AdmitRequest): Promise<Admission> {
     const holder = await store.identify(request.keyHash, request.nowMs);
     if (!holder.ok || request.agentId === undefined) {
       throw new GatewayError('INVALID_KEY', 'The key is not valid.');
@@ -90,7 +105,7 @@ export function admit(options: AdmitOptions): Stage {
     }
     countRegistration(tenantId, request.nowMs);
     const { engine } = await policies.rulesFor(tenantId);
-    const { agentName, runtimeType } = call.claimed;
+    const { agentName, runtimeType } = call.received.claimed;
     await store.ensureAgent({
       agentId: request.agentId,
       tenantId,
@@ -100,7 +115,7 @@ export function admit(options: AdmitOptions): Stage {
       status: 'active',
       createdAtMs: request.nowMs,
     });
-    accept(call, await ask(request));
+    return ask(request);
   }
 
   /** Registered since the day began, by tenant. */
@@ -118,107 +133,131 @@ export function admit(options: AdmitOptions): Stage {
     registered.set(tenantId, count);
   }
 
-  function accept(call: Call, admission: Admission): void {
-    call.identity = admission.identity;
-    if (!admission.ok) {
-      call.outcome = outcomeOf[admission.code] ?? 'refused';
-      throw admissionError(admission);
-    }
+  function accept(call: ClassifiedCall, admission: Admission): AdmittedCall<TenantConfig> | RefusedCall {
+    const { identity } = admission;
+    if (!admission.ok)
+      return refusedOf(call, identity, admissionError(admission), outcomeOf[admission.code] ?? 'refused');
     const tenant = tenants.find(admission.identity.tenantId);
-    if (!tenant)
-      throw new GatewayError('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
-    call.isDegraded = 'isDegraded' in admission;
-    // A call that was let through without the state was not counted by it.
-    call.outcome = call.isDegraded ? 'refused' : 'call';
-    call.agentStatus = admission.agentStatus;
-    call.isNewDestination = admission.isNewDestination;
-    call.exceededBudgets = admission.exceededBudgets;
-    call.charges = admission.charges;
-    call.toolConcerns = admission.toolConcerns;
-    noteHistory(call, admission);
-    call.scopeViolations = admission.scopeViolations;
-    if (tenant.plan.scansPerMonth !== null) tellUsage(call, admission.scansUsed, tenant.plan.scansPerMonth);
+    if (!tenant) {
+      const error = new GatewayError('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
+      return refusedOf(call, identity, error);
+    }
+    const { scansPerMonth } = tenant.plan;
+    if (scansPerMonth !== null) tellUsage(tenant.id, call.receivedAtMs, admission.scansUsed, scansPerMonth);
+    const isDegraded = 'isDegraded' in admission;
+    return new AdmittedCall(call, {
+      tenant,
+      identity: admission.identity,
+      agentStatus: admission.agentStatus,
+      // A call that was let through without the state was not counted by it.
+      outcome: isDegraded ? 'refused' : 'call',
+      isDegraded,
+      scopeViolations: admission.scopeViolations,
+      exceededBudgets: admission.exceededBudgets,
+      charges: admission.charges,
+      toolConcerns: admission.toolConcerns,
+      history: historyOf(call, admission),
+    });
   }
 
-  function noteHistory(call: Call, { newNames, habits, trust: standing, sightings }: Admitted): void {
-    if (newNames.length > 0) {
-      const [host, tool, operation] = touchedNamesOf(call);
-      call.newNames = newNames;
-      call.isNewHost = newNames.includes(host);
-      call.isNewOperation = newNames.includes(operation) && !newNames.includes(tool);
-    }
-    call.habits = habits;
-    call.trustScore = trustPartsAt(standing, call.receivedAtMs, trust) / trustPartsMax;
-    call.trustMarks = standing.marks;
-    call.sightings = sightings;
+  function historyOf(call: ClassifiedCall, admission: Admitted): CallHistory {
+    const { newNames, habits, trust: standing, sightings, isNewDestination } = admission;
+    const [host, tool, operation] = newNames.length > 0 ? touchedNamesOf(call) : [];
+    return {
+      isNewDestination,
+      isNewHost: host !== undefined && newNames.includes(host),
+      isNewOperation:
+        operation !== undefined &&
+        newNames.includes(operation) &&
+        tool !== undefined &&
+        !newNames.includes(tool),
+      newNames,
+      habits,
+      trustScore: trustPartsAt(standing, call.receivedAtMs, trust) / trustPartsMax,
+      trustMarks: standing.marks,
+      sightings,
+    };
   }
 
   /** Each count is given to one call alone: that one tells it. */
-  function tellUsage({ identity, receivedAtMs }: Call, used: number, quota: number): void {
+  function tellUsage(tenantId: string, atMs: number, used: number, quota: number): void {
     const percent = alertAt(used, quota);
-    if (percent === undefined || !identity) return;
-    events.tellUsage({ tenantId: identity.tenantId, atMs: receivedAtMs, percent, used, quota });
+    if (percent !== undefined) events.tellUsage({ tenantId, atMs, percent, used, quota });
   }
 
-  function settle(call: Call, request: AdmitRequest, admission: Admission): void | Promise<void> {
+  function settle(call: ClassifiedCall, request: AdmitRequest, admission: Admission): Admitting {
     if (admission.ok) return accept(call, admission);
     const tenantId = admission.identity?.tenantId;
     if (tenantId !== undefined && !tenants.find(tenantId)) return askAnew(call, request, tenantId, admission);
     if (admission.code !== 'UNKNOWN_AGENT') return accept(call, admission);
-    // Whatever becomes of it, it is known whose call it was.
-    call.identity = admission.identity;
-    return registerAgent(call, request);
+    return registerAgent(call, request).then(
+      (it) => accept(call, it),
+      // Whatever becomes of it, it is known whose call it was.
+      (error: unknown) => refusedOf(call, admission.identity, toGatewayError(error)),
+    );
   }
 
   /** Another node may have registered the tenant. */
   async function askAnew(
-    call: Call,
+    call: ClassifiedCall,
     request: AdmitRequest,
     tenantId: string,
     refused: NotAdmitted,
-  ): Promise<void> {
+  ): Promise<AdmittedCall<TenantConfig> | RefusedCall> {
     const isKnown = (await tenants.learn(tenantId)) !== undefined;
     return isKnown ? settle(call, request, await ask(request)) : accept(call, refused);
   }
 
   /** Whose limit counts is asked only of bodies that are too large for some tenant. Who may not call at all is not told of it. */
-  async function checkSize(call: Call, { keyHash, nowMs }: AdmitRequest): Promise<void> {
+  async function tooLargeCall(
+    call: ClassifiedCall,
+    { keyHash, nowMs }: AdmitRequest,
+  ): Promise<RefusedCall | undefined> {
+    const { body, target, operation } = call;
     const holder = await identifyOrRecall({ store, tenants }, keyHash, nowMs);
-    if (!holder.ok || !isAddressAllowed(holder.key, call.clientAddress)) return;
+    if (!holder.ok || !isAddressAllowed(holder.key, call.clientAddress)) return undefined;
     const { tenantId } = holder.identity;
-    if (!(await tenants.learn(tenantId))) return;
-    const toolMax = toolSettings.maxBodyBytes(tenantId, call.operation?.toolName ?? '');
-    const said = least(call.bodyBytesMax, toolMax);
-    const bytesMax = said ?? unsaidBytesMax({ tenants, catalogues }, tenantId, call.target);
-    if (call.body.length <= bytesMax) return;
-    call.identity = holder.identity;
-    throw tooLarge(call.body.length, bytesMax);
+    if (!(await tenants.learn(tenantId))) return undefined;
+    const toolMax = toolSettings.maxBodyBytes(tenantId, operation.toolName);
+    const said = least(call.received.bodyBytesMax, toolMax);
+    const bytesMax = said ?? unsaidBytesMax({ tenants, catalogues }, tenantId, target);
+    return body.length > bytesMax
+      ? refusedOf(call, holder.identity, tooLarge(body.length, bytesMax))
+      : undefined;
   }
 
-  function enter(call: Call, request: AdmitRequest): void | Promise<void> {
-    return after(ask(request), (it) => settle(call, request, it));
-  }
+  const enter = (call: ClassifiedCall, request: AdmitRequest): Admitting =>
+    after(ask(request), (it) => settle(call, request, it));
 
   return {
     name: 'admit',
     run(call) {
       const request = toRequest(call, tenants.termsOf, chargesOf);
-      const wayMax = call.bodyBytesMax ?? tenants.smallestMaxBodyBytes;
+      const wayMax = call.received.bodyBytesMax ?? tenants.smallestMaxBodyBytes;
       return call.body.length > Math.min(wayMax, toolSettings.smallestMaxBodyBytes)
-        ? checkSize(call, request).then(() => enter(call, request))
+        ? tooLargeCall(call, request).then((refused) => refused ?? enter(call, request))
         : enter(call, request);
     },
   };
 }
 
+/** A call that may not be made, with what is known of whose it was. */
+const refusedOf = (
+  { received, operation, destination }: ClassifiedCall,
+  identity: Identity | undefined,
+  error: GatewayError,
+  outcome: Outcome = 'refused',
+): RefusedCall =>
+  new RefusedCall({ received, operation, destination, ...(identity && { identity }), outcome }, error);
+
 function toRequest(
-  call: Call,
+  call: ClassifiedCall,
   termsOf: AdmitRequest['termsOf'],
   chargesOf: ChargesOf | undefined,
 ): AdmitRequest {
-  const { key, operation, claimed } = call;
+  const { key, operation } = call;
+  const { claimed } = call.received;
   if (!key) throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
-  if (!operation) throw new Error('a call is admitted once it is understood');
   return {
     ...doneBy(operation),
     keyHash: key.hash,

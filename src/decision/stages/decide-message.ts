@@ -1,15 +1,13 @@
-import type { Call, Verdict } from '../../core/call.ts';
-import { GatewayError } from '../../core/errors.ts';
+import type { TenantConfig } from '../../config/schema.ts';
+import { type AssessedCall, DecidedCall, type Verdict } from '../../core/call.ts';
 import { safely } from '../../core/safe-name.ts';
 import { withCuts } from '../../inspect/parts/sanitize.ts';
 import { type Rules, rulesForCall } from '../../tenants/policy-book.ts';
-import type { Tenants } from '../../tenants/tenants.ts';
 import { createJudge } from '../judge.ts';
 import { afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
 
 export interface DecideMessageOptions {
-  readonly tenants: Pick<Tenants, 'find'>;
   readonly policies: Rules;
   readonly mode: 'enforce' | 'monitor';
 }
@@ -18,26 +16,29 @@ export interface DecideMessageOptions {
  * Which rule, for a message of an open call? As for a call, save that nobody is asked: what would have to be held is denied, but for what
  * the approval of the opening call covers.
  */
-export function decideMessage({ tenants, policies, mode }: DecideMessageOptions): Stage {
+export function decideMessage({
+  policies,
+  mode,
+}: DecideMessageOptions): Stage<AssessedCall<TenantConfig>, DecidedCall<TenantConfig>> {
   const judge = createJudge(mode);
   return {
     name: 'decide',
     async run(call) {
-      const tenant = call.identity && tenants.find(call.identity.tenantId);
-      if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
       const { rules } = await rulesForCall(policies, call);
-      const { opinion, isMonitored } = await withCuts(() => judge(call, tenant, rules));
-      call.isMonitored = isMonitored;
+      const { opinion, isMonitored } = await withCuts(() => judge(call, rules));
       const settled =
         isMonitored || opinion.decision !== 'REQUIRE_APPROVAL' ? opinion : unheld(call, opinion);
-      call.verdict = toVerdict(call, settled);
-      if (!isMonitored) call.incidents = incidentsOf(call, settled);
+      return new DecidedCall(call, {
+        verdict: toVerdict(call, settled),
+        isMonitored,
+        incidents: isMonitored ? [] : incidentsOf(call, settled),
+      });
     },
   };
 }
 
 /** People have approved the opening of the way, and so what the same rule would hold on it, but nothing that shows only now. */
-function unheld(call: Call, opinion: Enforceable): Enforceable {
+function unheld(call: AssessedCall, opinion: Enforceable): Enforceable {
   const granted = call.message?.opening.verdict;
   if (granted && isCovered(granted, toVerdict(call, opinion))) return afterGrant(opinion);
   const { sanitized: _, ...held } = opinion;

@@ -1,19 +1,17 @@
 import type { TenantConfig } from '../../config/schema.ts';
-import type { Call } from '../../core/call.ts';
-import { GatewayError } from '../../core/errors.ts';
+import { type AssessedCall, DecidedCall } from '../../core/call.ts';
+import { toGatewayError } from '../../core/errors.ts';
 import { withCuts } from '../../inspect/parts/sanitize.ts';
 import type { PolicySet } from '../../policy/index.ts';
 import { type Rules, rulesForCall } from '../../tenants/policy-book.ts';
-import type { Tenants } from '../../tenants/tenants.ts';
-import { after } from '../../util/maybe-promise.ts';
+import { after, type MaybePromise } from '../../util/maybe-promise.ts';
 import type { ApprovalDesk } from '../approvals/approval-desk.ts';
-import { type CallerSources, callerNow } from '../caller-now.ts';
 import { createJudge } from '../judge.ts';
 import { afterDenial, afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
-import type { Stage } from '../pipeline.ts';
+import { RefusedCall, type Stage } from '../pipeline.ts';
+import { type CallerSources, reauthorize } from '../reauthorize.ts';
 
 export interface DecideOptions extends CallerSources {
-  readonly tenants: Tenants;
   readonly policies: Rules;
   readonly approvals: Pick<ApprovalDesk, 'hold' | 'wait' | 'isFull'>;
   /** The daemon's own mode; a tenant's may be laxer still. */
@@ -22,81 +20,90 @@ export interface DecideOptions extends CallerSources {
   readonly isRetired: () => boolean;
 }
 
+type Assessed = AssessedCall<TenantConfig>;
+type Decided = DecidedCall<TenantConfig>;
+
 /** Which rule? What is thought of the call (`judge.ts`) becomes its verdict. Only a call that must be held asks the state. */
-export function decideStage(options: DecideOptions): Stage {
-  const { tenants, policies, approvals, mode, isRetired } = options;
+export function decideStage(options: DecideOptions): Stage<Assessed, Decided> {
+  const { policies, approvals, mode, isRetired } = options;
   const judge = createJudge(mode);
 
-  function conclude(
-    call: Call,
-    tenant: TenantConfig,
-    rules: PolicySet,
-    wasHeld = false,
-  ): void | Promise<void> {
+  function conclude(call: Assessed, rules: PolicySet, wasHeld = false): MaybePromise<Decided | RefusedCall> {
     return after(
-      withCuts(() => judge(call, tenant, rules)),
-      ({ opinion, isMonitored }) => {
-        call.isMonitored = isMonitored;
-        if (!isMonitored && opinion.decision === 'REQUIRE_APPROVAL')
-          return hold(call, opinion, tenant, wasHeld);
-        if (isMonitored) call.verdict = toVerdict(call, opinion);
-        else settle(call, opinion);
+      withCuts(() => judge(call, rules)),
+      ({ opinion, isMonitored }): MaybePromise<Decided | RefusedCall> => {
+        if (!isMonitored && opinion.decision === 'REQUIRE_APPROVAL') return hold(call, opinion, wasHeld);
+        return isMonitored
+          ? new DecidedCall(call, { verdict: toVerdict(call, opinion), isMonitored, incidents: none })
+          : settle(call, opinion);
       },
     );
   }
 
-  function settle(call: Call, opinion: Enforceable, byApproval?: string): void {
+  function settle(call: Assessed, opinion: Enforceable, byApproval?: string): Decided {
     const verdict = toVerdict(call, opinion);
-    call.verdict = byApproval === undefined ? verdict : { ...verdict, byApproval };
-    call.incidents = incidentsOf(call, opinion);
+    return new DecidedCall(call, {
+      verdict: byApproval === undefined ? verdict : { ...verdict, byApproval },
+      isMonitored: false,
+      incidents: incidentsOf(call, opinion),
+    });
   }
 
-  /** Asks what people have said of the identical call. Policies, denylist and suspension have let it come this far. */
+  /**
+   * Asks what people have said of the identical call. Policies, denylist and suspension have let it come this far. Where that fails, the
+   * incidents of the call are opened all the same.
+   */
   async function hold(
-    call: Call,
+    call: Assessed,
     opinion: Enforceable,
-    tenant: TenantConfig,
     wasHeld: boolean,
-  ): Promise<void> {
+  ): Promise<Decided | RefusedCall> {
+    const { tenant } = call;
     const verdict = toVerdict(call, opinion);
-    call.incidents = incidentsOf(call, opinion);
-    const { kind, approval } = await approvals.hold(call, verdict, tenant);
-    const { approvalId, expiresAtMs } = approval;
-    if (kind !== 'pending') {
-      settle(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion), approvalId);
-      return;
+    const incidents = incidentsOf(call, opinion);
+    try {
+      const { kind, approval } = await approvals.hold(call, verdict);
+      const { approvalId, expiresAtMs } = approval;
+      if (kind !== 'pending')
+        return settle(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion), approvalId);
+      const pending = new DecidedCall(call, {
+        verdict: { ...verdict, approval: { approvalId, expiresAtMs } },
+        isMonitored: false,
+        incidents,
+      });
+      return !wasHeld && isHeldOpen(call) ? await holdOpen(pending, approvalId, tenant) : pending;
+    } catch (error) {
+      return new RefusedCall({ ...call, incidents }, toGatewayError(error));
     }
-    call.verdict = { ...verdict, approval: { approvalId, expiresAtMs } };
-    if (!wasHeld && isHeldOpen(call, tenant)) await holdOpen(call, tenant, approvalId);
   }
 
-  const isHeldOpen = (call: Call, tenant: TenantConfig): boolean =>
-    tenant.approvals.holdMs > 0 &&
-    call.entrance !== 'scan' &&
-    call.entrance !== 'a2a' &&
-    !approvals.isFull(tenant.id);
+  const isHeldOpen = ({ tenant, entrance }: Assessed): boolean =>
+    tenant.approvals.holdMs > 0 && entrance !== 'scan' && entrance !== 'a2a' && !approvals.isFull(tenant.id);
 
   /**
    * Waits for the decision, then judges anew: key, agent and policies may have changed, and of several that wait for one grant only one
    * may have it. What is still pending then is answered as if it had not been held, and so is what was decided under another
    * configuration than this one: asked again, it is judged by that.
    */
-  async function holdOpen(call: Call, tenant: TenantConfig, approvalId: string): Promise<void> {
-    const decided = await approvals.wait(tenant.id, approvalId, tenant.approvals.holdMs, call.isAwaited);
-    if (decided?.status !== 'approved' && decided?.status !== 'denied') return;
-    call.agentStatus = (await callerNow(options, call)).agentStatus;
+  async function holdOpen(
+    call: Decided,
+    approvalId: string,
+    { id, approvals: { holdMs } }: TenantConfig,
+  ): Promise<Decided | RefusedCall> {
+    const { isAwaited } = call.received;
+    const decided = await approvals.wait(id, approvalId, holdMs, isAwaited);
+    if (decided?.status !== 'approved' && decided?.status !== 'denied') return call;
+    const { agentStatus } = await reauthorize(options, call);
     const { rules } = await rulesForCall(policies, call);
     // A grant is not spent on a call that nobody waits for any more.
-    if (!call.isAwaited() || isRetired()) return;
-    await conclude(call, tenant, rules, true);
+    if (!isAwaited() || isRetired()) return call;
+    return conclude(call.withAgentStatus(agentStatus), rules, true);
   }
 
   return {
     name: 'decide',
-    run(call) {
-      const tenant = call.identity && tenants.find(call.identity.tenantId);
-      if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-      return after(rulesForCall(policies, call), ({ rules }) => conclude(call, tenant, rules));
-    },
+    run: (call) => after(rulesForCall(policies, call), ({ rules }) => conclude(call, rules)),
   };
 }
+
+const none: readonly never[] = Object.freeze([]);

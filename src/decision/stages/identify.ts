@@ -1,3 +1,4 @@
+import type { UnadmittedCall } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { Stage } from '../pipeline.ts';
 
@@ -5,13 +6,14 @@ import type { Stage } from '../pipeline.ts';
  * Who is it? A call without a well-formed key ends here, without a round trip to the state: entrances make a `PresentedKey`
  * only of a text whose form and checksum are right.
  */
-export function identify(): Stage {
+export function identify(): Stage<UnadmittedCall, UnadmittedCall> {
   return {
     name: 'identify',
     run(call) {
       if (!call.key) {
         throw new GatewayError('INVALID_KEY', 'Send a valid API key: "Authorization: Bearer iv_live_…".');
       }
+      return call;
     },
   };
 }

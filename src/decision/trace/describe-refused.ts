@@ -1,4 +1,4 @@
-import type { Call } from '../../core/call.ts';
+import type { CallSoFar, ClassifiedCall, Finding, Identity, ReceivedCall } from '../../core/call.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { headLocator, headText } from '../../inspect/parts/head-text.ts';
 import { readPart } from '../../inspect/read-part.ts';
@@ -7,10 +7,22 @@ import type { Catalogues } from '../../tenants/catalogues.ts';
 import type { PolicyBook } from '../../tenants/policy-book.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
 import { after } from '../../util/maybe-promise.ts';
-import { understandCall } from '../stages/understand.ts';
+import { classifyOperation } from '../stages/classify.ts';
 
-/** Fills in what the head tells of a call that was refused before it was read, so that its trace can say it. Never rejects. */
-export type DescribeRefused = (call: Call) => MaybePromise<void>;
+/** The head of a refused call, as it was read for its trace, and the operation that it tells of. */
+export interface RefusedDescription extends Partial<Pick<ClassifiedCall, 'operation' | 'destination'>> {
+  readonly head: Buffer;
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads the head of a call that was refused before it was inspected, so that its trace can say what it was. Answers undefined where it was
+ * inspected, or cannot be read. Never rejects.
+ */
+export type DescribeRefused = (
+  call: CallSoFar,
+  identity: Identity,
+) => MaybePromise<RefusedDescription | undefined>;
 
 /** Who is refused pays for nothing, so a longer head is not read for him: then the trace has the origin alone. */
 export const headCharsMax = 16_384;
@@ -27,35 +39,45 @@ export function createDescribeRefused(options: DescribeRefusedOptions): Describe
   const { catalogues, policies, tenants, clock } = options;
 
   /** A head that cannot be read to its end stays unread: nobody knows what is in it. */
-  function readHead(call: Call, engine: DetectorEngine): void {
-    const tenant = tenants.find(call.identity?.tenantId ?? '');
-    const text = headText(call);
-    if (!tenant || text.length > headCharsMax) return;
+  function readHead(
+    received: ReceivedCall,
+    isClassified: boolean,
+    { tenantId }: Identity,
+    engine: DetectorEngine,
+  ): RefusedDescription | undefined {
+    const tenant = tenants.find(tenantId);
+    const text = headText(received);
+    if (!tenant || text.length > headCharsMax) return undefined;
     const endsAt = clock() + tenant.scanTimeoutMs;
     const bounds = { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => clock() > endsAt };
-    const bytes = Buffer.from(text, 'latin1');
+    const head = Buffer.from(text, 'latin1');
     const { findings, unreadable } = readPart(
       {
-        ...{ name: 'head', bytes, format: 'head', host: call.target.host },
-        locator: (hidden) => headLocator(call, hidden),
+        ...{ name: 'head', bytes: head, format: 'head', host: received.target.host },
+        locator: (hidden) => headLocator(received, hidden),
       },
       engine,
       bounds,
     );
-    if (unreadable !== undefined) return;
-    call.head = bytes;
-    call.findings = [...findings];
-    if (!call.operation) understandCall(catalogues.of(tenant.id), call, tenant.maxDecodedBytes);
+    if (unreadable !== undefined) return undefined;
+    if (isClassified) return { head, findings };
+    const { operation, destination } = classifyOperation(
+      catalogues.of(tenant.id),
+      received,
+      tenant.maxDecodedBytes,
+    );
+    return { head, findings, operation, destination };
   }
 
-  return function describeRefused(call) {
-    const { identity } = call;
-    if (!identity || call.head.length > 0) return;
+  return function describeRefused({ received, operation, inspection }, identity) {
+    if (inspection && inspection.head.length > 0) return undefined;
     try {
       const page = policies.lastKnown(identity.tenantId) ?? policies.rulesFor(identity.tenantId);
-      const described = after(page, ({ engine }) => readHead(call, engine));
+      const described = after(page, ({ engine }) =>
+        readHead(received, operation !== undefined, identity, engine),
+      );
       // Where the rules cannot be had, the trace has the origin, and the refusal stands.
-      return described instanceof Promise ? described.catch(() => undefined) : undefined;
+      return described instanceof Promise ? described.catch(() => undefined) : described;
     } catch {
       return undefined;
     }

@@ -1,20 +1,32 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts';
+import type { TenantConfig } from '../../config/schema.ts';
 import {
+  AdmittedCall,
+  AssessedCall,
   type Band,
-  Call,
+  bareCall,
+  ClassifiedCall,
   type Decision,
   type Entrance,
   type Finding,
+  type Identity,
+  InspectedCall,
   isTunnel,
+  noEvidence,
+  notInspected,
+  type Operation,
   type OwnAgent,
+  plainAdmission,
+  type ReceivedCall,
   type Signal,
   type Threat,
   type Verb,
 } from '../../core/call.ts';
 import type { Target } from '../../core/target.ts';
-import { type BandBounds, bandOf, riskOf, type SignalWeights } from '../../risk/signals/score.ts';
+import type { BandBounds, SignalWeights } from '../../risk/signals/score.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
 import { toRequest } from '../request.ts';
+import { scored } from '../stages/assess-risk.ts';
 import { urlLengthMax } from './redacted.ts';
 
 /* A recorded call as it can be judged anew. Its trace has neither body nor headers: what only those could tell is lacking. */
@@ -56,7 +68,7 @@ export interface Trace {
 export type Lack = 'body' | 'resource' | 'url';
 
 export interface TraceRecord {
-  readonly call: Call;
+  readonly call: AssessedCall<TenantConfig>;
   readonly lacks: readonly Lack[];
 }
 
@@ -81,13 +93,14 @@ export const wasJudged = ({ explanation, rule_id, reason_codes, tool_name }: Tra
   tool_name !== undefined &&
   (rule_id !== undefined || !notJudged.has(reason_codes?.[0]));
 
-/** The call of a trace. `target` is its URL; `ownAgent` is that of the key with which it was made. */
+/** The call of a trace, of which `tenant` is the tenant. `target` is its URL; `ownAgent` is that of the key with which it was made. */
 export function toRecordedCall(
   trace: Trace,
+  tenant: TenantConfig,
   { target, ownAgent }: { readonly target: Target; readonly ownAgent: OwnAgent },
   options: RecordedOptions,
 ): TraceRecord {
-  const call = new Call({
+  const received = bareCall({
     traceId: trace.trace_id,
     // Only the entrance tells a tunnel, and it tells nothing else.
     entrance: isTunnel(trace) ? 'forward' : 'scan',
@@ -96,39 +109,47 @@ export function toRecordedCall(
     key: undefined,
     method: trace.method,
     target,
-    headers: [],
-    body: Buffer.alloc(0),
-    contentType: '',
-    contentEncoding: '',
     claimed: {
       agentId: trace.agent_id,
       ...(trace.runtime_type === undefined ? {} : { runtimeType: trace.runtime_type }),
     },
-    lastHead: undefined,
   });
-  call.identity = {
-    keyId: trace.key_id,
-    keyPrefix: trace.key_prefix,
-    tenantId: trace.tenant_id,
-    envName: trace.env_name,
-    agentId: trace.agent_id,
-    agentName: trace.agent_name ?? trace.agent_id,
-    ownAgent,
-    permissions: new Set(),
-  };
-  call.signals = [...(trace.signals ?? [])];
-  call.isNewDestination = call.signals.some((it) => it.name === 'NEW_DESTINATION');
-  // Its target was judged before the rules; see `notJudged`.
-  call.threats = call.signals.filter((it) => it.name === 'THREAT_INTEL_MATCH').map(toThreat);
-  call.opaque = call.signals.filter((it) => it.name === 'OPAQUE_CONTENT').map((it) => it.details);
-  call.findings = findingsOf(trace);
-  call.riskScore = trace.risk_score;
-  call.riskBand = trace.risk_band;
-  const residual = call.signals.filter((it) => it.engine !== 'classifier');
-  const modifier = trace.risk?.modifier ?? 0;
-  call.residualBand = bandOf(riskOf(residual, options.weights, { modifier, floor: 0 }), options.bounds);
-  return { call, lacks: understandTrace(call, trace, options.catalogues.of(trace.tenant_id)) };
+  const signals = trace.signals ?? [];
+  const { classified, lacks } = classifyTrace(received, trace, options.catalogues.of(trace.tenant_id));
+  const admission = plainAdmission(tenant, identityIn(trace, ownAgent));
+  const isNewDestination = signals.some((it) => it.name === 'NEW_DESTINATION');
+  const admitted = new AdmittedCall(classified, {
+    ...admission,
+    history: { ...admission.history, isNewDestination },
+  });
+  const inspected = new InspectedCall(admitted, {
+    ...notInspected,
+    opaque: signals.filter((it) => it.name === 'OPAQUE_CONTENT').map((it) => it.details),
+    findings: findingsOf(trace),
+  });
+  const share = { modifier: trace.risk?.modifier ?? 0, floor: trace.risk?.floor ?? 0 };
+  const call = new AssessedCall(
+    inspected,
+    {
+      ...noEvidence,
+      // Its target was judged before the rules; see `notJudged`.
+      threats: signals.filter((it) => it.name === 'THREAT_INTEL_MATCH').map(toThreat),
+    },
+    { ...scored(signals, share, options), score: trace.risk_score, band: trace.risk_band },
+  );
+  return { call, lacks };
 }
+
+const identityIn = (trace: Trace, ownAgent: OwnAgent): Identity => ({
+  keyId: trace.key_id,
+  keyPrefix: trace.key_prefix,
+  tenantId: trace.tenant_id,
+  envName: trace.env_name,
+  agentId: trace.agent_id,
+  agentName: trace.agent_name ?? trace.agent_id,
+  ownAgent,
+  permissions: new Set(),
+});
 
 const toThreat = ({ details }: Signal): Threat => ({
   ...{ feed: 'recorded', kind: 'url', indicator: details, reference: '', threat: '' },
@@ -136,14 +157,18 @@ const toThreat = ({ details }: Signal): Threat => ({
 });
 
 /** Names the operation as it was recorded; what it acts on is told again, by what is left of the request. Answers what is lacking. */
-function understandTrace(call: Call, trace: Trace, catalogue: Catalogue): Lack[] {
+function classifyTrace(
+  call: ReceivedCall,
+  trace: Trace,
+  catalogue: Catalogue,
+): { readonly classified: ClassifiedCall; readonly lacks: readonly Lack[] } {
   const lacks: Lack[] = trace.body_bytes > 0 ? ['body'] : [];
   let needsBody = false;
   const asked = <T>(value: T): T => {
     needsBody ||= trace.body_bytes > 0;
     return value;
   };
-  const understood = isTunnel(call)
+  const classified = isTunnel(call)
     ? catalogue.understandTunnel(call.target)
     : catalogue.understand({
         ...toRequest(call, 0),
@@ -153,19 +178,19 @@ function understandTrace(call: Call, trace: Trace, catalogue: Catalogue): Lack[]
         isInOtherCharset: () => false,
         bodyValue: () => asked({ kind: 'none' }),
       });
-  const { tool_name = understood.toolName, operation: name = understood.name } = trace;
-  call.operation = {
-    ...understood,
+  const { tool_name = classified.toolName, operation: name = classified.name } = trace;
+  const operation: Operation = {
+    ...classified,
     toolName: tool_name,
     name,
-    category: trace.category ?? understood.category,
-    verb: trace.verb ?? understood.verb,
+    category: trace.category ?? classified.category,
+    verb: trace.verb ?? classified.verb,
   };
   const isUrlWhole = trace.url.length < urlLengthMax && !trace.url.includes('[REDACTED');
   if (!isUrlWhole) lacks.push('url');
-  const isSame = understood.toolName === tool_name && understood.name === name;
+  const isSame = classified.toolName === tool_name && classified.name === name;
   if (!isUrlWhole || needsBody || !isSame) lacks.push('resource');
-  return lacks;
+  return { classified: new ClassifiedCall(call, operation, ''), lacks };
 }
 
 /** One for each class that the call carried. Those outside the body cannot be cut out, save where the call was sanitised all the same. */

@@ -1,4 +1,4 @@
-import type { Call } from '../../core/call.ts';
+import type { InspectedCall, NamedCall } from '../../core/call.ts';
 import { ownName, type SafeName } from '../../core/safe-name.ts';
 import { toAuthority } from '../../core/target.ts';
 import { separatorText } from '../../inspect/decode/separator.ts';
@@ -14,8 +14,8 @@ export const previewBytesMax = 2048;
  * The call's URL, with its fragment, and with everything that a detector found in it cut out: what traces, approvals and logs may hold. Of
  * a call that nobody has read, its origin alone: nobody knows what its path and query hold.
  */
-export function redactedUrl(call: Call): SafeName {
-  const { href, fragment, scheme, host, port } = call.target;
+export function redactedUrl(call: NamedCall): SafeName {
+  const { href, fragment, scheme, host, port } = call.received.target;
   if (call.head.length === 0) return call.safeName(`${scheme}://${toAuthority(scheme, host, port)}/`);
   const url = redactedText(call, 0, href);
   if (fragment === '') return cutUrl(url);
@@ -26,17 +26,19 @@ export function redactedUrl(call: Call): SafeName {
 const cutUrl = (url: string): SafeName =>
   ownName(url.length > urlLengthMax ? `${url.slice(0, urlLengthMax - 1)}…` : url);
 
+type Unnamed = Pick<NamedCall, 'received' | 'head' | 'findings'>;
+
 const usualMethods = new Set(METHODS);
 
 /** The call's method; an unusual one only where it was read and nothing was found in it. */
-export function redactedMethod({ method, head, findings }: Call): SafeName {
+export function redactedMethod({ received: { method }, head, findings }: Unnamed): SafeName {
   if (usualMethods.has(method)) return ownName(method);
   const found = findings.find((it) => it.part === 'head' && it.location === 'method');
   return ownName(head.length > 0 && !found ? method : marker(found?.kind ?? 'unread'));
 }
 
 /** A text of the head, from its place there. */
-function redactedText({ head, findings }: Call, from: number, text: string): string {
+function redactedText({ head, findings }: Unnamed, from: number, text: string): string {
   const end = from + text.length;
   const found = findings.filter((it) => it.part === 'head' && it.start < end && it.end > from);
   if (found.length === 0) return text;
@@ -52,9 +54,9 @@ function redactedText({ head, findings }: Call, from: number, text: string): str
  * The beginning of the body without its findings, for people who decide about all of it. The length of the rest
  * stands behind it, and invisible or direction-turning characters stand as `\u{…}`.
  */
-export function redactedPreview(call: Call): SafeName {
+export function redactedPreview(call: InspectedCall): SafeName {
   const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);
-  const { bytes } = redact(call.plain ?? call.body, cuts);
+  const { bytes } = redact(call.plainBody, cuts);
   const shownBytes = bytes.length <= previewBytesMax ? bytes.length : endOfCharacter(bytes, previewBytesMax);
   const shown = bytes.toString('utf8', 0, shownBytes).replace(unseen, toEscape);
   return ownName(

@@ -1,4 +1,4 @@
-import type { Call, Operation, OperationPart } from '../../core/call.ts';
+import type { NamedCall, Operation, OperationPart } from '../../core/call.ts';
 import { type NameReader, ownName, type SafeName, safely, unreadName } from '../../core/safe-name.ts';
 import { decodeViews } from '../../inspect/decode/views.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
@@ -73,7 +73,7 @@ export function readName(engine: DetectorEngine, text: string, isOver: () => boo
 type Named = Pick<Operation, 'name' | 'said'>;
 
 /** How an operation is called where it is kept and shown; policies go by its own name. */
-export function shownOperation({ safeName }: Pick<Call, 'safeName'>, { name, said }: Named): SafeName {
+export function shownOperation({ safeName }: Pick<NamedCall, 'safeName'>, { name, said }: Named): SafeName {
   if (said === undefined) return safeName(name);
   // The name is made of it: in another case it may be none that a detector knows, and it reads the same.
   const shown = safeName(said);
@@ -81,12 +81,12 @@ export function shownOperation({ safeName }: Pick<Call, 'safeName'>, { name, sai
 }
 
 /** How the operation of a call is kept and shown: under a method in which something was found as that method is. */
-export function shownOperationOf(call: Call): SafeName {
+export function shownOperationOf(call: NamedCall): SafeName {
   const method = redactedMethod(call);
-  if (method !== call.method) return method;
-  return call.operation ? shownOperation(call, call.operation) : call.safeName(call.method);
+  if (method !== call.received.method) return method;
+  return call.operation ? shownOperation(call, call.operation) : call.safeName(call.received.method);
 }
 
 /** One of several things that a call does, with its tool. */
-export const shownPart = (call: Pick<Call, 'safeName'>, { operation }: OperationPart): SafeName =>
+export const shownPart = (call: Pick<NamedCall, 'safeName'>, { operation }: OperationPart): SafeName =>
   safely`${call.safeName(operation.toolName)} ${shownOperation(call, operation)}`;

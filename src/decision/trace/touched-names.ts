@@ -1,13 +1,13 @@
-import type { Call } from '../../core/call.ts';
+import type { ClassifiedCall } from '../../core/call.ts';
 
 /** The names by which an agent's action is known again: the host, the tool, and the operation. */
 export const touchedNamesOf = ({
   operation,
   target,
-}: Call): readonly [host: string, tool: string, operation: string] => [
+}: ClassifiedCall): readonly [host: string, tool: string, operation: string] => [
   `at:${target.host}`,
-  `tool:${operation?.toolName}`,
-  `does:${operation?.toolName} ${operation?.name}`,
+  `tool:${operation.toolName}`,
+  `does:${operation.toolName} ${operation.name}`,
 ];
 
 /** Tells whether a name is that of an operation. */

@@ -1,4 +1,4 @@
-import type { Call } from '../../core/call.ts';
+import type { ReceivedCall } from '../../core/call.ts';
 import { METHODS } from '../../util/plain-http.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { separatorText } from '../decode/separator.ts';
@@ -33,7 +33,7 @@ function isRead(name: string, value: string): boolean {
 }
 
 /** Are the fields of a call that make its head. */
-export type HeadFields = Pick<Call, 'method' | 'target' | 'headers'>;
+export type HeadFields = Pick<ReceivedCall, 'method' | 'target' | 'headers'>;
 
 type Source = 'url' | 'fragment' | 'userinfo' | 'method' | 'header';
 

@@ -1,4 +1,4 @@
-import type { Call, CutBody, DataClass, Finding } from '../../core/call.ts';
+import type { CutBody, DataClass, Finding, InspectedCall } from '../../core/call.ts';
 import { after, type MaybePromise } from '../../util/maybe-promise.ts';
 import { bodyFormat } from '../decode/body-format.ts';
 import type { Cut } from '../redact/cuts.ts';
@@ -19,7 +19,7 @@ const roundsMax = 4;
 /** Matches formats that write the length of each text: a cut would make another message of them, or none. */
 const countedTypes = /^application\/(?:grpc(?!\+json)|(?:x-|vnd\.google\.)?protobuf)/i;
 /** Tells a gRPC message that still has its length in front. */
-const isFramed = ({ contentType, body }: Call): boolean =>
+const isFramed = ({ contentType, body }: InspectedCall): boolean =>
   /^application\/grpc/i.test(contentType) && (body[0] ?? 0) <= 1;
 
 /**
@@ -27,32 +27,34 @@ const isFramed = ({ contentType, body }: Call): boolean =>
  * undefined where the call cannot be sent: a finding stands in URL or header, a cut would break the format, or
  * something is left.
  */
-export function sanitizedBody(call: Call, classes: readonly DataClass[]): Buffer | undefined {
+export function sanitizedBody(call: InspectedCall, classes: readonly DataClass[]): Buffer | undefined {
   const isCut = isCutFor(classes);
   if (call.findings.some((it) => it.part === 'head' && isCut(it))) return undefined;
   if (!call.findings.some(isCut)) return call.body;
-  if (call.uncounted.some((name) => classes.includes(name))) return undefined;
+  if (call.inspection.uncounted.some((name) => classes.includes(name))) return undefined;
   if (isFramed(call)) return undefined;
-  const { contentType, findings, plain = call.body, readAgain = () => none, markAgain, cutApart } = call;
-  if (cutApart) {
+  const { contentType, findings, plainBody, inspection, marks } = call;
+  const { readAgain = () => none } = inspection;
+  const { markAgain, cutBodies } = marks;
+  if (cutBodies) {
     const name = classes.toSorted().join();
-    if (!call.cutBodies?.has(name)) throw new CutFirst(call, classes, name);
-    return call.cutBodies.get(name);
+    if (!cutBodies.has(name)) throw new CutFirst(call, classes, name);
+    return cutBodies.get(name);
   }
   const readMarked = (body: Buffer): readonly Finding[] | undefined => {
     const left = readAgain(body);
     return left && markAgain ? markAgain(body, left) : left;
   };
-  return withoutFindings({ bytes: plain, contentType, findings, readAgain: readMarked }, classes);
+  return withoutFindings({ bytes: plainBody, contentType, findings, readAgain: readMarked }, classes);
 }
 
 /** Is thrown where a large body must be cut first, which is done in a thread. */
 class CutFirst extends Error {
-  readonly #call: Call;
+  readonly #call: InspectedCall;
   readonly #classes: readonly DataClass[];
   readonly #name: string;
 
-  constructor(call: Call, classes: readonly DataClass[], name: string) {
+  constructor(call: InspectedCall, classes: readonly DataClass[], name: string) {
     super('a large body is to be cut before it is judged');
     this.#call = call;
     this.#classes = classes;
@@ -62,8 +64,7 @@ class CutFirst extends Error {
   async cut(): Promise<void> {
     const call = this.#call;
     const cut = await cutInThread(call, isCutFor(this.#classes));
-    call.cutBodies ??= new Map();
-    call.cutBodies.set(this.#name, cut);
+    call.marks.cutBodies?.set(this.#name, cut);
   }
 }
 
@@ -82,10 +83,12 @@ export function withCuts<T>(judge: () => T): MaybePromise<T> {
 
 /** Does the same as `withoutFindings`, in a thread. */
 function cutInThread(
-  { plain, body, contentType, findings, cutApart, markAgain }: Call,
+  { plainBody, contentType, findings, inspection, marks }: InspectedCall,
   isCut: (it: Finding) => boolean,
 ): MaybePromise<Buffer | undefined> {
-  return cutInRounds({ bytes: plain ?? body, contentType, findings }, isCut, async (bytes, cuts) => {
+  const { cutApart } = inspection;
+  const { markAgain } = marks;
+  return cutInRounds({ bytes: plainBody, contentType, findings }, isCut, async (bytes, cuts) => {
     const cut = await cutApart?.(bytes, cuts);
     return cut && markAgain ? { ...cut, findings: markAgain(cut.body, cut.findings) } : cut;
   });

@@ -1,4 +1,4 @@
-import type { Call } from '../../core/call.ts';
+import type { InspectedCall } from '../../core/call.ts';
 import { type Habits, sizeClassOf, sizedMin, sizeStepMin } from '../../core/history.ts';
 import { joined, type SafeName, safely } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
@@ -22,8 +22,8 @@ interface Oddity {
 /** Is it unlike what the agent has done so far? A new host, a new operation of a tool it knows, an hour at which it never calls, a much larger body. */
 export const baseline: SignalEngine = {
   name: 'baseline',
-  weigh(call) {
-    if (call.habits.calls < callsMin) return undefined;
+  assess(call) {
+    if (call.history.habits.calls < callsMin) return undefined;
     const oddities = [newHost(call), newOperation(call), unusualHour(call), unusualSize(call)].filter(
       (it) => it !== undefined,
     );
@@ -42,18 +42,18 @@ export const baseline: SignalEngine = {
   },
 };
 
-const newHost = ({ isNewHost }: Call): Oddity | undefined =>
-  isNewHost ? { score: 0.5, details: safely`the agent has never called this host` } : undefined;
+const newHost = ({ history }: InspectedCall): Oddity | undefined =>
+  history.isNewHost ? { score: 0.5, details: safely`the agent has never called this host` } : undefined;
 
-const newOperation = ({ isNewOperation, operation, safeName }: Call): Oddity | undefined =>
-  isNewOperation
+const newOperation = ({ history, operation, safeName }: InspectedCall): Oddity | undefined =>
+  history.isNewOperation
     ? {
         score: 0.3,
-        details: safely`the agent knows ${safeName(operation?.toolName ?? '')}, but has never done this with it`,
+        details: safely`the agent knows ${safeName(operation.toolName)}, but has never done this with it`,
       }
     : undefined;
 
-function unusualHour({ habits, receivedAtMs }: Call): Oddity | undefined {
+function unusualHour({ history: { habits }, receivedAtMs }: InspectedCall): Oddity | undefined {
   const { calls, firstMs, callsAroundHour } = habits;
   if (
     receivedAtMs - firstMs < hourKnownMs ||
@@ -67,7 +67,7 @@ function unusualHour({ habits, receivedAtMs }: Call): Oddity | undefined {
   };
 }
 
-function unusualSize({ habits, body }: Call): Oddity | undefined {
+function unusualSize({ history: { habits }, body }: InspectedCall): Oddity | undefined {
   if (habits.sized < sizedMin || body.length < sizeBytesMin) return undefined;
   const { mean, deviation } = sizesOf(habits);
   if (sizeClassOf(body.length) <= mean + Math.max(deviationsMax * deviation, sizeStepMin)) return undefined;

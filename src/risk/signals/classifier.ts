@@ -17,7 +17,7 @@ const none: readonly Finding[] = [];
 /** How sensitive is what the call carries? The gravest finding counts; credentials at home do not. */
 export const classifier: SignalEngine = {
   name: 'classifier',
-  weigh(call) {
+  assess(call) {
     const sensitive = call.findings.length === 0 ? none : call.findings.filter((it) => ownScore(it) > 0);
     if (sensitive.length === 0) return undefined;
     let score = 0;

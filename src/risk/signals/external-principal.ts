@@ -8,8 +8,8 @@ import type { SignalEngine } from './engine.ts';
  */
 export const externalPrincipal: SignalEngine = {
   name: 'external',
-  weigh({ isExternal, operation, findings }) {
-    if (!isExternal || !operation) return undefined;
+  assess({ operation, findings }, { isExternal }) {
+    if (!isExternal) return undefined;
     const { size } = new Set(operationAndParts(operation).flatMap((it) => it.principals));
     const carries = findings.some((it) => !it.atHome && it.confidence !== 'low');
     if (size === 0 && !carries) return undefined;

@@ -9,7 +9,7 @@ const namedMax = 4;
 /** Has the agent lost trust? It moves the score of every call by itself (`trustModifier`); the signal says why. */
 export const lowTrust: SignalEngine = {
   name: 'trust',
-  weigh({ trustScore, trustMarks }) {
+  assess({ history: { trustScore, trustMarks } }) {
     if (trustScore >= trustMin) return undefined;
     return {
       engine: 'trust',

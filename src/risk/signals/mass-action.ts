@@ -6,13 +6,13 @@ export const mutationsEnough = 10;
 /** Does the agent change many things with one tool within a minute, on all nodes together? */
 export const massAction: SignalEngine = {
   name: 'correlation',
-  weigh({ habits, operation, safeName }) {
+  assess({ history: { habits }, operation, safeName }) {
     if (habits.mutations < mutationsEnough) return undefined;
     return {
       engine: 'correlation',
       name: 'MASS_ACTION',
       score: 0.6,
-      details: safely`at least ${mutationsEnough} writes of this agent with ${safeName(operation?.toolName ?? '')} within a minute`,
+      details: safely`at least ${mutationsEnough} writes of this agent with ${safeName(operation.toolName)} within a minute`,
     };
   },
 };

@@ -25,7 +25,7 @@ const namedMax = 8;
  */
 export const mcpDrift: SignalEngine = {
   name: 'correlation',
-  weigh({ toolConcerns }) {
+  assess({ admission: { toolConcerns } }) {
     if (toolConcerns.length === 0) return undefined;
     return {
       engine: 'correlation',

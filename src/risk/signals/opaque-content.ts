@@ -4,7 +4,7 @@ import type { SignalEngine } from './engine.ts';
 /** Does it carry what nobody can read? By itself that is no risk: agents send pictures. Rules may ask for it, and people should know. */
 export const opaqueContent: SignalEngine = {
   name: 'content',
-  weigh({ opaque }) {
+  assess({ inspection: { opaque } }) {
     if (opaque.length === 0) return undefined;
     // The places quote nothing that was found.
     return {

@@ -1,4 +1,4 @@
-import type { Call } from '../../core/call.ts';
+import type { InspectedCall } from '../../core/call.ts';
 import type { CreatedPrincipal } from '../../core/history.ts';
 import { ownName, safely } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
@@ -8,10 +8,8 @@ export const escalationMs = 2 * 60_000;
 /** Are rights given to somebody, where somebody was made a moment before, by whatever agent of the tenant, or with the same call? */
 export const privilegeEscalation: SignalEngine = {
   name: 'correlation',
-  weigh(call) {
-    const { grants } = call.privileges;
+  assess(call, { privileges: { grants, creates } }) {
     if (!grants) return undefined;
-    const { creates } = call.privileges;
     const { safeName } = call;
     const given = safely`rights are given with ${safeName(grants.name)}, less than two minutes after`;
     const signal = { engine: 'correlation', name: 'PRIVILEGE_ESCALATION', score: 0.8 };
@@ -21,13 +19,16 @@ export const privilegeEscalation: SignalEngine = {
     if (made === undefined) return undefined;
     const created = safeName(made.operation);
     const details = safely`${given} ${created} (trace ${ownName(made.traceId)})`;
-    if (made.agentId === call.identity?.agentId) return { ...signal, details };
+    if (made.agentId === call.identity.agentId) return { ...signal, details };
     return { ...signal, details, shown: safely`${given} ${created} (another agent)` };
   },
 };
 
-const madeBefore = ({ sightings, receivedAtMs }: Call, toolName: string): CreatedPrincipal | undefined =>
-  sightings.all.findLast(
+const madeBefore = (
+  { history, receivedAtMs }: InspectedCall,
+  toolName: string,
+): CreatedPrincipal | undefined =>
+  history.sightings.all.findLast(
     (it): it is CreatedPrincipal =>
       it.kind === 'principal-created' && it.toolName === toolName && receivedAtMs - it.atMs < escalationMs,
   );

@@ -1,4 +1,4 @@
-import type { Band, Call, RiskPart, Signal } from '../../core/call.ts';
+import type { Band, InspectedCall, RiskPart, Signal } from '../../core/call.ts';
 import { trustMin } from './low-trust.ts';
 
 /** Weights by engine name; they need not add up to 1. */
@@ -85,7 +85,7 @@ function floorOfSignal({ name, score }: Signal): number {
 }
 
 /** A secret that nobody could mistake, on its way to a host that is not its vendor's, is at least this grave. */
-export function floorOf(call: Call): number {
+export function floorOf(call: Pick<InspectedCall, 'findings'>): number {
   return call.findings.some((it) => it.class === 'SECRETS' && it.confidence === 'high' && !it.atHome)
     ? misdirectedSecretFloor
     : 0;

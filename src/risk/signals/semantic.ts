@@ -6,7 +6,7 @@ import type { SignalEngine } from './engine.ts';
 /** Does what an agent says, or was told, give orders to whoever reads it? Looked at in messages between agents, and in the context of any call. */
 const promptInjection: SignalEngine = {
   name: 'semantic',
-  weigh({ injection }) {
+  assess({ inspection: { injection } }) {
     if (injection < injectionScoreMin) return undefined;
     return {
       engine: 'semantic',
@@ -20,7 +20,7 @@ const promptInjection: SignalEngine = {
 /** Does its context, or its body, ask for what an agent should think twice about? An opinion about words: it weighs and never decides. */
 const asking = (category: Meaning['category']): SignalEngine => ({
   name: 'semantic',
-  weigh({ meanings }) {
+  assess({ inspection: { meanings } }) {
     const meaning = meanings.find((it) => it.category === category);
     if (!meaning) return undefined;
     return {

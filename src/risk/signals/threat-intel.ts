@@ -7,7 +7,7 @@ const namedMax = 4;
 /** Does a threat feed list where it goes, or a URL that it carries? */
 export const threatIntel: SignalEngine = {
   name: 'threat_intel',
-  weigh({ threats }) {
+  assess(_, { threats }) {
     if (threats.length === 0) return undefined;
     return {
       engine: 'threat_intel',

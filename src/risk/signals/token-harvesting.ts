@@ -9,11 +9,11 @@ export const credentialsEnough = 3;
  */
 export const tokenHarvesting: SignalEngine = {
   name: 'correlation',
-  weigh({ secretHashes, sightings, identity }) {
+  assess({ history: { sightings }, identity }, { secretHashes }) {
     if (secretHashes.length === 0 && sightings.all.length === 0) return undefined;
     const hashes = new Set(secretHashes);
     for (const sighting of sightings.all) {
-      if (sighting.kind !== 'secrets' || sighting.isGranted || sighting.agentId !== identity?.agentId)
+      if (sighting.kind !== 'secrets' || sighting.isGranted || sighting.agentId !== identity.agentId)
         continue;
       for (const hash of sighting.hashes) hashes.add(hash);
     }

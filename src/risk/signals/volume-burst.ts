@@ -23,7 +23,7 @@ export function isVolumeBurst(habits: Habits): boolean {
 /** Does the agent call at least five times as often as it normally does in ten minutes, on all nodes together? */
 export const volumeBurst: SignalEngine = {
   name: 'baseline',
-  weigh({ habits }) {
+  assess({ history: { habits } }) {
     if (!isVolumeBurst(habits)) return undefined;
     const normal = Math.round((10 * habits.windowCalls) / habits.windows) / 10;
     return {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
-import type { Call, Finding, Operation } from '../../../src/core/call.ts';
+import type { Finding, Operation } from '../../../src/core/call.ts';
 import type { SensitiveRead } from '../../../src/core/history.ts';
 import { carriedMs, createCarriedReads } from '../../../src/decision/facts/carried-reads.ts';
 import { headText } from '../../../src/inspect/parts/head-text.ts';
@@ -83,20 +83,18 @@ function carriedBy({
   unreadable,
   knownCredentials = [],
 }: Given) {
-  const call: Call = callOf({
-    receivedAtMs: nowMs,
-    body: Buffer.from(body),
-    url: url ?? 'https://drop.example/x',
-    headers,
-  });
   const sightings = createSightingLog();
   for (const it of reads) sightings.add(it);
-  Object.assign(call, {
-    ...{ identity: identityOf(), operation: operationOf(operation), isExternal, sightings },
-    ...{ bodyTexts: [call.body], head: Buffer.from(headText(call), 'latin1') },
-    ...{ findings: findings.map(findingOf), unreadable, knownCredentials },
+  const bytes = Buffer.from(body);
+  const request = { receivedAtMs: nowMs, body: bytes, url: url ?? 'https://drop.example/x', headers };
+  const call = callOf({
+    ...request,
+    ...{ tenant: acme as NonNullable<typeof acme>, operation: operationOf(operation), sightings },
+    ...{ bodyTexts: [bytes], head: Buffer.from(headText(callOf(request)), 'latin1') },
+    ...{ findings: findings.map(findingOf), knownCredentials },
+    ...(unreadable === undefined ? {} : { unreadable }),
   });
-  return findCarriedReads(call, acme as NonNullable<typeof acme>);
+  return findCarriedReads(call, isExternal);
 }
 
 const bySame = [{ by: 'content', read: { traceId: 'trace-1' } }];

@@ -58,12 +58,10 @@ t.test('a call of tools names all of them, and the server by its origin', (t) =>
 });
 
 t.test('tells what a call has to do with tools', (t) => {
-  const of = (it: Operation | undefined) => {
-    const call = callOf();
-    call.operation = it;
+  const of = (it: Operation) => {
+    const call = callOf({ operation: it });
     return [speaksMcp(call), asksForTools(call)];
   };
-  t.same(of(undefined), [false, false]);
   t.same(of(elsewhere), [false, false]);
   t.same(of(operation('add')), [true, false]);
   t.same(of(list), [true, true]);

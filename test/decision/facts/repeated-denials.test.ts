@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import t, { type Test } from 'tap';
-import type { Call, Decision } from '../../../src/core/call.ts';
+import type { Decision } from '../../../src/core/call.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
 import { newId, newTraceId } from '../../../src/core/ids.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
@@ -17,7 +17,7 @@ import {
 import { createRecorder } from '../../../src/decision/trace/record.ts';
 import { openJournal } from '../../../src/state/journal.ts';
 import type { Store } from '../../../src/state/store.ts';
-import { callOf, identityOf } from '../../support/call.ts';
+import { type CallParts, callOf, identityOf } from '../../support/call.ts';
 import { trustLosses } from '../../support/noticing.ts';
 import { openState } from '../admit-stage.ts';
 import { verdictOf } from '../verdict.ts';
@@ -54,16 +54,17 @@ async function openNode(t: Test, store: Store) {
   const note = async (
     agoMs: number,
     outcome: Decision | GatewayError,
-    fields: Partial<Call> = {},
+    fields: CallParts = {},
     reasonCodes: readonly string[] = [],
   ): Promise<string> => {
     const receivedAtMs = Date.now() - agoMs;
-    const call = Object.assign(callOf({ receivedAtMs, traceId: newTraceId(receivedAtMs) }), fields);
-    call.identity = identityOf({ agentId });
-    if (typeof outcome === 'string') call.verdict = { ...verdictOf(outcome), reasonCodes };
-    await record(call, typeof outcome === 'string' ? undefined : outcome);
+    const traceId = newTraceId(receivedAtMs);
+    const of = { receivedAtMs, traceId, identity: identityOf({ agentId }), ...fields };
+    if (typeof outcome === 'string')
+      await record(callOf({ ...of, verdict: { ...verdictOf(outcome), reasonCodes } }), undefined);
+    else await record({ received: callOf(of).received, identity: of.identity }, outcome);
     await incidents.close();
-    return call.traceId;
+    return traceId;
   };
   return { note };
 }

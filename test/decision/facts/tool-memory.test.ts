@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
+import type { Finding } from '../../../src/core/call.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
 import { createToolMemory, shownNamesMax } from '../../../src/decision/facts/tool-memory.ts';
 import { loadPhrasebook } from '../../../src/inspect/injection/phrasebook.ts';
@@ -10,7 +11,7 @@ import { createRiskyParameters, loadRiskyKinds } from '../../../src/risk/signals
 import { rememberToolList, toolsMax } from '../../../src/state/rules/mcp-tools.ts';
 import type { McpServer, Store, ToolSighting } from '../../../src/state/store.ts';
 import { createTenants } from '../../../src/tenants/tenants.ts';
-import { callOf, findingOf, identityOf } from '../../support/call.ts';
+import { callOf, findingOf } from '../../support/call.ts';
 import { openState } from '../admit-stage.ts';
 
 const data = resolve(import.meta.dirname, '../../../config');
@@ -38,12 +39,11 @@ async function open(t: Parameters<typeof openState>[0], rememberTools: Store['re
     log: log as never,
     clock: () => (nowMs += step),
   });
-  const call = callOf({ url: 'https://mcp.example.com:8443/mcp?key=abc#x' });
-  call.identity = identityOf();
-  call.head = Buffer.from(call.target.href, 'latin1');
-  const saw = (tools: readonly unknown[] | undefined) =>
-    memory.saw(call, { tools, isPart: false, hasMore: false });
-  return { call, saw, lines };
+  const url = 'https://mcp.example.com:8443/mcp?key=abc#x';
+  const head = Buffer.from(callOf({ url }).target.href, 'latin1');
+  const saw = (tools: readonly unknown[] | undefined, findings: readonly Finding[] = []) =>
+    memory.saw(callOf({ url, head, findings }), { tools, isPart: false, hasMore: false });
+  return { saw, lines };
 }
 
 /** One server as the state would remember it. */
@@ -63,7 +63,7 @@ const marksOf = ({ tools }: ToolSighting) => tools.map(({ marks }) => marks);
 
 t.test('what is new is answered and logged, and the place is shown without its query', async (t) => {
   const { sightings, rememberTools } = remembering();
-  const { saw, lines, call } = await open(t, rememberTools);
+  const { saw, lines } = await open(t, rememberTools);
   t.equal(await saw([{ name: 'a' }]), undefined);
   const many = Array.from({ length: shownNamesMax + 10 }, (_, at) => ({
     name: `t${at}`,
@@ -76,11 +76,11 @@ t.test('what is new is answered and logged, and the place is shown without its q
   t.equal(lines.length, 1);
   t.match(sightings[0], { server: { origin: 'https://mcp.example.com:8443' }, path: '/mcp' });
 
-  call.findings = [
+  const found = [
     findingOf({ part: 'head', start: 8, end: 11 }),
     findingOf({ part: 'head', start: 29, end: 31 }),
   ];
-  await saw([{ name: 'a' }]);
+  await saw([{ name: 'a' }], found);
   t.match(sightings[2], { server: { origin: /^https:\/\/sha256:/ }, path: /^\/\[REDACTED/ });
   for (const field of ['listId', 'server.serverId'] as const) {
     const of = (it: ToolSighting | undefined) => (field === 'listId' ? it?.listId : it?.server.serverId);

@@ -1,9 +1,9 @@
 import t from 'tap';
-import type { Call, Decision, Signal, Threat, Verdict } from '../../../src/core/call.ts';
+import type { Decision, Signal, Threat, Verdict } from '../../../src/core/call.ts';
 import { noHabits, type TrustMark } from '../../../src/core/history.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
 import { toParts, trustLossOf, trustTermsOf } from '../../../src/decision/facts/trust-loss.ts';
-import { callOf } from '../../support/call.ts';
+import { type CallParts, callOf } from '../../support/call.ts';
 import { trustLosses } from '../../support/noticing.ts';
 
 const nowMs = Date.UTC(2026, 2, 4);
@@ -44,7 +44,7 @@ const cases: readonly {
   name: string;
   decision?: Decision;
   reasonCodes?: readonly string[];
-  call?: Partial<Call>;
+  call?: CallParts;
   /** Causes and what they take, in ten-thousandths. */
   want: readonly (readonly [cause: string, parts: number])[];
 }[] = [
@@ -158,19 +158,11 @@ const cases: readonly {
     call: { agentStatus: 'tenant-suspended' },
     want: [],
   },
-  {
-    name: 'what no stage has decided',
-    call: { verdict: undefined, threats: [threat('target')] },
-    want: [],
-  },
 ];
 
 for (const { name, decision = 'ALLOW', reasonCodes = [], call: fields = {}, want } of cases) {
   t.test(`what is held against an agent: ${name}`, async (t) => {
-    const call = Object.assign(callOf({ receivedAtMs: nowMs }), {
-      verdict: verdictOf(decision, reasonCodes),
-      ...fields,
-    });
+    const call = callOf({ receivedAtMs: nowMs, verdict: verdictOf(decision, reasonCodes), ...fields });
     const expected = want.map(([cause, parts]) => ({ cause, parts, atMs: nowMs, traceId: call.traceId }));
     t.same(trustLossOf(call, trustLosses), expected);
     t.same(

@@ -1,24 +1,24 @@
 import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
-import type { Call } from '../../../src/core/call.ts';
+import { DecidedCall } from '../../../src/core/call.ts';
 import { noHabits } from '../../../src/core/history.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
 import { recordedRisk, rescore } from '../../../src/decision/simulation/rescore.ts';
-import { assessRiskStage } from '../../../src/decision/stages/weigh.ts';
+import { assessRiskStage } from '../../../src/decision/stages/assess-risk.ts';
 import { traceLine } from '../../../src/decision/trace/record.ts';
 import type { Trace } from '../../../src/decision/trace/recorded-call.ts';
 import { signalEngines } from '../../../src/risk/signals/index.ts';
 import { defaultWeights } from '../../../src/risk/signals/score.ts';
-import { callOf, findingOf, identityOf, operationOf, threatOf } from '../../support/call.ts';
+import { type CallParts, callOf, findingOf, threatOf } from '../../support/call.ts';
 import { noticing } from '../../support/noticing.ts';
 import { verdictOf } from '../verdict.ts';
 
 const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
 const { bands: bounds } = config.risk;
-const tenants = { find: (id: string) => config.tenants.get(id) };
+const tenant = config.tenants.get('acme') ?? config.defaultTenant('acme');
 const concern = { tool: ownName('x'), kinds: ['changed'], sinceMs: 0, untilMs: 1 } as const;
 
-const calls: readonly { readonly name: string; readonly fields: Partial<Call> }[] = [
+const calls: readonly { readonly name: string; readonly fields: CallParts }[] = [
   { name: 'a clean call', fields: {} },
   { name: 'a clean call of an agent without trust', fields: { trustScore: 0 } },
   { name: 'a new destination', fields: { isNewDestination: true } },
@@ -40,15 +40,14 @@ const calls: readonly { readonly name: string; readonly fields: Partial<Call> }[
 ];
 
 /** The trace of a call that was weighed, as the state keeps it. */
-async function recorded(fields: Partial<Call>): Promise<Trace> {
-  const call = Object.assign(callOf(), fields);
-  call.identity = identityOf();
-  call.operation = operationOf();
+async function recorded(fields: CallParts): Promise<Trace> {
   const findThreats = () => fields.threats ?? [];
-  const options = { engines: signalEngines, weights: defaultWeights, bounds, tenants, findThreats };
-  await assessRiskStage({ ...options, ...noticing }).run(call);
-  call.verdict = { ...verdictOf('ALLOW'), explanation: [ownName('it may')] };
-  return JSON.parse(traceLine(call, undefined));
+  const options = { engines: signalEngines, weights: defaultWeights, bounds, findThreats };
+  const call = assessRiskStage({ ...options, ...noticing }).run(callOf({ tenant, ...fields }));
+  const verdict = { ...verdictOf('ALLOW'), explanation: [ownName('it may')] };
+  return JSON.parse(
+    traceLine(new DecidedCall(call, { verdict, isMonitored: false, incidents: [] }), undefined),
+  );
 }
 
 for (const { name, fields } of calls) {

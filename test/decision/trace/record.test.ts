@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Call } from '../../../src/core/call.ts';
+import type { CallSoFar, IncidentCause, Operation } from '../../../src/core/call.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
 import type { Log } from '../../../src/core/log.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
@@ -22,11 +22,9 @@ t.test('a trace is one line of JSON with all that is known of the call', async (
   const call = callOf({
     url: 'https://a.example/x?q="1"',
     receivedAtMs: Date.parse('2026-03-04T05:06:07.089Z'),
+    ...{ identity, operation: operationOf(), findings: [findingOf()], verdict: verdictOf('DENY') },
+    head: Buffer.from('https://a.example/x?q=%221%22'),
   });
-  call.identity = identity;
-  call.operation = operationOf();
-  call.findings = [findingOf()];
-  call.head = Buffer.from(call.target.href);
   const line = traceLine(call, undefined);
   t.notMatch(line, '\n');
   t.match(JSON.parse(line), {
@@ -46,30 +44,31 @@ t.test('a trace is one line of JSON with all that is known of the call', async (
 
 t.test('hostile text in any field stays inside it', async (t) => {
   const evil = 'x","decision":"ALLOW"}\n{"a":"\u2028';
-  const call = callOf({ method: evil });
-  call.identity = identity;
-  call.agentName = ownName(evil);
-  call.runtimeType = ownName(evil);
-  call.head = Buffer.from(call.target.href);
+  const named = { agentName: ownName(evil), runtimeType: ownName(evil) };
+  const head = Buffer.from(callOf().target.href);
+  const call = callOf({ method: evil, identity, ...named, head, verdict: verdictOf('DENY') });
   const line = traceLine(call, undefined);
   t.notMatch(line, '\n');
   t.match(JSON.parse(line), { decision: 'DENY', method: evil, agent_name: evil, runtime_type: evil });
 });
 
 t.test('the fragment of a described call is part of its URL, and is redacted like the rest', async (t) => {
-  const call = callOf({ url: 'https://a.example/x?q=1#part-the-secret-end' });
-  call.head = Buffer.from(headText(call), 'latin1');
-  t.equal(redactedUrl(call), 'https://a.example/x?q=1#part-the-secret-end');
-  const start = call.head.indexOf('the-secret');
-  call.findings = [findingOf({ part: 'head', start, end: start + 'the-secret'.length })];
-  t.equal(redactedUrl(call), 'https://a.example/x?q=1#part-[REDACTED:some-token]-end');
+  const url = 'https://a.example/x?q=1#part-the-secret-end';
+  const head = Buffer.from(headText(callOf({ url })), 'latin1');
+  t.equal(redactedUrl(callOf({ url, head })), 'https://a.example/x?q=1#part-the-secret-end');
+  const start = head.indexOf('the-secret');
+  const findings = [findingOf({ part: 'head', start, end: start + 'the-secret'.length })];
+  t.equal(
+    redactedUrl(callOf({ url, head, findings })),
+    'https://a.example/x?q=1#part-[REDACTED:some-token]-end',
+  );
 });
 
 t.test('a refusal says its code, and the time is right in every millisecond', async (t) => {
   const at = (receivedAtMs: number): string => {
-    const call = callOf({ receivedAtMs });
-    call.identity = identity;
-    return JSON.parse(traceLine(call, new GatewayError('RATE_LIMITED', 'slower'))).at;
+    return JSON.parse(
+      traceLine(callOf({ receivedAtMs, identity }), new GatewayError('RATE_LIMITED', 'slower')),
+    ).at;
   };
   for (const ms of [0, 1, 999, 1000, 1001, 1_700_000_000_000, 1_700_000_000_999, 1_700_000_001_000]) {
     t.equal(at(ms), new Date(ms).toISOString());
@@ -81,8 +80,8 @@ t.test('of a call that nobody has read, what its caller wrote is not kept', asyn
   const call = callOf({
     url: `https://a.example:8443/${secret}?q=${secret}`,
     claimed: { agentName: secret, runtimeType: secret },
+    identity,
   });
-  call.identity = identity;
   const line = traceLine(call, new GatewayError('IP_NOT_ALLOWED', 'elsewhere'));
   t.notMatch(line, secret);
   t.match(JSON.parse(line), { url: 'https://a.example:8443/', agent_name: 'support-bot' });
@@ -93,24 +92,23 @@ t.test(
   async (t) => {
     const secret = 'the-secret';
     const path = `/${'x'.repeat(urlLengthMax)}${secret}`;
-    const call = callOf({
-      url: `https://a.example${path}`,
-      body: Buffer.from('y'.repeat(previewBytesMax + 100)),
-    });
-    call.identity = identity;
-    call.head = Buffer.from(call.target.href);
-    call.findings = Array.from({ length: recordedFindingsMax + 1 }, (_, i) =>
+    const url = `https://a.example${path}`;
+    const body = Buffer.from('y'.repeat(previewBytesMax + 100));
+    const { href } = callOf({ url }).target;
+    const fields = { url, body, identity, head: Buffer.from(href) };
+    const many = Array.from({ length: recordedFindingsMax + 1 }, (_, i) =>
       findingOf({ location: `body:$[${i}]` }),
     );
-    const line = JSON.parse(traceLine(call, undefined));
+    const line = JSON.parse(traceLine(callOf({ ...fields, findings: many }), undefined));
     t.equal(line.findings.length, recordedFindingsMax);
     t.equal(line.url.length, urlLengthMax);
-    const start = call.target.href.indexOf(secret);
-    call.findings = [
+    const start = href.indexOf(secret);
+    const findings = [
       // It begins before the bound and ends behind it.
       findingOf({ part: 'head', start: urlLengthMax - 5, end: start + secret.length }),
       findingOf({ start: previewBytesMax - 5, end: previewBytesMax + 5 }),
     ];
+    const call = callOf({ ...fields, findings });
     t.ok(redactedUrl(call).endsWith('x[RED…'), 'what is cut out is cut out before the rest is');
     t.equal(redactedUrl(call).length, urlLengthMax);
     const preview = redactedPreview(call);
@@ -153,7 +151,7 @@ t.test('the preview of a body ends with a whole character', async (t) => {
 const noCredentials = { nameFor: () => undefined };
 
 t.test('what an analyst should look at is told whatever became of the call', async (t) => {
-  const taken: Call[] = [];
+  const taken: Pick<CallSoFar, 'received'>[] = [];
   const record = createRecorder({
     namesFor: () => ownName,
     journal: { append: async () => undefined, flush: async () => undefined },
@@ -164,7 +162,10 @@ t.test('what an analyst should look at is told whatever became of the call', asy
     incidents: { take: (call) => taken.push(call) },
     log: { error: () => undefined } as unknown as Log,
   });
-  const cause = { trigger: 'threat-hit', title: 'listed', severity: 'HIGH' } as const;
+  const cause: IncidentCause = {
+    ...{ trigger: ownName('threat-hit'), title: ownName('listed') },
+    severity: 'HIGH',
+  };
   const cases = [
     { decision: 'ALLOW', incidents: [], isTaken: false },
     { decision: 'ALLOW', incidents: [cause], isTaken: true },
@@ -172,7 +173,7 @@ t.test('what an analyst should look at is told whatever became of the call', asy
     { decision: 'DENY', incidents: [], isTaken: true },
   ] as const;
   for (const { decision, incidents, isTaken } of cases) {
-    const call = Object.assign(callOf(), { identity, incidents, verdict: verdictOf(decision) });
+    const call = callOf({ identity, incidents, verdict: verdictOf(decision) });
     await record(call, undefined);
     t.equal(taken.includes(call), isTaken, `${decision}, ${incidents.length} causes`);
     t.equal(traceLine(call, undefined).includes('threat-hit'), incidents.length > 0);
@@ -205,25 +206,23 @@ t.test(
       incidents: { take: () => undefined },
       log: { error: () => undefined } as unknown as Log,
     });
-    const call = callOf();
-    call.identity = identity;
-    call.outcome = 'call';
-    await record(call, undefined);
+    await record(callOf({ identity, outcome: 'call' }), undefined);
     t.equal('charges' in (journaled[0] ?? {}), false, 'most calls charge nothing');
-    call.charges = charges;
-    await record(call, new GatewayError('SHUTTING_DOWN', 'refused after it was admitted'));
+    const charging = callOf({ identity, outcome: 'call', charges, verdict: verdictOf('DENY') });
+    const { received, operation, destination, admission } = charging;
+    const admitted = { received, operation, destination, admission };
+    await record(admitted, new GatewayError('SHUTTING_DOWN', 'refused after it was admitted'));
     t.match(journaled[1], { charges, decision: 'DENY' });
     t.equal(noted.length, 2);
     isFull = true;
-    await t.rejects(record(call, undefined), { code: 'STATE_UNAVAILABLE' });
+    await t.rejects(record(charging, undefined), { code: 'STATE_UNAVAILABLE' });
     t.match(noted[2], { charges, decision: 'DENY' });
   },
 );
 
 t.test('a method in which something was found, or that nobody has read, is in no trace', async (t) => {
   const method = 'X'.repeat(20);
-  const call = callOf({ method });
-  call.operation = {
+  const operation: Operation = {
     toolName: 'custom_proxy',
     name: `http_${method.toLowerCase()}`,
     category: 'http',
@@ -231,16 +230,16 @@ t.test('a method in which something was found, or that nobody has read, is in no
     resource: {},
     principals: [],
   };
-  t.match(JSON.parse(traceLine(call, undefined)), {
+  t.match(JSON.parse(traceLine(callOf({ method, operation }), undefined)), {
     method: '[REDACTED:unread]',
     operation: '[REDACTED:unread]',
   });
-  call.head = Buffer.from(headText(call), 'latin1');
-  t.match(JSON.parse(traceLine(call, undefined)), { method }, 'clean');
-  const start = call.head.indexOf(method);
+  const head = Buffer.from(headText(callOf({ method })), 'latin1');
+  t.match(JSON.parse(traceLine(callOf({ method, operation, head }), undefined)), { method }, 'clean');
+  const start = head.indexOf(method);
   const end = start + method.length;
-  call.findings = [findingOf({ part: 'head', location: 'method', kind: 'some-token', start, end })];
-  const line = traceLine(call, undefined);
+  const findings = [findingOf({ part: 'head', location: 'method', kind: 'some-token', start, end })];
+  const line = traceLine(callOf({ method, operation, head, findings }), undefined);
   t.match(JSON.parse(line), { method: '[REDACTED:some-token]', operation: '[REDACTED:some-token]' });
   t.notMatch(line.toLowerCase(), method.toLowerCase());
 });
@@ -267,7 +266,7 @@ t.test(
       { decision: 'ALLOW', entrance: 'scan', credential: undefined },
     ] as const;
     for (const { decision, entrance, credential } of cases) {
-      await record(Object.assign(callOf(), { identity, entrance, verdict: verdictOf(decision) }), undefined);
+      await record(callOf({ identity, entrance, verdict: verdictOf(decision) }), undefined);
       const recorded = journaled.at(-1);
       t.equal(recorded?.credential, credential, `${decision} by ${entrance}`);
       t.equal(JSON.parse(recorded?.line ?? '{}').credential, credential);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { loadCatalogue } from '../../../src/catalogue/catalogue.ts';
-import type { Call } from '../../../src/core/call.ts';
+import type { Inspection } from '../../../src/core/call.ts';
 import type { Log } from '../../../src/core/log.ts';
 import { safely } from '../../../src/core/safe-name.ts';
 import {
@@ -77,13 +77,13 @@ t.test('a name that was made of a secret in another case does not show it', asyn
 t.test('what keeps or shows names takes none that was not read', async (t) => {
   const name: string = gitlabToken();
   // The compiler fails where one of these lines is no mistake any more.
-  const refused = (call: Call, log: Log): void => {
+  const refused = (inspection: Inspection, log: Log): Inspection => {
     // @ts-expect-error a sentence quotes a name
     safely`the tool ${name}`;
-    // @ts-expect-error an agent's name
-    call.agentName = name;
     // @ts-expect-error a line of the log
     log.warn({ host: name }, 'a tunnel ended');
+    // @ts-expect-error an agent's name
+    return { ...inspection, agentName: name };
   };
   t.type(refused, 'function');
 });

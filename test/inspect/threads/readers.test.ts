@@ -4,14 +4,14 @@ import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
 import { packagedInjections, packagedMeanings } from '../../../src/decision/packaged-readers.ts';
-import { read } from '../../../src/decision/stages/read.ts';
+import { RefusedCall } from '../../../src/decision/pipeline.ts';
+import { inspect } from '../../../src/decision/stages/inspect.ts';
 import type { BodyJob } from '../../../src/inspect/read-body.ts';
 import type { Input, JobName } from '../../../src/inspect/threads/jobs.ts';
 import { ReaderPool } from '../../../src/inspect/threads/reader-pool.ts';
 import { createReaders, onTheLoop, type Readers } from '../../../src/inspect/threads/readers.ts';
 import { loadEngines } from '../../../src/tenants/engines.ts';
 import { createPolicyBook } from '../../../src/tenants/policy-book.ts';
-import { createTenants } from '../../../src/tenants/tenants.ts';
 import { callOf, identityOf } from '../../support/call.ts';
 
 /*
@@ -236,19 +236,20 @@ t.test('prose of up to 128 KB is read at once, as are no numbers and no code', a
 
 t.test('what is refused for want of room refuses the call, and a lost reader denies it', async (t) => {
   const stageWith = (run: Readers['run']) =>
-    read({
+    inspect({
       policies: createPolicyBook({ policiesOf: () => [] }, [], () => engines.common),
-      tenants: createTenants(config, new Set(), { registeredTenants: async () => [] }),
       clock: () => 0,
       injections: packagedInjections(),
       meanings: packagedMeanings(),
       readers: { hasThreads: true, run },
     });
-  const call = () =>
-    Object.assign(callOf({ body: changelog }), { identity: identityOf({ tenantId: 'plain' }) });
+  const tenant = config.tenants.get('plain') ?? config.defaultTenant('plain');
+  const call = () => callOf({ body: changelog, tenant, identity: identityOf({ tenantId: 'plain' }) });
   const busy = new GatewayError('GATEWAY_BUSY', 'Too many bodies wait to be read; try again.');
-  await t.rejects(async () => stageWith(() => Promise.reject(busy)).run(call()), { code: 'GATEWAY_BUSY' });
-  const lost = call();
-  await stageWith(async () => ({ lost: 'death' })).run(lost);
-  t.match(lost, { unreadable: /reader/, isOutOfTime: true, bodyTexts: [] });
+  const refused = await stageWith(() => Promise.reject(busy)).run(call());
+  t.match(refused, { error: { code: 'GATEWAY_BUSY' }, reached: { inspection: { findings: [] } } });
+  const lost = await stageWith(async () => ({ lost: 'death' })).run(call());
+  if (lost instanceof RefusedCall) throw lost.error;
+  t.match(lost.readings, { unreadable: /reader/, isOutOfTime: true });
+  t.same(lost.inspection.bodyTexts, []);
 });

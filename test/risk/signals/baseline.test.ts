@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Call } from '../../../src/core/call.ts';
-import { type Habits, noHabits, sizeClassOf } from '../../../src/core/history.ts';
+import type { Operation } from '../../../src/core/call.ts';
+import { type CallHistory, type Habits, noHabits, sizeClassOf } from '../../../src/core/history.ts';
 import { baseline, callsMin, hourKnownMs, sizeBytesMin } from '../../../src/risk/signals/baseline.ts';
 import {
   burstCallsMin,
@@ -29,20 +29,20 @@ const settled = (fields: Partial<Habits> = {}): Habits => {
 interface Case {
   readonly name: string;
   readonly habits?: Partial<Habits>;
-  readonly call?: Partial<Pick<Call, 'isNewHost' | 'isNewOperation'>>;
+  readonly call?: Partial<Pick<CallHistory, 'isNewHost' | 'isNewOperation'>>;
   readonly bodyBytes?: number;
   /** Undefined: there is no signal. */
   readonly score: number | undefined;
 }
 
 function baselineOf({ habits = {}, call: fields = {}, bodyBytes = 0 }: Case) {
-  const call = callOf({ receivedAtMs: nowMs, body: Buffer.alloc(bodyBytes) });
-  call.operation = {
+  const operation: Operation = {
     ...{ toolName: 'github', name: 'create_issue', category: 'issues', verb: 'WRITE' },
     ...{ resource: {}, principals: [] },
   };
-  call.habits = settled(habits);
-  return baseline.weigh(Object.assign(call, fields));
+  const body = Buffer.alloc(bodyBytes);
+  const call = callOf({ receivedAtMs: nowMs, body, operation, habits: settled(habits), ...fields });
+  return baseline.assess(call, call.evidence);
 }
 
 const isNewHost = { isNewHost: true };
@@ -167,10 +167,10 @@ for (const { name, habits, from } of bursts) {
     const known = settled(habits);
     t.equal(burstFrom(known), from);
     const weighed = (lately: number) => {
-      const call = callOf();
-      call.habits = { ...known, lately };
-      t.equal(volumeBurst.weigh(call) !== undefined, isVolumeBurst(call.habits));
-      return volumeBurst.weigh(call);
+      const call = callOf({ habits: { ...known, lately } });
+      const signal = volumeBurst.assess(call, call.evidence);
+      t.equal(signal !== undefined, isVolumeBurst(call.history.habits));
+      return signal;
     };
     if (from === undefined) {
       t.same([3, 1_000, 1e9].map(weighed), [undefined, undefined, undefined]);

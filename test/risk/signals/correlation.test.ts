@@ -1,13 +1,14 @@
 import t from 'tap';
-import type { Call, CarriedRead, Operation } from '../../../src/core/call.ts';
+import type { CarriedRead, Operation, RiskEvidence } from '../../../src/core/call.ts';
 import type { CreatedPrincipal, SeenSecrets, SensitiveRead, Sighting } from '../../../src/core/history.ts';
 import { noHabits } from '../../../src/core/history.ts';
+import type { SignalEngine } from '../../../src/risk/signals/engine.ts';
 import { massAction, mutationsEnough } from '../../../src/risk/signals/mass-action.ts';
 import { escalationMs, privilegeEscalation } from '../../../src/risk/signals/privilege-escalation.ts';
 import { crossAgent, readThenWrite } from '../../../src/risk/signals/read-then-write.ts';
 import { credentialsEnough, tokenHarvesting } from '../../../src/risk/signals/token-harvesting.ts';
 import { createSightingLog } from '../../../src/state/rules/sightings.ts';
-import { callOf, identityOf } from '../../support/call.ts';
+import { type CallParts, callOf, identityOf } from '../../support/call.ts';
 
 const nowMs = Date.UTC(2026, 2, 4);
 const own = identityOf().agentId;
@@ -20,17 +21,17 @@ const operationOf = (fields: Partial<Operation> = {}): Operation => ({
 });
 
 /** A call of an agent of a tenant in which this was seen. */
-function callAfter(seen: readonly Sighting[], fields: Partial<Call> = {}): Call {
-  const call = callOf({ receivedAtMs: nowMs });
+function callAfter(seen: readonly Sighting[], fields: CallParts = {}) {
   const log = createSightingLog();
   for (const it of seen) log.add(it);
-  return Object.assign(call, {
-    identity: identityOf(),
-    operation: operationOf(),
-    sightings: log,
-    ...fields,
-  });
+  return callOf({ receivedAtMs: nowMs, operation: operationOf(), sightings: log, ...fields });
 }
+
+/** The signal that an engine raises for such a call. */
+const assess = (engine: SignalEngine, ...of: Parameters<typeof callAfter>) => {
+  const call = callAfter(...of);
+  return engine.assess(call, call.evidence);
+};
 
 const of = { atMs: nowMs - 1_000, agentId: own, traceId: 'trace-1' };
 
@@ -86,8 +87,8 @@ const carries: readonly {
 
 for (const { name, reads, scores } of carries) {
   t.test(`what was read before goes out: ${name}`, async (t) => {
-    const call = callAfter([], { carriedReads: reads });
-    t.same([readThenWrite.weigh(call)?.score, crossAgent.weigh(call)?.score], scores);
+    const scoreOf = (engine: SignalEngine) => assess(engine, [], { carriedReads: reads })?.score;
+    t.same([scoreOf(readThenWrite), scoreOf(crossAgent)], scores);
   });
 }
 
@@ -95,12 +96,12 @@ t.test('a read that goes out is told with its traces, of which not too many', as
   const reads = Array.from({ length: 16 }, (_, at) => carried('content', { traceId: `trace-${at}` }));
   const call = callAfter([], { carriedReads: [...reads, carried('class', { traceId: 'other' })] });
   t.equal(
-    readThenWrite.weigh(call)?.details,
+    readThenWrite.assess(call, call.evidence)?.details,
     'it carries the content of an answer to this agent outside the organisation: ' +
       `trace trace-12 (PII), trace-13 (PII), trace-14 (PII), trace-15 (PII); written by trace ${call.traceId}`,
   );
-  const foreign = callAfter([], { carriedReads: [carried('content', { agentId: another, classes: [] })] });
-  t.match(crossAgent.weigh(foreign), {
+  const foreign = [carried('content', { agentId: another, classes: [] })];
+  t.match(assess(crossAgent, [], { carriedReads: foreign }), {
     engine: 'correlation',
     name: 'CROSS_AGENT_EXFIL',
     details: `to agent ${another} outside the organisation: trace trace-1 (a sensitive tool)`,
@@ -120,15 +121,16 @@ const attaching = { toolName: 'aws', name: 'attach_user_policy' };
 
 t.test('rights are given to somebody who was made with the same call: a signal', async (t) => {
   const creates = { toolName: 'aws', name: 'create_user' };
-  const weigh = (privileges: Call['privileges']) => privilegeEscalation.weigh(callAfter([], { privileges }));
-  t.match(weigh({ creates, grants: attaching }), { details: /after create_user \(the same call\)$/ });
-  t.equal(weigh({ creates: { ...creates, toolName: 'okta' }, grants: attaching }), undefined);
+  const signalOf = (privileges: RiskEvidence['privileges']) =>
+    assess(privilegeEscalation, [], { privileges });
+  t.match(signalOf({ creates, grants: attaching }), { details: /after create_user \(the same call\)$/ });
+  t.equal(signalOf({ creates: { ...creates, toolName: 'okta' }, grants: attaching }), undefined);
 });
 
 const escalations: readonly {
   name: string;
   seen: readonly Sighting[];
-  privileges?: Call['privileges'];
+  privileges?: RiskEvidence['privileges'];
   is: boolean;
 }[] = [
   { name: 'a moment after somebody was made', seen: [created()], is: true },
@@ -154,9 +156,7 @@ const escalations: readonly {
 
 for (const { name, seen, is, ...given } of escalations) {
   t.test(`rights are given ${name}: ${is ? 'a signal' : 'none'}`, async (t) => {
-    const signal = privilegeEscalation.weigh(
-      callAfter(seen, { privileges: { grants: attaching }, ...given }),
-    );
+    const signal = assess(privilegeEscalation, seen, { privileges: { grants: attaching }, ...given });
     t.equal(signal !== undefined, is);
     if (signal)
       t.match(signal, {
@@ -171,8 +171,7 @@ for (const { name, seen, is, ...given } of escalations) {
 }
 
 t.test('ten writes with a tool within a minute are a mass action', async (t) => {
-  const weighed = (mutations: number) =>
-    massAction.weigh(callAfter([], { habits: { ...noHabits, mutations } }));
+  const weighed = (mutations: number) => assess(massAction, [], { habits: { ...noHabits, mutations } });
   t.same([0, 1, mutationsEnough - 1].map(weighed), [undefined, undefined, undefined]);
   t.match(weighed(mutationsEnough), {
     engine: 'correlation',
@@ -222,7 +221,7 @@ const harvests: readonly {
 
 for (const { name, now, seen = [], count } of harvests) {
   t.test(`credentials in the hands of an agent: ${name}`, async (t) => {
-    const signal = tokenHarvesting.weigh(callAfter(seen, { secretHashes: now }));
+    const signal = assess(tokenHarvesting, seen, { secretHashes: now });
     if (count === undefined) t.equal(signal, undefined);
     else
       t.match(signal, {

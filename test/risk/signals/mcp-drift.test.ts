@@ -13,9 +13,8 @@ const concern = (kinds: ToolConcern['kinds'], tool = 'pay'): ToolConcern => ({
 });
 
 function signalOf(...concerns: readonly ToolConcern[]) {
-  const call = callOf();
-  call.toolConcerns = concerns;
-  return mcpDrift.weigh(call);
+  const call = callOf({ toolConcerns: concerns });
+  return mcpDrift.assess(call, call.evidence);
 }
 
 t.test('a concern is a signal, and one for a tool that turned bad is the gravest', (t) => {

@@ -12,7 +12,7 @@ import {
   type SignalWeights,
   trustModifier,
 } from '../../../src/risk/signals/score.ts';
-import { callOf, findingOf } from '../../support/call.ts';
+import { type CallParts, callOf, findingOf } from '../../support/call.ts';
 
 const signalOf = (engine: string, score: number, name = 'X'): Signal => ({
   engine,
@@ -124,9 +124,7 @@ t.test('a secret that nobody could mistake has a floor, unless it is at home', a
     [{ class: 'PHI' }, 0],
   ];
   for (const [fields, floor] of cases) {
-    const call = callOf();
-    call.findings = [findingOf(fields)];
-    t.equal(floorOf(call), floor, JSON.stringify(fields));
+    t.equal(floorOf(callOf({ findings: [findingOf(fields)] })), floor, JSON.stringify(fields));
   }
   t.equal(floorOf(callOf()), 0);
 });
@@ -138,23 +136,21 @@ t.test('bands begin at their bounds', async (t) => {
 });
 
 t.test('lost trust is told, with what was held against the agent last', async (t) => {
-  const weighed = (trustScore: number, marks = 0) =>
-    lowTrust.weigh(
-      Object.assign(callOf(), {
-        trustScore,
-        trustMarks: Array.from({ length: marks }, (_, at) => ({
-          ...{ cause: 'denial', parts: 500, atMs: 0 },
-          traceId: `t${at}`,
-        })),
-      }),
-    );
-  t.equal(weighed(1, 9), undefined);
-  t.equal(weighed(trustMin, 9), undefined);
-  t.match(weighed(0.5999, 9), {
+  const signalOf = (trustScore: number, marks = 0) => {
+    const trustMarks = Array.from({ length: marks }, (_, at) => ({
+      ...({ cause: 'denial', parts: 500, atMs: 0 } as const),
+      traceId: `t${at}`,
+    }));
+    const call = callOf({ trustScore, trustMarks });
+    return lowTrust.assess(call, call.evidence);
+  };
+  t.equal(signalOf(1, 9), undefined);
+  t.equal(signalOf(trustMin, 9), undefined);
+  t.match(signalOf(0.5999, 9), {
     ...{ engine: 'trust', name: 'LOW_TRUST', score: 0.4 },
     details: /trust in the agent is 0\.5999; .*: .*trace t5\), .*t6\), .*t7\), .*t8\)$/,
   });
-  t.match(weighed(0), { score: 1, details: 'trust in the agent is 0; last held against it: nothing' });
+  t.match(signalOf(0), { score: 1, details: 'trust in the agent is 0; last held against it: nothing' });
   const mark = { cause: 'analyst-denial', parts: 1_000, atMs: 0, traceId: 'x' } as const;
   t.equal(describeMark(mark), 'a denial by an analyst (-0.1, 1970-01-01T00:00:00.000Z, trace x)');
 });
@@ -164,10 +160,12 @@ t.test('whoever is addressed outside is told by number, not by name', async (t) 
     ...{ toolName: 'gmail', name: 'send_message', category: 'mail', verb: 'WRITE' },
     ...{ resource: {}, principals: [] },
   };
-  const weighed = (fields: Partial<ReturnType<typeof callOf>>) =>
-    externalPrincipal.weigh(Object.assign(callOf(), { isExternal: true, operation, ...fields }));
+  const signalOf = (fields: CallParts) => {
+    const call = callOf({ isExternal: true, operation, ...fields });
+    return externalPrincipal.assess(call, call.evidence);
+  };
   const to = (...principals: readonly string[]) => ({ operation: { ...operation, principals } });
-  const cases: readonly (readonly [fields: Parameters<typeof weighed>[0], whom: string | undefined])[] = [
+  const cases: readonly (readonly [fields: CallParts, whom: string | undefined])[] = [
     [to('a@x.example'), 'somebody'],
     [to('a@x.example', 'b@y.example'), 'some of 2 principals'],
     [to(...Array.from({ length: 9 }, (_, at) => `${at}@x.example`)), 'some of 9 principals'],
@@ -176,10 +174,9 @@ t.test('whoever is addressed outside is told by number, not by name', async (t) 
     [{}, undefined],
     [{ findings: [findingOf()] }, 'a host'],
     [{ findings: [findingOf({ confidence: 'low' }), findingOf({ atHome: true })] }, undefined],
-    [{ findings: [findingOf()], operation: undefined }, undefined],
   ];
   for (const [fields, whom] of cases) {
     const details = whom && `it addresses ${whom} outside the organisation`;
-    t.equal(weighed(fields)?.details, details, JSON.stringify(fields));
+    t.equal(signalOf(fields)?.details, details, JSON.stringify(fields));
   }
 });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
 import { unsaidBytesMax } from '../../../decision/body-limit.ts';
+import type { SimulatedCall } from '../../../decision/simulation/simulated-call.ts';
 import { doneBy } from '../../../decision/stages/admit.ts';
-import { understandCall } from '../../../decision/stages/understand.ts';
 import { mayNameEnvironment, scopeViolationsOf } from '../../../state/rules/admission.ts';
 import { tooLarge } from '../../../wire/server/collect.ts';
 import { describedCall } from '../../fields/described-call.ts';
@@ -56,17 +56,18 @@ export const explain = route({
     const named = await agents.of(body.agent_id ?? undefined, env);
     if (!mayNameEnvironment(caller.key, named.identity.envName))
       throw new GatewayError('CROSS_ENVIRONMENT', 'The key may not be used in this environment.');
-    call.identity = { ...named.identity, ownAgent, permissions: caller.identity.permissions };
-    call.agentStatus = own.status === 'active' ? named.status : own.status;
-    await gate.open(call);
-    understandCall(gate.catalogues.of(tenantId), call, tenant.maxDecodedBytes);
-    if (call.operation) call.scopeViolations = scopeViolationsOf(caller.key, doneBy(call.operation));
+    const simulated: SimulatedCall = {
+      received: call,
+      identity: { ...named.identity, ownAgent, permissions: caller.identity.permissions },
+      agentStatus: own.status === 'active' ? named.status : own.status,
+      scopeViolations: (operation) => scopeViolationsOf(caller.key, doneBy(operation)),
+    };
     const page = await gate.policies.rulesFor(tenantId);
     const ground = { tenant, page, given: {}, standingOf: standingIn(gate) };
-    const [verdict] = await gate.simulator.run(call, ground, [page.rules]);
-    if (!verdict) throw new Error('one set of rules gives one verdict');
-    const { trace_id: _, approval_id: __, ...answer } = toScanAnswer(call, verdict);
+    const [decided] = await gate.simulator.run(simulated, ground, [page.rules]);
+    if (!decided) throw new Error('one set of rules gives one verdict');
+    const { trace_id: _, approval_id: __, ...answer } = toScanAnswer(decided);
     const told = { ...answer, dry_run: true, not_considered: notConsidered } as const;
-    return withSanitizedBody(told, verdict, form);
+    return withSanitizedBody(told, decided.verdict, form);
   },
 });

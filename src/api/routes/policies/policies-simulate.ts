@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { TenantConfig } from '../../../config/schema.ts';
-import type { Call, Verdict } from '../../../core/call.ts';
+import type { Verdict } from '../../../core/call.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { withCandidates } from '../../../decision/candidates.ts';
 import { givenFacts } from '../../../decision/facts/given-facts.ts';
 import { createTraceJudge, type SimulatedOutcome } from '../../../decision/simulation/simulate-traces.ts';
-import { toSimulatedCall } from '../../../decision/simulation/simulated-call.ts';
+import { type SimulatedCall, toSimulatedCall } from '../../../decision/simulation/simulated-call.ts';
 import type { Trace } from '../../../decision/trace/recorded-call.ts';
 import { jsonElementSpans, jsonValueSpan } from '../../../inspect/redact/locate.ts';
 import { type CompiledInput, compilePolicies } from '../../../policy/index.ts';
@@ -154,8 +154,8 @@ async function overCalls(request: Request, { tenant, changed, agents, pause }: S
       demand(caller.key, ['activity:read']);
     const agent = await agents.of(named, env);
     const call = toCall(described, written[index] ?? raw, agent, nowMs);
-    const verdicts = await gate.simulator.run(call, { tenant, page, given, standingOf }, sets);
-    const [before, after] = verdicts.map(outcomeOf);
+    const decided = await gate.simulator.run(call, { tenant, page, given, standingOf }, sets);
+    const [before, after] = decided.map(({ verdict }) => outcomeOf(verdict));
     if (!before || !after) throw new Error('two sets of rules give two verdicts');
     note(simulation, { index }, before, after);
     await pause();
@@ -169,7 +169,7 @@ function toCall(
   written: Buffer,
   { identity, status }: SimulatedAgent,
   nowMs: number,
-): Call {
+): SimulatedCall {
   const content = describedBody(described.body, written, 'body', described.body_encoding);
   const headers = flatHeaders(described.headers);
   const from = {

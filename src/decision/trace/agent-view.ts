@@ -1,4 +1,4 @@
-import type { Call, Signal, Verdict } from '../../core/call.ts';
+import type { Risk, Signal, Verdict } from '../../core/call.ts';
 import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 
 /* The part of its verdict that an agent may see: all but details on other agents, which stand in the trace alone. */
@@ -7,7 +7,7 @@ import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 export const signalSentence = ({ name, details }: Pick<Signal, 'name' | 'details'>): SafeName =>
   safely`${ownName(name)}: ${details}.`;
 
-export const toldSignals = ({ signals }: Pick<Call, 'signals'>): readonly Omit<Signal, 'shown'>[] =>
+export const signalsForAgent = ({ signals }: Pick<Risk, 'signals'>): readonly Omit<Signal, 'shown'>[] =>
   signals.map(({ engine, name, score, details, shown }) => ({
     engine,
     name,
@@ -15,8 +15,9 @@ export const toldSignals = ({ signals }: Pick<Call, 'signals'>): readonly Omit<S
     details: shown ?? details,
   }));
 
-export function toldExplanation(
-  { signals }: Pick<Call, 'signals'>,
+/** The explanation of a verdict for the agent. */
+export function explanationForAgent(
+  { signals }: Pick<Risk, 'signals'>,
   { explanation }: Pick<Verdict, 'explanation'>,
 ): readonly SafeName[] {
   const told = new Map<string, SafeName>();

@@ -1,22 +1,22 @@
 import { hash } from 'node:crypto';
-import type { Call, Finding } from '../../core/call.ts';
+import type { Finding, NamedCall } from '../../core/call.ts';
 import { ownName, type SafeName } from '../../core/safe-name.ts';
 
 /** Shorter texts that were found are in many names. */
 const foundLengthMin = 4;
 
 /**
- * The call's destination as answers and traces may have it: by its hash where something was found in it. A host, a channel
+ * Answers the call's destination as answers and traces may have it: by its hash where something was found in it. A host, a channel
  * or a repository can carry a secret as well as a body.
  */
-export function shownDestination(call: Call): SafeName {
+export function redactedDestination(call: NamedCall): SafeName {
   const { destination } = call;
   if (showsFinding({ call, name: destination })) return hashed(destination);
   return call.safeName(destination);
 }
 
 /** The destination in the form that the state keeps. */
-export const keptDestination = (call: Call): SafeName =>
+export const keptDestination = (call: NamedCall): SafeName =>
   mayBeKept(call, call.destination) ? ownName(call.destination) : hashed(call.destination);
 
 function hashed(destination: string): SafeName {
@@ -32,22 +32,23 @@ const showsFinding = ({ call, name }: Named, counts: (finding: Finding) => boole
   call.findings.some((it) => counts(it) && (isInHost(call, it) || name.includes(textOf(call, it))));
 
 interface Named {
-  readonly call: Call;
+  readonly call: NamedCall;
   readonly name: string;
 }
 
 /** Tells whether a name may be kept. That a host is the tenant's own need not be hidden from the state. */
-export const mayBeKept = (call: Call, name: string): boolean =>
+export const mayBeKept = (call: NamedCall, name: string): boolean =>
   call.safeName(name) === name && !showsFinding({ call, name }, (it) => it.class !== 'INTERNAL');
 
 /** Decoded, or in several labels. */
-function isInHost({ target: { scheme, host, href } }: Call, { part, start, end }: Finding): boolean {
+function isInHost({ received }: NamedCall, { part, start, end }: Finding): boolean {
+  const { scheme, host, href } = received.target;
   const from = href.indexOf(host, scheme.length);
   return part === 'head' && from >= 0 && start < from + host.length && end > from;
 }
 
-function textOf(call: Call, { part, start, end }: Finding): string {
-  const bytes = part === 'head' ? call.head : (call.plain ?? call.body);
+function textOf({ received, head }: NamedCall, { part, start, end }: Finding): string {
+  const bytes = part === 'head' ? head : (received.readings.plain ?? received.body);
   const text = bytes.toString('utf8', start, end);
   return text.length < foundLengthMin ? '\0' : text;
 }

@@ -1,6 +1,6 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { destinationOf } from '../../catalogue/destination.ts';
-import { type Call, isTunnel } from '../../core/call.ts';
+import { ClassifiedCall, isTunnel, type ReceivedCall, type UnadmittedCall } from '../../core/call.ts';
 import type { MaybePromise, Store } from '../../state/store.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
@@ -10,7 +10,7 @@ import type { OpenCall } from '../open-call.ts';
 import type { Stage } from '../pipeline.ts';
 import { toRequest } from '../request.ts';
 
-export interface UnderstandOptions {
+export interface ClassifyOptions {
   readonly catalogues: Catalogues;
   readonly store: Store;
   readonly tenants: Tenants;
@@ -23,12 +23,13 @@ export interface UnderstandOptions {
  * messages between agents. Never decides. The state is asked whose call it is only where tenants have tools of their own and the key was
  * not seen before.
  */
-export function understand({ catalogues, store, tenants, open }: UnderstandOptions): Stage {
+export function classify(options: ClassifyOptions): Stage<UnadmittedCall, ClassifiedCall> {
+  const { catalogues, store, tenants, open } = options;
   const { common, own, of } = catalogues;
   const { largestMaxDecodedBytes } = tenants;
 
   /** A key never goes to another tenant. One that nobody knows is refused at admission, whatever its call does. */
-  function catalogueOf({ key, receivedAtMs }: Call): MaybePromise<Catalogue> {
+  function catalogueOf({ key, receivedAtMs }: ReceivedCall): MaybePromise<Catalogue> {
     if (own.size === 0 || !key) return common;
     const known = store.recall(key.hash, receivedAtMs, Number.POSITIVE_INFINITY);
     if (known?.ok) return of(known.identity.tenantId);
@@ -38,32 +39,35 @@ export function understand({ catalogues, store, tenants, open }: UnderstandOptio
   }
 
   return {
-    name: 'understand',
+    name: 'classify',
     run(call) {
-      if (call.operation) return;
+      if (call instanceof ClassifiedCall) return call;
       return after(open?.(call), () =>
-        after(catalogueOf(call), (it) => understandCall(it, call, largestMaxDecodedBytes)),
+        after(catalogueOf(call), (it) => classifyOperation(it, call, largestMaxDecodedBytes)),
       );
     },
   };
 }
 
-export function understandCall(catalogue: Catalogue, call: Call, maxDecodedBytes: number): void {
+/** Names the operation of a call by the catalogue. */
+export function classifyOperation(
+  catalogue: Catalogue,
+  call: ReceivedCall,
+  maxDecodedBytes: number,
+): ClassifiedCall {
   const operation = isTunnel(call)
     ? catalogue.understandTunnel(call.target)
     : catalogue.understand(toRequest(call, maxDecodedBytes));
-  call.operation = operation;
-  call.destination = destinationOf(operation, call.target);
+  return new ClassifiedCall(call, operation, destinationOf(operation, call.target));
 }
 
 /** For entrances that know the tool, whatever the host: `below` is the path below the place that stands for the tool's own hosts. */
-export function understandAs(
+export function classifyAs(
   catalogue: Catalogue,
-  call: Call,
+  call: ReceivedCall,
   maxDecodedBytes: number,
   { toolName, below }: { readonly toolName: string; readonly below: string },
-): void {
+): ClassifiedCall {
   const operation = catalogue.understandAs(toolName, below, toRequest(call, maxDecodedBytes));
-  call.operation = operation;
-  call.destination = destinationOf(operation, call.target);
+  return new ClassifiedCall(call, operation, destinationOf(operation, call.target));
 }

@@ -1,4 +1,4 @@
-import type { AgentStatus, Call } from '../core/call.ts';
+import type { AgentStatus, Identity, PresentedKey } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Keyless } from '../credentials/keyless.ts';
 import { keylessKeyPrefix } from '../credentials/keyless.ts';
@@ -16,7 +16,14 @@ export interface CallerSources {
   readonly keyless?: Pick<Keyless, 'key'> | undefined;
 }
 
-export interface CallerNow {
+/** Whoever makes a call, or has something open. */
+export interface Caller {
+  readonly key: PresentedKey | undefined;
+  readonly identity: Identity | undefined;
+  readonly clientAddress: string;
+}
+
+export interface ReauthorizedCaller {
   readonly key: KeyRecord;
   readonly agentStatus: AgentStatus;
 }
@@ -25,10 +32,10 @@ export interface CallerNow {
  * The present key and agent of a call that was admitted a while ago. Takes and counts nothing. Throws INVALID_KEY
  * where the key has ended, and IP_NOT_ALLOWED where the address has lost its place on the allowlist.
  */
-export async function callerNow(
+export async function reauthorize(
   { store, tenants, keyless }: CallerSources,
-  { key, identity, clientAddress }: Pick<Call, 'key' | 'identity' | 'clientAddress'>,
-): Promise<CallerNow> {
+  { key, identity, clientAddress }: Caller,
+): Promise<ReauthorizedCaller> {
   // It is never revoked, so that it is there again when calls without a key are.
   const isForgone = key?.prefix === keylessKeyPrefix && key.hash !== keyless?.key.hash;
   const holder = key && !isForgone ? await store.identify(key.hash, Date.now()) : undefined;

@@ -1,25 +1,23 @@
 import t from 'tap';
-import type { Call, Finding } from '../../../src/core/call.ts';
+import type { Finding, InspectedCall } from '../../../src/core/call.ts';
 import { newDestination } from '../../../src/risk/signals/new-destination.ts';
-import { shownDestination } from '../../../src/risk/signals/shown-destination.ts';
+import { redactedDestination } from '../../../src/risk/signals/redacted-destination.ts';
 import { callOf, findingOf } from '../../support/call.ts';
 
 const label = 'q7rt2mxw5lkd3vnb';
 
-function callTo(url: string, destination: string, found: (call: Call) => Partial<Finding>[]): Call {
-  const call = callOf({ url, body: Buffer.from(JSON.stringify({ channel: label })) });
-  call.destination = destination;
-  call.isNewDestination = true;
-  call.head = Buffer.from(call.target.href, 'latin1');
-  call.findings = found(call).map((it) => findingOf(it));
-  return call;
+function callTo(url: string, destination: string, found: (call: InspectedCall) => Partial<Finding>[]) {
+  const body = Buffer.from(JSON.stringify({ channel: label }));
+  const head = Buffer.from(callOf({ url }).target.href, 'latin1');
+  const fields = { url, body, head, destination, isNewDestination: true };
+  return callOf({ ...fields, findings: found(callOf(fields)).map((it) => findingOf(it)) });
 }
 
-const inHead = (text: string) => (call: Call) => {
+const inHead = (text: string) => (call: InspectedCall) => {
   const start = call.head.indexOf(text);
   return [{ part: 'head', start, end: start + text.length } as const];
 };
-const inBody = (call: Call) => {
+const inBody = (call: InspectedCall) => {
   const start = call.body.indexOf(label);
   return [{ part: 'body', start, end: start + label.length } as const];
 };
@@ -39,8 +37,8 @@ const hidden = [
 for (const { name, call } of hidden) {
   t.test(`a destination with a finding in ${name} is told by its hash`, async (t) => {
     const [kind] = call.destination.split(':');
-    t.match(shownDestination(call), new RegExp(`^${kind}:sha256:[0-9a-f]{64}$`));
-    t.notMatch(newDestination.weigh(call)?.details, label);
+    t.match(redactedDestination(call), new RegExp(`^${kind}:sha256:[0-9a-f]{64}$`));
+    t.notMatch(newDestination.assess(call, call.evidence)?.details, label);
   });
 }
 
@@ -50,6 +48,8 @@ t.test('another one is told as it is, whatever else was found', async (t) => {
     ...inBody(it),
     { part: 'body', start: 2, end: 3 },
   ]);
-  t.equal(shownDestination(call), 'host:api.example');
-  t.match(newDestination.weigh(call), { details: 'the first call of this agent to host:api.example' });
+  t.equal(redactedDestination(call), 'host:api.example');
+  t.match(newDestination.assess(call, call.evidence), {
+    details: 'the first call of this agent to host:api.example',
+  });
 });

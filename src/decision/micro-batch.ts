@@ -1,8 +1,8 @@
 import type { MaybePromise } from '../state/store.ts';
 
-interface Waiting {
-  readonly job: () => MaybePromise<void>;
-  readonly resolve: (done: MaybePromise<void>) => void;
+interface Waiting<T> {
+  readonly job: () => MaybePromise<T>;
+  readonly resolve: (done: MaybePromise<T>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -11,8 +11,8 @@ interface Waiting {
  * several calls finds its caches warm. Measured with 32 connections: 4 % less time of the processor, 9 % more calls. What waits is bounded by
  * the connections that one turn of the loop reads from.
  */
-export function inTurn(): (job: () => MaybePromise<void>) => MaybePromise<void> {
-  let waiting: Waiting[] | undefined;
+export function microBatch<T>(): (job: () => MaybePromise<T>) => MaybePromise<T> {
+  let waiting: Waiting<T>[] | undefined;
 
   function runWaiting(): void {
     const jobs = waiting ?? [];
@@ -27,7 +27,7 @@ export function inTurn(): (job: () => MaybePromise<void>) => MaybePromise<void> 
   }
 
   return (job) => {
-    if (waiting) return new Promise<void>((resolve, reject) => waiting?.push({ job, resolve, reject }));
+    if (waiting) return new Promise<T>((resolve, reject) => waiting?.push({ job, resolve, reject }));
     waiting = [];
     setImmediate(runWaiting);
     return job();

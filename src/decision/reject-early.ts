@@ -1,4 +1,4 @@
-import type { Call } from '../core/call.ts';
+import { soFar, type UnadmittedCall } from '../core/call.ts';
 import { type GatewayError, problems, toGatewayError } from '../core/errors.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
 import { identifyOrRecall } from './degraded.ts';
@@ -14,9 +14,9 @@ const recordedOnWire: ReadonlySet<number> = new Set([400, 417, 421, 431]);
  * of whatever belongs into the activity of the key's tenant. Answers what is to be said: `refusal`, unless the key is not valid or not
  * allowed from this address. Then the pipeline says so, counts and records it, and its caller learns nothing else.
  */
-export async function turnAway(
+export async function rejectEarly(
   gate: Pick<Gate, 'store' | 'tenants' | 'inspect' | 'record'>,
-  call: Call,
+  call: UnadmittedCall,
   refusal: GatewayError,
 ): Promise<GatewayError> {
   if (!call.key) return refusal;
@@ -27,7 +27,6 @@ export async function turnAway(
   const { status } = problems[refusal.code];
   const isOnWire = call.entrance === 'forward' || call.entrance === 'inbound';
   if (!recordedStatuses.has(status) && !(isOnWire && recordedOnWire.has(status))) return refusal;
-  call.identity = holder.identity;
-  await gate.record(call, refusal);
+  await gate.record({ ...soFar(call), identity: holder.identity }, refusal);
   return refusal;
 }

@@ -2,9 +2,10 @@ import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
-import { noHead } from '../../src/core/call.ts';
-import { read } from '../../src/decision/stages/read.ts';
-import { understandCall } from '../../src/decision/stages/understand.ts';
+import { AdmittedCall, noHead, plainAdmission } from '../../src/core/call.ts';
+import { RefusedCall } from '../../src/decision/pipeline.ts';
+import { classifyOperation } from '../../src/decision/stages/classify.ts';
+import { inspect } from '../../src/decision/stages/inspect.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { sanitizedBody } from '../../src/inspect/parts/sanitize.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
@@ -35,11 +36,16 @@ async function readCall(
   const config = validateConfig(written, { file: undefined, env: {} });
   const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
   const policies = createPolicyBook({ policiesOf: () => [] }, [], () => engine);
-  const call = callOf(fields);
-  call.identity = identityOf();
-  understandCall(catalogue, call, tenants.largestMaxDecodedBytes);
-  await read({ policies, tenants, clock, injections, meanings }).run(call);
-  return call;
+  const tenant = tenants.find('acme');
+  if (!tenant) throw new Error('the tenant is there');
+  const { received } = callOf(fields);
+  const classified = classifyOperation(catalogue, received, tenants.largestMaxDecodedBytes);
+  const admitted = new AdmittedCall(classified, plainAdmission(tenant, identityOf()));
+  const call = await inspect({ policies, clock, injections, meanings }).run(admitted);
+  if (call instanceof RefusedCall) throw call.error;
+  const { plain, unreadable, isOutOfTime } = received.readings;
+  const { bodyTexts } = call.inspection;
+  return { call, ...call.inspection, bodyTexts, plain, unreadable, isOutOfTime };
 }
 
 const zipped = (bytes: number) => ({
@@ -78,10 +84,10 @@ const sized = [
 
 for (const { name, bytes, is, ...setup } of sized) {
   t.test(`a body is ${is ? 'read' : 'unreadable'} where ${name}`, async (t) => {
-    const call = await readCall(zipped(bytes), setup);
-    t.equal(call.unreadable === undefined, is, call.unreadable ?? 'readable');
-    if (is) t.ok(call.bodyTexts.length > 0);
-    else t.same(call.plain?.length, 0, 'and nothing of it is kept');
+    const read = await readCall(zipped(bytes), setup);
+    t.equal(read.unreadable === undefined, is, read.unreadable ?? 'readable');
+    if (is) t.ok(read.bodyTexts.length > 0);
+    else t.same(read.plain?.length, 0, 'and nothing of it is kept');
   });
 }
 
@@ -95,7 +101,6 @@ t.test(
     const plain = await readCall({ contentType: 'application/json', body }, { limits });
     t.equal(plain.unreadable, undefined);
     t.match(plain.findings, [{ kind: 'github-token' }]);
-    plain.findings.length = 0;
     t.ok(plain.readAgain?.(body), 'what is left when something was cut, too');
     const packed = gzipSync(JSON.stringify(list)).toString('base64');
     const bomb = await readCall(
@@ -136,16 +141,16 @@ t.test(
   'more findings that are no secrets than are kept are told, and secrets behind them are found',
   async (t) => {
     const addresses = Array.from({ length: 1500 }, (_, i) => `<maintainer-${i}@acme-tools.org>`).join('\n');
-    const call = await readCall({
+    const read = await readCall({
       contentType: 'text/plain',
       body: Buffer.from(`${addresses}\n${secrets(2)}`),
     });
-    t.equal(call.unreadable, undefined);
-    t.strictSame(call.uncounted, ['PII']);
-    t.equal(call.findings.filter((it) => it.class === 'PII').length, 1000);
-    t.equal(call.findings.filter((it) => it.class === 'SECRETS').length, 2);
-    t.equal(sanitizedBody(call, ['PII']), undefined, 'they cannot be cut');
-    t.notMatch(String(sanitizedBody(call, [])), /ghp_/, 'the secrets can');
+    t.equal(read.unreadable, undefined);
+    t.strictSame(read.uncounted, ['PII']);
+    t.equal(read.findings.filter((it) => it.class === 'PII').length, 1000);
+    t.equal(read.findings.filter((it) => it.class === 'SECRETS').length, 2);
+    t.equal(sanitizedBody(read.call, ['PII']), undefined, 'they cannot be cut');
+    t.notMatch(String(sanitizedBody(read.call, [])), /ghp_/, 'the secrets can');
   },
 );
 
@@ -188,8 +193,8 @@ t.test('of heads on one connection each is read in which something else stands',
     { ...clean, kinds: 0 },
   ];
   for (const [index, { kinds, ...fields }] of heads.entries()) {
-    const call = await readCall({ ...fields, lastHead });
-    t.equal(new Set(call.findings.map(({ kind }) => kind)).size, kinds, `head ${index}`);
+    const read = await readCall({ ...fields, lastHead });
+    t.equal(new Set(read.findings.map(({ kind }) => kind)).size, kinds, `head ${index}`);
   }
 });
 
@@ -212,7 +217,7 @@ t.test(
     const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
     const engineOf = (tenantId: string) => (tenantId === 'acme' ? engine : other);
     const policies = createPolicyBook({ policiesOf: () => [] }, [], engineOf);
-    const stage = read({ policies, tenants, clock: () => 0, injections, meanings, readers });
+    const stage = inspect({ policies, clock: () => 0, injections, meanings, readers });
     const clean = { url: 'https://api.test.example/x', headers: ['X-One', '1'] };
     const leaking = { ...clean, headers: ['X-One', secrets(1)] };
     const steps = [
@@ -224,9 +229,10 @@ t.test(
     ];
     for (const { name, fields, tenantId, read, found } of steps) {
       jobs.length = 0;
-      const call = callOf(fields);
-      call.identity = { ...identityOf(), tenantId };
-      await stage.run(call);
+      const tenant = tenants.find(tenantId);
+      if (!tenant) throw new Error('the tenant is there');
+      const call = await stage.run(callOf({ ...fields, tenant, identity: identityOf({ tenantId }) }));
+      if (call instanceof RefusedCall) throw call.error;
       t.equal(jobs.filter((it) => it === 'head').length, read, name);
       t.equal(call.findings.length > 0, found > 0, name);
     }
@@ -304,9 +310,9 @@ t.test('a compressed body may bring the name of its file, and nothing else', asy
   ];
   for (const [name, unreadable] of names) {
     const body = gzipWithName(name, '{"a":1}');
-    const call = await readCall({ contentType: 'application/json', contentEncoding: 'gzip', body });
-    if (unreadable) t.match(call.unreadable, unreadable, `${name.length} bytes`);
-    else t.equal(call.unreadable, undefined, name);
+    const read = await readCall({ contentType: 'application/json', contentEncoding: 'gzip', body });
+    if (unreadable) t.match(read.unreadable, unreadable, `${name.length} bytes`);
+    else t.equal(read.unreadable, undefined, name);
   }
 });
 
@@ -332,9 +338,9 @@ t.test('compressed messages of Connect and gRPC-Web are read in whatever company
     { ...grpcWeb, body: [envelope(0, '{}'), envelope(0x81, packed)] },
   ];
   for (const [at, { body, ...fields }] of read.entries()) {
-    const call = await readCall({ ...fields, body: Buffer.concat(body) });
-    t.equal(call.unreadable, undefined, `${fields.contentType} ${at}`);
-    t.match(call.findings, [{ kind: 'github-token' }], `${fields.contentType} ${at}`);
+    const { unreadable, findings } = await readCall({ ...fields, body: Buffer.concat(body) });
+    t.equal(unreadable, undefined, `${fields.contentType} ${at}`);
+    t.match(findings, [{ kind: 'github-token' }], `${fields.contentType} ${at}`);
   }
   const broken = [envelope(1, packed), envelope(0, '{}').subarray(0, 6)];
   t.match((await readCall({ ...connect, body: Buffer.concat(broken) })).unreadable, /compressed in a way/);
@@ -347,12 +353,12 @@ t.test('gRPC-Web in base64 is read in whatever pieces it is padded, and never cu
       bytes.toString('base64', size * at, size * at + size),
     );
     const body = Buffer.from(pieces.join(''));
-    const call = await readCall({ contentType: 'application/grpc-web-text', body });
-    t.equal(call.unreadable, undefined);
-    const [found] = call.findings;
+    const read = await readCall({ contentType: 'application/grpc-web-text', body });
+    t.equal(read.unreadable, undefined);
+    const [found] = read.findings;
     t.match(found, { kind: 'github-token', part: 'body' }, `${size}`);
     if (size < 10) t.match(found, { start: 0, end: body.length }, 'it stands in all of it');
-    t.equal(sanitizedBody(call, []), undefined, 'it cannot be cut');
+    t.equal(sanitizedBody(read.call, []), undefined, 'it cannot be cut');
   }
 });
 
