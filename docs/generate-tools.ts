@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadCatalogue, type OperationSummary, type ToolSummary } from '../src/catalogue/catalogue.ts';
 import { readTools } from '../src/catalogue/load/load.ts';
@@ -8,7 +7,7 @@ import { type Verb, verbs } from '../src/core/call.ts';
 import { sizeText } from '../src/util/byte-size.ts';
 import { wrapLines } from './wrap.ts';
 
-/* Writes tools.md from the catalogue; a test fails where it is out of date. Run: `node docs/generate-tools.ts`. */
+/* Writes tools.md from the catalogue. */
 
 const dir = join(import.meta.dirname, '../config/tools');
 
@@ -16,7 +15,7 @@ const intro = `# Tools
 
 What the gateway understands of the calls that agents make: which tool, which operation, whether it reads, writes or administers, what it acts on and whom it addresses.
 Policies match by these names (\`tool_names\`, \`operations\`, \`category:\`, \`verbs\`), so they are part of the API and do not change.
-This page is made from [config/tools](../config/tools) by \`node docs/generate-tools.ts\`.
+This page is made from [config/tools](../config/tools) by \`node docs/generate.ts\`.
 
 - **A path that a tool's table lacks** is \`METHOD:/path/{id}\` of category \`other\`, with the verb of its method.
 - **A host that no tool has** is \`custom_proxy\`: \`http_get\`, \`http_post\` and so on.
@@ -89,5 +88,3 @@ export function toolsDocument(): string {
   ];
   return wrapLines(page.join('\n'));
 }
-
-if (import.meta.main) writeFileSync(join(import.meta.dirname, 'tools.md'), toolsDocument());

@@ -501,7 +501,7 @@ t.test('nothing has to be known of an event', async (t) => {
 });
 
 t.test('the examples of the documentation are valid, and there is one of each type', async (t) => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/notifications.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../docs/approvals-and-notifications.md'), 'utf8');
   const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text);
   const env = Object.fromEntries(
     [...page.matchAll(/\$\{env:(\w+)\}/g)].map(([, name = '']) => [name, textOf(name)]),

@@ -137,11 +137,11 @@ export async function startRedis(
   };
 }
 
-/** The rules for the user that `docs/redis.md` tells operators to make, without its password and with the prefix of the tests. */
+/** The rules for the user that `docs/administration/redis.md` tells operators to make, without its password and with the prefix of the tests. */
 export function documentedAcl(): readonly string[] {
-  const text = readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8');
-  const [, rules = ''] = /^ACL SETUSER postern on >PASSWORD ~postern:\* (.*)$/m.exec(text) ?? [];
-  return ['~p*', ...rules.split(' ')];
+  const text = readFileSync(new URL('../../docs/administration/redis.md', import.meta.url), 'utf8');
+  const [, rules = ''] = /^ACL SETUSER postern on >PASSWORD ~postern:\* ([^`]*)```/m.exec(text) ?? [];
+  return ['~p*', ...rules.trim().split(/\s+/)];
 }
 
 export interface RedisCluster {

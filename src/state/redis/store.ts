@@ -31,7 +31,7 @@ import { createUsage } from './usage.ts';
 /*
  * The state of any number of processes and machines, in one Redis or one Redis Cluster. Whatever must be atomic is one script; whatever
  * a node remembers has a revision that the script compares. What is acknowledged is as durable as Redis is configured to be: see
- * docs/redis.md.
+ * docs/administration/redis.md.
  */
 
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError'> {

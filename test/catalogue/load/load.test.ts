@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t from 'tap';
-import { toolsDocument } from '../../../docs/generate-tools.ts';
 import { CatalogueError, loadCatalogue } from '../../../src/catalogue/catalogue.ts';
 
 const tool = (operations: string, more = '') =>
@@ -135,9 +132,4 @@ t.test('an empty folder is a catalogue that knows protocols alone', async (t) =>
     tools.map(({ name }) => name),
     ['mcp', 'a2a'],
   );
-});
-
-t.test('the documentation has all tools as they are', async (t) => {
-  const text = readFileSync(join(import.meta.dirname, '../../../docs/tools.md'), 'utf8');
-  t.ok(text === toolsDocument(), 'otherwise: node docs/generate-tools.ts');
 });
