@@ -22,7 +22,7 @@ const notReasons = new Set([
   ...bands,
   ...METHODS,
   ...verbs,
-  ...['NFC', 'NFKC', 'UTC', 'SENSITIVE_DATA', 'UNKNOWN_AGENT'],
+  ...['NFC', 'NFKC', 'UTC', 'SENSITIVE_DATA', 'UNKNOWN_AGENT', 'NO_VERDICT'],
 ]);
 
 const wordsIn = (text: string, form: RegExp): ReadonlySet<string> =>
