@@ -31,27 +31,43 @@ import type { Simulator } from './simulation/simulate.ts';
 import type { Events } from './trace/events.ts';
 import type { TraceFeed } from './trace/trace-feed.ts';
 
-/**
- * The services of one configuration generation for the entrances. A reload makes a new gate and swaps it in one
- * assignment; a running request keeps the one that it began with.
+/*
+ * The services of one configuration generation, as ports: each has what one kind of user needs. A reload makes a new gate and swaps it in
+ * one assignment; a running request keeps the one that it began with.
  */
-export interface Gate {
+
+/** Holds the settings and names that all users of a generation share. */
+export interface Settings {
   readonly config: Config;
-  readonly store: Store;
   readonly tenants: Tenants;
-  readonly policies: PolicyBook;
-  /** The settings of tools in the configuration. */
-  readonly toolSettings: ToolSettings;
   /** The catalogues that classify calls. */
   readonly catalogues: Catalogues;
-  readonly feeds: Pick<Feeds, 'health' | 'refresh'>;
-  readonly guard: Guard;
-  readonly upstream: Upstream;
-  readonly isOwnUpstream: IsOwnUpstream;
-  /** Tells whether tunnels to a host are passed through unread. */
-  isPassedThrough(host: string): boolean;
-  readonly credentials: Credentials;
+  /** The settings of tools in the configuration. */
+  readonly toolSettings: ToolSettings;
   readonly routes: RouteBook;
+  readonly names: HeaderNames;
+  readonly log: Log;
+  /** The URL of the control plane, without a trailing slash. */
+  readonly controlUrl: string;
+  /** Makes a name that a caller of the tenant chose one that may be kept and shown, for what belongs to no call. */
+  safeName(tenantId: string, name: string): SafeName;
+}
+
+/** Tells who calls, for entrances. */
+export interface IdentifyPort {
+  /** The presented key, or undefined where the text is none. */
+  readKey(text: string): PresentedKey | undefined;
+  /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
+  routeKey(route: Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>): PresentedKey;
+  /** Stands for callers of the forward proxy who bring no key; undefined where every call needs one. */
+  readonly keyless: Keyless | undefined;
+  /** Throttles of failed authentication by address, for all keys and secrets. They outlive reloads. */
+  readonly throttles: AuthThrottles;
+  readonly store: Store;
+}
+
+/** Decides what becomes of a call, for entrances. */
+export interface DecidePort {
   /** Takes the coding off the body of a call, for entrances that look into it before it is inspected. */
   readonly open: OpenCall;
   readonly inspect: Inspect;
@@ -59,6 +75,20 @@ export interface Gate {
   readonly inspectMessage: InspectMessage;
   /** Tells whether the caller of such a call may go on. */
   readonly checkOpen: CheckOpen;
+  /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
+  readonly record: Recorder;
+  readonly guard: Guard;
+  readonly isOwnUpstream: IsOwnUpstream;
+  /** Tells whether tunnels to a host are passed through unread. */
+  isPassedThrough(host: string): boolean;
+  /** Tells whether clients reach the daemon under this host, which is in its normal form. */
+  isOwnName(host: string): boolean;
+}
+
+/** Sends a call that was let out, and reads what comes back. */
+export interface RespondPort {
+  readonly upstream: Upstream;
+  readonly credentials: Credentials;
   /** Reads what came back. */
   readonly answerReader: AnswerReader;
   /** Keeps what was found in answers with the traces of their calls. */
@@ -67,46 +97,53 @@ export interface Gate {
   readonly answerMemory: AnswerMemory;
   /** Remembers what MCP servers list. */
   readonly toolMemory: ToolMemory;
+  /** A fingerprint by which a content of the tenant is recognised but not guessed: see `contentFingerprint`. */
+  fingerprint(tenantId: string, content: Buffer): string;
+}
+
+/** Serves the control plane, where people and programs administer tenants. */
+export interface AdministerPort {
+  readonly store: Store;
+  readonly policies: PolicyBook;
   /** Judges calls without letting anything follow from it. */
   readonly simulator: Simulator;
-  /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
-  readonly record: Recorder;
-  readonly names: HeaderNames;
-  /** Throttles of failed authentication by address, for all keys and secrets. They outlive reloads. */
-  readonly throttles: AuthThrottles;
   readonly approvals: ApprovalDesk;
+  readonly feeds: Pick<Feeds, 'health' | 'refresh'>;
   /** Traces as they become findable. It outlives reloads. */
   readonly traceFeed: TraceFeed;
   /** Seals and opens stored credentials. */
   readonly vault: Vault;
   readonly events: Events;
-  /** How the channels do that people are told by. */
+  /** Tells how the notification channels do. */
   readonly notifications: NotificationDesk;
-  /** How notices, and answers to what people do with them, leave. */
+  /** Sends notices, and answers to what people do with them. */
   readonly transport: Transport;
-  readonly log: Log;
-  /** The URL of the control plane, without a trailing slash. */
-  readonly controlUrl: string;
-  /** Tells whether clients reach the daemon under this host, which is in its normal form. */
-  isOwnName(host: string): boolean;
-  /** The presented key, or undefined where the text is none. */
-  readKey(text: string): PresentedKey | undefined;
-  /** Makes a name that a caller of the tenant chose one that may be kept and shown, for what belongs to no call. */
-  safeName(tenantId: string, name: string): SafeName;
   /** The stored form of a key's digest. */
   hashKey(digestHex: string): string;
-  /** A fingerprint by which a content of the tenant is recognised but not guessed: see `contentFingerprint`. */
-  fingerprint(tenantId: string, content: Buffer): string;
-  /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
-  routeKey(route: Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>): PresentedKey;
-  /** Stands for callers of the forward proxy who bring no key; undefined where every call needs one. */
-  readonly keyless: Keyless | undefined;
+}
+
+/** Follows the life of a generation: requests begin and end with it, and it retires. */
+export interface LifecyclePort {
   status(): GateStatus;
   /** A request begins that will use this gate; answers what must be called once when it is over. */
   enter(): () => void;
   /** No request begins with this gate any more: closes what is its own when the last one that did is over. */
   retire(): void;
 }
+
+/** The gate as the proxies need it: they identify and decide, send what may go, and say when a request begins and ends. */
+export interface EntranceGate
+  extends Settings,
+    IdentifyPort,
+    DecidePort,
+    RespondPort,
+    Pick<LifecyclePort, 'enter'> {}
+
+/** The gate as those who read answers need it. */
+export interface AnswerGate extends Settings, RespondPort {}
+
+/** All ports of one generation. */
+export interface Gate extends EntranceGate, AdministerPort, LifecyclePort {}
 
 export interface GateStatus {
   /** 1 at the start, one more with each reload that was taken. */

@@ -2,7 +2,7 @@ import type { TenantConfig } from '../config/schema.ts';
 import type { Claimed } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import { identifyOrRecall } from '../decision/degraded.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
 import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 import { type ProxyUser, readProxyAuthorization } from './proxy-authorization.ts';
@@ -28,7 +28,7 @@ export interface Authenticated {
   readonly owner: ConnectionOwner;
 }
 
-function withoutKey({ keyless, tenants }: Gate): Authenticated {
+function withoutKey({ keyless, tenants }: EntranceGate): Authenticated {
   if (!keyless) throw proxyAuthRequired();
   const { key, tenantId } = keyless;
   const user = { key, claimed: {}, isKeyless: true };
@@ -61,7 +61,7 @@ const nobody: ConnectionOwner = { tenantId: '', agentId: '' };
  * whether they need one.
  */
 export async function authenticateProxyUser(
-  gate: Gate,
+  gate: EntranceGate,
   authorization: string | undefined,
   address: string,
 ): Promise<Authenticated> {

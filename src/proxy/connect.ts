@@ -4,7 +4,7 @@ import { bareCall, noHead, type PresentedKey, type ReceivedCall } from '../core/
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { normaliseHost, parseAuthority, targetWithin } from '../core/target.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import type { ConnectRequest } from '../wire/server/agent-connection.ts';
@@ -20,7 +20,7 @@ import { passThrough } from './pass-through.ts';
 import { readRequestHead } from './request-head.ts';
 
 export interface ConnectOptions {
-  readonly gate: () => Gate;
+  readonly gate: () => EntranceGate;
   readonly contexts: Contexts;
   readonly connections: Connections;
   /** Takes the decrypted (or plain) connection of a tunnel and speaks HTTP on it. */
@@ -42,7 +42,7 @@ const alpnProtocols = ['h2', 'http/1.1'];
  * Of hosts that are passed through the tunnel itself is the call.
  */
 export function createConnect({ gate, contexts, connections, serve, joined, log }: ConnectOptions) {
-  async function open(current: Gate, request: ConnectRequest, socket: Socket): Promise<Tunnel> {
+  async function open(current: EntranceGate, request: ConnectRequest, socket: Socket): Promise<Tunnel> {
     const authority = parseAuthority(request.target, 443);
     if (!authority || !/:\d+$/.test(request.target)) {
       throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
@@ -110,7 +110,7 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
   }
 
   async function pass(
-    current: Gate,
+    current: EntranceGate,
     { fields }: ConnectRequest,
     socket: Socket,
     head: Buffer,

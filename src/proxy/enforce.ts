@@ -4,7 +4,7 @@ import type { DecidedCall } from '../core/call.ts';
 import { GatewayError, problems, toGatewayError } from '../core/errors.ts';
 import { toAuthority } from '../core/target.ts';
 import type { Injection } from '../credentials/injection.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { explanationForAgent } from '../decision/trace/agent-view.ts';
 import { openDecoding } from '../response/decoding.ts';
 import { answerFor } from '../response/whole.ts';
@@ -44,7 +44,7 @@ export interface Way {
 /** A body that goes on behind what was judged with its head. */
 export interface FurtherBody {
   /** Sends what was judged, which is the body of `request`, and what comes behind it as it may go. */
-  forward(gate: Gate, call: DecidedCall, request: UpstreamRequest, options: RelayOptions): void;
+  forward(gate: EntranceGate, call: DecidedCall, request: UpstreamRequest, options: RelayOptions): void;
 }
 
 /** An upstream that has agreed to go on in WebSocket. */
@@ -63,7 +63,7 @@ export interface Switched {
 
 /** Does what the verdict says: refuses the call, or sends it on, with the credential that belongs to it or not at all. */
 export function enforce(
-  gate: Gate,
+  gate: EntranceGate,
   call: DecidedCall,
   exchange: Exchange,
   { findCredential, route, standing, further, openWebSocket }: Way,
@@ -107,7 +107,7 @@ interface Sending {
 }
 
 function send(
-  gate: Gate,
+  gate: EntranceGate,
   call: DecidedCall,
   exchange: Exchange,
   { injection, ours, route, standing, further, openWebSocket, refuse }: Sending,
@@ -171,7 +171,7 @@ function send(
 const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
 
 /** The error that the agent gets for a call or message that may not go. */
-export function toRefusal(gate: Gate, call: DecidedCall): GatewayError {
+export function toRefusal(gate: EntranceGate, call: DecidedCall): GatewayError {
   const { verdict } = call;
   const explanation = explanationForAgent(call, verdict);
   const detail = explanation[0] ?? 'The call is denied.';

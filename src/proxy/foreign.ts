@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../core/errors.ts';
 import { parseAuthority } from '../core/target.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { isDisguised } from '../util/ranges.ts';
 import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.ts';
 import { fieldOf } from '../wire/http1/field.ts';
@@ -14,7 +14,7 @@ import { fieldOf } from '../wire/http1/field.ts';
 
 /** Why the request is not taken as one of the route's callers; undefined where it is. `fields` is flat. */
 export function whyForeign(
-  { isOwnName }: Pick<Gate, 'isOwnName'>,
+  { isOwnName }: Pick<EntranceGate, 'isOwnName'>,
   { auth, allowedSites }: Pick<InboundRoute, 'auth' | 'allowedSites'>,
   fields: readonly string[],
 ): GatewayError | undefined {

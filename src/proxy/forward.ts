@@ -12,7 +12,7 @@ import {
   wholeServer,
 } from '../core/target.ts';
 import { bodyBytesMaxOf } from '../decision/body-limit.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
@@ -81,7 +81,7 @@ interface Addressed {
  * inspected, and sent on or answered.
  */
 export function createForward(
-  gate: () => Gate,
+  gate: () => EntranceGate,
   { connections, bodies, webSockets, standing }: Held,
   log: Log,
 ) {
@@ -182,7 +182,7 @@ export function createForward(
  * the call is judged.
  */
 const headersFor = (
-  { isOwnUpstream }: Gate,
+  { isOwnUpstream }: EntranceGate,
   { headers }: RequestHead,
   { tenantId, target }: Addressed,
 ): readonly string[] =>
@@ -192,7 +192,7 @@ const headersFor = (
 
 /** Asks the pipeline and does what it says. Rejects when there is no verdict. */
 async function judge(
-  gate: Gate,
+  gate: EntranceGate,
   call: ReceivedCall,
   exchange: Exchange,
   way: Pick<Way, 'standing' | 'further' | 'openWebSocket'>,
@@ -205,14 +205,19 @@ async function judge(
 const noBody = Buffer.alloc(0);
 
 /** A tunnel counts as one connection; each stream inside counts as well, for each may hold a body. */
-function claimStream(gate: Gate, connections: Connections, { stream }: Exchange, tunnel: Tunnel): void {
+function claimStream(
+  gate: EntranceGate,
+  connections: Connections,
+  { stream }: Exchange,
+  tunnel: Tunnel,
+): void {
   if (!stream) return;
   connections.claim(stream, tunnel.owner, gate.tenants.connectionBounds(tunnel.tenantId));
 }
 
 /** CONNECT, Host and, where it is absolute, the request target must name one origin; else the request is misdirected. */
 function addressedInside(
-  gate: Gate,
+  gate: EntranceGate,
   tunnel: Tunnel,
   { method, target: url }: Exchange,
   head: RequestHead,
@@ -249,7 +254,7 @@ const pathless = /^[^/?#]*:\/\/[^/\\?#]*$/;
 
 /** A tunnel without a key outlives the configuration that let it be opened; its calls do not. */
 function refusalWithoutKey(
-  { keyless }: Gate,
+  { keyless }: EntranceGate,
   key: PresentedKey,
   head: RequestHead,
 ): GatewayError | undefined {
@@ -259,7 +264,7 @@ function refusalWithoutKey(
 
 /** Every request in absolute-form says itself who sends it, and where to. */
 async function addressedOutside(
-  gate: Gate,
+  gate: EntranceGate,
   connections: Connections,
   { method, target: url, socket }: Exchange,
   head: RequestHead,

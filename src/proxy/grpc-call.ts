@@ -1,6 +1,6 @@
 import type { ClassifiedCall, DecidedCall, ReceivedCall } from '../core/call.ts';
 import type { GatewayError } from '../core/errors.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
 import { wasLetOut } from '../state/rules/destinations.ts';
 import type { Forwarding, RelayOptions } from '../wire/client/relay.ts';
@@ -45,7 +45,7 @@ interface GrpcHead {
 
 /** Reads the body of a call of gRPC message by message. The first goes with the call, the others follow where it went. */
 export function receiveGrpc(
-  gate: () => Gate,
+  gate: () => EntranceGate,
   exchange: Exchange,
   head: GrpcHead,
   { bytesMax, toCall, judge, failed, way }: Receiving,
@@ -69,7 +69,7 @@ export function receiveGrpc(
 
 /** A call of gRPC that was let out, and stays open: judges what follows on it, and ends it where that may not go. */
 class GrpcCall implements FurtherBody {
-  readonly #gate: () => Gate;
+  readonly #gate: () => EntranceGate;
   readonly #exchange: Exchange;
   readonly #body: GrpcBody;
   readonly #way: GrpcWay | undefined;
@@ -78,7 +78,7 @@ class GrpcCall implements FurtherBody {
 
   /** `gate` is asked anew for each message: a reload holds for those that are open, too. */
   constructor(
-    gate: () => Gate,
+    gate: () => EntranceGate,
     exchange: Exchange,
     { body, way }: { readonly body: GrpcBody; readonly way: GrpcWay | undefined },
   ) {
@@ -88,7 +88,12 @@ class GrpcCall implements FurtherBody {
     this.#body = body;
   }
 
-  forward({ upstream }: Gate, call: DecidedCall, request: UpstreamRequest, options: RelayOptions): void {
+  forward(
+    { upstream }: EntranceGate,
+    call: DecidedCall,
+    request: UpstreamRequest,
+    options: RelayOptions,
+  ): void {
     const answer = new GrpcAnswer(options.response);
     this.#answer = answer;
     const sent = this.#body.release(request.body ?? noBytes, {

@@ -3,7 +3,7 @@ import type { InboundRoute } from '../config/schema.ts';
 import type { PresentedKey } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import { identifyOrRecall } from '../decision/degraded.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
 import type { Identification, MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
@@ -36,7 +36,7 @@ interface Known extends Pick<Shown, 'headers' | 'query'> {
  * many.
  */
 export function authenticateInbound(
-  gate: Gate,
+  gate: EntranceGate,
   route: InboundRoute | undefined,
   shown: Shown,
   nowMs: number,
@@ -61,7 +61,7 @@ export function authenticateInbound(
 }
 
 function byKey(
-  gate: Gate,
+  gate: EntranceGate,
   route: InboundRoute | undefined,
   shown: Shown,
   nowMs: number,
@@ -88,7 +88,7 @@ interface Presented {
 }
 
 function knownBy(
-  gate: Gate,
+  gate: EntranceGate,
   route: InboundRoute | undefined,
   { shown, key, text, holder, nowMs }: Presented,
 ): Known {

@@ -9,7 +9,7 @@ import type { Log } from '../core/log.ts';
 import { parseTarget, type Target } from '../core/target.ts';
 import { readingsOf } from '../core/url-readings.ts';
 import { bodyBytesMaxOf } from '../decision/body-limit.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
 import { toRequest } from '../decision/request.ts';
 import { classifyAs } from '../decision/stages/classify.ts';
@@ -40,7 +40,7 @@ export const isInbound = isInboundTarget;
  * Serves `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy. A request is judged like any
  * other, and goes to the upstream of its route with the stored credential. Every answer has the decision.
  */
-export function createInbound(gate: () => Gate, held: Held, log: Log): (exchange: Exchange) => void {
+export function createInbound(gate: () => EntranceGate, held: Held, log: Log): (exchange: Exchange) => void {
   const lastHeadOf = createLastHeads();
   return function inbound(exchange) {
     const current = gate();
@@ -63,7 +63,7 @@ interface Arrival {
   readonly traceId: string;
   readonly receivedAtMs: number;
   /** The gate in force, for messages that come later. */
-  readonly gateNow: () => Gate;
+  readonly gateNow: () => EntranceGate;
   readonly lastHeadOf: (connection: Socket, tenantId: string) => ReadHead;
 }
 
@@ -81,7 +81,7 @@ function createLastHeads(): Arrival['lastHeadOf'] {
 
 /** Finds out who calls which route. What need not be waited for is not: that spares a call several turns of the job queue. */
 async function serve(
-  gate: Gate,
+  gate: EntranceGate,
   held: Held,
   { exchange, traceId, receivedAtMs, gateNow, lastHeadOf }: Arrival,
 ): Promise<void> {
@@ -149,12 +149,12 @@ interface Passing {
   readonly target: Target;
   readonly contentType: string;
   readonly wantsWebSocket: boolean;
-  readonly gateNow: () => Gate;
+  readonly gateNow: () => EntranceGate;
   toCall(body: Buffer, bodyBytesMax?: number, contentEncoding?: string): ReceivedCall;
 }
 
 /** The route's answer to what its caller asks for. */
-async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
+async function passOn(gate: EntranceGate, held: Held, passing: Passing): Promise<void> {
   const { exchange, route, path, owner, target, contentType, wantsWebSocket, toCall } = passing;
   const bodyless = (): ReceivedCall => toCall(noBody);
   const turnBack = async (error: unknown): Promise<never> => {
@@ -186,7 +186,7 @@ async function passOn(gate: Gate, held: Held, passing: Passing): Promise<void> {
     const room = held.bodies.roomFor(exchange.answer, owner, bounds.isShared);
     const body = exchange.hasBody ? await readBody(exchange, bytesMax, room).catch(turnBack) : noBody;
     const call = toCall(body, bytesMax);
-    const opening = gate.open(call);
+    const opening: void | Promise<void> = gate.open(call);
     if (opening instanceof Promise) await opening;
     // A form may name another method, too.
     const refusedByBody = whyMethodNotAllowed(gate, route, () => call);
@@ -203,7 +203,7 @@ interface GrpcArrival {
 
 /** A call of gRPC, message by message. Resolves when the first one was judged. */
 function receiveMessages(
-  gate: Gate,
+  gate: EntranceGate,
   held: Held,
   passing: Passing,
   { bodyless, bytesMax, turnBack }: GrpcArrival,
@@ -231,7 +231,7 @@ interface Judged {
 
 /** Asks the pipeline and does what it says, if the route still leads there. */
 async function judge(
-  gate: Gate,
+  gate: EntranceGate,
   { webSockets, standing }: Held,
   { exchange, route, path, wantsWebSocket }: Passing,
   { call, further }: Judged,
@@ -254,7 +254,7 @@ async function judge(
  * catalogue tells.
  */
 function classifyByRoute(
-  gate: Gate,
+  gate: EntranceGate,
   call: ReceivedCall,
   { tool, tenantId }: InboundRoute,
   { rest }: InboundPath,
@@ -301,7 +301,7 @@ const endsInP = (name: string): boolean => (name.charCodeAt(name.length - 1) | 0
 
 /** Why the route does not take the method of a call, be it that of its request line or one that it names in its place. */
 function whyMethodNotAllowed(
-  gate: Gate,
+  gate: EntranceGate,
   { allowedMethods, tenantId }: InboundRoute,
   callOf: () => ReceivedCall,
 ): GatewayError | undefined {
@@ -328,7 +328,7 @@ function whyPathNotAllowed({ allowedPaths }: InboundRoute, { rest }: InboundPath
   return isAllowed ? undefined : new GatewayError('NOT_FOUND', 'The route does not lead to this path.');
 }
 
-const maxDecodedBytes = (gate: Gate, tenantId: string): number =>
+const maxDecodedBytes = (gate: EntranceGate, tenantId: string): number =>
   (gate.tenants.find(tenantId) ?? gate.config.limits).maxDecodedBytes;
 
 const changedMeanwhile = (): GatewayError =>

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../core/log.ts';
 import { ownName } from '../core/safe-name.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { JoinedTunnel } from './joined-tunnel.ts';
 import type { AccessMonitor, Owner } from './standing.ts';
 
@@ -30,7 +30,11 @@ interface Opened {
 const tickMsMin = 10;
 const tickMsMax = 1000;
 
-export function createJoinedTunnels(gate: () => Gate, standing: AccessMonitor, log: Log): JoinedTunnels {
+export function createJoinedTunnels(
+  gate: () => EntranceGate,
+  standing: AccessMonitor,
+  log: Log,
+): JoinedTunnels {
   const open = new Map<JoinedTunnel, Opened>();
   const { idleTimeoutMs, handshakeTimeoutMs } = gate().config.limits;
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, Math.min(idleTimeoutMs, handshakeTimeoutMs) / 4));

@@ -3,7 +3,7 @@ import { type DecidedCall, ReceivedCall } from '../core/call.ts';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import { targetWithin } from '../core/target.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
 import { decisionHeaders, refusalHeaders } from '../wire/server/decision-headers.ts';
 import { noticeLeaving } from '../wire/server/notice-leaving.ts';
@@ -22,7 +22,7 @@ export type PassedThrough =
  * That is all that will ever be judged of it, so nothing is dialled before, and nothing that a rule wants cut can be let out.
  */
 export async function passThrough(
-  gate: Gate,
+  gate: EntranceGate,
   fields: readonly string[],
   socket: Socket,
   tunnel: Tunnel,
@@ -57,7 +57,11 @@ export async function passThrough(
   }
 }
 
-async function dial(gate: Gate, call: DecidedCall, headers: readonly string[]): Promise<PassedThrough> {
+async function dial(
+  gate: EntranceGate,
+  call: DecidedCall,
+  headers: readonly string[],
+): Promise<PassedThrough> {
   try {
     return { call, upstream: await gate.upstream.connect(call.target), headers };
   } catch (error) {

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { recheckMs } from '../decision/message.ts';
 
 /**
  * Rejects once a route is not what it was when the call came. Asked of the state once in `recheckMs`; while that is away, the
  * key of the call decides alone.
  */
-export function createRouteCheck(gate: () => Gate, route: InboundRoute): () => Promise<void> {
+export function createRouteCheck(gate: () => EntranceGate, route: InboundRoute): () => Promise<void> {
   let checkedAtMs = performance.now();
   return async () => {
     const nowMs = performance.now();

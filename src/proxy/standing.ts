@@ -1,6 +1,6 @@
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { type Caller, reauthorize } from '../decision/reauthorize.ts';
 import { createCache } from '../state/cache.ts';
 
@@ -29,7 +29,7 @@ interface Asked {
   why: GatewayError | undefined;
 }
 
-export function createStanding(gate: () => Gate, log: Log): AccessMonitor {
+export function createStanding(gate: () => EntranceGate, log: Log): AccessMonitor {
   const asked = createCache<Asked>(ownersMax);
 
   async function answer(question: Asked, owner: Owner): Promise<void> {

@@ -1,7 +1,7 @@
 import type { ClassifiedCall, DecidedCall, ReceivedCall, Verdict } from '../core/call.ts';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import type { ResponseInspector } from '../response/inspector.ts';
 import { mayComeIn, messagePiece, messageType } from '../response/websocket.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
@@ -9,7 +9,7 @@ import { controlBytesMax, type Incoming, type Peer, reasonBytesMax } from '../wi
 
 export interface WebSocketRelayOptions {
   /** Returns the present gate, so that messages are judged by the rules of the moment when they come. */
-  readonly gate: () => Gate;
+  readonly gate: () => EntranceGate;
   /** Is the call that has opened the connection. */
   readonly call: DecidedCall;
   readonly classify: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;

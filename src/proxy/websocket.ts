@@ -2,7 +2,7 @@ import type { InboundRoute } from '../config/schema.ts';
 import type { ClassifiedCall, DecidedCall, ReceivedCall } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { EntranceGate } from '../decision/gate.ts';
 import { ResponseInspector } from '../response/inspector.ts';
 import { blocked, type ResponseRules, redactedHead, sanitized } from '../response/rules.ts';
 import type { ResponseHead } from '../wire/http1/head.ts';
@@ -35,7 +35,7 @@ export interface WebSockets {
   drain(): void;
 }
 
-export function createWebSockets(gate: () => Gate, log: Log): WebSockets {
+export function createWebSockets(gate: () => EntranceGate, log: Log): WebSockets {
   const relays = new Set<WebSocketRelay>();
   let isDraining = false;
 

@@ -2,7 +2,7 @@ import type { InboundRoute } from '../config/schema.ts';
 import type { DataClass, DecidedCall, Finding } from '../core/call.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
 import { toResponseScan } from '../decision/answers/response-scan.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { AnswerGate } from '../decision/gate.ts';
 import { AnswerBoundaries } from '../inspect/boundary/answer-boundaries.ts';
 import { type FieldsText, fieldsText } from '../inspect/boundary/answer-fields.ts';
 import { headText } from '../inspect/parts/head-text.ts';
@@ -71,7 +71,7 @@ interface Outcome {
  * rules, cuts findings out of it, remembers what came in and records it with the trace of the call.
  */
 export class ResponseInspector {
-  readonly #gate: () => Gate;
+  readonly #gate: () => AnswerGate;
   readonly #call: DecidedCall;
   readonly #route: InboundRoute | undefined;
   readonly #boundaries = new AnswerBoundaries();
@@ -80,7 +80,7 @@ export class ResponseInspector {
   #scans = 0;
 
   /** `gate` is asked anew for each piece: a reload holds for open connections, too. */
-  constructor(gate: () => Gate, call: DecidedCall, route: InboundRoute | undefined) {
+  constructor(gate: () => AnswerGate, call: DecidedCall, route: InboundRoute | undefined) {
     this.#gate = gate;
     this.#call = call;
     this.#route = route;
@@ -248,7 +248,7 @@ export class ResponseInspector {
     this.#record(gate, tenant.id, { ...scan, part, response_status: status, ...outcome });
   }
 
-  #record(gate: Gate, tenantId: string, scan: object): void {
+  #record(gate: AnswerGate, tenantId: string, scan: object): void {
     gate.answers.take(tenantId, this.#call.traceId, JSON.stringify(scan));
   }
 }

@@ -2,7 +2,7 @@ import type { InboundRoute, ResponseScanConfig, TenantConfig } from '../config/s
 import type { DataClass, DecidedCall, Finding, Identity } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { AnswerGate } from '../decision/gate.ts';
 import { isCutFor } from '../inspect/parts/sanitize.ts';
 import { fieldOf, withoutField } from '../wire/http1/headers.ts';
 
@@ -10,7 +10,7 @@ import { fieldOf, withoutField } from '../wire/http1/headers.ts';
 
 /** Holds the rules for the answer to one call, at one moment. */
 export interface ResponseRules {
-  readonly gate: Gate;
+  readonly gate: AnswerGate;
   readonly identity: Identity;
   readonly tenant: TenantConfig;
   readonly scan: ResponseScanConfig;
@@ -22,7 +22,7 @@ export interface ResponseRules {
 
 /** Returns the rules that hold now; undefined for a tenant that is not served. */
 export function responseRules(
-  gate: Gate,
+  gate: AnswerGate,
   call: DecidedCall,
   route: InboundRoute | undefined,
 ): ResponseRules | undefined {
@@ -39,7 +39,7 @@ export const toolNameOf = ({ operation }: DecidedCall): string => operation.tool
 
 /** Returns the setting of the route, else of the tool, else of the tenant, key by key. */
 function scanOf(
-  { config }: Gate,
+  { config }: AnswerGate,
   { operation }: DecidedCall,
   { id, responseScan }: TenantConfig,
   route: InboundRoute | undefined,
@@ -133,7 +133,7 @@ export function toldRedactions(
 
 /** Returns the head of an answer of which something was cut out, with these reasons beside those of the call. */
 export function redactedHead(
-  { names }: Gate,
+  { names }: AnswerGate,
   fields: readonly string[],
   reasons: readonly string[],
 ): string[] {

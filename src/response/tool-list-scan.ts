@@ -1,7 +1,7 @@
 import type { DecidedCall } from '../core/call.ts';
 import { asksForFurtherPage, asksForTools, speaksMcp } from '../decision/facts/mcp-call.ts';
 import type { SeenList, ShownDrift } from '../decision/facts/tool-memory.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { AnswerGate } from '../decision/gate.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
 import { type ListedTools, mayListTools, toolLists } from '../tenants/listed-tools.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
@@ -33,14 +33,14 @@ const unread = { tools: undefined, hasMore: false };
 export class ToolListScan {
   /** Says that the call spoke MCP. */
   readonly isMcp: boolean;
-  readonly #gate: Gate;
+  readonly #gate: AnswerGate;
   readonly #call: DecidedCall;
   readonly #room: Room;
   #head: AnswerHead = { status: 0, contentType: '', contentEncoding: '' };
   #listener: ToolListListener | undefined;
   #drifts = 0;
 
-  constructor(gate: Gate, call: DecidedCall, room: Room) {
+  constructor(gate: AnswerGate, call: DecidedCall, room: Room) {
     this.isMcp = speaksMcp(call);
     this.#gate = gate;
     this.#call = call;

@@ -1,7 +1,7 @@
 import type { InboundRoute } from '../config/schema.ts';
 import type { DecidedCall } from '../core/call.ts';
 import { toGatewayError } from '../core/errors.ts';
-import type { Gate } from '../decision/gate.ts';
+import type { AnswerGate } from '../decision/gate.ts';
 import { isBinary } from '../inspect/decode/packed/binary.ts';
 import { compressionOf } from '../inspect/decode/packed/compression.ts';
 import { opaqueKindOf } from '../inspect/decode/packed/opaque.ts';
@@ -79,7 +79,7 @@ const hasEvents = (fields: readonly string[]): boolean =>
  * `response_scan` of the tenant, the tool or the route asks for it.
  */
 export function answerFor(
-  gate: Gate,
+  gate: AnswerGate,
   call: DecidedCall,
   exchange: Exchange,
   route: InboundRoute | undefined,
