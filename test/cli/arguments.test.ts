@@ -120,11 +120,15 @@ t.test('commands of an operator', async (t) => {
     const script = join(dir, 'terminal.py');
     writeFileSync(script, terminalProgram);
     const inTerminal = (typed: string, ...args: string[]) =>
-      run('python3', [script, typed, 'env', ...posternCommand(args)], {
-        POSTERN_URL: daemon.controlUrl,
-        SERVICE_API_KEYS_ADMIN_SECRET: adminSecret,
-        NO_COLOR: '',
-      });
+      run(
+        'env',
+        ['-u', 'NO_COLOR', '-u', 'FORCE_COLOR', 'python3', script, typed, 'env', ...posternCommand(args)],
+        {
+          POSTERN_URL: daemon.controlUrl,
+          SERVICE_API_KEYS_ADMIN_SECRET: adminSecret,
+          TERM: 'xterm-256color',
+        },
+      );
     const listed = await inTerminal('', 'key', 'list');
     const lines = listed.stdout.replaceAll(escapes, '').trimEnd().split(/\r?\n/);
     t.ok(lines.length > 1, listed.stdout);

@@ -51,13 +51,13 @@ t.test('--tenant names the tenant of a minted key, and of all that a command cha
   });
   const operator = operatorOf(await startDaemon(t, dir, ['--config', configFile]));
   const unnamed = await operator(['key', 'mint', '--name', 'x']);
-  t.equal(unnamed.code, 1, 'of two tenants one must be named');
+  t.equal(unnamed.code, 2, 'of two tenants one must be named');
   const mint = ['--json', 'key', 'mint', '--name', 'x', '--agent', agentOfB, '--tenant', 'b'];
   const minted = await operator(mint);
   t.equal(minted.code, 0, minted.stderr);
   t.match(JSON.parse(minted.stdout), { tenant_id: 'b', default_agent_id: agentOfB });
   const misspelt = await operator(['key', 'mint', '--name', 'x', '--tenant', '../b']);
-  t.equal(misspelt.code, 1, 'what cannot be a name makes no tenant');
+  t.equal(misspelt.code, 2, 'what cannot be a name makes no tenant');
   for (const { id } of tenants) {
     const set = await operator(['credential', 'set', 'api', '--type', 'bearer', '--tenant', id], {
       input: 'some-secret',

@@ -129,7 +129,7 @@ for (const workers of [1, 2]) {
       const daemon = serve(t, configFile);
       t.equal(await daemon.ended, 1);
       t.match(daemon.said.join('\n'), goesOn, 'it has said that it tries');
-      t.match(daemon.said.at(-1) ?? '', /^postern: The state does not answer/);
+      t.match(daemon.said.at(-1) ?? '', /"message":"The state does not answer/);
     },
   );
 }
