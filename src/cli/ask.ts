@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { AnswerError, type FieldMistake } from './answer-error.ts';
-import { type Client, type CommonOptions, type ListPage, openClient } from './client.ts';
-import { idOf, type NamedBy } from './id-of.ts';
+import { AnswerError, type FieldMistake } from './connection/answer-error.ts';
+import { type Client, type CommonOptions, type ListPage, openClient } from './connection/client.ts';
+import type { Speaker } from './connection/secrets.ts';
+import { type NamedBy, wholeId } from './connection/whole-id.ts';
 import { note, print, printable, terminal, toFacts, toJson, toTable } from './output.ts';
-import type { Speaker } from './secrets.ts';
 
 /* Options and output that the commands of the control plane share. */
 
@@ -36,7 +36,7 @@ export const asks =
     const client = await openClient(options, as);
     const misused = (message: string): never => command.error(`error: ${message}`, { exitCode: 2 });
     const [first, ...others] = command.args;
-    const id = named ? await idOf(client, named, first) : first;
+    const id = named ? await wholeId(client, named, first) : first;
     const asking: CliCommand<Options> = {
       client,
       operands: id === undefined ? [] : [id, ...others],

@@ -1,6 +1,6 @@
 import type { Detected } from '../inspect/detect.ts';
 import type { Detector } from '../inspect/patterns/detector.ts';
-import { readConfig } from './configuration.ts';
+import { readConfig } from './connection/configuration.ts';
 import { readInput } from './input.ts';
 import { note } from './output.ts';
 

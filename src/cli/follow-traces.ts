@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, ListPage } from './client.ts';
+import type { Client, ListPage } from './connection/client.ts';
 import { note } from './output.ts';
 
 export type TraceRow = Readonly<Record<string, unknown>> & { readonly trace_id: string; readonly at: string };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { AnswerError } from './answer-error.ts';
 import { commands } from './commands/index.ts';
+import { AnswerError } from './connection/answer-error.ts';
 import { completeHelp } from './help.ts';
 import { printable, toJson } from './output.ts';
 

@@ -1,5 +1,5 @@
 import { type ComparedPolicy, diffPolicies, type PolicyChange, type RuleKeyChange } from '../policy/diff.ts';
-import type { Client } from './client.ts';
+import type { Client } from './connection/client.ts';
 import { printable, toJson } from './output.ts';
 import { type FiledPolicy, labelOf } from './policy-files.ts';
 

@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { openLog } from '../core/log.ts';
 import { openStore } from '../state/open.ts';
 import type { Store } from '../state/store.ts';
-import { readConfig } from './configuration.ts';
+import { readConfig } from './connection/configuration.ts';
 
 export interface StoredState {
   readonly store: Store;

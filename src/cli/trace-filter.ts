@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CommonOptions } from './client.ts';
+import type { CommonOptions } from './connection/client.ts';
 import { pastTime } from './times.ts';
 
 export interface FilterOptions extends CommonOptions {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../client.ts';
+import type { CommonOptions, ListPage } from '../connection/client.ts';
 
 type Approval = Readonly<Record<string, unknown>> & { readonly approval_id: string; readonly status: string };
 

@@ -2,7 +2,13 @@ import type { Command } from 'commander';
 import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/rules/audit-entry.ts';
 import type { AuditCheck } from '../../state/store.ts';
 import { command } from '../ask.ts';
-import { type Client, type CommonOptions, isAnswering, type ListPage, openClient } from '../client.ts';
+import {
+  type Client,
+  type CommonOptions,
+  isAnswering,
+  type ListPage,
+  openClient,
+} from '../connection/client.ts';
 import { note, print, printable, toJson } from '../output.ts';
 
 /** An entry of the log as the API answers it. */

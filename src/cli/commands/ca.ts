@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { CommonOptions } from '../client.ts';
-import { readConfig } from '../configuration.ts';
+import type { CommonOptions } from '../connection/client.ts';
+import { readConfig } from '../connection/configuration.ts';
 import { print, toFacts, toJson } from '../output.ts';
 
 /** `postern ca show`: the authority whose certificates agents see. Its key is never read here. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { CommonOptions } from '../client.ts';
-import { readConfig } from '../configuration.ts';
+import type { CommonOptions } from '../connection/client.ts';
+import { readConfig } from '../connection/configuration.ts';
 import { print, toJson } from '../output.ts';
 
 /** `postern config`: what can be known of a configuration before a daemon runs on it. */

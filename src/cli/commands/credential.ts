@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { apiPath, asks, type CliCommand, command } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../client.ts';
+import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { readHidden, readInput } from '../input.ts';
 
 /*

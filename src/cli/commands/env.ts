@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CommonOptions } from '../client.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { print, toJson } from '../output.ts';
 
 /** `postern env`: what a shell must export so that its programs leave through the gate. */
@@ -9,7 +9,7 @@ export function addEnv(program: Command): void {
     .description('print the exports that lead a shell through the gate: eval "$(postern env)"')
     .action(async (_options: unknown, env: Command) => {
       const options = env.optsWithGlobals<CommonOptions>();
-      const { stands, toldWay } = await import('../way-out.ts');
+      const { stands, toldWay } = await import('../connection/way-out.ts');
       const { readExports } = await import('../../daemon/start/first-start.ts');
       const way = await toldWay(options);
       if (!way)

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { asks, command } from '../ask.ts';
-import type { CommonOptions } from '../client.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { readInput } from '../input.ts';
 
 interface ExplainOptions extends CommonOptions {

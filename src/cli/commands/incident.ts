@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../client.ts';
+import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { print, toTable } from '../output.ts';
 
 type Incident = Readonly<Record<string, unknown>> & { readonly incident_id: string; readonly status: string };

@@ -11,7 +11,7 @@ import {
   listCommand,
   type PageOptions,
 } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../client.ts';
+import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';
 import { comingTime } from '../times.ts';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../client.ts';
+import type { CommonOptions, ListPage } from '../connection/client.ts';
 
 /** `postern notify`: the channels that people are told by. */
 

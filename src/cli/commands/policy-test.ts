@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { CaseResult } from '../../decision/approvals/cases.ts';
 import type { CaseFilesResult, FiledCase } from '../case-files.ts';
-import type { CommonOptions } from '../client.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { print, toJson } from '../output.ts';
 import { toProblemLine } from '../problems.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { command } from '../ask.ts';
-import type { CommonOptions } from '../client.ts';
-import { readConfig } from '../configuration.ts';
+import type { CommonOptions } from '../connection/client.ts';
+import { readConfig } from '../connection/configuration.ts';
 import { print, toJson } from '../output.ts';
 import { namesKnownIn, type PolicyFiles, readPolicyFiles } from '../policy-files.ts';
 import { toProblemLine } from '../problems.ts';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { asks, collect, command, integerArgument } from '../ask.ts';
-import type { CommonOptions } from '../client.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { note, print, toJson, toTable } from '../output.ts';
 import { pastTime } from '../times.ts';
 

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Command } from 'commander';
 import type { Gateway } from '../../daemon/gateway.ts';
-import { NoAddressError } from '../addresses.ts';
-import type { CommonOptions } from '../client.ts';
-import type { WayOut } from '../way-out.ts';
+import { NoAddressError } from '../connection/addresses.ts';
+import type { CommonOptions } from '../connection/client.ts';
+import type { WayOut } from '../connection/way-out.ts';
 
 type Variables = WayOut['variables'];
 
@@ -34,7 +34,7 @@ async function startOwn(config: string | undefined): Promise<Gateway> {
 
 /** The way through the daemon that runs already; undefined where none does. */
 async function standingVariables(options: CommonOptions): Promise<Variables | undefined> {
-  const { stands, toldWay, wayOfShell } = await import('../way-out.ts');
+  const { stands, toldWay, wayOfShell } = await import('../connection/way-out.ts');
   const ofShell = options.config === undefined && options.url === undefined ? wayOfShell() : undefined;
   if (ofShell) return (await stands(ofShell)) ? ofShell.variables : undefined;
   const way = await toldWay(options).catch((error: unknown) => {
@@ -44,7 +44,7 @@ async function standingVariables(options: CommonOptions): Promise<Variables | un
   });
   if (way && (await stands(way))) return way.variables;
   const named = options.url ?? process.env['POSTERN_URL'];
-  const { isAnswering } = await import('../client.ts');
+  const { isAnswering } = await import('../connection/client.ts');
   // A second gate beside the one that was meant would judge by other rules.
   if (named && named !== way?.url && (await isAnswering({ url: named })))
     throw new Error(
@@ -54,10 +54,10 @@ async function standingVariables(options: CommonOptions): Promise<Variables | un
 }
 
 async function variablesOf(gateway: Gateway | undefined, { config }: CommonOptions): Promise<Variables> {
-  const { noKey } = await import('../remedies.ts');
+  const { noKey } = await import('../connection/remedies.ts');
   const key = gateway?.firstStart?.keyText ?? process.env['POSTERN_KEY'];
   if (!gateway || !key) throw new Error(noKey('the command', config));
-  const { variablesFor } = await import('../way-out.ts');
+  const { variablesFor } = await import('../connection/way-out.ts');
   return variablesFor({ url: gateway.controlUrl, proxy: gateway.proxyUrl, key, ca: gateway.caFile });
 }
 

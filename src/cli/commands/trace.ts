@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { apiPath, askPage, asks, command, integerArgument, listCommand, type PageOptions } from '../ask.ts';
-import type { ListPage } from '../client.ts';
+import type { ListPage } from '../connection/client.ts';
 import { followTraces, type TraceRow } from '../follow-traces.ts';
 import { print, toJson, toSafeFile, toSafeJson, toTableLine } from '../output.ts';
 import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';

@@ -15,7 +15,7 @@ export interface NamedBy {
 }
 
 /** Finds the one entry whose id begins so. A whole id, or what can be no id, is answered as it is. */
-export async function idOf(
+export async function wholeId(
   client: Client,
   { path, field, noun }: NamedBy,
   text: string | undefined,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../../config/schema.ts';
 
 type Listener = 'proxy' | 'control';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { postern } from './support.ts';
+import { postern } from '../support.ts';
 
 async function serve(t: Test, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-import { printable } from './output.ts';
+import { printable } from '../output.ts';
 
 /** A problem (RFC 9457) as it should be; what has answered may be anything. */
 interface Problem {
@@ -40,7 +40,7 @@ function toMistake(given: unknown): readonly FieldMistake[] {
 const toLine = ({ path, message }: FieldMistake): string => (path === '' ? message : `${path}: ${message}`);
 
 /** Reads the text of a refusal, whatever it is. */
-export function refusalOf(text: string, status: number): AnswerError {
+export function readRefusal(text: string, status: number): AnswerError {
   try {
     return new AnswerError(JSON.parse(text), status);
   } catch {

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Config } from '../config/schema.ts';
-import { clientVariables, readExports, toExports } from '../daemon/start/first-start.ts';
-import { staleExports } from '../daemon/start/next-steps.ts';
+import type { Config } from '../../config/schema.ts';
+import { clientVariables, readExports, toExports } from '../../daemon/start/first-start.ts';
+import { staleExports } from '../../daemon/start/next-steps.ts';
 import { urlOf } from './addresses.ts';
 import { type CommonOptions, isAnswering, isRefused } from './client.ts';
 import { readAddresses } from './configuration.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { findConfigFile } from '../config/files.ts';
-import { toGetSecret } from '../daemon/start/next-steps.ts';
+import { findConfigFile } from '../../config/files.ts';
+import { toGetSecret } from '../../daemon/start/next-steps.ts';
 
 /* What commands say where they lack a key or a secret, or have one that the daemon does not take. `config` is what `--config` names. */
 

@@ -1,6 +1,6 @@
-import { createHttpClient, type HttpRequest, readBody } from '../wire/client/http-client.ts';
+import { createHttpClient, type HttpRequest, readBody } from '../../wire/client/http-client.ts';
 import { urlHere, urlOf } from './addresses.ts';
-import { AnswerError, refusalOf } from './answer-error.ts';
+import { AnswerError, readRefusal } from './answer-error.ts';
 import { readAddresses } from './configuration.ts';
 import { isUnknown, unknownSecret } from './remedies.ts';
 import { type Speaker, secretFor } from './secrets.ts';
@@ -154,7 +154,7 @@ async function* readAsItComes(
 ): AsyncGenerator<Uint8Array> {
   try {
     const { status, body } = await send({ url: url.href, method: 'GET', headers });
-    if (!isDone(status)) throw refusalOf((await readBody(body, answerBytesMax)).toString(), status);
+    if (!isDone(status)) throw readRefusal((await readBody(body, answerBytesMax)).toString(), status);
     yield* body;
   } catch (error) {
     if (error instanceof AnswerError) throw error;
