@@ -4,7 +4,7 @@ import type { Log } from '../core/log.ts';
 import { createApprovalSweep } from '../decision/approvals/approval-sweep.ts';
 import type { Bound } from './bound.ts';
 import { Closers } from './closers.ts';
-import type { Addresses, ConfigStatus } from './config-status.ts';
+import type { Addresses, ConfigStatus, ReloadStatus } from './config-status.ts';
 import { configReloaded } from './gateway-notices.ts';
 import { createGate, openMaterial } from './reload/generation.ts';
 import { createReloadAudit } from './reload/reload-audit.ts';
@@ -52,7 +52,7 @@ export interface Prepared {
 export interface ServingOptions {
   readonly place: WorkerSlot;
   readonly log: Log;
-  readonly standing: ConfigStatus & { readonly lastError: string | null };
+  readonly standing: ReloadStatus;
   readonly firstStart: FirstStart | undefined;
 }
 

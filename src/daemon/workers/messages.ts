@@ -1,7 +1,7 @@
 import { ConfigError, type Mistake } from '../../config/load.ts';
 import { GatewayError, type ProblemCode } from '../../core/errors.ts';
 import type { Bound } from '../bound.ts';
-import type { Addresses, ConfigStatus } from '../config-status.ts';
+import type { Addresses, ConfigStatus, ReloadStatus } from '../config-status.ts';
 import type { SeedResult } from '../start/seed.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import type { TakenFiles } from './taken-files.ts';
@@ -17,7 +17,7 @@ export type Order =
       readonly file: string;
       readonly taken: TakenFiles;
       readonly place: WorkerSlot;
-      readonly standing: ConfigStatus & { readonly lastError: string | null };
+      readonly standing: ReloadStatus;
     }
   | { readonly to: 'listen'; readonly addresses: Addresses }
   /** Seeds what was opened or prepared last. */
