@@ -83,7 +83,7 @@ t.test('the command line takes both types with fields, and says what is missing'
   t.match(await set('aws_sigv4', keys), { code: 0 });
   t.match(await set('oauth2_client_credentials', { client_secret: newSecret() }), { code: 0 });
   const refused = await set('aws_sigv4', { secret_access_key: keys.secret_access_key });
-  t.match(refused, { code: 1, stderr: /access_key_id/ });
+  t.match(refused, { code: 2, stderr: /access_key_id/ });
   t.notMatch(refused.stderr, keys.secret_access_key);
   writeFileSync(file, keys.secret_access_key);
   const bare = await postern(lab, 'set', 'bot', '--type', 'aws_sigv4', '--file', file);
