@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { parseUuid } from '../core/ids.ts';
 
 /* What a table gets where a person reads it in a terminal: short ids, cells that fit, colours. */
 
@@ -13,7 +14,6 @@ const separator = '  ';
 const shortIdLength = 8;
 /** No column becomes narrower, and one of ids is never cut. */
 const widthMin = 5;
-const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -30,7 +30,7 @@ function styled(style: Style, words: readonly string[]): Record<string, Style> {
 
 /** Lays the table out for the terminal. Colours are left out where NO_COLOR or the terminal says so. */
 export function toTerminalTable([names = [], ...rows]: Lines, { columns }: Terminal): string {
-  const short = rows.map((row) => row.map((cell) => (uuid.test(cell) ? cell.slice(0, shortIdLength) : cell)));
+  const short = rows.map((row) => row.map((cell) => (parseUuid(cell) ? cell.slice(0, shortIdLength) : cell)));
   const widths = fit([names, ...short], columns);
   const line = (cells: readonly string[], style: (cell: string) => Style | undefined): string =>
     `${cells

@@ -1,8 +1,8 @@
+import { parseUuid } from '../../core/ids.ts';
 import type { Client, ListPage } from './client.ts';
 
-const whole = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const beginning = /^[0-9a-f][0-9a-f-]{3,34}$/i;
-/** A list that is longer is not searched to its end: a longer beginning, or the whole id, is needed then. */
+/** A list that is longer is not searched to its end, so that the only one found might not be the only one. */
 const pagesMax = 20;
 const shownMax = 5;
 
@@ -20,7 +20,7 @@ export async function wholeId(
   { path, field, noun }: NamedBy,
   text: string | undefined,
 ): Promise<string | undefined> {
-  if (text === undefined || whole.test(text) || !beginning.test(text)) return text;
+  if (text === undefined || parseUuid(text) !== undefined || !beginning.test(text)) return text;
   const found = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < pagesMax; page += 1) {
@@ -32,14 +32,15 @@ export async function wholeId(
       const id = String(it[field]);
       if (id.startsWith(text.toLowerCase())) found.add(id);
     }
-    if (found.size > 1) break;
     cursor = next_cursor ?? undefined;
-    if (cursor === undefined) break;
+    if (found.size > 1 || cursor === undefined) break;
   }
   if (found.size > 1)
     throw new Error(
       `several ${noun}s begin with ${text}: ${[...found].slice(0, shownMax).join(', ')}. Type more of the id.`,
     );
+  if (cursor !== undefined)
+    throw new Error(`there are too many ${noun}s to find one by the beginning of its id. Type all of it.`);
   const [only] = found;
   if (only === undefined) throw new Error(`there is no ${noun} whose id begins with ${text}.`);
   return only;

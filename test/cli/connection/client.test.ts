@@ -199,3 +199,18 @@ t.test('no command goes through the proxy that its shell exports for agents', as
   t.same(proxied, [], 'nothing came to the proxy');
   t.same(asked, ['/v1/usage', '/v1/traces/export?format=ndjson', '/healthz', '/v1/feeds']);
 });
+
+t.test('the beginning of an id chooses nothing from a list that has no end', async (t) => {
+  const asked: (string | undefined)[] = [];
+  const keyId = 'abcd1234-7a54-4b0e-9a55-0a2f6f0f7c11';
+  const url = await serve(t, (request, response) => {
+    asked.push(request.method);
+    response.end(JSON.stringify({ items: [{ key_id: keyId }], next_cursor: 'more' }));
+  });
+  const env = { POSTERN_URL: url, SERVICE_API_KEYS_ADMIN_SECRET: 'the-secret' };
+  const ran = await postern(['key', 'revoke', 'abcd'], { env });
+  t.equal(ran.code, 1);
+  t.match(ran.stderr, /too many keys .* Type all of it/);
+  t.same(new Set(asked), new Set(['GET']), 'nothing is revoked');
+  t.equal(asked.length, 20);
+});
