@@ -13,12 +13,7 @@ export class RecentMap<K, V> extends Map<K, V> {
   override set(key: K, value: V): this {
     this.delete(key);
     super.set(key, value);
-    if (this.size > this.#entriesMax) for (const oldest of this.keys()) return this.#without(oldest);
-    return this;
-  }
-
-  #without(key: K): this {
-    this.delete(key);
+    if (this.size > this.#entriesMax) this.delete(this.keys().next().value as K);
     return this;
   }
 }
