@@ -17,7 +17,7 @@ export interface CallerSources {
 }
 
 /** Whoever makes a call, or has something open. */
-export interface Caller {
+export interface OpenCaller {
   readonly key: PresentedKey | undefined;
   readonly identity: Identity | undefined;
   readonly clientAddress: string;
@@ -34,7 +34,7 @@ export interface ReauthorizedCaller {
  */
 export async function reauthorize(
   { store, tenants, keyless }: CallerSources,
-  { key, identity, clientAddress }: Caller,
+  { key, identity, clientAddress }: OpenCaller,
 ): Promise<ReauthorizedCaller> {
   // It is never revoked, so that it is there again when calls without a key are.
   const isForgone = key?.prefix === keylessKeyPrefix && key.hash !== keyless?.key.hash;

@@ -1,11 +1,11 @@
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { EntranceGate } from '../decision/gate.ts';
-import { type Caller, reauthorize } from '../decision/reauthorize.ts';
+import { type OpenCaller, reauthorize } from '../decision/reauthorize.ts';
 import { createCache } from '../state/cache.ts';
 
 /** Whoever has something open: a tunnel, or a call whose answer is under way. */
-export type Owner = Caller;
+export type Owner = OpenCaller;
 
 /**
  * Asks at each tick whether open connections may go on, since a call is judged once and might otherwise outlive its

@@ -15,7 +15,7 @@ import { requestsOf } from '../protocols/batch.ts';
 import type { RequestReading } from '../reading.ts';
 import { type GroupedSurface, groupedSurface, type SurfaceFrame, toRoute } from './groups.ts';
 import { type NamedOperation, operationsAt, operationsOf, surfacesOf } from './operations.ts';
-import { type Found, type Route, Routes } from './routes.ts';
+import { type MatchedPath, type PathEntry, PathTable } from './routes.ts';
 import type { OperationEntry, Tool } from './schema.ts';
 import { presenceOf, sourceOf } from './sources.ts';
 import type { TemplatePart } from './template.ts';
@@ -34,7 +34,7 @@ interface Meant {
 }
 
 /** One thing that a path means, which has matched its route. */
-export type Candidate = Found<Meant>;
+export type Candidate = MatchedPath<Meant>;
 
 /** What can be done on a surface. Each part of it is compiled when the first call asks for it. */
 export interface CompiledSurface {
@@ -82,7 +82,7 @@ export function compileSurface(surface: GroupedSurface): CompiledSurface {
 }
 
 interface SurfaceRoutes {
-  readonly routes: Routes<Meant>;
+  readonly routes: PathTable<Meant>;
   readonly extraction: () => Extraction;
 }
 
@@ -108,7 +108,7 @@ function compileRoutes(
     ...baseRoutes(frame, extraction),
   ];
   const ofAny = compiled(ofAnyLength);
-  const routes = new Routes<Meant>(
+  const routes = new PathTable<Meant>(
     {
       bases: frame.base_paths,
       byLength: new Map([...byLength].map(([length, operations]) => [length, compiled(operations)])),
@@ -121,7 +121,7 @@ function compileRoutes(
   return { routes, extraction };
 }
 
-function routesOf(operation: NamedOperation, meaning: () => RequestMeaning): Route<Meant>[] {
+function routesOf(operation: NamedOperation, meaning: () => RequestMeaning): PathEntry<Meant>[] {
   const of = lazily(() => toMeant(operation, meaning));
   return (operation.entry.call ?? []).map((route) => ({ route, of }));
 }
@@ -131,9 +131,9 @@ function protocolRoutes(
   { rpc, graphql, batch: batches = [] }: SurfaceFrame,
   extraction: () => Extraction,
   named: { readonly rpc: Named; readonly graphql: Named },
-): Route<Meant>[] {
+): PathEntry<Meant>[] {
   const any = { conditions: 0, verb: 'ADMIN' } as const;
-  const at = (calls: readonly string[], label: string, meaning: Meant['meaning']): Route<Meant>[] =>
+  const at = (calls: readonly string[], label: string, meaning: Meant['meaning']): PathEntry<Meant>[] =>
     calls.map((route) => ({ route, of: () => ({ ...any, label, meaning }) }));
   const procedures = lazily(() => rpc && { ...rpc, actions: rpc.action.map(sourceOf) });
   return [
@@ -218,7 +218,7 @@ const unknownMeaning = (
 });
 
 /** Below a base path with placeholders unknown paths, too, act on what the base names: `POST:/repos/{org}/{repo}/new`. */
-function baseRoutes(frame: SurfaceFrame, extraction: () => Extraction): Route<Meant>[] {
+function baseRoutes(frame: SurfaceFrame, extraction: () => Extraction): PathEntry<Meant>[] {
   if (frame.base_paths.every((base) => capturesOf(base).length === 0)) return [];
   const of = (base: readonly TemplatePart[]): Meant | undefined =>
     capturesOf(base).length === 0

@@ -4,37 +4,37 @@ import { toRoute } from './groups.ts';
 import type { TemplatePart } from './template.ts';
 
 /** A route as `plainRoute` writes it, with what it leads to. */
-export interface Route<T> {
+export interface PathEntry<T> {
   readonly route: string;
   /** Below a base path; undefined where it is none there. */
   readonly of: (base: readonly TemplatePart[]) => T | undefined;
 }
 
 /** What a route has led to, with the placeholders of the route. */
-export type Found<T> = T & { readonly captures: readonly Capture[] };
+export type MatchedPath<T> = T & { readonly captures: readonly Capture[] };
 
 /** The routes of a surface below its base paths, each read when it may be that of a path. */
 export interface RouteGroups<T> {
   readonly bases: readonly (readonly TemplatePart[])[];
-  readonly byLength: ReadonlyMap<number, () => readonly Route<T>[]>;
-  readonly ofAnyLength: () => readonly Route<T>[];
+  readonly byLength: ReadonlyMap<number, () => readonly PathEntry<T>[]>;
+  readonly ofAnyLength: () => readonly PathEntry<T>[];
   /** All methods that the routes name. */
   readonly methods: readonly string[];
 }
 
 /** Finds what paths lead to. A tree is made for each method and number of segments, when a path of that form first comes. */
-export class Routes<T extends object> {
+export class PathTable<T extends object> {
   readonly #groups: RouteGroups<T>;
   readonly #ignoresCase: boolean;
-  readonly #prepare: (found: Found<T>[]) => void;
+  readonly #prepare: (found: MatchedPath<T>[]) => void;
   readonly #methods: ReadonlySet<string>;
   /** Longer paths have routes of any length alone. */
   readonly #lengthMax: number;
   /** By method, then by number of segments. */
-  readonly #trees = new Map<string, PathTree<Found<T>>[]>();
+  readonly #trees = new Map<string, PathTree<MatchedPath<T>>[]>();
 
   /** `prepare` is given each list of what shares a method and a template, to put it in order. */
-  constructor(groups: RouteGroups<T>, ignoresCase: boolean, prepare: (found: Found<T>[]) => void) {
+  constructor(groups: RouteGroups<T>, ignoresCase: boolean, prepare: (found: MatchedPath<T>[]) => void) {
     this.#groups = groups;
     this.#ignoresCase = ignoresCase;
     this.#prepare = prepare;
@@ -44,7 +44,7 @@ export class Routes<T extends object> {
   }
 
   /** All that stands for the method at the most specific template of the path. */
-  find(method: string, segments: readonly string[]): readonly Found<T>[] | undefined {
+  find(method: string, segments: readonly string[]): readonly MatchedPath<T>[] | undefined {
     // Callers choose the word: those that no route names are one method.
     const known = this.#methods.has(method) ? method : '*';
     const trees = kept(this.#trees, known, () => []);
@@ -60,8 +60,8 @@ export class Routes<T extends object> {
   }
 
   /** Of all where the method or the length is left out. */
-  #treeOf(method: string | undefined, length: number | undefined): PathTree<Found<T>> {
-    const tree = new PathTree<Found<T>>(this.#ignoresCase);
+  #treeOf(method: string | undefined, length: number | undefined): PathTree<MatchedPath<T>> {
+    const tree = new PathTree<MatchedPath<T>>(this.#ignoresCase);
     for (const base of this.#groups.bases) {
       for (const { route, of } of this.#below(base, length)) {
         const { methods, path } = toRoute(route);
@@ -75,7 +75,7 @@ export class Routes<T extends object> {
     return tree;
   }
 
-  *#below(base: readonly TemplatePart[], length: number | undefined): Generator<Route<T>> {
+  *#below(base: readonly TemplatePart[], length: number | undefined): Generator<PathEntry<T>> {
     const { byLength, ofAnyLength } = this.#groups;
     const isFixed = length !== undefined && base.every(({ kind }) => kind !== 'rest');
     if (isFixed) yield* byLength.get(length - base.length)?.() ?? [];

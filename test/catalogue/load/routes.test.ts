@@ -1,7 +1,7 @@
 import t from 'tap';
-import { type Route, type RouteGroups, Routes } from '../../../src/catalogue/load/routes.ts';
+import { type PathEntry, PathTable, type RouteGroups } from '../../../src/catalogue/load/routes.ts';
 
-const route = (text: string): Route<{ text: string }> => ({ route: text, of: () => ({ text }) });
+const route = (text: string): PathEntry<{ text: string }> => ({ route: text, of: () => ({ text }) });
 
 /** Counts the trees by what is told of the one leaf that each of them has. */
 function countingRoutes() {
@@ -20,7 +20,7 @@ function countingRoutes() {
     ofAnyLength: group('any', ['* /{path+}']),
     methods: ['GET', 'POST', 'PUT', '*'],
   };
-  const routes = new Routes(groups, false, (found) => {
+  const routes = new PathTable(groups, false, (found) => {
     if (found.some(({ text }) => text.startsWith('*'))) trees += 1;
   });
   const textAt = (method: string, ...segments: string[]) => routes.find(method, segments)?.[0]?.text;
