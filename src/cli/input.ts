@@ -20,8 +20,9 @@ const backspaces: ReadonlySet<string> = new Set(['\b', '\u007f']);
 /** Reads one line that is typed at a terminal, without showing it. Ctrl-C ends the command; rejects above `charactersMax`. */
 export async function readHidden(prompt: string, charactersMax: number): Promise<string> {
   const { stdin, stderr } = process;
-  stderr.write(prompt);
+  // First, as the terminal would show what is typed between the prompt and this.
   stdin.setRawMode(true);
+  stderr.write(prompt);
   stdin.setEncoding('utf8');
   let line = '';
   try {

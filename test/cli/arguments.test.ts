@@ -122,7 +122,19 @@ t.test('commands of an operator', async (t) => {
     const inTerminal = (typed: string, ...args: string[]) =>
       run(
         'env',
-        ['-u', 'NO_COLOR', '-u', 'FORCE_COLOR', 'python3', script, typed, 'env', ...posternCommand(args)],
+        [
+          '-u',
+          'NO_COLOR',
+          '-u',
+          'FORCE_COLOR',
+          '-u',
+          'CI',
+          'python3',
+          script,
+          typed,
+          'env',
+          ...posternCommand(args),
+        ],
         {
           POSTERN_URL: daemon.controlUrl,
           SERVICE_API_KEYS_ADMIN_SECRET: adminSecret,
