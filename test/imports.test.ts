@@ -18,7 +18,7 @@ const rows: readonly (readonly string[])[] = [
   ['credentials'],
   ['decision'],
   ['response'],
-  ['proxy', 'api'],
+  ['proxy', 'api', 'console'],
   ['daemon'],
   ['cli'],
 ];
