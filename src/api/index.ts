@@ -44,6 +44,7 @@ import {
 } from './routes/keys/inbound-routes.ts';
 import { changeKey, keyAudit, listKeys, revokeKey, showKey } from './routes/keys/keys.ts';
 import { mintKey } from './routes/keys/mint-key.ts';
+import { metrics } from './routes/metrics.ts';
 import {
   listChannels,
   listFailed,
@@ -71,6 +72,7 @@ import { usage } from './routes/usage.ts';
 export const apiRoutes: readonly Route[] = [
   health,
   ready,
+  metrics,
   openApiRoute(() => apiRoutes),
   scan,
   explain,

@@ -43,18 +43,24 @@ export interface ApiRequest<Body, Query> {
   signal(): AbortSignal;
 }
 
-/** An answer with another status than the route's own, or whose JSON is text already. */
+/** An answer with another status or content type than the route's own, or whose text is made already. */
 export class RawAnswer {
   readonly status: number;
   readonly body: Buffer;
+  readonly contentType: string;
 
   static of(status: number, value: unknown): RawAnswer {
     return new RawAnswer(status, Buffer.from(`${JSON.stringify(value)}\n`));
   }
 
-  constructor(status: number, body: Buffer) {
+  constructor(
+    status: number,
+    body: Buffer,
+    contentType = status < 400 ? 'application/json' : 'application/problem+json',
+  ) {
     this.status = status;
     this.body = body;
+    this.contentType = contentType;
   }
 }
 

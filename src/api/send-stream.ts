@@ -32,9 +32,8 @@ export async function sendStream(
 }
 
 /** The same for an answer that is there as a whole. */
-export async function sendWhole(answer: Answer, { status, body }: RawAnswer): Promise<void> {
+export async function sendWhole(answer: Answer, { status, body, contentType }: RawAnswer): Promise<void> {
   if (answer.destroyed) return;
-  const contentType = status < 400 ? 'application/json' : 'application/problem+json';
   answer.writeHead(status, [...headOf(contentType), 'Content-Length', String(body.length)]);
   if (body.length > pieceBytes) {
     const room = roomIn(answer, stallMsMax);

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { version } from '../util/version.ts';
 import { commands } from './commands/index.ts';
 import { AnswerError } from './connection/answer-error.ts';
 import { completeHelp } from './help.ts';
@@ -60,8 +60,3 @@ const toJsonError = (text: string): string =>
       ),
     },
   })}\n`;
-
-function version(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return String(version);
-}

@@ -2,10 +2,11 @@ import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../core/log.ts';
-import { ReaderPool } from '../inspect/threads/reader-pool.ts';
+import { type PoolCounts, ReaderPool } from '../inspect/threads/reader-pool.ts';
 import { createReaders, onTheLoop, type Readers } from '../inspect/threads/readers.ts';
 import type { Engines } from '../tenants/engines.ts';
 import type { Closers } from './closers.ts';
+import type { Counters } from './metrics/counters.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /** The program of a reader thread. */
@@ -18,25 +19,47 @@ const sentences = {
 
 export interface OpenedReaders {
   readonly readers: Readers;
+  /** The number of threads, and the counts of their pool where there is one. */
+  readonly threads: number;
+  counts(): PoolCounts | undefined;
   /** Starts the threads. Their start takes a core for a second, which a daemon that is not ready yet needs itself. */
   start(): void;
+}
+
+export interface ReaderOptions {
+  readonly place: WorkerSlot;
+  readonly log: Log;
+  readonly closers: Closers;
+  readonly counters: Counters;
 }
 
 /** Reads with the threads that the configuration asks for, to be ended with everything else; with none, all is read on the event loop. */
 export function openReaders(
   { reading }: Pick<Config, 'reading'>,
   engines: Engines,
-  { place, log, closers }: { readonly place: WorkerSlot; readonly log: Log; readonly closers: Closers },
+  { place, log, closers, counters }: ReaderOptions,
 ): OpenedReaders {
   const threads = threadsOf(reading.threads, place, availableParallelism());
-  if (threads === 0) return { readers: onTheLoop, start: () => undefined };
+  if (threads === 0) return { readers: onTheLoop, threads, counts: () => undefined, start: () => undefined };
   const pool = new ReaderPool({
     threads,
     program,
-    onLost: (lost, code) => log.error({ code, kind: lost, ...pool.counts }, sentences[lost]),
+    onLost(lost, code) {
+      counters.readerLost.add(lost);
+      log.error({ code, kind: lost, ...pool.counts }, sentences[lost]);
+    },
+    onDone(waitedMs, tookMs) {
+      counters.readerWait.observe(waitedMs / 1000);
+      counters.readerWork.observe(tookMs / 1000);
+    },
   });
   closers.add(() => pool.close());
-  return { readers: createReaders(pool, engines.settingsOf), start: () => pool.start() };
+  return {
+    readers: createReaders(pool, engines.settingsOf),
+    threads,
+    counts: () => pool.counts,
+    start: () => pool.start(),
+  };
 }
 
 /** Each process of a daemon has its share of the cores. */

@@ -6,6 +6,8 @@ import type { Bound } from './bound.ts';
 import { Closers } from './closers.ts';
 import type { Addresses, ConfigStatus, ReloadStatus } from './config-status.ts';
 import { configReloaded } from './gateway-notices.ts';
+import { createMetrics, type Gather, type Metrics } from './metrics/metrics.ts';
+import { listenerCertificates } from './metrics/sources.ts';
 import { createGate, openMaterial } from './reload/generation.ts';
 import { createReloadAudit } from './reload/reload-audit.ts';
 import type { FirstStart } from './start/first-start.ts';
@@ -29,6 +31,7 @@ export interface Serving {
   readonly pepper: Buffer;
   /** In force. */
   config(): Config;
+  readonly metrics: Pick<Metrics, 'snapshot'>;
   /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
   seed(): Promise<SeedResult>;
   /** Begins to serve; at `addresses`, where they are not those of the configuration. */
@@ -54,6 +57,8 @@ export interface ServingOptions {
   readonly log: Log;
   readonly standing: ReloadStatus;
   readonly firstStart: FirstStart | undefined;
+  /** Where several processes serve: asks all of them. */
+  readonly gatherMetrics?: Gather;
 }
 
 /** Opens everything that a process serves with. Throws, with nothing left open, when something is wrong. */
@@ -70,13 +75,14 @@ export async function openServing(loaded: Loaded, options: ServingOptions): Prom
 
 async function openAll(
   { config: first, files, readPolicies }: Loaded,
-  { place, log, standing, firstStart }: ServingOptions,
+  { place, log, standing, firstStart, gatherMetrics }: ServingOptions,
   closers: Closers,
 ): Promise<Serving> {
   let config = first;
-  const tls = readListenersTls(config, files);
+  let tls = readListenersTls(config, files);
   let bound: Bound = { proxy: [], control: [] };
   const status = { ...standing, isDraining: false };
+  const metrics = createMetrics(gatherMetrics);
   const { foundations, authority, feedConnections, notifications, startReaders } = await openFoundations(
     config,
     {
@@ -86,8 +92,10 @@ async function openAll(
       bound: () => bound,
       status: () => status,
       closers,
+      metrics,
     },
   );
+  metrics.watch(listenerCertificates(() => tls));
   const seeding = { ...foundations, firstStart };
   const reloads = createReloadAudit(foundations.store, log);
   closers.add(() => reloads.close());
@@ -104,6 +112,7 @@ async function openAll(
     certPem: authority.certPem,
     pepper: foundations.pepper,
     config: () => config,
+    metrics,
     seed: () => seed(config, seeding),
     async listen({ proxy, control } = { proxy: config.proxy.listen, control: config.control.listen }) {
       applyTerms(config, foundations);
@@ -143,6 +152,7 @@ async function openAll(
           policyFiles = nextPolicies;
           notifications.use(next.config, nextGate.transport);
           servers.showTls(nextTls);
+          tls = nextTls;
           config = next.config;
           before.retire();
           Object.assign(status, { generation, loadedAtMs, lastError: null });

@@ -101,6 +101,12 @@ export interface RespondPort {
   fingerprint(tenantId: string, content: Buffer): string;
 }
 
+/** What the daemon counts of itself. */
+export interface MetricsPort {
+  /** All of it as Prometheus reads it. Calls while one is under way share its answer. */
+  text(): Promise<string>;
+}
+
 /** Serves the control plane, where people and programs administer tenants. */
 export interface AdministerPort {
   readonly store: Store;
@@ -116,6 +122,7 @@ export interface AdministerPort {
   readonly events: Events;
   /** Tells how the notification channels do. */
   readonly notifications: NotificationDesk;
+  readonly metrics: MetricsPort;
   /** Sends notices, and answers to what people do with them. */
   readonly transport: Transport;
   /** The stored form of a key's digest. */

@@ -41,6 +41,11 @@ export class Stages<In, Out extends object> {
   andThen<Next extends object>(stage: Stage<Out, Next>): Stages<In, Next> {
     return new Stages([...this.all, stage]);
   }
+
+  /** The same way with something around each stage. */
+  map(around: (stage: AnyStage) => AnyStage): Stages<In, Out> {
+    return new Stages(this.all.map(around));
+  }
 }
 
 /** Leaves the record of a call: decided, or refused with `refusal`. Rejects when it could not be written. */

@@ -19,6 +19,8 @@ export interface Journal {
   append(call: RecordedCall): Promise<void>;
   /** Ships all that was appended so far; rejects when the store does not take it. For whoever must find a call at once. */
   flush(): Promise<void>;
+  /** Bytes that are in the files and that the store has not taken. */
+  waitingBytes(): number;
   /** Writes and ships what waits, as far as the store takes it; the rest stays for the next start. Never rejects. */
   close(): Promise<void>;
 }
@@ -122,5 +124,5 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   // Lines that an earlier process left behind are shipped as well.
   shipper.notice();
-  return { append, flush, close };
+  return { append, flush, waitingBytes: segments.waitingBytes, close };
 }

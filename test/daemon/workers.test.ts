@@ -14,6 +14,7 @@ import {
   workersOf,
 } from '../support/crew.ts';
 import { until } from '../support/redis.ts';
+import { parsePrometheus, totalOf } from './metrics/prometheus-text.ts';
 
 t.test('all workers serve, a reload reaches all of them or none, and a crash is mended', async (t) => {
   const crew = await startCrew(t);
@@ -41,6 +42,12 @@ t.test('all workers serve, a reload reaches all of them or none, and a crash is 
   daemon.process.kill('SIGHUP');
   await taken;
   for (const tunnel of tunnels) t.equal(await crew.call(tunnel, 'PATCH'), 403, 'the policy is in force');
+  const denied = async (): Promise<number> => {
+    const response = await fetch(new URL('/metrics', daemon.controlUrl));
+    return totalOf(parsePrometheus(await response.text()), 'postern_calls_total', { decision: 'DENY' });
+  };
+  for (let i = 0; i < 2 * workers; i += 1)
+    t.equal(await denied(), tunnels.length, 'whichever worker is asked, the metrics are those of all');
   const agreed = async (want: object) => {
     for (let i = 0; i < 2 * workers; i += 1) t.match((await ready(crew)).config, want);
   };
@@ -79,6 +86,7 @@ t.test('all workers serve, a reload reaches all of them or none, and a crash is 
   const now = workersOf(parent);
   t.equal(now.length, workers, 'it comes back');
   t.ok(now.includes(survivor));
+  t.ok((await denied()) > tunnels.length, 'what the worker that ended had counted is not lost');
   await agreed({ generation: 2, last_error: /workers/ });
   const after = await Promise.all(Array.from({ length: 6 }, () => crew.tunnel()));
   for (const tunnel of after)

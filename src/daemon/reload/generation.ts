@@ -69,6 +69,8 @@ import { createResolver, type ResolveEntry } from '../../wire/client/reach/resol
 import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { createUpstream } from '../../wire/client/upstream.ts';
 import { headerNames } from '../../wire/server/decision-headers.ts';
+import { countedRecorder, measuredInspect, measuredStages, upstreamWatch } from '../metrics/measured.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { readListenersTls } from '../start/listener-tls.ts';
 import { createOwnNames } from '../start/own-names.ts';
 import { keylessOf, routeKey } from '../start/seed-keys.ts';
@@ -100,6 +102,7 @@ export interface Foundations {
   readonly incidents: IncidentDesk;
   readonly events: Events;
   readonly notifications: NotificationDesk;
+  readonly metrics: Metrics;
   readonly log: Log;
   readonly registeredTenants: Set<string>;
   ownListeners(): readonly { address: string; port: number }[];
@@ -171,7 +174,8 @@ export function createGate(
   };
   const toolSettings = createToolSettings(config.tools);
   let isRetired = false;
-  const stages = createStages({
+  const { counters } = on.metrics;
+  const judgingStages = createStages({
     ...judging,
     toolSettings,
     store: on.store,
@@ -181,6 +185,7 @@ export function createGate(
     trust: trustTermsOf(config.risk.trust),
     isRetired: () => isRetired,
   });
+  const stages = measuredStages(judgingStages, counters);
   const dialing = {
     resolver: createResolver({ resolve: config.upstream.resolve.map(toResolveEntry) }),
     roots: loadRoots(config.upstream.caFiles, readerOfRoots(files)),
@@ -194,6 +199,7 @@ export function createGate(
     idleTimeoutMs: config.upstream.idleTimeoutMs,
     h2: config.upstream.h2,
     ownPrefix: names.requestPrefix,
+    watch: upstreamWatch(counters),
   });
   const dialer = createDialer({ ...dialing, guard });
   const sendForItself = createHttpClient({
@@ -212,13 +218,14 @@ export function createGate(
   });
   const passedThrough = config.intercept.passthrough.map(toHostMatcher);
   const namesFor = (tenantId: string): NameReader => safeNamesOf(engineOf(tenantId));
-  const record = createRecorder({
+  const recordCall = createRecorder({
     ...on,
     trustLosses: config.risk.trust,
     credentials,
     describeRefused: createDescribeRefused({ ...judging, policies }),
     namesFor,
   });
+  const record = countedRecorder(recordCall, counters);
   let running = 0;
   const closeWhenIdle = (): void => {
     if (isRetired && running === 0)
@@ -250,7 +257,7 @@ export function createGate(
     isOwnUpstream: createOwnUpstream(config.upstream, tenants),
     isPassedThrough: (host) => passedThrough.some((matches) => matches(host)),
     open,
-    inspect: createPipeline(stages, record),
+    inspect: measuredInspect(createPipeline(stages, record), counters),
     ...createMessageInspector({ ...judging, store: on.store, policies }, record),
     answerReader: createAnswerReader({ ...judging, policies }),
     answers: on.answers,
@@ -276,6 +283,7 @@ export function createGate(
     traceFeed: on.traceFeed,
     events: on.events,
     notifications: on.notifications,
+    metrics: on.metrics,
     transport: createTransport({
       ...dialing,
       deny: config.upstream.deny,

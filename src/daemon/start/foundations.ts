@@ -33,6 +33,9 @@ import { type FeedConnections, openFeedConnections } from '../feed-connections.t
 import { withFreshTraces } from '../fresh-traces.ts';
 import { feedFailed, withErrorsTold } from '../gateway-notices.ts';
 import { holdJournal, shipLeftBehind } from '../journals.ts';
+import { measuredStore } from '../metrics/measured.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { sourcesOf } from '../metrics/sources.ts';
 import { withNudges } from '../nudges.ts';
 import { openReaders } from '../reader-threads.ts';
 import type { Foundations } from '../reload/generation.ts';
@@ -46,6 +49,7 @@ export interface FoundationsOptions {
   readonly bound: () => Bound;
   readonly status: () => GateStatus;
   readonly closers: Closers;
+  readonly metrics: Metrics;
 }
 
 const dataFolder = resolve(import.meta.dirname, '../../../config');
@@ -63,13 +67,15 @@ interface Opened {
 /** Opens what outlives reloads: state, journal, authority, and the data of detectors and tools. */
 export async function openFoundations(
   config: Config,
-  { files, place, log: plainLog, bound, status, closers }: FoundationsOptions,
+  { files, place, log: plainLog, bound, status, closers, metrics }: FoundationsOptions,
 ): Promise<Opened> {
   const { dir } = config.state;
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const { url, timeoutMs, caFile } = config.state;
-  const state = await openStore({ url, dir, timeoutMs, caFile, log: plainLog });
-  closers.add(() => state.close());
+  const opened = await openStore({ url, dir, timeoutMs, caFile, log: plainLog });
+  closers.add(() => opened.close());
+  const { counters } = metrics;
+  const state = measuredStore(opened, counters);
   const controlUrl = () => `${config.control.tls ? 'https' : 'http'}://${bound().control[0]}`;
   const notifications = createNotifications({
     store: state,
@@ -93,7 +99,10 @@ export async function openFoundations(
   const authority = openAuthority({ certFile, keyFile, nowMs: Date.now() });
   const journalOptions = {
     ship: notifications.shipTo(store.recordCalls.bind(store)),
-    onError: (error: unknown) => log.error({ err: error }, 'the journal has a problem'),
+    onError(error: unknown) {
+      counters.journalProblems += 1;
+      log.error({ err: error }, 'the journal has a problem');
+    },
   };
   const journalDir = holdJournal(config.state, place, closers);
   const journal = await openJournal({ ...journalOptions, dir: journalDir });
@@ -123,12 +132,12 @@ export async function openFoundations(
   });
   closers.add(() => feeds.close());
   const engines = loadEngines();
-  const { readers, start: startReaders } = openReaders(config, engines, { place, log, closers });
+  const openedReaders = openReaders(config, engines, { place, log, closers, counters });
   const foundations: Foundations = {
     store: traces,
     journal,
     engines,
-    readers,
+    readers: openedReaders.readers,
     injections: packagedInjections(),
     meanings: packagedMeanings(),
     beginnings: createBeginningMemory(),
@@ -147,13 +156,16 @@ export async function openFoundations(
     answers,
     events: createEvents(store, log),
     notifications: notifications.desk,
+    metrics,
     log,
     registeredTenants: new Set(await store.registeredTenants()),
     ownListeners,
     controlUrl,
     status,
   };
-  return { foundations, authority, feedConnections, notifications, startReaders };
+  for (const source of sourcesOf({ ...foundations, readers: openedReaders, authority }))
+    metrics.watch(source);
+  return { foundations, authority, feedConnections, notifications, startReaders: openedReaders.start };
 }
 
 /** Asked for every call on an inbound route, so the addresses are read once for each binding. */

@@ -1,5 +1,5 @@
 import type { Worker as ClusterWorker } from 'node:cluster';
-import { type AnswerMessage, type Answers, fromFailure, type Order } from './messages.ts';
+import { type AnswerMessage, type Answers, type AskMessage, fromFailure, type Order } from './messages.ts';
 
 /** The worker ended before it answered. */
 export class WorkerGone extends Error {
@@ -28,7 +28,8 @@ export class Member {
   readonly #asked = new Map<number, Asked>();
   #lastId = 0;
 
-  constructor(slot: number, worker: ClusterWorker) {
+  /** `onAsked` is called when the worker wants the metrics of all. */
+  constructor(slot: number, worker: ClusterWorker, onAsked: (member: Member) => void) {
     this.slot = slot;
     this.#worker = worker;
     this.ended = new Promise((resolve) => {
@@ -46,7 +47,10 @@ export class Member {
       });
     });
     closeWhatItDidNotTake(worker);
-    worker.on('message', (message: AnswerMessage) => this.#take(message));
+    worker.on('message', (message: AnswerMessage | AskMessage) => {
+      if ('asks' in message) onAsked(this);
+      else this.#take(message);
+    });
   }
 
   get pid(): number | undefined {
@@ -55,11 +59,30 @@ export class Member {
 
   /** Rejects with what the worker answers, or WorkerGone; one that does not answer in time is killed. */
   ask<To extends Order['to']>(order: Extract<Order, { to: To }>, timeoutMs: number): Promise<Answers[To]> {
+    return this.#ask(order, timeoutMs, () => this.kill());
+  }
+
+  /** The same of what nobody needs: rejects where no answer comes in time, and lets the worker live. */
+  askIdly<To extends Order['to']>(
+    order: Extract<Order, { to: To }>,
+    timeoutMs: number,
+  ): Promise<Answers[To]> {
+    return this.#ask(order, timeoutMs, (id) => {
+      this.#asked.get(id)?.reject(new Error(`worker ${this.slot} does not answer`));
+      this.#asked.delete(id);
+    });
+  }
+
+  #ask<To extends Order['to']>(
+    order: Extract<Order, { to: To }>,
+    timeoutMs: number,
+    onLate: (id: number) => void,
+  ): Promise<Answers[To]> {
     if (this.isGone) return Promise.reject(new WorkerGone(this.slot));
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const timer = setTimeout(() => this.kill(), timeoutMs);
+    const timer = setTimeout(() => onLate(id), timeoutMs);
     this.#asked.set(id, { resolve, reject });
     this.#worker.process.send({ id, order }, undefined, undefined, (error: Error | null) => {
       if (error) this.kill();

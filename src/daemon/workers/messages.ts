@@ -2,13 +2,14 @@ import { ConfigError, type Mistake } from '../../config/load.ts';
 import { GatewayError, type ProblemCode } from '../../core/errors.ts';
 import type { Bound } from '../bound.ts';
 import type { Addresses, ConfigStatus, ReloadStatus } from '../config-status.ts';
+import type { Snapshot } from '../metrics/exposition.ts';
 import type { SeedResult } from '../start/seed.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import type { TakenFiles } from './taken-files.ts';
 
 /*
  * Messages between parent and worker: the parent gives orders one after the other, each is answered once. A worker
- * does nothing by itself but serve.
+ * does nothing by itself but serve, and ask for the metrics of all.
  */
 
 export type Order =
@@ -26,6 +27,10 @@ export type Order =
   | { readonly to: 'take'; readonly standing: ConfigStatus }
   /** Drops the prepared generation, if there is one; `reason` is for `/readyz`. */
   | { readonly to: 'drop'; readonly reason: string }
+  /** Takes the metrics of this worker. */
+  | { readonly to: 'measure' }
+  /** What all workers have measured, for one that has asked. */
+  | { readonly to: 'show'; readonly snapshots: readonly Snapshot[] }
   | { readonly to: 'stop'; readonly graceMs: number };
 
 /** Facts of a worker that the configuration does not say; they are the same for the whole daemon. */
@@ -41,6 +46,8 @@ export interface Answers {
   prepare: undefined;
   take: undefined;
   drop: undefined;
+  measure: Snapshot;
+  show: undefined;
   stop: undefined;
 }
 
@@ -52,6 +59,11 @@ export interface OrderMessage {
 export type AnswerMessage =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly failure: Failure };
+
+/** A worker is asked for the metrics of all, which its parent alone can get. */
+export interface AskMessage {
+  readonly asks: 'metrics';
+}
 
 /** An error as it is told to the parent. */
 export interface Failure {

@@ -25,6 +25,7 @@ import { readListenersTls } from '../start/listener-tls.ts';
 import { nextSteps } from '../start/next-steps.ts';
 import { loadPepper } from '../start/pepper.ts';
 import type { SeedResult } from '../start/seed.ts';
+import { Gathering } from './gathering.ts';
 import { Member, WorkerGone } from './member.ts';
 import type { Opened } from './messages.ts';
 import { createRestarts, type Restarts } from './restarts.ts';
@@ -144,6 +145,7 @@ class Crew {
   readonly #members = new Map<number, Member>();
   readonly #restarts = new Map<number, Restarts>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #gathering = new Gathering();
   /** Workers that are being started again: a reload waits for them. */
   readonly #starting = new Set<Promise<void>>();
   #inForce: InForce;
@@ -306,6 +308,14 @@ class Crew {
     );
   }
 
+  /** Whoever has asked may have ended meanwhile; then nobody waits. */
+  async #showMetrics(asking: Member): Promise<void> {
+    const snapshots = await this.#gathering.gather(() => this.#serving());
+    await ifThere(asking.askIdly({ to: 'show', snapshots }, stepMs)).catch((err: unknown) =>
+      this.#log.warn({ err, worker: asking.slot }, 'the metrics of all workers do not reach one'),
+    );
+  }
+
   #isStopping(): boolean {
     return this.#stopping !== undefined;
   }
@@ -315,7 +325,7 @@ class Crew {
   }
 
   #fork(slot: number): Member {
-    const member = new Member(slot, cluster.fork());
+    const member = new Member(slot, cluster.fork(), (asking) => void this.#showMetrics(asking));
     this.#members.set(slot, member);
     void member.ended.then((end) => this.#gone(member, end));
     return member;
@@ -346,6 +356,7 @@ class Crew {
 
   #gone(member: Member, end: { code: number | null; signal: string | null }): void {
     if (this.#members.get(member.slot) === member) this.#members.delete(member.slot);
+    void this.#gathering.keep(member);
     // Before all have come up, whoever starts them hears of it, and gives up.
     if (this.#isStopping() || !this.#bound) return;
     const servedMs = member.servingSinceMs === undefined ? 0 : performance.now() - member.servingSinceMs;

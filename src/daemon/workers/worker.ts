@@ -1,11 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Environment } from '../../config/checks/references.ts';
 import { loadConfig } from '../../config/load.ts';
+import { GatewayError } from '../../core/errors.ts';
 import { openLog } from '../../core/log.ts';
+import type { Snapshot } from '../metrics/exposition.ts';
 import { readInThread } from '../reload/read-in-thread.ts';
 import { openServing, type Prepared, type Serving } from '../serving.ts';
 import { type Loaded, loadedHere } from '../start/loaded.ts';
-import { type AnswerMessage, type Answers, type Order, type OrderMessage, toFailure } from './messages.ts';
+import {
+  type AnswerMessage,
+  type Answers,
+  type AskMessage,
+  type Order,
+  type OrderMessage,
+  toFailure,
+} from './messages.ts';
 import { filesTaken, type TakenFiles } from './taken-files.ts';
 
 /*
@@ -22,6 +31,7 @@ class Worker {
   #serving: Serving | undefined;
   #prepared: Prepared | undefined;
   #stopping: Promise<void> | undefined;
+  #asking: PromiseWithResolvers<readonly Snapshot[]> | undefined;
 
   constructor(env: Environment) {
     this.#env = env;
@@ -46,6 +56,12 @@ class Worker {
         this.#prepared = undefined;
         this.#opened().refuse(order.reason);
         return undefined;
+      case 'measure':
+        return this.#opened().metrics.snapshot();
+      case 'show':
+        this.#asking?.resolve(order.snapshots);
+        this.#asking = undefined;
+        return undefined;
       case 'stop':
         await this.stop(order.graceMs);
         return undefined;
@@ -63,7 +79,13 @@ class Worker {
     const loaded = this.#load(taken);
     const log = openLog(loaded.config.log);
     endOnBugs((error) => log.fatal({ err: error }, 'a bug: the worker ends'));
-    const serving = await openServing(loaded, { place, log, standing, firstStart: undefined });
+    const serving = await openServing(loaded, {
+      place,
+      log,
+      standing,
+      firstStart: undefined,
+      gatherMetrics: () => this.#gatherMetrics(),
+    });
     this.#serving = serving;
     const ground = createHash('sha256').update(serving.certPem).update(serving.pepper);
     return { groundDigest: ground.digest('hex') };
@@ -85,6 +107,20 @@ class Worker {
     await prepared.take(standing);
   }
 
+  /** Its parent asks all workers, this one included. */
+  #gatherMetrics(): Promise<readonly Snapshot[]> {
+    if (!this.#asking) {
+      const asking = Promise.withResolvers<readonly Snapshot[]>();
+      this.#asking = asking;
+      setTimeout(() => {
+        asking.reject(new GatewayError('GATEWAY_BUSY', 'The other workers do not answer; try again.'));
+        if (this.#asking === asking) this.#asking = undefined;
+      }, gatherMs).unref();
+      process.send?.({ asks: 'metrics' } satisfies AskMessage, undefined, undefined, () => undefined);
+    }
+    return this.#asking.promise;
+  }
+
   #load(taken: TakenFiles): Loaded {
     const files = filesTaken(taken);
     return loadedHere(loadConfig(this.#file, this.#env, files), files);
@@ -104,6 +140,8 @@ function endOnBugs(tell: (error: unknown) => void): void {
   });
 }
 
+/** Beyond what the parent waits for the slowest worker. */
+const gatherMs = 10_000;
 const graceMsOfTerm = 30_000;
 
 function serveParent(): void {

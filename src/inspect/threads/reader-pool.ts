@@ -15,6 +15,8 @@ export interface PoolOptions {
   readonly program: URL;
   /** Receives what was lost. */
   readonly onLost: (lost: Lost, code: string | undefined) => void;
+  /** Told of each job that a thread has done: how long it waited for one, and how long it took. */
+  readonly onDone?: (waitedMs: number, tookMs: number) => void;
   /** Bounds; the defaults are for the daemon. */
   readonly bounds?: Partial<PoolBounds>;
 }
@@ -55,6 +57,7 @@ interface Waiting {
   readonly job: Job;
   readonly resolve: (outcome: ReaderResult) => void;
   readonly timer: NodeJS.Timeout;
+  readonly sinceMs: number;
 }
 
 export class ReaderPool {
@@ -98,7 +101,7 @@ export class ReaderPool {
     if (this.#closing.signal.aborted)
       throw new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.');
     const free = this.#queue.length === 0 ? [...this.#threads].find((it) => it.isFree) : undefined;
-    const outcome = await (free ? free.run(job) : this.#wait(job, owner, bytes));
+    const outcome = await (free ? this.#work(free, job, 0) : this.#wait(job, owner, bytes));
     if ('error' in outcome) throw outcome.error;
     if ('lost' in outcome) {
       if (outcome.lost === 'deadline') this.#counts.lostToDeadline += 1;
@@ -126,7 +129,7 @@ export class ReaderPool {
     const timer = setTimeout(() => {
       if (this.#queue.remove(owner, waiting)) resolve({ error: this.#busy() });
     }, this.#bounds.waitMsMax);
-    const waiting: Waiting = { job, resolve, timer };
+    const waiting: Waiting = { job, resolve, timer, sinceMs: performance.now() };
     if (!this.#queue.add(owner, waiting, bytes)) {
       clearTimeout(timer);
       resolve({ error: this.#busy() });
@@ -168,6 +171,13 @@ export class ReaderPool {
     const next = this.#queue.take();
     if (!next) return;
     clearTimeout(next.timer);
-    void thread.run(next.job).then(next.resolve);
+    void this.#work(thread, next.job, performance.now() - next.sinceMs).then(next.resolve);
+  }
+
+  async #work(thread: ReaderThread, job: Job, waitedMs: number): Promise<ReaderResult> {
+    const startMs = performance.now();
+    const outcome = await thread.run(job);
+    this.#options.onDone?.(waitedMs, performance.now() - startMs);
+    return outcome;
   }
 }

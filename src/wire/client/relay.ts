@@ -53,6 +53,13 @@ export interface Forwarding {
   abort(): void;
 }
 
+/** Told of every request that was sent, once. Must not throw. */
+export interface UpstreamWatch {
+  /** The head of its answer is there, so long after it was sent. */
+  answered(status: number, ms: number): void;
+  failed(error: GatewayError): void;
+}
+
 /** State that the exchanges of one gateway share. */
 export interface RelayContext {
   readonly deadlines: Deadlines;
@@ -60,6 +67,7 @@ export interface RelayContext {
   readonly responseTicks: number;
   readonly idleTicks: number;
   readonly ownPrefix: string;
+  readonly watch: UpstreamWatch | undefined;
 }
 
 /** RFC 9110, 9.2.2. Sent twice they mean what they mean sent once. */
@@ -110,6 +118,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   #isSettled = false;
   /** When something moved last. */
   #activeTick: number;
+  readonly #sentMs = performance.now();
 
   constructor(outgoing: Outgoing, options: RelayOptions, context: RelayContext, origin: Origin) {
     this.#outgoing = outgoing;
@@ -141,6 +150,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     const isBodiless = status === 204 || status === 304 || this.#outgoing?.method === 'HEAD';
     this.#outgoing = undefined;
     this.#status = status;
+    this.#context.watch?.answered(status, performance.now() - this.#sentMs);
     this.#head = toClientHeaders(head, this.#options.extraHeaders, this.#context.ownPrefix);
     this.#activeTick = this.#context.deadlines.tick;
     this.#contentLength = head.contentLength;
@@ -155,6 +165,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     this.#carrier = undefined;
     this.#isSettled = true;
     this.#outgoing = undefined;
+    this.#context.watch?.answered(head.status, performance.now() - this.#sentMs);
     this.#context.deadlines.delete(this);
     connection.once('close', () => this.#origin.release(this, this.#context.deadlines.tick));
     if (this.#options.onSwitch) this.#options.onSwitch(head, connection);
@@ -367,6 +378,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
    */
   fail(error: GatewayError): void {
     if (this.#isSettled) return;
+    if (this.#status === 0) this.#context.watch?.failed(error);
     if (this.#response.headersSent) {
       this.#options.onCut?.(error);
       this.abort();

@@ -14,7 +14,7 @@ import { createPools } from './pools.ts';
 import type { Guard } from './reach/guard.ts';
 import type { ParentOptions } from './reach/parent.ts';
 import type { Resolver } from './reach/resolve.ts';
-import { type Forwarding, Relay, type RelayContext, type RelayOptions } from './relay.ts';
+import { type Forwarding, Relay, type RelayContext, type RelayOptions, type UpstreamWatch } from './relay.ts';
 import { NoWebSocket } from './stream-carrier.ts';
 
 /*
@@ -45,6 +45,7 @@ export interface UpstreamOptions {
   readonly poolIdleMs?: number;
   /** How long a connection is kept for its next request where the upstream does not say. */
   readonly keptMs?: number;
+  readonly watch?: UpstreamWatch | undefined;
 }
 
 export interface UpstreamRequest {
@@ -100,6 +101,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     responseTicks: deadlines.toTicks(options.responseTimeoutMs),
     idleTicks: deadlines.toTicks(options.idleTimeoutMs),
     ownPrefix: options.ownPrefix,
+    watch: options.watch,
   };
   let isClosing = false;
 

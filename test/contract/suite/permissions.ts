@@ -91,7 +91,7 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
 /** What lifts a measure that all keys are under is not for keys to do. */
 const forSecretAlone = 'POST /v1/agents/reactivate';
 
-const open = ['GET /healthz', 'GET /readyz', 'GET /v1/openapi.json'];
+const open = ['GET /healthz', 'GET /metrics', 'GET /readyz', 'GET /v1/openapi.json'];
 
 /** Verified by the signature of who sends. */
 const signed = 'POST /v1/integrations/slack/interactions';

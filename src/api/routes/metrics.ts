@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { GatewayError } from '../../core/errors.ts';
+import { RawAnswer, route } from '../route.ts';
+
+const contentType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/**
+ * `GET /metrics`: what Prometheus scrapes. Nobody is asked who he is, as with the probes beside it: the numbers are totals of the whole
+ * daemon, and no label names a tenant, an agent, a host or a channel. `telemetry.metrics: false` turns it off.
+ */
+export const metrics = route({
+  method: 'GET',
+  path: '/metrics',
+  tag: 'health',
+  summary: 'Counts and times of the daemon for Prometheus',
+  access: 'public',
+  answer: z.string(),
+  answerTypes: [contentType],
+  async handle({ gate }) {
+    if (!gate.config.telemetry.metrics)
+      throw new GatewayError('NOT_FOUND', 'Metrics are turned off: telemetry.metrics is false.');
+    return new RawAnswer(200, Buffer.from(await gate.metrics.text()), contentType);
+  },
+});

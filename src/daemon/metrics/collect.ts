@@ -1,0 +1,87 @@
+import { type Histogram, type NamedCounts, secondBounds } from './cells.ts';
+import type { Counters } from './counters.ts';
+import { type Family, type FamilyName, familyTexts, type Sample } from './families.ts';
+
+/** Values by metric, as far as somebody has some. */
+export type Samples = { readonly [Name in FamilyName]?: readonly Sample[] };
+
+/** Asked at every collection for what is not counted but looked up. */
+export type Source = () => Samples | Promise<Samples>;
+
+const none = {};
+
+export const single = (value: number, labels: Readonly<Record<string, string>> = none): Sample => ({
+  value,
+  labels,
+});
+
+const named = (label: string, counts: NamedCounts, more: Readonly<Record<string, string>> = none): Sample[] =>
+  [...counts.entries()].map(([name, count]) => single(count, { ...more, [label]: name }));
+
+/** The lines of a histogram: cumulative, as Prometheus wants them. */
+function histogram(
+  name: FamilyName,
+  { counts, sum }: Histogram,
+  labels: Readonly<Record<string, string>> = none,
+): Sample[] {
+  let below = 0;
+  const lines = [...counts].map((count, at) => {
+    below += count;
+    const le = String(secondBounds[at] ?? '+Inf');
+    return { metricName: `${name}_bucket`, value: below, labels: { ...labels, le } };
+  });
+  return [
+    ...lines,
+    { metricName: `${name}_sum`, value: sum, labels },
+    { metricName: `${name}_count`, value: below, labels },
+  ];
+}
+
+/** All that was counted, as values. */
+export function samplesOf(counters: Counters): Samples {
+  const { calls, reasons, stages, stateOk } = counters;
+  return {
+    postern_calls_total: [...calls].flatMap(([entrance, byDecision]) =>
+      [...byDecision].flatMap(([decision, byBand]) => named('band', byBand, { entrance, decision })),
+    ),
+    postern_call_reasons_total: [...reasons].flatMap(([decision, it]) => named('reason', it, { decision })),
+    postern_messages_total: named('decision', counters.messages),
+    postern_would_be_total: named('decision', counters.wouldBe),
+    postern_unrecorded_calls_total: [single(counters.unrecorded)],
+    postern_judgement_seconds: histogram('postern_judgement_seconds', counters.judgement),
+    postern_stage_seconds: [...stages.entries()].flatMap(([stage, it]) =>
+      histogram('postern_stage_seconds', it, { stage }),
+    ),
+    postern_upstream_seconds: histogram('postern_upstream_seconds', counters.upstream),
+    postern_upstream_answers_total: named('class', counters.upstreamAnswers),
+    postern_upstream_failures_total: named('code', counters.upstreamFailures),
+    postern_reader_lost_total: named('cause', counters.readerLost),
+    postern_reader_wait_seconds: histogram('postern_reader_wait_seconds', counters.readerWait),
+    postern_reader_seconds: histogram('postern_reader_seconds', counters.readerWork),
+    postern_state_seconds: histogram('postern_state_seconds', counters.state),
+    postern_state_operations_total: [...stateOk].flatMap(([operation, { ok, failed }]) => [
+      ...(ok > 0 ? [single(ok, { operation, outcome: 'ok' })] : []),
+      ...(failed > 0 ? [single(failed, { operation, outcome: 'failed' })] : []),
+    ]),
+    postern_journal_problems_total: [single(counters.journalProblems)],
+  };
+}
+
+async function ask(source: Source): Promise<Samples> {
+  try {
+    return await source();
+  } catch {
+    return none;
+  }
+}
+
+/** Puts values and descriptions together. A source that fails is left out: the others are worth more then than ever. */
+export async function collect(counters: Counters, sources: readonly Source[]): Promise<Family[]> {
+  const all = [samplesOf(counters), ...(await Promise.all(sources.map(ask)))];
+  return Object.entries(familyTexts).map(([name, text]) => ({
+    aggregator: 'sum',
+    ...text,
+    name,
+    values: all.flatMap((it) => it[name as FamilyName] ?? []),
+  }));
+}

@@ -1,0 +1,54 @@
+import { bands, type CallSoFar, decisions, type Entrance } from '../../core/call.ts';
+import { type GatewayError, problems } from '../../core/errors.ts';
+import { reasonCodes } from '../../decision/reason-codes.ts';
+import type { Lost } from '../../inspect/threads/reader-thread.ts';
+import { Histogram, NamedCounts, NamedHistograms } from './cells.ts';
+
+const entrances: readonly Entrance[] = ['forward', 'inbound', 'scan', 'a2a'];
+export const bandNames = [...bands, 'NONE'] as const;
+const codes = Object.keys(problems);
+const reasonNames = [...new Set([...reasonCodes.flatMap(([names]) => names), ...codes])];
+
+/** Everything that a process counts about its calls. All names are known before the first call: nothing of a call becomes a label. */
+export class Counters {
+  /** By entrance, then decision, then band. */
+  readonly calls = new Map(
+    entrances.map((entrance) => [entrance, new Map(decisions.map((it) => [it, new NamedCounts(bandNames)]))]),
+  );
+  readonly reasons = new Map(decisions.map((it) => [it, new NamedCounts(reasonNames)]));
+  readonly messages = new NamedCounts(decisions);
+  readonly wouldBe = new NamedCounts(decisions);
+  unrecorded = 0;
+  readonly judgement = new Histogram();
+  readonly stages = new NamedHistograms();
+  readonly upstream = new Histogram();
+  readonly upstreamAnswers = new NamedCounts(['1xx', '2xx', '3xx', '4xx', '5xx']);
+  readonly upstreamFailures = new NamedCounts(codes);
+  readonly readerWait = new Histogram();
+  readonly readerWork = new Histogram();
+  readonly readerLost = new NamedCounts(['deadline', 'death'] satisfies Lost[]);
+  readonly state = new Histogram();
+  readonly stateOk = new Map<string, { ok: number; failed: number }>();
+  journalProblems = 0;
+
+  /** Counts a call by its decision, or a message of an open call. */
+  count({ received, verdict, risk }: CallSoFar, refusal: GatewayError | undefined): void {
+    const decision = refusal ? 'DENY' : (verdict?.decision ?? 'DENY');
+    if (received.message) this.messages.add(decision);
+    else
+      this.calls
+        .get(received.entrance)
+        ?.get(decision)
+        ?.add(risk?.band ?? 'NONE');
+    const reasons = this.reasons.get(decision);
+    if (refusal) reasons?.add(refusal.code);
+    else for (const code of verdict?.reasonCodes ?? noCodes) reasons?.add(code);
+    if (verdict?.wouldBe) this.wouldBe.add(verdict.wouldBe);
+  }
+}
+
+const noCodes: readonly string[] = [];
+const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'];
+
+/** The class of a status, as `2xx`. */
+export const classOf = (status: number): string => classes[Math.floor(status / 100) - 1] ?? 'OTHER';

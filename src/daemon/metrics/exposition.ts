@@ -1,0 +1,49 @@
+import type { Family } from './families.ts';
+
+/** The metrics of one process, as they cross to another one. */
+export type Snapshot = readonly object[];
+
+/**
+ * Writes metrics as Prometheus reads them, those of Node and the process included. prom-client is loaded when it is first asked: a
+ * daemon that nobody scrapes does not pay for it.
+ */
+export interface Exposition {
+  snapshot(): Promise<Snapshot>;
+}
+
+type Client = typeof import('prom-client');
+
+const load = async (): Promise<Client> => (await import('prom-client')).default;
+
+/** Takes the metrics of this process; they are those of Node from the first snapshot on. */
+export function createExposition(collect: () => Promise<Family[]>): Exposition {
+  let own: Promise<InstanceType<Client['Registry']>> | undefined;
+  const openOwn = async () => {
+    const { Registry, collectDefaultMetrics } = await load();
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    return registry;
+  };
+  return {
+    async snapshot() {
+      own ??= openOwn();
+      const ofNode = await (await own).getMetricsAsJSON();
+      return [...(await collect()), ...ofNode];
+    },
+  };
+}
+
+/** The metrics of several processes as text: added up, or the one that counts. */
+export async function toText(snapshots: readonly Snapshot[]): Promise<string> {
+  const { AggregatorRegistry } = await load();
+  return AggregatorRegistry.aggregate(snapshots as never).metrics();
+}
+
+/** Adds up what only grows: what is left of processes that have ended. */
+export async function endedOf(snapshots: readonly Snapshot[]): Promise<Snapshot> {
+  const { AggregatorRegistry } = await load();
+  const all = await AggregatorRegistry.aggregate(snapshots as never).getMetricsAsJSON();
+  return all.filter(({ type, name }) => grows.has(String(type)) && name.startsWith('postern_'));
+}
+
+const grows: ReadonlySet<string> = new Set(['counter', 'histogram']);

@@ -1,0 +1,41 @@
+import { endedOf, type Snapshot } from '../metrics/exposition.ts';
+import type { Member } from './member.ts';
+
+/** A worker that is busy for longer is counted as it was when it answered last. */
+const measureMs = 2_000;
+
+/**
+ * Takes the metrics of all workers for the one that is asked for them. What a worker has counted stays when it ends, as of its last answer: a
+ * sum that shrinks would look like a restart of the daemon.
+ */
+export class Gathering {
+  readonly #last = new Map<Member, Snapshot>();
+  #ended: Snapshot = [];
+  #underWay: Promise<void> | undefined;
+
+  /** Answers the metrics of all that serve, and of those that have ended. Those who ask meanwhile get the same. */
+  async gather(serving: () => readonly Member[]): Promise<readonly Snapshot[]> {
+    this.#underWay ??= this.#measure(serving()).finally(() => {
+      this.#underWay = undefined;
+    });
+    await this.#underWay;
+    const now = serving().map((it) => this.#last.get(it) ?? []);
+    return this.#ended.length > 0 ? [...now, this.#ended] : now;
+  }
+
+  /** Keeps what the worker had counted. */
+  async keep(member: Member): Promise<void> {
+    const last = this.#last.get(member);
+    this.#last.delete(member);
+    if (last) this.#ended = await endedOf([this.#ended, last]);
+  }
+
+  async #measure(members: readonly Member[]): Promise<void> {
+    await Promise.allSettled(
+      members.map(async (it) => {
+        const snapshot = await it.askIdly({ to: 'measure' }, measureMs);
+        if (!it.isGone) this.#last.set(it, snapshot);
+      }),
+    );
+  }
+}
