@@ -1,13 +1,9 @@
 import '@picocss/pico/css/pico.min.css';
+import './style/tokens.css';
+import './style/base.css';
+import './style/shell.css';
 import { render } from 'preact';
+import { App } from './app.tsx';
 
-function Page() {
-  return (
-    <main class="container">
-      <h1>Postern</h1>
-    </main>
-  );
-}
-
-const root = document.getElementById('page');
-if (root) render(<Page />, root);
+const root = document.getElementById('app');
+if (root) render(<App />, root);

@@ -9,6 +9,9 @@ export default defineConfig({
   build: {
     outDir: process.env['CONSOLE_OUT'] ?? '../../../dist/console/page',
     emptyOutDir: true,
+    target: 'es2022',
+    cssTarget: 'chrome123',
+    reportCompressedSize: false,
     // The Content-Security-Policy allows no inlined scripts, and fonts from the daemon alone.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

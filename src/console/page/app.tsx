@@ -1,0 +1,58 @@
+import type { ComponentType } from 'preact';
+import { lazy, Suspense } from 'preact/compat';
+import { useEffect } from 'preact/hooks';
+import { Empty, PageHead, Skeleton } from './kit/bits.tsx';
+import { ApiProblem, get, type Session, session } from './data/api.ts';
+import { href, place } from './data/route.ts';
+import { Overview } from './pages/overview.tsx';
+import { SignIn } from './pages/sign-in.tsx';
+import { Shell } from './shell.tsx';
+
+/* Pages are loaded when they are first looked at; the first one comes along. */
+const pages: Readonly<Record<string, ComponentType>> = {
+  activity: lazy(() => import('./pages/activity/activity.tsx')),
+};
+
+export function App() {
+  useEffect(() => {
+    get<Session>('/v1/console/sessions/current').then(
+      (it) => {
+        session.value = it;
+      },
+      (problem: unknown) => {
+        // Whatever it was, nothing can be shown: the sign-in says what is wrong when it is tried.
+        if (problem instanceof ApiProblem) session.value = null;
+      },
+    );
+  }, []);
+  if (session.value === undefined) return null;
+  if (session.value === null) return <SignIn />;
+  return (
+    <Shell>
+      <Current />
+    </Shell>
+  );
+}
+
+function Current() {
+  const { page } = place.value;
+  useEffect(() => {
+    document.title = `${page.charAt(0).toUpperCase()}${page.slice(1).replaceAll('-', ' ')} · Postern`;
+  }, [page]);
+  if (page === 'overview') return <Overview />;
+  const Chosen = pages[page];
+  if (Chosen === undefined)
+    return (
+      <>
+        <PageHead title="There is no such page" />
+        <Empty title="The address names a page that does not exist.">
+          <a href={href('overview')}>Go to the overview</a>
+        </Empty>
+      </>
+    );
+  return (
+    <Suspense fallback={<Skeleton lines={8} />}>
+      <Chosen key={page} />
+    </Suspense>
+  );
+}

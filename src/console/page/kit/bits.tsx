@@ -1,0 +1,179 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { ApiProblem } from '../data/api.ts';
+import { now, toAbsolute, toRelative } from '../data/times.ts';
+import type { Band, Decision } from '../data/types.ts';
+
+/* The small parts that every page is made of. */
+
+export interface Children {
+  readonly children?: ComponentChildren;
+}
+
+const decisionWords: Readonly<Record<Decision, string>> = {
+  ALLOW: 'Allowed',
+  SANITIZE: 'Sanitised',
+  REQUIRE_APPROVAL: 'Held',
+  DENY: 'Denied',
+};
+export const decisionWord = (decision: string): string =>
+  decisionWords[decision as Decision] ?? decision;
+
+export function DecisionBadge({ of }: { of: Decision }) {
+  return <span class={`badge decision-${of.toLowerCase()}`}>{decisionWord(of)}</span>;
+}
+
+/** How risky a call was: the word, with its number where there is room. */
+export function BandBadge({ of, score }: { of: Band; score?: number | undefined }) {
+  return (
+    <span class={`band band-${of.toLowerCase()}`}>
+      {of.charAt(0) + of.slice(1).toLowerCase()}
+      {score !== undefined && <span class="number"> {score.toFixed(2)}</span>}
+    </span>
+  );
+}
+
+const statusTones: Readonly<Record<string, string>> = {
+  active: 'good', ok: 'good', delivered: 'good', approved: 'good', closed: 'quiet', enforce: 'good',
+  pending: 'warn', investigating: 'warn', stale: 'warn', half_open: 'warn', monitor: 'warn', expired: 'quiet',
+  open: 'bad', suspended: 'bad', revoked: 'bad', failed: 'bad', denied: 'bad', never: 'quiet',
+};
+
+export function Status({ of, word }: { of: string; word?: string }) {
+  return <span class={`badge tone-${statusTones[of] ?? 'quiet'}`}>{word ?? of.replaceAll('_', ' ')}</span>;
+}
+
+/** A time as people say it; the exact one on hover, and for screen readers. */
+export function Time({ at }: { at: string | null | undefined }) {
+  if (!at) return <span class="faint">never</span>;
+  const atMs = Date.parse(at);
+  return (
+    <time dateTime={at} title={toAbsolute(atMs)}>
+      {toRelative(atMs, now.value)}
+    </time>
+  );
+}
+
+/** What went wrong, as a sentence, with every mistake of what was sent. */
+export function Problem({ of, again }: { of: Error | undefined; again?: (() => void) | undefined }) {
+  if (of === undefined) return null;
+  const errors = of instanceof ApiProblem ? of.errors : [];
+  return (
+    <div class="problem" role="alert">
+      <p>
+        {of.message}
+        {of instanceof ApiProblem && of.code !== '' && <span class="code"> {of.code}</span>}
+      </p>
+      {errors.length > 0 && (
+        <ul>
+          {errors.map((it) => (
+            <li key={it.path + it.message}>
+              {it.path !== '' && <code>{it.path}</code>} {it.message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {again && (
+        <button type="button" class="small" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Grey lines of about the size of what is coming. */
+export function Skeleton({ lines = 6 }: { lines?: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, line) => (
+        <span key={line} class={`bar bar-${line % 4}`} />
+      ))}
+    </div>
+  );
+}
+
+/** Nothing is here yet: why, and the exact command that changes it. */
+export function Empty({ title, children, command }: Children & { title: string; command?: string }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <div class="empty-text">{children}</div>}
+      {command !== undefined && <Command text={command} />}
+    </div>
+  );
+}
+
+/** A text to take along, with the button that does it. */
+export function Command({ text, label = 'Command' }: { text: string; label?: string }) {
+  return (
+    <div class="command">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <pre tabIndex={0} aria-label={label}>
+        <code>{text}</code>
+      </pre>
+      <Copy text={text} />
+    </div>
+  );
+}
+
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+  const [said, setSaid] = useState('');
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setSaid('Copied');
+    } catch {
+      setSaid('Select it and press Ctrl+C');
+    }
+    setTimeout(() => setSaid(''), 2500);
+  };
+  return (
+    <button type="button" class="small copy" onClick={() => void copy()} aria-live="polite">
+      {said === '' ? label : said}
+    </button>
+  );
+}
+
+/** The head of a page: its name, one sentence, and what can be done. */
+export function PageHead({ title, about, children }: Children & { title: string; about?: ComponentChildren }) {
+  return (
+    <header class="page-head">
+      <div>
+        <h1 tabIndex={-1}>{title}</h1>
+        {about !== undefined && <p class="about">{about}</p>}
+      </div>
+      {children && <div class="actions">{children}</div>}
+    </header>
+  );
+}
+
+export function Card({ title, children, actions }: Children & { title?: string; actions?: ComponentChildren }) {
+  return (
+    <section class="card" {...(title === undefined ? {} : { 'aria-label': title })}>
+      {title !== undefined && (
+        <div class="card-head">
+          <h2>{title}</h2>
+          {actions}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** Facts, one a line: name and value. */
+export function Facts({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {of
+        .filter(([, value]) => value !== undefined && value !== null && value !== '')
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

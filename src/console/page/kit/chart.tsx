@@ -1,0 +1,101 @@
+import 'uplot/dist/uPlot.min.css';
+import { useEffect, useRef } from 'preact/hooks';
+import UPlot from 'uplot';
+import type { Decision, Stats } from '../data/types.ts';
+import { decisionWord } from './bits.tsx';
+
+/* Calls over time by decision, as stacked bars. Loaded when a chart is first shown. */
+
+export const chartOrder: readonly Decision[] = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'];
+
+/** The colour that a class has in the present theme: a canvas knows no variables. */
+function colorOf(box: HTMLElement, name: string, property: 'backgroundColor' | 'color'): string {
+  const probe = document.createElement('span');
+  probe.className = name;
+  box.append(probe);
+  const color = getComputedStyle(probe)[property];
+  probe.remove();
+  return color;
+}
+
+/** The first series is drawn at the height of all, so that those before it cover its lower part. */
+function stack(stats: Stats): UPlot.AlignedData {
+  const at = stats.series.map((it) => Date.parse(it.at) / 1000);
+  const sums = at.map(() => 0);
+  const layers = chartOrder.map((decision) =>
+    stats.series.map((it, index) => {
+      sums[index] = (sums[index] ?? 0) + (it.decisions[decision] ?? 0);
+      return sums[index] ?? 0;
+    }),
+  );
+  return [at, ...layers.reverse()];
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const toLabel = (interval: Stats['interval'], seconds: number): string =>
+  (interval === 'day' ? day : clock).format(seconds * 1000);
+
+function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
+  const text = colorOf(box, 'faint', 'color');
+  const grid = colorOf(box, 'bar', 'backgroundColor');
+  const bars = UPlot.paths.bars?.({ size: [0.75, 28], align: 1 });
+  const axis = { stroke: text, font: '12px system-ui, sans-serif', ticks: { show: false } };
+  return {
+    width: box.clientWidth,
+    height: 240,
+    legend: { show: false },
+    cursor: { show: false },
+    padding: [8, 8, 0, 0],
+    scales: { y: { range: (_, __, max) => [0, Math.max(4, max * 1.1)] } },
+    axes: [
+      { ...axis, size: 32, space: 64, grid: { show: false }, values: (_, splits) => splits.map((it) => toLabel(stats.interval, it)) },
+      {
+        ...axis,
+        size: 44,
+        grid: { stroke: grid, width: 1 },
+        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000],
+      },
+    ],
+    series: [
+      {},
+      ...[...chartOrder].reverse().map((decision) => {
+        const color = colorOf(box, `swatch-${decision.toLowerCase()}`, 'backgroundColor');
+        return { label: decision, fill: color, width: 0, points: { show: false }, ...(bars && { paths: bars }) };
+      }),
+    ],
+    ...(stats.interval === 'day' ? { tzDate: (ts: number) => UPlot.tzDate(new Date(ts * 1000), 'UTC') } : {}),
+  };
+}
+
+export default function DecisionChart({ stats }: { stats: Stats }) {
+  const box = useRef<HTMLDivElement>(null);
+  const latest = useRef(stats);
+  latest.current = stats;
+  const plot = useRef<UPlot | undefined>(undefined);
+  const { interval } = stats;
+  useEffect(() => {
+    const { current } = box;
+    if (!current) return;
+    const draw = () => {
+      plot.current?.destroy();
+      plot.current = new UPlot(optionsOf(current, latest.current), stack(latest.current), current);
+    };
+    draw();
+    const sized = new ResizeObserver(() => plot.current?.setSize({ width: current.clientWidth, height: 240 }));
+    sized.observe(current);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', draw);
+    addEventListener('themechange', draw);
+    return () => {
+      sized.disconnect();
+      dark.removeEventListener('change', draw);
+      removeEventListener('themechange', draw);
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, [interval]);
+  useEffect(() => plot.current?.setData(stack(stats)), [stats]);
+  const said = stats.decisions.names.map((it) => `${it.count} ${decisionWord(it.name).toLowerCase()}`).join(', ');
+  return <div class="chart" ref={box} role="img" aria-label={`Calls over time: ${said || 'none'}`} />;
+}

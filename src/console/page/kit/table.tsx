@@ -1,0 +1,47 @@
+import type { ComponentChildren } from 'preact';
+
+export interface Column<T> {
+  readonly name: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** `number`: to the right; `wide`: takes what is left; `extra`: left out on narrow screens. */
+  readonly kind?: 'number' | 'wide' | 'extra';
+}
+
+interface TableOf<T> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  readonly isChosen?: (row: T) => boolean;
+}
+
+/** A table of few rows: lists that can be long have a window (`windowed-table.tsx`). */
+export function Table<T>({ label, columns, rows, keyOf, isChosen }: TableOf<T>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+    <section class="table-box" tabIndex={0} aria-label={label}>
+      <table class="dense">
+        <thead>
+          <tr>
+            {columns.map((it) => (
+              <th key={it.name} scope="col" class={it.kind}>
+                {it.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} class={isChosen?.(row) ? 'chosen' : undefined}>
+              {columns.map((it) => (
+                <td key={it.name} class={it.kind}>
+                  {it.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,111 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Column } from './table.tsx';
+
+/* A table of many rows, of which only those in sight are drawn. All rows have one height, which the style sheet gives. */
+
+const spare = 12;
+
+interface WindowedTableOf<T> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  readonly chosen: string | undefined;
+  readonly onChoose: (row: T) => void;
+  /** Called when the end comes into sight. */
+  readonly onEnd: () => void;
+  readonly onTop?: (isAtTop: boolean) => void;
+  readonly foot?: ComponentChildren;
+}
+
+export function WindowedTable<T>(props: WindowedTableOf<T>) {
+  const { label, columns, rows, keyOf, chosen, onChoose, onEnd, onTop, foot } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 900, row: 34 });
+  const measure = () => {
+    const { current } = box;
+    if (!current) return;
+    const row = current.querySelector<HTMLElement>('tbody tr[data-row]')?.offsetHeight || 34;
+    setView({ top: current.scrollTop, height: current.clientHeight, row });
+    onTop?.(current.scrollTop < row);
+    if (current.scrollTop + current.clientHeight > current.scrollHeight - 12 * row) onEnd();
+  };
+  const latest = useRef(measure);
+  latest.current = measure;
+  useEffect(() => {
+    const sized = new ResizeObserver(() => latest.current());
+    if (box.current) sized.observe(box.current);
+    return () => sized.disconnect();
+  }, []);
+  useEffect(() => latest.current(), [rows]);
+  useKeptPlace(box, rows, keyOf, view.row);
+  const from = Math.max(0, Math.floor(view.top / view.row) - spare);
+  const to = Math.min(rows.length, Math.ceil((view.top + view.height) / view.row) + spare);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
+    <section class="table-box windowed" ref={box} tabIndex={0} aria-label={label} onScroll={measure}>
+      <table class="dense" aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr>
+            {columns.map((it) => (
+              <th key={it.name} scope="col" class={it.kind}>
+                {it.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Gap height={from * view.row} columns={columns.length} />
+          {rows.slice(from, to).map((row, index) => {
+            const key = keyOf(row);
+            return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the link in the row is the way of the keyboard
+              <tr
+                key={key}
+                data-row
+                aria-rowindex={from + index + 2}
+                class={key === chosen ? 'chosen' : undefined}
+                onClick={() => onChoose(row)}
+              >
+                {columns.map((it) => (
+                  <td key={it.name} class={it.kind}>
+                    {it.cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+          <Gap height={(rows.length - to) * view.row} columns={columns.length} />
+        </tbody>
+      </table>
+      {foot}
+    </section>
+  );
+}
+
+/** Rows that come in above do not move what is being read. */
+function useKeptPlace<T>(
+  box: { readonly current: HTMLElement | null },
+  rows: readonly T[],
+  keyOf: (row: T) => string,
+  height: number,
+): void {
+  const firstKey = useRef<string | undefined>(undefined);
+  useLayoutEffect(() => {
+    const before = firstKey.current;
+    firstKey.current = rows[0] === undefined ? undefined : keyOf(rows[0]);
+    if (before === undefined || before === firstKey.current || !box.current) return;
+    const added = rows.findIndex((it) => keyOf(it) === before);
+    if (added > 0 && box.current.scrollTop >= height) box.current.scrollTop += added * height;
+  }, [rows]);
+}
+
+function Gap({ height, columns }: { height: number; columns: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr class="gap" aria-hidden="true">
+      <td colSpan={columns} style={{ height: `${height}px` }} />
+    </tr>
+  );
+}

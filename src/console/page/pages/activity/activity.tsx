@@ -1,0 +1,154 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { apiUrl } from '../../data/api.ts';
+import { go, href, place } from '../../data/route.ts';
+import { filtersOf, rowsMax, useTraces } from '../../data/traces.ts';
+import type { TraceRow } from '../../data/types.ts';
+import { BandBadge, DecisionBadge, Empty, PageHead, Problem, Skeleton, Time } from '../../kit/bits.tsx';
+import type { Column } from '../../kit/table.tsx';
+import { WindowedTable } from '../../kit/windowed-table.tsx';
+import { Filters } from './filters.tsx';
+import { TraceDetail } from './trace-detail.tsx';
+import '../../style/activity.css';
+
+const columns: readonly Column<TraceRow>[] = [
+  { name: 'Time', cell: (it) => <Time at={it.at} /> },
+  { name: 'Decision', cell: (it) => <DecisionBadge of={it.decision} /> },
+  { name: 'Agent', kind: 'extra', cell: (it) => <span class="clip agent-cell">{it.agent_name ?? it.agent_id.slice(0, 8)}</span> },
+  {
+    name: 'Call',
+    kind: 'wide',
+    cell: (it) => (
+      <a
+        class="clip call"
+        href={href(['activity', it.trace_id], place.value.query)}
+        title={it.url}
+        onClick={(event) => event.stopPropagation()}
+      >
+        <span class="method">{it.method}</span> {it.url}
+      </a>
+    ),
+  },
+  {
+    name: 'Tool',
+    kind: 'extra',
+    cell: (it) => (
+      <span class="clip tool-cell" title={it.operation}>
+        {it.tool_name}
+      </span>
+    ),
+  },
+  {
+    name: 'Risk',
+    kind: 'extra',
+    cell: (it) => it.risk_band && <BandBadge of={it.risk_band} score={it.risk_score} />,
+  },
+];
+
+/** All calls, newest first, as they come. */
+export default function Activity() {
+  const { query, parts } = place.value;
+  const [chosen] = parts;
+  const filters = filtersOf(query);
+  const [isPaused, setPaused] = useState(false);
+  const isAtTop = useRef(true);
+  const traces = useTraces(filters, isPaused);
+  const { fresh, rows } = traces;
+  useEffect(() => {
+    if (fresh.length > 0 && isAtTop.current) traces.take();
+  }, [fresh]);
+  const choose = (it: TraceRow) => go(href(['activity', it.trace_id], query));
+  useArrows(rows ?? [], chosen, choose, () => go(href('activity', query)));
+  return (
+    <div class={chosen === undefined ? 'activity' : 'activity with-detail'}>
+      <div class="list-side">
+        <PageHead title="Activity">
+          <span class={traces.isLive ? 'live on' : 'live'} role="status">
+            {isPaused ? 'Paused' : filters['to'] ? 'A past time' : traces.isLive ? 'Live' : 'Connecting…'}
+          </span>
+          <button type="button" class="small" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+            {isPaused ? 'Go on' : 'Pause'}
+          </button>
+          <a class="button plain small" href={apiUrl('/v1/traces/export', { ...filters, format: 'csv' })} download="traces.csv">
+            Export CSV
+          </a>
+        </PageHead>
+        <Filters filters={filters} />
+        <Problem of={traces.problem} again={traces.reload} />
+        {rows === undefined ? (
+          traces.isLoading && <Skeleton lines={14} />
+        ) : rows.length === 0 ? (
+          <NoCalls isFiltered={Object.keys(filters).length > 0} />
+        ) : (
+          <div class="list-box">
+            {fresh.length > 0 && (
+              <button type="button" class="small fresh" onClick={() => { traces.take(); document.querySelector('.windowed')?.scrollTo(0, 0); }}>
+                {fresh.length} new {fresh.length === 1 ? 'call' : 'calls'} ↑
+              </button>
+            )}
+            <WindowedTable
+              label="Calls, newest first"
+              columns={columns}
+              rows={rows}
+              keyOf={(it) => it.trace_id}
+              chosen={chosen}
+              onChoose={choose}
+              onEnd={traces.more}
+              onTop={(it) => {
+                isAtTop.current = it;
+                if (it && traces.fresh.length > 0) traces.take();
+              }}
+              foot={<Foot rows={rows.length} hasMore={traces.hasMore} />}
+            />
+          </div>
+        )}
+      </div>
+      {chosen !== undefined && <TraceDetail key={chosen} traceId={chosen} back={href('activity', query)} />}
+    </div>
+  );
+}
+
+function Foot({ rows, hasMore }: { rows: number; hasMore: boolean }) {
+  if (rows >= rowsMax)
+    return <p class="foot">{rowsMax.toLocaleString('en')} calls are shown. Filter further, or export them all.</p>;
+  return <p class="foot">{hasMore ? 'Older calls are being read…' : `${rows.toLocaleString('en')} calls; there are no older ones.`}</p>;
+}
+
+function NoCalls({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered)
+    return (
+      <Empty title="No call fits these filters.">
+        <a href={href('activity')}>Show all calls</a>
+      </Empty>
+    );
+  return (
+    <Empty title="No call has come through yet." command={'. data/first-start.env\ncurl -i https://api.github.com/zen'}>
+      Send one through the proxy, and it appears here.
+    </Empty>
+  );
+}
+
+/** j and k go through the list, Escape closes the detail. */
+function useArrows(
+  rows: readonly TraceRow[],
+  chosen: string | undefined,
+  choose: (row: TraceRow) => void,
+  close: () => void,
+): void {
+  const latest = useRef({ rows, chosen, choose, close });
+  latest.current = { rows, chosen, choose, close };
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const it = latest.current;
+      if (event.key === 'Escape' && it.chosen !== undefined) return it.close();
+      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : 0;
+      if (step === 0) return;
+      const index = it.rows.findIndex((row) => row.trace_id === it.chosen);
+      const next = it.rows[index === -1 ? 0 : index + step];
+      if (next) it.choose(next);
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+}

@@ -1,0 +1,114 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useNames } from '../../data/agents.ts';
+import { go, href, place, replace } from '../../data/route.ts';
+import { decisionWord } from '../../kit/bits.tsx';
+
+const choices = {
+  decision: { word: 'Decision', of: ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] },
+  band: { word: 'Risk', of: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] },
+  class: { word: 'Data', of: ['SECRETS', 'PII', 'PHI', 'INTERNAL'] },
+} as const;
+
+const texts = { reason: 'Reason code', tool_name: 'Tool' } as const;
+
+const spans = { '15 minutes': 900_000, '1 hour': 3_600_000, '24 hours': 86_400_000, '7 days': 604_800_000 } as const;
+const typedMs = 300;
+
+type FiltersOf = Readonly<Record<string, string>>;
+
+/** The filters of the list, which all stand in the address: a link shows the same to somebody else. */
+export function Filters({ filters }: { filters: FiltersOf }) {
+  const names = useNames();
+  const set = (name: string, value: string) => {
+    const { parts, query } = place.value;
+    go(href(['activity', ...parts], { ...query, [name]: value }));
+  };
+  const isAny = Object.keys(filters).length > 0;
+  return (
+    <search class="filters">
+      <TypedFilter name="q" word="Search" filters={filters} placeholder="Search in URLs, agents, findings…" />
+      {Object.entries(choices).map(([name, { word, of }]) => (
+        <Choice key={name} word={word} value={filters[name] ?? ''} onChoose={(it) => set(name, it)}>
+          {of.map((it) => (
+            <option key={it} value={it}>
+              {name === 'decision' ? decisionWord(it) : it}
+            </option>
+          ))}
+        </Choice>
+      ))}
+      <Choice word="Agent" value={filters['agent_id'] ?? ''} onChoose={(it) => set('agent_id', it)}>
+        {[...names].slice(0, 500).map(([id, name]) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </Choice>
+      {Object.entries(texts).map(([name, word]) => (
+        <TypedFilter key={name} name={name} word={word} filters={filters} placeholder={word} />
+      ))}
+      <Choice word="Since" value={filters['from'] ? 'set' : ''} onChoose={(it) => set('from', it && it !== 'set' ? new Date(Date.now() - Number(it)).toISOString() : '')}>
+        {filters['from'] && <option value="set">{new Date(filters['from']).toLocaleString('en-GB')}</option>}
+        {Object.entries(spans).map(([word, ms]) => (
+          <option key={word} value={ms}>
+            {word}
+          </option>
+        ))}
+      </Choice>
+      {isAny && (
+        <a class="button plain small" href={href(['activity', ...place.value.parts])}>
+          Clear
+        </a>
+      )}
+    </search>
+  );
+}
+
+interface ChoiceOf {
+  readonly word: string;
+  readonly value: string;
+  readonly onChoose: (value: string) => void;
+  readonly children: preact.ComponentChildren;
+}
+
+function Choice({ word, value, onChoose, children }: ChoiceOf) {
+  return (
+    <select aria-label={word} class={value === '' ? '' : 'set'} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+      <option value="">{word}: any</option>
+      {children}
+    </select>
+  );
+}
+
+interface TypedOf {
+  readonly name: string;
+  readonly word: string;
+  readonly filters: FiltersOf;
+  readonly placeholder: string;
+}
+
+function TypedFilter({ name, word, filters, placeholder }: TypedOf) {
+  const standing = filters[name] ?? '';
+  const [text, setText] = useState(standing);
+  const timer = useRef(0);
+  useEffect(() => setText(standing), [standing]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const type = (value: string) => {
+    setText(value);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      const { parts, query } = place.value;
+      replace(href(['activity', ...parts], { ...query, [name]: value.trim() }));
+    }, typedMs);
+  };
+  return (
+    <input
+      type="search"
+      aria-label={word}
+      class={standing === '' ? name : `${name} set`}
+      placeholder={placeholder}
+      maxLength={256}
+      value={text}
+      onInput={(event) => type(event.currentTarget.value)}
+    />
+  );
+}

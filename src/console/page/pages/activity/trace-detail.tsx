@@ -1,0 +1,240 @@
+import type { ComponentChildren } from 'preact';
+import { get } from '../../data/api.ts';
+import { useResource } from '../../data/resource.ts';
+import { go, href } from '../../data/route.ts';
+import type { Finding, MatchedRule, Signal, TraceRow } from '../../data/types.ts';
+import { reasonWord } from '../../data/words.ts';
+import { BandBadge, DecisionBadge, decisionWord, Facts, Problem, Skeleton, Time } from '../../kit/bits.tsx';
+import { Marked } from '../../kit/marked.tsx';
+import { LetThrough } from './let-through.tsx';
+
+/** All members of a trace that are shown; how many there are depends on how far the call came. */
+export interface Trace extends TraceRow {
+  readonly key_prefix?: string;
+  readonly client_address?: string;
+  readonly entrance?: string;
+  readonly runtime_type?: string;
+  readonly body_bytes?: number;
+  readonly category?: string;
+  readonly verb?: string;
+  readonly detail?: string;
+  readonly risk?: { readonly floor: number; readonly modifier: number };
+  readonly credential?: string;
+  readonly classifications?: readonly string[];
+  readonly signals?: readonly Signal[];
+  readonly tags?: readonly string[];
+  readonly violations?: readonly string[];
+  readonly incidents?: readonly string[];
+  readonly findings?: readonly Finding[];
+  readonly matched_rules?: readonly MatchedRule[];
+  readonly policy_name?: string;
+  readonly rule_id?: string;
+  readonly approval_id?: string;
+  readonly message_of?: string;
+  readonly explanation?: readonly string[];
+  readonly response_scans?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** One call: what it was, what became of it, and why. */
+export function TraceDetail({ traceId, back }: { traceId: string; back: string }) {
+  const trace = useResource(traceId, (signal) => get<Trace>(`/v1/traces/${encodeURIComponent(traceId)}`, {}, signal));
+  const it = trace.data;
+  return (
+    <article class="detail" aria-label="The chosen call">
+      <Problem of={trace.problem} again={trace.reload} />
+      {trace.isLoading && <Skeleton lines={10} />}
+      {it && (
+        <>
+          <div class="detail-head">
+            <div class="row">
+              <DecisionBadge of={it.decision} />
+              {it.would_be && <span class="badge">would be {decisionWord(it.would_be).toLowerCase()}</span>}
+              {it.risk_band && <BandBadge of={it.risk_band} score={it.risk_score} />}
+              <span class="faint">
+                <Time at={it.at} />
+              </span>
+            </div>
+            <button type="button" class="ghost small" aria-label="Close the call" onClick={() => go(back)}>
+              ✕
+            </button>
+          </div>
+          <h2 class="mono">
+            <span class="method">{it.method}</span> <Marked text={it.url} />
+          </h2>
+          <Why trace={it} />
+          {(it.decision === 'DENY' || it.decision === 'REQUIRE_APPROVAL') && <LetThrough trace={it} />}
+          <Findings findings={it.findings} decision={it.decision} />
+          <Signals trace={it} />
+          <Rules rules={it.matched_rules} decidedBy={it.rule_id} />
+          <CallFacts trace={it} />
+          <Answers trace={it} />
+          <details>
+            <summary>The whole record</summary>
+            <pre class="text">{JSON.stringify(it, null, 2)}</pre>
+          </details>
+        </>
+      )}
+    </article>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+const verbs = { ALLOW: 'let out', SANITIZE: 'sanitised', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
+
+function Why({ trace }: { trace: Trace }) {
+  const lines = trace.explanation ?? (trace.detail ? [trace.detail] : []);
+  return (
+    <Part title={`Why it was ${verbs[trace.decision]}`}>
+      <ul class="why">
+        {lines.map((it) => (
+          <li key={it}>
+            <Marked text={it} />
+          </li>
+        ))}
+      </ul>
+      <div class="row">
+        {(trace.reason_codes ?? []).map((code) => (
+          <a key={code} class="tag" href={href('activity', { reason: code })} title={`${reasonWord(code)}. Show all calls with it`}>
+            {code}
+          </a>
+        ))}
+      </div>
+    </Part>
+  );
+}
+
+function Findings({ findings, decision }: { findings: readonly Finding[] | undefined; decision: string }) {
+  if (!findings || findings.length === 0) return null;
+  const places = Map.groupBy(findings, (it) => it.location);
+  return (
+    <Part title="What was found, and where">
+      <p class="hint">
+        {decision === 'SANITIZE'
+          ? 'In what went out, these places hold [REDACTED:…] instead. '
+          : ''}
+        The texts themselves are never kept.
+      </p>
+      <ul class="parts-bar">
+        {[...places].map(([location, found]) => (
+          <li key={location}>
+            <code>{location}</code>
+            <span />
+            <p>
+              {found.map((it) => (
+                <span key={it.kind}>
+                  <mark class="finding">{it.kind}</mark> {it.class}, {it.confidence} confidence{' '}
+                </span>
+              ))}
+            </p>
+            {decision === 'SANITIZE' && (
+              <pre class="diff" aria-label={`What was changed at ${location}`}>
+                <span class="line removed">- {location} = ••••••••{'\n'}</span>
+                <span class="line added">
+                  + {location} = [REDACTED:{found[0]?.kind}]{'\n'}
+                </span>
+              </pre>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+function Signals({ trace }: { trace: Trace }) {
+  const { signals = [], risk } = trace;
+  if (signals.length === 0) return null;
+  return (
+    <Part title="Signals">
+      <ul class="parts-bar bars">
+        {signals.map((it) => (
+          <li key={it.engine + it.name}>
+            <span title={it.name}>
+              {reasonWord(it.name)} <span class="faint">· {it.engine}</span>
+            </span>
+            <span class="number">{it.score.toFixed(2)}</span>
+            <meter min={0} max={1} value={it.score} aria-hidden="true" />
+            <p>
+              <Marked text={it.details} />
+            </p>
+          </li>
+        ))}
+      </ul>
+      {risk && (
+        <p class="hint">
+          Together {trace.risk_score?.toFixed(3)}
+          {risk.floor > 0 && `; at least ${risk.floor} for what was found`}
+          {risk.modifier !== 0 && `; trust of the agent changes it by ${risk.modifier}`}.
+        </p>
+      )}
+    </Part>
+  );
+}
+
+function Rules({ rules, decidedBy }: { rules: readonly MatchedRule[] | undefined; decidedBy: string | undefined }) {
+  if (!rules || rules.length === 0) return null;
+  return (
+    <Part title="Rules that matched">
+      <ul class="why">
+        {rules.map((it) => (
+          <li key={it.policy_id + it.rule_id}>
+            <a href={href(['policies', it.policy_name])}>
+              {it.policy_name} › {it.rule_id}
+            </a>{' '}
+            <span class="faint">version {it.version}</span> says {it.action}
+            {it.rule_id === decidedBy && <strong>, and decided</strong>}
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+function CallFacts({ trace: it }: { trace: Trace }) {
+  const operation = it.operation && `${it.tool_name} › ${it.operation}${it.verb ? ` (${it.verb})` : ''}`;
+  return (
+    <Part title="The call">
+      <Facts
+        of={[
+          ['Agent', <a key="agent" href={href(['agents', it.agent_id])}>{it.agent_name ?? it.agent_id}</a>],
+          ['Environment', it.env_name],
+          ['Operation', operation],
+          ['Body', it.body_bytes === undefined ? undefined : `${it.body_bytes.toLocaleString('en')} bytes`],
+          ['Key', it.key_prefix && `${it.key_prefix}…`],
+          ['From', it.client_address],
+          ['Entrance', it.entrance],
+          ['Credential', it.credential && <a key="c" href={href('routes')}>{it.credential}</a>],
+          ['Tags', it.tags?.join(', ')],
+          ['Outside its scope', it.violations?.join('; ')],
+          ['Approval', it.approval_id && <a key="a" href={href(['approvals', it.approval_id])}>Show the approval</a>],
+          ['Incident', it.incidents && <a key="i" href={href('incidents', { agent_id: it.agent_id })}>{it.incidents.join(', ')}</a>],
+          ['Message of', it.message_of && <a key="m" href={href(['activity', it.message_of])}>the call that opened it</a>],
+          ['Trace', <code key="t">{it.trace_id}</code>],
+        ]}
+      />
+    </Part>
+  );
+}
+
+function Answers({ trace }: { trace: Trace }) {
+  const scans = trace.response_scans ?? [];
+  if (scans.length === 0) return null;
+  return (
+    <Part title="What came back">
+      {scans.map((scan, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: scans have no name
+        <pre key={index} class="text">
+          {JSON.stringify(scan, null, 2)}
+        </pre>
+      ))}
+    </Part>
+  );
+}

@@ -1,0 +1,199 @@
+import { lazy, Suspense } from 'preact/compat';
+import { get } from '../data/api.ts';
+import { useNames } from '../data/agents.ts';
+import { useResource } from '../data/resource.ts';
+import { go, href, place } from '../data/route.ts';
+import type { Approval, Incident, Names, Page, Stats } from '../data/types.ts';
+import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
+import { pending } from '../data/waiting.ts';
+import { reasonWord } from '../data/words.ts';
+import { FirstCall } from './first-call.tsx';
+
+const Chart = lazy(() => import('../kit/chart.tsx'));
+
+const ranges = {
+  hour: { word: 'Last hour', interval: 'minute', ms: 3_600_000, per: 'minute' },
+  day: { word: 'Last 24 hours', interval: 'hour', ms: 86_400_000, per: 'hour' },
+  month: { word: 'Last 30 days', interval: 'day', ms: 30 * 86_400_000, per: 'day' },
+} as const;
+type RangeName = keyof typeof ranges;
+const refreshMs = 5000;
+
+/** What goes on, and what waits for a person. */
+export function Overview() {
+  const asked = place.value.query['range'];
+  const name: RangeName = asked !== undefined && asked in ranges ? (asked as RangeName) : 'hour';
+  const range = ranges[name];
+  const stats = useResource(
+    `stats ${name}`,
+    (signal) =>
+      get<Stats>(
+        '/v1/stats',
+        { interval: range.interval, from: new Date(Date.now() - range.ms).toISOString(), top: 6 },
+        signal,
+      ),
+    { everyMs: refreshMs },
+  );
+  const any = useResource('any', (signal) => get<Page<unknown>>('/v1/traces', { limit: 1 }, signal), {
+    everyMs: refreshMs,
+  });
+  if (any.data && any.data.items.length === 0 && any.data.next_cursor === null) return <FirstCall />;
+  return (
+    <>
+      <PageHead title="Overview">
+        <label class="row">
+          <span class="hidden">Time shown</span>
+          <select value={name} onChange={(event) => go(href('overview', { range: event.currentTarget.value }))}>
+            {Object.entries(ranges).map(([id, { word }]) => (
+              <option key={id} value={id}>
+                {word}
+              </option>
+            ))}
+          </select>
+        </label>
+      </PageHead>
+      <Problem of={stats.problem} again={stats.reload} />
+      {stats.data ? <Numbers stats={stats.data} per={range.per} /> : stats.isLoading && <Skeleton lines={10} />}
+    </>
+  );
+}
+
+function Numbers({ stats, per }: { stats: Stats; per: string }) {
+  const names = useNames();
+  const approvals = pending.value ?? [];
+  const incidents = useResource(
+    'open',
+    (signal) => get<Page<Incident>>('/v1/incidents', { status: 'open', limit: 5 }, signal),
+    { everyMs: refreshMs },
+  );
+  const countOf = (decision: string) => stats.decisions.names.find((it) => it.name === decision)?.count ?? 0;
+  const since = { from: stats.from };
+  return (
+    <>
+      <div class="tiles">
+        <a class="tile" href={href('activity', since)}>
+          <strong>{stats.total.toLocaleString('en')}</strong>
+          <span>Calls</span>
+        </a>
+        {(['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const).map((decision) => (
+          <a key={decision} class="tile" href={href('activity', { ...since, decision })}>
+            <strong>{countOf(decision).toLocaleString('en')}</strong>
+            <span>{decisionWord(decision)}</span>
+          </a>
+        ))}
+        <a class={approvals.length > 0 ? 'tile warn' : 'tile'} href={href('approvals')}>
+          <strong>{approvals.length}</strong>
+          <span>Waiting for a person</span>
+        </a>
+      </div>
+      <Card
+        title={`Calls per ${per}`}
+        actions={
+          <ul class="legend">
+            {(['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const).map((decision) => (
+              <li key={decision}>
+                <span class={`swatch swatch-${decision.toLowerCase()}`} />
+                {decisionWord(decision)}
+              </li>
+            ))}
+          </ul>
+        }
+      >
+        <Suspense fallback={<div class="chart" />}>
+          <Chart stats={stats} />
+        </Suspense>
+      </Card>
+      <div class="grid two">
+        <WaitingApprovals approvals={approvals.slice(0, 5)} />
+        <OpenIncidents incidents={incidents.data?.items ?? []} />
+      </div>
+      <div class="grid">
+        <Bars title="Reasons" of={stats.reasons} word={reasonWord} link={(reason) => href('activity', { ...since, reason })} />
+        <Bars title="Tools" of={stats.tools} link={(tool_name) => href('activity', { ...since, tool_name })} />
+        <Bars title="Agents" of={stats.agents} word={(id) => names.get(id) ?? id.slice(0, 8)} link={(id) => href(['agents', id])} />
+        <Bars title="Risk" of={stats.bands} word={bandWord} link={(band) => href('activity', { ...since, band })} />
+      </div>
+    </>
+  );
+}
+
+const bandWord = (band: string): string => band.charAt(0) + band.slice(1).toLowerCase();
+
+function WaitingApprovals({ approvals }: { approvals: readonly Approval[] }) {
+  return (
+    <Card title="Waiting for a person" actions={<a href={href('approvals')}>All approvals</a>}>
+      {approvals.length === 0 ? (
+        <p class="hint">No call is held. A rule with action REQUIRE_APPROVAL, or a high risk, holds one.</p>
+      ) : (
+        <ul class="bars waiting">
+          {approvals.map((it) => (
+            <li key={it.approval_id}>
+              <a class="clip" href={href(['approvals', it.approval_id])} title={it.url}>
+                {it.method} {it.url}
+              </a>
+              <span class="faint">
+                {it.agent_name} · <Time at={it.created_at} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function OpenIncidents({ incidents }: { incidents: readonly Incident[] }) {
+  return (
+    <Card title="Open incidents" actions={<a href={href('incidents')}>All incidents</a>}>
+      {incidents.length === 0 ? (
+        <p class="hint">No incident is open.</p>
+      ) : (
+        <ul class="bars waiting">
+          {incidents.map((it) => (
+            <li key={it.incident_id}>
+              <a class="clip" href={href(['incidents', it.incident_id])}>
+                {it.title}
+              </a>
+              <span class="faint">
+                <BandBadge of={it.severity} /> · <Time at={it.opened_at} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+interface BarsOf {
+  readonly title: string;
+  readonly of: Names;
+  readonly word?: (name: string) => string;
+  readonly link: (name: string) => string;
+}
+
+function Bars({ title, of, word = (name) => name, link }: BarsOf) {
+  const max = Math.max(1, ...of.names.map((it) => it.count));
+  return (
+    <Card title={title}>
+      {of.names.length === 0 && <Empty title="Nothing yet" />}
+      <ul class="bars">
+        {of.names.slice(0, 6).map(({ name, count }) => (
+          <li key={name}>
+            <a class="clip" href={link(name)} title={name}>
+              {word(name)}
+            </a>
+            <span class="number">{count.toLocaleString('en')}</span>
+            <meter min={0} max={max} value={count} aria-hidden="true" />
+          </li>
+        ))}
+        {of.other > 0 && (
+          <li>
+            <span class="faint">Others</span>
+            <span class="number faint">{of.other.toLocaleString('en')}</span>
+          </li>
+        )}
+      </ul>
+    </Card>
+  );
+}

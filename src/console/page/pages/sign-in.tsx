@@ -1,0 +1,65 @@
+import { useState } from 'preact/hooks';
+import { post, type Session, session } from '../data/api.ts';
+import { useAction } from '../data/resource.ts';
+import { Command, Problem } from '../kit/bits.tsx';
+
+/** Takes the admin secret or a key, once; after that a cookie that scripts cannot read stands for it. */
+export function SignIn() {
+  const [secret, setSecret] = useState('');
+  const [tenantId, setTenantId] = useState('');
+  const signIn = useAction(async () => {
+    session.value = await post<Session>('/v1/console/sessions', {
+      secret: secret.trim(),
+      ...(tenantId.trim() === '' ? {} : { tenant_id: tenantId.trim() }),
+    });
+    setSecret('');
+  });
+  return (
+    <div class="sign-in">
+      <main>
+        <div class="brand">
+          <img src="./favicon.svg" alt="" />
+          Postern
+        </div>
+        <div class="card">
+          <h1 tabIndex={-1}>Sign in</h1>
+          <p class="hint">With the admin secret, or with a key that has the permissions you need.</p>
+          <form
+            class="stack"
+            onSubmit={(event) => {
+              event.preventDefault();
+              void signIn.run();
+            }}
+          >
+            <Problem of={signIn.problem} />
+            <label>
+              Secret or key
+              <input
+                type="password"
+                name="secret"
+                required
+                autoComplete="current-password"
+                value={secret}
+                onInput={(event) => setSecret(event.currentTarget.value)}
+              />
+            </label>
+            <details>
+              <summary>Several tenants?</summary>
+              <label>
+                Tenant to act for, with the admin secret
+                <input name="tenant" value={tenantId} onInput={(event) => setTenantId(event.currentTarget.value)} />
+              </label>
+            </details>
+            <button type="submit" disabled={signIn.isRunning}>
+              {signIn.isRunning ? 'Signing in…' : 'Sign in'}
+            </button>
+          </form>
+        </div>
+        <div class="card quiet-top">
+          <p class="hint">After npm start, the admin secret stands in the folder of the state:</p>
+          <Command text="grep ADMIN_SECRET data/first-start.env" />
+        </div>
+      </main>
+    </div>
+  );
+}

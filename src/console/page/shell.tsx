@@ -1,0 +1,143 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call, session } from './data/api.ts';
+import { href, place } from './data/route.ts';
+import { usePending, waiting } from './data/waiting.ts';
+import type { Children } from './kit/bits.tsx';
+
+const groups: readonly (readonly [name: string, pages: readonly (readonly [page: string, word: string])[]])[] = [
+  ['Watch', [['overview', 'Overview'], ['activity', 'Activity'], ['approvals', 'Approvals'], ['incidents', 'Incidents']]],
+  ['Control', [['agents', 'Agents'], ['policies', 'Policies'], ['keys', 'Keys'], ['routes', 'Routes and credentials'], ['tools', 'Tools']]],
+  ['Gateway', [['feeds', 'Feeds'], ['notifications', 'Notifications'], ['usage', 'Usage'], ['audit', 'Audit'], ['settings', 'Settings']]],
+];
+
+/** The frame of all pages: the way to each of them, what waits, and who is signed in. */
+export function Shell({ children }: Children) {
+  const [isOpen, setOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  usePending();
+  const { page } = place.value;
+  const first = useRef(true);
+  useEffect(() => {
+    setOpen(false);
+    // Who reads with a screen reader hears the name of the new page.
+    if (!first.current) main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
+    first.current = false;
+    scrollTo(0, 0);
+  }, [page]);
+  useEffect(() => {
+    const close = (event: KeyboardEvent) => {
+      if (event.key === 'Escape') setOpen(false);
+    };
+    addEventListener('keydown', close);
+    return () => removeEventListener('keydown', close);
+  }, []);
+  return (
+    <div class="frame">
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </button>
+      <div class="topbar">
+        <Brand />
+        <button type="button" class="plain small" aria-expanded={isOpen} aria-controls="side" onClick={() => setOpen(!isOpen)}>
+          Menu{waiting.value > 0 && ` (${waiting.value})`}
+        </button>
+      </div>
+      <Side isOpen={isOpen} page={page} close={() => setOpen(false)} />
+      <main class="main" ref={main} tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+const Brand = () => (
+  <a class="brand" href={href('overview')}>
+    <img src="./favicon.svg" alt="" />
+    Postern
+  </a>
+);
+
+function Side({ isOpen, page, close }: { isOpen: boolean; page: string; close: () => void }) {
+  return (
+    <div class={isOpen ? 'side open' : 'side'} id="side">
+      <Brand />
+      <nav aria-label="Pages">
+        {groups.map(([name, pages]) => (
+          <div key={name}>
+            <p class="group">{name}</p>
+            <ul>
+              {pages.map(([id, word]) => (
+                <li key={id}>
+                  <a href={href(id)} aria-current={page === id ? 'page' : undefined} onClick={close}>
+                    {word}
+                    {id === 'approvals' && waiting.value > 0 && (
+                      <span class="count">
+                        {waiting.value}
+                        <span class="hidden"> waiting</span>
+                      </span>
+                    )}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
+      </nav>
+      <Who />
+    </div>
+  );
+}
+
+function Who() {
+  const { value } = session;
+  const signOut = async () => {
+    await call('DELETE', '/v1/console/sessions/current').catch(() => undefined);
+    session.value = null;
+  };
+  if (!value) return null;
+  return (
+    <div class="who">
+      <p>
+        <strong>{value.role}</strong>
+        · {value.tenant_id}
+        <br />
+        <span class="clip" title={value.subject}>
+          {value.subject}
+        </span>
+      </p>
+      <div class="row">
+        <ThemeButton />
+        <button type="button" class="small plain" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </div>
+    </div>
+  );
+}
+
+type Theme = 'auto' | 'light' | 'dark';
+const order: readonly Theme[] = ['auto', 'light', 'dark'];
+const stored = localStorage.getItem('postern-theme');
+const asStored = order.find((it) => it === stored) ?? 'auto';
+applyTheme(asStored);
+
+function applyTheme(theme: Theme): void {
+  if (theme === 'auto') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+}
+
+function ThemeButton() {
+  const [theme, setTheme] = useState<Theme>(asStored);
+  const next = () => {
+    const chosen = order[(order.indexOf(theme) + 1) % order.length] ?? 'auto';
+    localStorage.setItem('postern-theme', chosen);
+    applyTheme(chosen);
+    setTheme(chosen);
+    dispatchEvent(new Event('themechange'));
+  };
+  return (
+    <button type="button" class="small plain" onClick={next} title="Colours: as the system has them, light, or dark">
+      Theme: {theme}
+    </button>
+  );
+}
