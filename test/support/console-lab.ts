@@ -1,6 +1,6 @@
 import http from 'node:http';
-import { awsKeyId, gitlabToken } from './secrets.ts';
 import { startTestGateway, type TestGateway } from './gateway.ts';
+import { awsKeyId, gitlabToken } from './secrets.ts';
 import { startUpstream, type TestUpstream } from './upstream.ts';
 
 /* A gateway with agents, rules and calls that a person would look at: for the tests of the console and for its screenshots. */
@@ -37,18 +37,50 @@ const vendorHosts = [
 ];
 
 const agents = [
-  { id: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11', tenant: 'acme', env: 'production', name: 'support-bot', runtime_type: 'langchain' },
-  { id: '6c1d8f1e-8b65-4c1f-8b66-1b3f7f1f8d22', tenant: 'acme', env: 'production', name: 'billing-agent', runtime_type: 'openai-agents' },
-  { id: '7d2e9f2e-9c76-4d2f-9c77-2c4f8f2f9e33', tenant: 'acme', env: 'staging', name: 'release-bot', runtime_type: 'custom' },
+  {
+    id: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
+    tenant: 'acme',
+    env: 'production',
+    name: 'support-bot',
+    runtime_type: 'langchain',
+  },
+  {
+    id: '6c1d8f1e-8b65-4c1f-8b66-1b3f7f1f8d22',
+    tenant: 'acme',
+    env: 'production',
+    name: 'billing-agent',
+    runtime_type: 'openai-agents',
+  },
+  {
+    id: '7d2e9f2e-9c76-4d2f-9c77-2c4f8f2f9e33',
+    tenant: 'acme',
+    env: 'staging',
+    name: 'release-bot',
+    runtime_type: 'custom',
+  },
 ];
 
 export const labRules = [
-  { rule_id: 'no-delete', priority: 1, match: { methods: ['DELETE'] }, action: 'DENY', reason_code: 'NO_DELETES' },
-  { rule_id: 'refunds-ask', priority: 5, match: { url_patterns: ['http://api.stripe.com/v1/refunds'] }, action: 'REQUIRE_APPROVAL' },
+  {
+    rule_id: 'no-delete',
+    priority: 1,
+    match: { methods: ['DELETE'] },
+    action: 'DENY',
+    reason_code: 'NO_DELETES',
+  },
+  {
+    rule_id: 'refunds-ask',
+    priority: 5,
+    match: { url_patterns: ['http://api.stripe.com/v1/refunds'] },
+    action: 'REQUIRE_APPROVAL',
+  },
 ];
 
 /** Starts it; nothing is sent yet. */
-export async function startConsoleLab(t: Test, config: Readonly<Record<string, unknown>> = {}): Promise<ConsoleLab> {
+export async function startConsoleLab(
+  t: Test,
+  config: Readonly<Record<string, unknown>> = {},
+): Promise<ConsoleLab> {
   const upstream = await startUpstream(t, undefined, { tls: false });
   const gateway = await startTestGateway(t, {
     config: {
@@ -59,9 +91,18 @@ export async function startConsoleLab(t: Test, config: Readonly<Record<string, u
       },
       feeds: [{ name: 'own', url: 'file:feeds.txt', format: 'lines' }],
       notifications: [
-        { name: 'sec-hook', type: 'webhook', url: `${upstream.origin}/hook`, allow_private: true, tenant: 'acme', secret: null },
+        {
+          name: 'sec-hook',
+          type: 'webhook',
+          url: `${upstream.origin}/hook`,
+          allow_private: true,
+          tenant: 'acme',
+          secret: null,
+        },
       ],
-      credentials: [{ name: 'github-bot', tenant: 'acme', type: 'bearer', hosts: ['api.github.com'], vault: true }],
+      credentials: [
+        { name: 'github-bot', tenant: 'acme', type: 'bearer', hosts: ['api.github.com'], vault: true },
+      ],
       ...config,
     },
   });
@@ -73,51 +114,84 @@ export async function startConsoleLab(t: Test, config: Readonly<Record<string, u
   };
 }
 
-function sendThrough(gateway: TestGateway, { method = 'GET', url, headers = {}, body, key = gateway.key }: ProxiedCall) {
+function sendThrough(
+  gateway: TestGateway,
+  { method = 'GET', url, headers = {}, body, key = gateway.key }: ProxiedCall,
+) {
   const { hostname, port } = new URL(gateway.proxyUrl);
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   const authorization = `Basic ${Buffer.from(`agent:${key}`).toString('base64')}`;
   const all = {
     host: new URL(url).host,
     'proxy-authorization': authorization,
-    ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+    ...(text === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
     ...headers,
   };
-  return new Promise<{ status: number; headers: http.IncomingHttpHeaders; body: string }>((resolve, reject) => {
-    const request = http.request({ host: hostname, port, method, path: url, headers: all });
-    request.once('error', reject);
-    request.once('response', (response) => {
-      response.toArray().then(
-        (chunks) =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString() }),
-        reject,
-      );
-    });
-    request.end(text);
-  });
+  return new Promise<{ status: number; headers: http.IncomingHttpHeaders; body: string }>(
+    (resolve, reject) => {
+      const request = http.request({ host: hostname, port, method, path: url, headers: all });
+      request.once('error', reject);
+      request.once('response', (response) => {
+        response.toArray().then(
+          (chunks) =>
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              body: Buffer.concat(chunks).toString(),
+            }),
+          reject,
+        );
+      });
+      request.end(text);
+    },
+  );
 }
 
 /** Calls of three agents: reads, writes, secrets, denials, held calls. */
 export async function fillConsoleLab({ gateway, send, admin }: ConsoleLab): Promise<void> {
-  await admin('POST', '/v1/policies/apply', { name: 'guard', description: 'Deletes and refunds', rules: labRules });
+  await admin('POST', '/v1/policies/apply', {
+    name: 'guard',
+    description: 'Deletes and refunds',
+    rules: labRules,
+  });
   await admin('PUT', '/v1/credentials/github-bot', { type: 'bearer', value: gitlabToken() });
   const keyOf = async (index: number, name: string) =>
     (await gateway.mint({ name, default_agent_id: agents[index]?.id, env_name: agents[index]?.env })).key;
   const billing = await keyOf(1, 'billing, production');
   const release = await keyOf(2, 'release, staging');
   const calls: ProxiedCall[] = [
-    ...Array.from({ length: 14 }, (_, i) => ({ url: `http://api.github.com/repos/acme/app/issues/${100 + i}` })),
+    ...Array.from({ length: 14 }, (_, i) => ({
+      url: `http://api.github.com/repos/acme/app/issues/${100 + i}`,
+    })),
     ...Array.from({ length: 6 }, (_, i) => ({
       method: 'POST',
       url: 'http://slack.com/api/chat.postMessage',
       body: { channel: '#support', text: `Ticket ${4100 + i} is answered.` },
     })),
-    { method: 'POST', url: 'http://hooks.test.example/note', body: { note: `our key is ${awsKeyId()}`, to: 'ops' } },
-    { method: 'POST', url: 'http://api.github.com/repos/acme/app/issues', body: { title: 'Leak', body: `token ${gitlabToken()}` } },
-    { method: 'POST', url: 'http://crm.test.example/contacts', body: { name: 'Ada', mail: 'ada.lovelace@mail.test', card: '4111 1111 1111 1111' } },
+    {
+      method: 'POST',
+      url: 'http://hooks.test.example/note',
+      body: { note: `our key is ${awsKeyId()}`, to: 'ops' },
+    },
+    {
+      method: 'POST',
+      url: 'http://api.github.com/repos/acme/app/issues',
+      body: { title: 'Leak', body: `token ${gitlabToken()}` },
+    },
+    {
+      method: 'POST',
+      url: 'http://crm.test.example/contacts',
+      body: { name: 'Ada', mail: 'ada.lovelace@mail.test', card: '4111 1111 1111 1111' },
+    },
     { method: 'DELETE', url: 'http://api.github.com/repos/acme/app', key: release },
     { method: 'DELETE', url: 'http://api.github.com/repos/acme/site/branches/old', key: release },
-    { method: 'POST', url: 'http://api.openai.com/v1/chat/completions', body: { model: 'gpt-5', messages: [{ role: 'user', content: 'Summarise the ticket.' }] } },
+    {
+      method: 'POST',
+      url: 'http://api.openai.com/v1/chat/completions',
+      body: { model: 'gpt-5', messages: [{ role: 'user', content: 'Summarise the ticket.' }] },
+    },
     { method: 'GET', url: 'http://gmail.googleapis.com/gmail/v1/users/me/messages', key: billing },
     ...Array.from({ length: 5 }, (_, i) => ({
       method: 'POST',
@@ -125,7 +199,12 @@ export async function fillConsoleLab({ gateway, send, admin }: ConsoleLab): Prom
       body: { payment_intent: `pi_${1000 + i}`, amount: 1200, reason: 'requested_by_customer' },
       key: billing,
     })),
-    { method: 'POST', url: 'http://api.stripe.com/v1/refunds', body: { payment_intent: 'pi_2000', amount: 98000, reason: 'duplicate' }, key: release },
+    {
+      method: 'POST',
+      url: 'http://api.stripe.com/v1/refunds',
+      body: { payment_intent: 'pi_2000', amount: 98000, reason: 'duplicate' },
+      key: release,
+    },
   ];
   for (const call of calls) await send(call);
   await admin('POST', '/v1/incidents', {

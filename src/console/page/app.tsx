@@ -1,15 +1,16 @@
 import type { ComponentType } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
 import { useEffect } from 'preact/hooks';
-import { Empty, PageHead, Skeleton } from './kit/bits.tsx';
 import { ApiProblem, get, type Session, session } from './data/api.ts';
 import { href, place } from './data/route.ts';
+import { Empty, PageHead, Skeleton } from './kit/bits.tsx';
 import { Overview } from './pages/overview.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { Shell } from './shell.tsx';
 
 /* Pages are loaded when they are first looked at; the first one comes along. */
 const pages: Readonly<Record<string, ComponentType>> = {
+  approvals: lazy(() => import('./pages/approvals/approvals.tsx')),
   activity: lazy(() => import('./pages/activity/activity.tsx')),
 };
 

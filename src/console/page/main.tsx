@@ -2,6 +2,7 @@ import '@picocss/pico/css/pico.min.css';
 import './style/tokens.css';
 import './style/base.css';
 import './style/shell.css';
+import './style/overview.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 

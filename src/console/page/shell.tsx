@@ -4,10 +4,39 @@ import { href, place } from './data/route.ts';
 import { usePending, waiting } from './data/waiting.ts';
 import type { Children } from './kit/bits.tsx';
 
-const groups: readonly (readonly [name: string, pages: readonly (readonly [page: string, word: string])[]])[] = [
-  ['Watch', [['overview', 'Overview'], ['activity', 'Activity'], ['approvals', 'Approvals'], ['incidents', 'Incidents']]],
-  ['Control', [['agents', 'Agents'], ['policies', 'Policies'], ['keys', 'Keys'], ['routes', 'Routes and credentials'], ['tools', 'Tools']]],
-  ['Gateway', [['feeds', 'Feeds'], ['notifications', 'Notifications'], ['usage', 'Usage'], ['audit', 'Audit'], ['settings', 'Settings']]],
+const groups: readonly (readonly [
+  name: string,
+  pages: readonly (readonly [page: string, word: string])[],
+])[] = [
+  [
+    'Watch',
+    [
+      ['overview', 'Overview'],
+      ['activity', 'Activity'],
+      ['approvals', 'Approvals'],
+      ['incidents', 'Incidents'],
+    ],
+  ],
+  [
+    'Control',
+    [
+      ['agents', 'Agents'],
+      ['policies', 'Policies'],
+      ['keys', 'Keys'],
+      ['routes', 'Routes and credentials'],
+      ['tools', 'Tools'],
+    ],
+  ],
+  [
+    'Gateway',
+    [
+      ['feeds', 'Feeds'],
+      ['notifications', 'Notifications'],
+      ['usage', 'Usage'],
+      ['audit', 'Audit'],
+      ['settings', 'Settings'],
+    ],
+  ],
 ];
 
 /** The frame of all pages: the way to each of them, what waits, and who is signed in. */
@@ -38,7 +67,13 @@ export function Shell({ children }: Children) {
       </button>
       <div class="topbar">
         <Brand />
-        <button type="button" class="plain small" aria-expanded={isOpen} aria-controls="side" onClick={() => setOpen(!isOpen)}>
+        <button
+          type="button"
+          class="plain small"
+          aria-expanded={isOpen}
+          aria-controls="side"
+          onClick={() => setOpen(!isOpen)}
+        >
           Menu{waiting.value > 0 && ` (${waiting.value})`}
         </button>
       </div>
@@ -98,8 +133,7 @@ function Who() {
   return (
     <div class="who">
       <p>
-        <strong>{value.role}</strong>
-        · {value.tenant_id}
+        <strong>{value.role}</strong>· {value.tenant_id}
         <br />
         <span class="clip" title={value.subject}>
           {value.subject}
@@ -136,7 +170,12 @@ function ThemeButton() {
     dispatchEvent(new Event('themechange'));
   };
   return (
-    <button type="button" class="small plain" onClick={next} title="Colours: as the system has them, light, or dark">
+    <button
+      type="button"
+      class="small plain"
+      onClick={next}
+      title="Colours: as the system has them, light, or dark"
+    >
       Theme: {theme}
     </button>
   );

@@ -16,8 +16,7 @@ const decisionWords: Readonly<Record<Decision, string>> = {
   REQUIRE_APPROVAL: 'Held',
   DENY: 'Denied',
 };
-export const decisionWord = (decision: string): string =>
-  decisionWords[decision as Decision] ?? decision;
+export const decisionWord = (decision: string): string => decisionWords[decision as Decision] ?? decision;
 
 export function DecisionBadge({ of }: { of: Decision }) {
   return <span class={`badge decision-${of.toLowerCase()}`}>{decisionWord(of)}</span>;
@@ -34,9 +33,24 @@ export function BandBadge({ of, score }: { of: Band; score?: number | undefined 
 }
 
 const statusTones: Readonly<Record<string, string>> = {
-  active: 'good', ok: 'good', delivered: 'good', approved: 'good', closed: 'quiet', enforce: 'good',
-  pending: 'warn', investigating: 'warn', stale: 'warn', half_open: 'warn', monitor: 'warn', expired: 'quiet',
-  open: 'bad', suspended: 'bad', revoked: 'bad', failed: 'bad', denied: 'bad', never: 'quiet',
+  active: 'good',
+  ok: 'good',
+  delivered: 'good',
+  approved: 'good',
+  closed: 'quiet',
+  enforce: 'good',
+  pending: 'warn',
+  investigating: 'warn',
+  stale: 'warn',
+  half_open: 'warn',
+  monitor: 'warn',
+  expired: 'quiet',
+  open: 'bad',
+  suspended: 'bad',
+  revoked: 'bad',
+  failed: 'bad',
+  denied: 'bad',
+  never: 'quiet',
 };
 
 export function Status({ of, word }: { of: string; word?: string }) {
@@ -109,9 +123,11 @@ export function Command({ text, label = 'Command' }: { text: string; label?: str
   return (
     <div class="command">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
-      <pre tabIndex={0} aria-label={label}>
-        <code>{text}</code>
-      </pre>
+      <section tabIndex={0} aria-label={label}>
+        <pre>
+          <code>{text}</code>
+        </pre>
+      </section>
       <Copy text={text} />
     </div>
   );
@@ -136,7 +152,11 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
 }
 
 /** The head of a page: its name, one sentence, and what can be done. */
-export function PageHead({ title, about, children }: Children & { title: string; about?: ComponentChildren }) {
+export function PageHead({
+  title,
+  about,
+  children,
+}: Children & { title: string; about?: ComponentChildren }) {
   return (
     <header class="page-head">
       <div>
@@ -148,7 +168,11 @@ export function PageHead({ title, about, children }: Children & { title: string;
   );
 }
 
-export function Card({ title, children, actions }: Children & { title?: string; actions?: ComponentChildren }) {
+export function Card({
+  title,
+  children,
+  actions,
+}: Children & { title?: string; actions?: ComponentChildren }) {
   return (
     <section class="card" {...(title === undefined ? {} : { 'aria-label': title })}>
       {title !== undefined && (

@@ -49,7 +49,13 @@ function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
     padding: [8, 8, 0, 0],
     scales: { y: { range: (_, __, max) => [0, Math.max(4, max * 1.1)] } },
     axes: [
-      { ...axis, size: 32, space: 64, grid: { show: false }, values: (_, splits) => splits.map((it) => toLabel(stats.interval, it)) },
+      {
+        ...axis,
+        size: 32,
+        space: 64,
+        grid: { show: false },
+        values: (_, splits) => splits.map((it) => toLabel(stats.interval, it)),
+      },
       {
         ...axis,
         size: 44,
@@ -61,7 +67,13 @@ function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
       {},
       ...[...chartOrder].reverse().map((decision) => {
         const color = colorOf(box, `swatch-${decision.toLowerCase()}`, 'backgroundColor');
-        return { label: decision, fill: color, width: 0, points: { show: false }, ...(bars && { paths: bars }) };
+        return {
+          label: decision,
+          fill: color,
+          width: 0,
+          points: { show: false },
+          ...(bars && { paths: bars }),
+        };
       }),
     ],
     ...(stats.interval === 'day' ? { tzDate: (ts: number) => UPlot.tzDate(new Date(ts * 1000), 'UTC') } : {}),
@@ -82,7 +94,9 @@ export default function DecisionChart({ stats }: { stats: Stats }) {
       plot.current = new UPlot(optionsOf(current, latest.current), stack(latest.current), current);
     };
     draw();
-    const sized = new ResizeObserver(() => plot.current?.setSize({ width: current.clientWidth, height: 240 }));
+    const sized = new ResizeObserver(() =>
+      plot.current?.setSize({ width: current.clientWidth, height: 240 }),
+    );
     sized.observe(current);
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', draw);
@@ -96,6 +110,8 @@ export default function DecisionChart({ stats }: { stats: Stats }) {
     };
   }, [interval]);
   useEffect(() => plot.current?.setData(stack(stats)), [stats]);
-  const said = stats.decisions.names.map((it) => `${it.count} ${decisionWord(it.name).toLowerCase()}`).join(', ');
+  const said = stats.decisions.names
+    .map((it) => `${it.count} ${decisionWord(it.name).toLowerCase()}`)
+    .join(', ');
   return <div class="chart" ref={box} role="img" aria-label={`Calls over time: ${said || 'none'}`} />;
 }

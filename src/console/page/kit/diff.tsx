@@ -12,13 +12,17 @@ export function diffLines(before: string, after: string): readonly Line[] {
   const old = before === '' ? [] : before.split('\n');
   const young = after === '' ? [] : after.split('\n');
   if (old.length * young.length > cellsMax)
-    return [...old.map((text): Line => ({ mark: '-', text })), ...young.map((text): Line => ({ mark: '+', text }))];
+    return [
+      ...old.map((text): Line => ({ mark: '-', text })),
+      ...young.map((text): Line => ({ mark: '+', text })),
+    ];
   const width = young.length + 1;
   const common = new Uint32Array((old.length + 1) * width);
   const at = (i: number, j: number): number => common[i * width + j] ?? 0;
   for (let i = old.length - 1; i >= 0; i -= 1)
     for (let j = young.length - 1; j >= 0; j -= 1)
-      common[i * width + j] = old[i] === young[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+      common[i * width + j] =
+        old[i] === young[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
   const lines: Line[] = [];
   let i = 0;
   let j = 0;
@@ -38,6 +42,21 @@ export function diffLines(before: string, after: string): readonly Line[] {
   return lines;
 }
 
+/** Lines that are shown around what differs. */
+const around = 3;
+
+/** Leaves out the lines far from any difference; `undefined` stands for them. */
+function near(lines: readonly Line[]): readonly (Line | undefined)[] {
+  const isNear = (at: number): boolean =>
+    lines.slice(Math.max(0, at - around), at + around + 1).some((it) => it.mark !== ' ');
+  const shown: (Line | undefined)[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (isNear(at)) shown.push(line);
+    else if (shown.at(-1) !== undefined || shown.length === 0) shown.push(undefined);
+  }
+  return shown;
+}
+
 const words = { ' ': 'same', '+': 'added', '-': 'removed' } as const;
 
 export function Diff({ before, after, label }: { before: string; after: string; label: string }) {
@@ -45,14 +64,15 @@ export function Diff({ before, after, label }: { before: string; after: string; 
   if (lines.every((it) => it.mark === ' ')) return <p class="faint">Nothing differs.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-    <pre class="diff" tabIndex={0} aria-label={label}>
-      {lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other name
-        <span key={index} class={`line ${words[line.mark]}`}>
-          {line.mark} {line.text}
-          {'\n'}
-        </span>
-      ))}
-    </pre>
+    <section class="diff-box" tabIndex={0} aria-label={label}>
+      <pre class="diff">
+        {near(lines).map((line, index) => (
+          <span key={index} class={`line ${line ? words[line.mark] : 'left-out'}`}>
+            {line ? `${line.mark} ${line.text}` : '  ⋯'}
+            {'\n'}
+          </span>
+        ))}
+      </pre>
+    </section>
   );
 }

@@ -5,7 +5,6 @@ export function Marked({ text }: { text: string }) {
     <>
       {parts.map((part, index) =>
         index % 2 === 1 ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text
           <mark key={index} class="finding">
             {part}
           </mark>

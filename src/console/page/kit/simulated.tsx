@@ -1,5 +1,5 @@
-import { href } from '../data/route.ts';
 import type { Simulation } from '../data/policy-call.ts';
+import { href } from '../data/route.ts';
 import { DecisionBadge } from './bits.tsx';
 import { Table } from './table.tsx';
 
@@ -34,7 +34,13 @@ export function Simulated({ of: { evaluated, changed, undetermined, warnings } }
           columns={[
             { name: 'Was', cell: (it) => <DecisionBadge of={it.before.decision} /> },
             { name: 'Would be', cell: (it) => <DecisionBadge of={it.after.decision} /> },
-            { name: 'By rule', kind: 'wide', cell: (it) => <span class="clip">{it.after.rule_id ?? it.before.rule_id ?? 'the posture'}</span> },
+            {
+              name: 'By rule',
+              kind: 'wide',
+              cell: (it) => (
+                <span class="clip">{it.after.rule_id ?? it.before.rule_id ?? 'the posture'}</span>
+              ),
+            },
             { name: 'Call', cell: (it) => <a href={href(['activity', it.trace_id])}>show</a> },
           ]}
         />

@@ -60,7 +60,6 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
           {rows.slice(from, to).map((row, index) => {
             const key = keyOf(row);
             return (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the link in the row is the way of the keyboard
               <tr
                 key={key}
                 data-row
@@ -104,7 +103,7 @@ function useKeptPlace<T>(
 function Gap({ height, columns }: { height: number; columns: number }) {
   if (height <= 0) return null;
   return (
-    <tr class="gap" aria-hidden="true">
+    <tr class="gap">
       <td colSpan={columns} style={{ height: `${height}px` }} />
     </tr>
   );

@@ -5,7 +5,8 @@ import { Command, PageHead } from '../kit/bits.tsx';
 const steps = {
   curl: `. data/first-start.env\ncurl -i https://api.github.com/zen`,
   agent: '. data/first-start.env\nbin/postern run -- python3 agent.py',
-  offline: '. data/first-start.env\nbin/postern scan POST https://api.github.com/repos/acme/app/issues \'{"title":"hello"}\'',
+  offline:
+    '. data/first-start.env\nbin/postern scan POST https://api.github.com/repos/acme/app/issues \'{"title":"hello"}\'',
 } as const;
 const words: Readonly<Record<keyof typeof steps, string>> = {
   curl: 'With curl',
@@ -22,18 +23,25 @@ export function FirstCall() {
       <ol class="guide">
         <li class="card">
           <h2>Run this in a second terminal, in the folder where Postern was started</h2>
-          <div class="tabs" role="group" aria-label="How to send it">
+          <fieldset class="tabs">
+            <legend class="hidden">How to send it</legend>
             {(Object.keys(steps) as (keyof typeof steps)[]).map((it) => (
-              <button key={it} type="button" class="small" aria-pressed={it === way} onClick={() => setWay(it)}>
+              <button
+                key={it}
+                type="button"
+                class="small"
+                aria-pressed={it === way}
+                onClick={() => setWay(it)}
+              >
                 {words[it]}
               </button>
             ))}
-          </div>
+          </fieldset>
           <Command text={steps[way]} />
           <p class="hint">
-            data/first-start.env holds the key of the first agent and the settings by which programs find the gateway.
-            Started with a configuration of your own? <a href={href('keys')}>Mint a key</a> instead; it comes with these
-            lines.
+            data/first-start.env holds the key of the first agent and the settings by which programs find the
+            gateway. Started with a configuration of your own? <a href={href('keys')}>Mint a key</a> instead;
+            it comes with these lines.
           </p>
         </li>
         <li class="card">
@@ -46,7 +54,8 @@ export function FirstCall() {
         <li class="card">
           <h2>Then forbid something</h2>
           <p class="hint">
-            <a href={href(['policies', 'new'])}>Write a rule</a>, see what it would have changed, apply it, and undo it.
+            <a href={href(['policies', 'new'])}>Write a rule</a>, see what it would have changed, apply it,
+            and undo it.
           </p>
         </li>
       </ol>

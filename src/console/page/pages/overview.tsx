@@ -1,12 +1,12 @@
 import { lazy, Suspense } from 'preact/compat';
-import { get } from '../data/api.ts';
 import { useNames } from '../data/agents.ts';
+import { get } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
 import type { Approval, Incident, Names, Page, Stats } from '../data/types.ts';
-import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
+import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { FirstCall } from './first-call.tsx';
 
 const Chart = lazy(() => import('../kit/chart.tsx'));
@@ -43,7 +43,10 @@ export function Overview() {
       <PageHead title="Overview">
         <label class="row">
           <span class="hidden">Time shown</span>
-          <select value={name} onChange={(event) => go(href('overview', { range: event.currentTarget.value }))}>
+          <select
+            value={name}
+            onChange={(event) => go(href('overview', { range: event.currentTarget.value }))}
+          >
             {Object.entries(ranges).map(([id, { word }]) => (
               <option key={id} value={id}>
                 {word}
@@ -53,7 +56,11 @@ export function Overview() {
         </label>
       </PageHead>
       <Problem of={stats.problem} again={stats.reload} />
-      {stats.data ? <Numbers stats={stats.data} per={range.per} /> : stats.isLoading && <Skeleton lines={10} />}
+      {stats.data ? (
+        <Numbers stats={stats.data} per={range.per} />
+      ) : (
+        stats.isLoading && <Skeleton lines={10} />
+      )}
     </>
   );
 }
@@ -108,10 +115,29 @@ function Numbers({ stats, per }: { stats: Stats; per: string }) {
         <OpenIncidents incidents={incidents.data?.items ?? []} />
       </div>
       <div class="grid">
-        <Bars title="Reasons" of={stats.reasons} word={reasonWord} link={(reason) => href('activity', { ...since, reason })} />
-        <Bars title="Tools" of={stats.tools} link={(tool_name) => href('activity', { ...since, tool_name })} />
-        <Bars title="Agents" of={stats.agents} word={(id) => names.get(id) ?? id.slice(0, 8)} link={(id) => href(['agents', id])} />
-        <Bars title="Risk" of={stats.bands} word={bandWord} link={(band) => href('activity', { ...since, band })} />
+        <Bars
+          title="Reasons"
+          of={stats.reasons}
+          word={reasonWord}
+          link={(reason) => href('activity', { ...since, reason })}
+        />
+        <Bars
+          title="Tools"
+          of={stats.tools}
+          link={(tool_name) => href('activity', { ...since, tool_name })}
+        />
+        <Bars
+          title="Agents"
+          of={stats.agents}
+          word={(id) => names.get(id) ?? id.slice(0, 8)}
+          link={(id) => href(['agents', id])}
+        />
+        <Bars
+          title="Risk"
+          of={stats.bands}
+          word={bandWord}
+          link={(band) => href('activity', { ...since, band })}
+        />
       </div>
     </>
   );

@@ -32,6 +32,15 @@ export function SignIn() {
             }}
           >
             <Problem of={signIn.problem} />
+            <input
+              class="hidden"
+              name="username"
+              autoComplete="username"
+              value="postern"
+              tabIndex={-1}
+              aria-hidden="true"
+              readOnly
+            />
             <label>
               Secret or key
               <input
@@ -47,7 +56,11 @@ export function SignIn() {
               <summary>Several tenants?</summary>
               <label>
                 Tenant to act for, with the admin secret
-                <input name="tenant" value={tenantId} onInput={(event) => setTenantId(event.currentTarget.value)} />
+                <input
+                  name="tenant"
+                  value={tenantId}
+                  onInput={(event) => setTenantId(event.currentTarget.value)}
+                />
               </label>
             </details>
             <button type="submit" disabled={signIn.isRunning}>

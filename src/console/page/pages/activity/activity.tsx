@@ -13,7 +13,11 @@ import '../../style/activity.css';
 const columns: readonly Column<TraceRow>[] = [
   { name: 'Time', cell: (it) => <Time at={it.at} /> },
   { name: 'Decision', cell: (it) => <DecisionBadge of={it.decision} /> },
-  { name: 'Agent', kind: 'extra', cell: (it) => <span class="clip agent-cell">{it.agent_name ?? it.agent_id.slice(0, 8)}</span> },
+  {
+    name: 'Agent',
+    kind: 'extra',
+    cell: (it) => <span class="clip agent-cell">{it.agent_name ?? it.agent_id.slice(0, 8)}</span>,
+  },
   {
     name: 'Call',
     kind: 'wide',
@@ -68,7 +72,11 @@ export default function Activity() {
           <button type="button" class="small" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
             {isPaused ? 'Go on' : 'Pause'}
           </button>
-          <a class="button plain small" href={apiUrl('/v1/traces/export', { ...filters, format: 'csv' })} download="traces.csv">
+          <a
+            class="button plain small"
+            href={apiUrl('/v1/traces/export', { ...filters, format: 'csv' })}
+            download="traces.csv"
+          >
             Export CSV
           </a>
         </PageHead>
@@ -81,7 +89,14 @@ export default function Activity() {
         ) : (
           <div class="list-box">
             {fresh.length > 0 && (
-              <button type="button" class="small fresh" onClick={() => { traces.take(); document.querySelector('.windowed')?.scrollTo(0, 0); }}>
+              <button
+                type="button"
+                class="small fresh"
+                onClick={() => {
+                  traces.take();
+                  document.querySelector('.windowed')?.scrollTo(0, 0);
+                }}
+              >
                 {fresh.length} new {fresh.length === 1 ? 'call' : 'calls'} ↑
               </button>
             )}
@@ -109,8 +124,16 @@ export default function Activity() {
 
 function Foot({ rows, hasMore }: { rows: number; hasMore: boolean }) {
   if (rows >= rowsMax)
-    return <p class="foot">{rowsMax.toLocaleString('en')} calls are shown. Filter further, or export them all.</p>;
-  return <p class="foot">{hasMore ? 'Older calls are being read…' : `${rows.toLocaleString('en')} calls; there are no older ones.`}</p>;
+    return (
+      <p class="foot">{rowsMax.toLocaleString('en')} calls are shown. Filter further, or export them all.</p>
+    );
+  return (
+    <p class="foot">
+      {hasMore
+        ? 'Older calls are being read…'
+        : `${rows.toLocaleString('en')} calls; there are no older ones.`}
+    </p>
+  );
 }
 
 function NoCalls({ isFiltered }: { isFiltered: boolean }) {
@@ -121,7 +144,10 @@ function NoCalls({ isFiltered }: { isFiltered: boolean }) {
       </Empty>
     );
   return (
-    <Empty title="No call has come through yet." command={'. data/first-start.env\ncurl -i https://api.github.com/zen'}>
+    <Empty
+      title="No call has come through yet."
+      command={'. data/first-start.env\ncurl -i https://api.github.com/zen'}
+    >
       Send one through the proxy, and it appears here.
     </Empty>
   );
@@ -138,7 +164,8 @@ function useArrows(
   latest.current = { rows, chosen, choose, close };
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      if (event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
+        return;
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const it = latest.current;
       if (event.key === 'Escape' && it.chosen !== undefined) return it.close();

@@ -11,7 +11,12 @@ const choices = {
 
 const texts = { reason: 'Reason code', tool_name: 'Tool' } as const;
 
-const spans = { '15 minutes': 900_000, '1 hour': 3_600_000, '24 hours': 86_400_000, '7 days': 604_800_000 } as const;
+const spans = {
+  '15 minutes': 900_000,
+  '1 hour': 3_600_000,
+  '24 hours': 86_400_000,
+  '7 days': 604_800_000,
+} as const;
 const typedMs = 300;
 
 type FiltersOf = Readonly<Record<string, string>>;
@@ -46,7 +51,13 @@ export function Filters({ filters }: { filters: FiltersOf }) {
       {Object.entries(texts).map(([name, word]) => (
         <TypedFilter key={name} name={name} word={word} filters={filters} placeholder={word} />
       ))}
-      <Choice word="Since" value={filters['from'] ? 'set' : ''} onChoose={(it) => set('from', it && it !== 'set' ? new Date(Date.now() - Number(it)).toISOString() : '')}>
+      <Choice
+        word="Since"
+        value={filters['from'] ? 'set' : ''}
+        onChoose={(it) =>
+          set('from', it && it !== 'set' ? new Date(Date.now() - Number(it)).toISOString() : '')
+        }
+      >
         {filters['from'] && <option value="set">{new Date(filters['from']).toLocaleString('en-GB')}</option>}
         {Object.entries(spans).map(([word, ms]) => (
           <option key={word} value={ms}>
@@ -72,7 +83,12 @@ interface ChoiceOf {
 
 function Choice({ word, value, onChoose, children }: ChoiceOf) {
   return (
-    <select aria-label={word} class={value === '' ? '' : 'set'} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+    <select
+      aria-label={word}
+      class={value === '' ? '' : 'set'}
+      value={value}
+      onChange={(event) => onChoose(event.currentTarget.value)}
+    >
       <option value="">{word}: any</option>
       {children}
     </select>
@@ -95,7 +111,7 @@ function TypedFilter({ name, word, filters, placeholder }: TypedOf) {
   const type = (value: string) => {
     setText(value);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => {
+    timer.current = window.setTimeout(() => {
       const { parts, query } = place.value;
       replace(href(['activity', ...parts], { ...query, [name]: value.trim() }));
     }, typedMs);

@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
 import { may } from '../../data/api.ts';
-import { apply, archive, type PolicyText, type Simulation, simulate } from '../../data/policy-call.ts';
+import { type Change, exceptionFor } from '../../data/exception.ts';
+import { apply, archive, type Simulation, simulate } from '../../data/policy-call.ts';
+import { pretty } from '../../data/pretty.ts';
 import { useAction } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
 import { Problem } from '../../kit/bits.tsx';
@@ -8,45 +10,34 @@ import { Diff } from '../../kit/diff.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
 import type { Trace } from './trace-detail.tsx';
 
-/** The smallest rule that lets exactly this call through: this agent, this method, this address. */
-function smallestPolicy(trace: Trace): PolicyText {
-  const { pathname, origin } = new URL(trace.url);
-  const short = trace.trace_id.slice(-8);
-  return {
-    name: `let-through-${short}`,
-    description: `Made from the trace ${trace.trace_id}`,
-    rules: [
-      {
-        rule_id: `let-through-${short}`,
-        priority: -1000,
-        match: { agent_ids: [trace.agent_id], methods: [trace.method], url_patterns: [`${origin}${pathname}`] },
-        action: 'ALLOW',
-      },
-    ],
-  };
-}
-
-/** A rule speaks about addresses and agents: what is refused before rules are asked, none lets through. */
-const beforeRules = new Set(['INVALID_KEY', 'AGENT_SUSPENDED', 'QUOTA_EXCEEDED', 'RATE_LIMITED', 'EGRESS_BLOCKED', 'PAYLOAD_TOO_LARGE', 'REPLAYED', 'GATEWAY_BUSY']);
+/** What is refused before rules are asked, none lets through. */
+const beforeRules: Readonly<Record<string, string>> = {
+  AGENT_SUSPENDED: 'The agent is suspended. Reactivate it on its page.',
+  QUOTA_EXCEEDED: 'The quota of the period is used up.',
+  RATE_LIMITED: 'The agent sent too many calls in a minute. It goes on by itself.',
+  EGRESS_BLOCKED:
+    'The address is on the denylist, or is private: upstream.allow_private of the configuration.',
+  PAYLOAD_TOO_LARGE: 'The body is larger than limits.max_body_bytes of the configuration.',
+  REPLAYED: 'The call came a second time.',
+  GATEWAY_BUSY: 'The gateway had no room. It goes on by itself.',
+};
 
 export function LetThrough({ trace }: { trace: Trace }) {
-  const [isShown, setShown] = useState(false);
+  const [changes, setChanges] = useState<readonly Change[]>();
   const [tried, setTried] = useState<Simulation>();
-  const [isApplied, setApplied] = useState(false);
-  const refused = trace.reason_codes?.find((it) => beforeRules.has(it));
+  const refused = trace.reason_codes?.find((it) => it in beforeRules);
   const isRedacted = trace.url.includes('[REDACTED');
-  const policy = isRedacted || refused ? undefined : smallestPolicy(trace);
-  const simulation = useAction(async () => setTried(await simulate(policy)));
-  const change = useAction(async () => {
-    if (!policy) return;
-    if (isApplied) await archive(policy.name);
-    else await apply(policy);
-    setApplied(!isApplied);
+  const ask = useAction(async () => {
+    if (refused || isRedacted) return setChanges([]);
+    const found = await exceptionFor(trace);
+    setChanges(found);
+    setTried(await simulate(found.map((it) => it.after)));
   });
-  if (!isShown)
+  if (changes === undefined)
     return (
       <div>
-        <button type="button" class="plain" onClick={() => { setShown(true); if (policy) void simulation.run(); }}>
+        <Problem of={ask.problem} />
+        <button type="button" class="plain" disabled={ask.isRunning} onClick={() => void ask.run()}>
           What would let exactly this through?
         </button>
       </div>
@@ -54,30 +45,79 @@ export function LetThrough({ trace }: { trace: Trace }) {
   return (
     <section>
       <h3>What would let exactly this through</h3>
-      {refused && <p class="hint">No rule does: {refused} stands before all rules. Remove its cause instead.</p>}
-      {isRedacted && <p class="hint">The address holds a secret that is not kept, so no rule can name it exactly.</p>}
-      {policy && (
-        <>
-          <p class="hint">This rule, before all others: the same agent, the same method, the same address.</p>
-          <Diff label="The rule" before="" after={JSON.stringify(policy.rules[0], null, 2)} />
-          <Problem of={simulation.problem ?? change.problem} />
-          {simulation.isRunning && <p class="hint" role="status">It is being tried on the last 24 hours…</p>}
-          {tried && <Simulated of={tried} />}
-          <div class="row">
-            {may('policies:write') ? (
-              <button type="button" class={isApplied ? 'plain' : ''} disabled={change.isRunning || !tried} onClick={() => void change.run()}>
-                {isApplied ? 'Undo: archive the rule' : 'Apply the rule'}
-              </button>
-            ) : (
-              <p class="hint">Who may write policies (policies:write) can apply it.</p>
-            )}
-            {isApplied && <a href={href(['policies', policy.name])}>Show the policy</a>}
-          </div>
-          <p class="hint" role="status">
-            {isApplied ? 'It is in force from the next call on.' : ''}
-          </p>
-        </>
+      {refused && <p class="hint">No rule does. {beforeRules[refused]}</p>}
+      {isRedacted && (
+        <p class="hint">The address held a secret, which is not kept, so no rule can name it exactly.</p>
       )}
+      {changes.length > 0 && <Proposal changes={changes} tried={tried} problem={ask.problem} />}
     </section>
+  );
+}
+
+interface ProposalOf {
+  readonly changes: readonly Change[];
+  readonly tried: Simulation | undefined;
+  readonly problem: Error | undefined;
+}
+
+function Proposal({ changes, tried, problem }: ProposalOf) {
+  const [isApplied, setApplied] = useState(false);
+  const change = useAction(async () => {
+    for (const { before, after } of changes) {
+      if (!isApplied) await apply(after);
+      else if (before) await apply(before);
+      else await archive(after.name);
+    }
+    setApplied(!isApplied);
+  });
+  const file = changes.find((it) => it.isFile);
+  return (
+    <>
+      <p class="hint">
+        An exception for the same agent, method and address, in front of what stops the call:
+      </p>
+      {changes.map(({ before, after }) => (
+        <div key={after.name}>
+          <p class="hint">
+            Policy <a href={href(['policies', after.name])}>{after.name}</a>
+            {before ? '' : ', a new one'}
+          </p>
+          <Diff
+            label={`What changes in the policy ${after.name}`}
+            before={before ? pretty(before.rules) : ''}
+            after={pretty(after.rules)}
+          />
+        </div>
+      ))}
+      <Problem of={problem ?? change.problem} />
+      {tried ? (
+        <Simulated of={tried} />
+      ) : (
+        !problem && (
+          <p class="hint" role="status">
+            It is being tried on the last 24 hours…
+          </p>
+        )
+      )}
+      {file ? (
+        <p class="hint">The policy {file.after.name} stands in a file: add the rule there.</p>
+      ) : may('policies:write') ? (
+        <div class="row">
+          <button
+            type="button"
+            class={isApplied ? 'plain' : ''}
+            disabled={change.isRunning || !tried}
+            onClick={() => void change.run()}
+          >
+            {isApplied ? 'Undo' : 'Apply'}
+          </button>
+          <span class="hint" role="status">
+            {isApplied ? 'In force from the next call on.' : ''}
+          </span>
+        </div>
+      ) : (
+        <p class="hint">A key with policies:write, or the admin secret, can apply it.</p>
+      )}
+    </>
   );
 }

@@ -37,7 +37,9 @@ export interface Trace extends TraceRow {
 
 /** One call: what it was, what became of it, and why. */
 export function TraceDetail({ traceId, back }: { traceId: string; back: string }) {
-  const trace = useResource(traceId, (signal) => get<Trace>(`/v1/traces/${encodeURIComponent(traceId)}`, {}, signal));
+  const trace = useResource(traceId, (signal) =>
+    get<Trace>(`/v1/traces/${encodeURIComponent(traceId)}`, {}, signal),
+  );
   const it = trace.data;
   return (
     <article class="detail" aria-label="The chosen call">
@@ -102,7 +104,12 @@ function Why({ trace }: { trace: Trace }) {
       </ul>
       <div class="row">
         {(trace.reason_codes ?? []).map((code) => (
-          <a key={code} class="tag" href={href('activity', { reason: code })} title={`${reasonWord(code)}. Show all calls with it`}>
+          <a
+            key={code}
+            class="tag"
+            href={href('activity', { reason: code })}
+            title={`${reasonWord(code)}. Show all calls with it`}
+          >
             {code}
           </a>
         ))}
@@ -117,9 +124,7 @@ function Findings({ findings, decision }: { findings: readonly Finding[] | undef
   return (
     <Part title="What was found, and where">
       <p class="hint">
-        {decision === 'SANITIZE'
-          ? 'In what went out, these places hold [REDACTED:…] instead. '
-          : ''}
+        {decision === 'SANITIZE' ? 'In what went out, these places hold [REDACTED:…] instead. ' : ''}
         The texts themselves are never kept.
       </p>
       <ul class="parts-bar">
@@ -135,8 +140,10 @@ function Findings({ findings, decision }: { findings: readonly Finding[] | undef
               ))}
             </p>
             {decision === 'SANITIZE' && (
-              <pre class="diff" aria-label={`What was changed at ${location}`}>
-                <span class="line removed">- {location} = ••••••••{'\n'}</span>
+              <pre class="diff">
+                <span class="line removed">
+                  - {location} = ••••••••{'\n'}
+                </span>
                 <span class="line added">
                   + {location} = [REDACTED:{found[0]?.kind}]{'\n'}
                 </span>
@@ -179,7 +186,13 @@ function Signals({ trace }: { trace: Trace }) {
   );
 }
 
-function Rules({ rules, decidedBy }: { rules: readonly MatchedRule[] | undefined; decidedBy: string | undefined }) {
+function Rules({
+  rules,
+  decidedBy,
+}: {
+  rules: readonly MatchedRule[] | undefined;
+  decidedBy: string | undefined;
+}) {
   if (!rules || rules.length === 0) return null;
   return (
     <Part title="Rules that matched">
@@ -204,19 +217,52 @@ function CallFacts({ trace: it }: { trace: Trace }) {
     <Part title="The call">
       <Facts
         of={[
-          ['Agent', <a key="agent" href={href(['agents', it.agent_id])}>{it.agent_name ?? it.agent_id}</a>],
+          [
+            'Agent',
+            <a key="agent" href={href(['agents', it.agent_id])}>
+              {it.agent_name ?? it.agent_id}
+            </a>,
+          ],
           ['Environment', it.env_name],
           ['Operation', operation],
           ['Body', it.body_bytes === undefined ? undefined : `${it.body_bytes.toLocaleString('en')} bytes`],
           ['Key', it.key_prefix && `${it.key_prefix}…`],
           ['From', it.client_address],
           ['Entrance', it.entrance],
-          ['Credential', it.credential && <a key="c" href={href('routes')}>{it.credential}</a>],
+          [
+            'Credential',
+            it.credential && (
+              <a key="c" href={href('routes')}>
+                {it.credential}
+              </a>
+            ),
+          ],
           ['Tags', it.tags?.join(', ')],
           ['Outside its scope', it.violations?.join('; ')],
-          ['Approval', it.approval_id && <a key="a" href={href(['approvals', it.approval_id])}>Show the approval</a>],
-          ['Incident', it.incidents && <a key="i" href={href('incidents', { agent_id: it.agent_id })}>{it.incidents.join(', ')}</a>],
-          ['Message of', it.message_of && <a key="m" href={href(['activity', it.message_of])}>the call that opened it</a>],
+          [
+            'Approval',
+            it.approval_id && (
+              <a key="a" href={href(['approvals', it.approval_id])}>
+                Show the approval
+              </a>
+            ),
+          ],
+          [
+            'Incident',
+            it.incidents && (
+              <a key="i" href={href('incidents', { agent_id: it.agent_id })}>
+                {it.incidents.join(', ')}
+              </a>
+            ),
+          ],
+          [
+            'Message of',
+            it.message_of && (
+              <a key="m" href={href(['activity', it.message_of])}>
+                the call that opened it
+              </a>
+            ),
+          ],
           ['Trace', <code key="t">{it.trace_id}</code>],
         ]}
       />
@@ -230,7 +276,6 @@ function Answers({ trace }: { trace: Trace }) {
   return (
     <Part title="What came back">
       {scans.map((scan, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: scans have no name
         <pre key={index} class="text">
           {JSON.stringify(scan, null, 2)}
         </pre>

@@ -1,0 +1,196 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { may } from '../../data/api.ts';
+import type { Group } from '../../data/groups.ts';
+import { href } from '../../data/route.ts';
+import { now, toCountdown } from '../../data/times.ts';
+import type { Approval } from '../../data/types.ts';
+import { reasonWord } from '../../data/words.ts';
+import { BandBadge, Time } from '../../kit/bits.tsx';
+import { Body } from './body.tsx';
+import type { Choice } from './decide.ts';
+import { History } from './history.tsx';
+
+interface CardOf {
+  readonly group: Group;
+  readonly isCurrent: boolean;
+  readonly isDenying: boolean;
+  readonly onChoose: () => void;
+  readonly onDeny: (isOpen: boolean) => void;
+  readonly onDecide: (choice: Choice) => Promise<void>;
+}
+
+const soonMs = 60_000;
+
+/** One call, or several that differ in one argument. */
+export function ApprovalCard({ group, isCurrent, isDenying, onChoose, onDeny, onDecide }: CardOf) {
+  const [first] = group.approvals;
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isCurrent) element.current?.scrollIntoView({ block: 'nearest' });
+  }, [isCurrent]);
+  if (!first) return null;
+  const leftMs = Math.min(...group.approvals.map((it) => Date.parse(it.expires_at))) - now.value;
+  const count = group.approvals.length;
+  return (
+    <article
+      ref={element}
+      class={isCurrent ? 'card approval current' : 'card approval'}
+      aria-current={isCurrent ? 'true' : undefined}
+    >
+      <div class="approval-head">
+        <button type="button" class="ghost title" aria-expanded={isCurrent} onClick={onChoose}>
+          {count > 1 && <span class="count">{count} calls</span>} <span class="method">{first.method}</span>{' '}
+          <span class="mono">{first.url}</span>
+        </button>
+        <span class={leftMs < soonMs ? 'left soon' : 'left'} title="Then it has run out, and does not go out">
+          {toCountdown(leftMs)}
+          <span class="hidden"> left</span>
+        </span>
+      </div>
+      <p class="approval-line">
+        <a href={href(['agents', first.agent_id])}>{first.agent_name}</a> · {first.tool_name} ›{' '}
+        {first.operation} · <BandBadge of={first.risk_band} score={first.risk_score} /> ·{' '}
+        <Time at={first.created_at} />
+      </p>
+      {group.difference && <Differs group={group} />}
+      {isCurrent && <Opened group={group} first={first} />}
+      {isCurrent && may('approvals:decide') && (
+        <Buttons count={count} isDenying={isDenying} onDeny={onDeny} onDecide={onDecide} first={first} />
+      )}
+    </article>
+  );
+}
+
+const shownValuesMax = 60;
+
+function Differs({ group }: { group: Group }) {
+  const { difference } = group;
+  if (!difference) return null;
+  const counts = new Map<string, number>();
+  for (const it of difference.values) counts.set(it, (counts.get(it) ?? 0) + 1);
+  return (
+    <p class="differs">
+      <span class="faint">They differ in</span> <code>{difference.place}</code>{' '}
+      {[...counts].slice(0, shownValuesMax).map(([value, count]) => (
+        <span key={value} class="tag">
+          {value.slice(0, 80)}
+          {count > 1 && ` ×${count}`}
+        </span>
+      ))}
+      {counts.size > shownValuesMax && <span class="faint"> and {counts.size - shownValuesMax} more</span>}
+    </p>
+  );
+}
+
+function Opened({ group, first }: { group: Group; first: Approval }) {
+  return (
+    <div class="opened">
+      <div class="stack">
+        <p class="hint">
+          {first.reason_codes.map(reasonWord).join(' · ')}
+          {first.rule_id && ` · rule ${first.rule_id}`}
+        </p>
+        <Body
+          text={first.body_preview}
+          bytes={first.body_bytes}
+          findings={first.findings}
+          isWebSocket={first.opens_websocket}
+        />
+        <p class="hint">
+          <a href={href(['activity', first.trace_id])}>The whole trace</a>
+          {group.approvals.length > 1 && ` of the first of ${group.approvals.length}`}
+        </p>
+      </div>
+      <History agentId={first.agent_id} toolName={first.tool_name} />
+    </div>
+  );
+}
+
+interface ButtonsOf {
+  readonly count: number;
+  readonly first: Approval;
+  readonly isDenying: boolean;
+  readonly onDeny: (isOpen: boolean) => void;
+  readonly onDecide: (choice: Choice) => Promise<void>;
+}
+
+function Buttons({ count, first, isDenying, onDeny, onDecide }: ButtonsOf) {
+  const [isRunning, setRunning] = useState(false);
+  const run = async (choice: Choice) => {
+    setRunning(true);
+    await onDecide(choice);
+    setRunning(false);
+  };
+  if (isDenying)
+    return <DenyForm count={count} isRunning={isRunning} back={() => onDeny(false)} deny={run} />;
+  const these = count === 1 ? 'exactly this call' : `each of these ${count} calls`;
+  return (
+    <>
+      <div class="row">
+        <button
+          type="button"
+          disabled={isRunning}
+          onClick={() => void run({ decision: 'approved', scope: 'once' })}
+        >
+          Approve once {count > 1 && `(${count})`} <kbd>a</kbd>
+        </button>
+        <button
+          type="button"
+          class="plain"
+          disabled={isRunning}
+          onClick={() => void run({ decision: 'approved', scope: 'window' })}
+        >
+          Approve for the window <kbd>w</kbd>
+        </button>
+        <button type="button" class="plain" onClick={() => onDeny(true)}>
+          Deny… <kbd>d</kbd>
+        </button>
+      </div>
+      <p class="hint covers">
+        <strong>Once</strong> lets {these} of {first.agent_name} go out one time: the same method, address and
+        body. <strong>For the window</strong> lets the identical {count === 1 ? 'call' : 'calls'} repeat while
+        the grant lasts (approvals.grant_window, 10 minutes unless it is set otherwise). Nothing else becomes
+        allowed.
+      </p>
+    </>
+  );
+}
+
+interface DenyOf {
+  readonly count: number;
+  readonly isRunning: boolean;
+  readonly back: () => void;
+  readonly deny: (choice: Choice) => Promise<void>;
+}
+
+function DenyForm({ count, isRunning, back, deny }: DenyOf) {
+  const [note, setNote] = useState('');
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  return (
+    <form
+      class="row end"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void deny({ decision: 'denied', ...(note.trim() === '' ? {} : { note: note.trim() }) });
+      }}
+    >
+      <label class="grow">
+        Why, for the agent and the record (may stay empty)
+        <input
+          ref={input}
+          value={note}
+          maxLength={1024}
+          onInput={(event) => setNote(event.currentTarget.value)}
+          onKeyDown={(event) => event.key === 'Escape' && back()}
+        />
+      </label>
+      <button type="submit" class="danger" disabled={isRunning}>
+        Deny {count > 1 && `all ${count}`}
+      </button>
+      <button type="button" class="plain" onClick={back}>
+        Back
+      </button>
+    </form>
+  );
+}

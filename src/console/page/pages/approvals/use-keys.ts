@@ -1,0 +1,39 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { may } from '../../data/api.ts';
+import type { Group } from '../../data/groups.ts';
+import type { Choice } from './decide.ts';
+
+interface KeysOf {
+  readonly groups: readonly Group[];
+  readonly index: number;
+  readonly choose: (group: Group) => void;
+  readonly deny: (group: Group) => void;
+  readonly run: (group: Group, choice: Choice) => void;
+}
+
+/** j and k go through the queue; a, w and d decide what is open. Not while somebody types. */
+export function useKeys(it: KeysOf): void {
+  const latest = useRef(it);
+  latest.current = it;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const { target, key, ctrlKey, metaKey, altKey } = event;
+      if (target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+      if (ctrlKey || metaKey || altKey || event.repeat) return;
+      const { groups, index, choose, deny, run } = latest.current;
+      const step = key === 'j' ? 1 : key === 'k' ? -1 : 0;
+      const next = groups[index + step];
+      if (step !== 0 && next) return choose(next);
+      const current = groups[index];
+      if (!current || !may('approvals:decide')) return;
+      if (key === 'a') run(current, { decision: 'approved', scope: 'once' });
+      if (key === 'w') run(current, { decision: 'approved', scope: 'window' });
+      if (key === 'd') {
+        event.preventDefault();
+        deny(current);
+      }
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+}
