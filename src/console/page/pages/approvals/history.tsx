@@ -21,6 +21,7 @@ export function History({ agentId, toolName }: { agentId: string; toolName: stri
     );
   const { agent, calls } = history.data;
   const day = Object.entries(agent.decisions_24h)
+    .filter(([, count]) => count > 0)
     .map(([name, count]) => `${count} ${name.toLowerCase().replace('_', ' ')}`)
     .join(', ');
   return (
