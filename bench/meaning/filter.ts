@@ -1,8 +1,8 @@
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { createFeatures } from '../../src/inspect/intent/features.ts';
-import { loadLexicon } from '../../src/inspect/intent/lexicon.ts';
-import { createModel, loadWeights } from '../../src/inspect/intent/model.ts';
-import { createMeaningReader, filtersOf } from '../../src/inspect/intent/reader.ts';
+import { lexiconOf } from '../../src/inspect/intent/lexicon.ts';
+import { createModel } from '../../src/inspect/intent/model.ts';
+import { createMeaningReader, filtersOf, readMeanings } from '../../src/inspect/intent/reader.ts';
 import { SentenceReader } from '../../src/inspect/intent/sentences.ts';
 import { corpusIn } from './evaluate.ts';
 import { makeSamples } from './samples.ts';
@@ -18,11 +18,10 @@ export function compareFiltered(
   sampleDirs: readonly string[],
   corpus: string | undefined,
 ): void {
-  const lexicon = loadLexicon(dataDir);
-  const weights = loadWeights(join(dataDir, 'weights.yaml'));
-  const features = createFeatures(lexicon);
+  const { lexicon, weights, covers } = readMeanings(dataDir);
+  const features = createFeatures(lexiconOf(lexicon));
   const model = createModel(weights, features);
-  const filters = filtersOf(lexicon, weights);
+  const filters = filtersOf(covers);
   const all = createMeaningReader(features, model);
   const filtered = createMeaningReader(features, model, filters);
   const samples = sampleDirs.map((dir) => [basename(dir), makeSamples(dir).map(({ text }) => text)] as const);

@@ -9,7 +9,7 @@ let injections: InjectionReader | undefined;
 
 /** The phrases come with the program and take a quarter of a second to prepare: the same for all gateways of a process. */
 export function packagedInjections(): InjectionReader {
-  injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')), true);
+  injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection'), 'phrasebook'), true);
   return injections;
 }
 
@@ -17,6 +17,6 @@ let meanings: MeaningReader | undefined;
 
 /** The same of the lexicon. */
 export function packagedMeanings(): MeaningReader {
-  meanings ??= loadMeanings(join(dataFolder, 'meaning'));
+  meanings ??= loadMeanings(join(dataFolder, 'meaning'), 'meaning');
   return meanings;
 }

@@ -1,7 +1,4 @@
-import { loadPhrasebook } from '../../src/inspect/injection/phrasebook.ts';
-import { createInjectionReader } from '../../src/inspect/injection/reader.ts';
+import { packagedInjections } from '../../src/decision/packaged-readers.ts';
 
 /** The reader that comes with the gateway. */
-export const injections = createInjectionReader(
-  loadPhrasebook(new URL('../../config/injection', import.meta.url).pathname),
-);
+export const injections = packagedInjections();

@@ -1,4 +1,4 @@
-import { loadMeanings } from '../../src/inspect/intent/reader.ts';
+import { packagedMeanings } from '../../src/decision/packaged-readers.ts';
 
 /** The reader that comes with the gateway. */
-export const meanings = loadMeanings(new URL('../../config/meaning', import.meta.url).pathname);
+export const meanings = packagedMeanings();

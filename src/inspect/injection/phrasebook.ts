@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { readDataFile } from '../../util/data-file.ts';
+import { folderStamp, prepared } from '../../util/prepared.ts';
 
 /*
  * Loads the phrases by which texts give orders to agents: concepts, each with its words in many languages, and rules.
@@ -41,9 +42,12 @@ const commonFile = 'common.yaml';
 
 /**
  * Reads `rules.yaml`, `common.yaml`, and the words in all other `*.yaml` files of a folder. Throws an Error that
- * names file and mistake.
+ * names file and mistake. `keptAs` names a folder that comes with the program, see `prepared`.
  */
-export function loadPhrasebook(dir: string): Phrasebook {
+export const loadPhrasebook = (dir: string, keptAs?: string): Phrasebook =>
+  keptAs === undefined ? readPhrasebook(dir) : prepared(keptAs, folderStamp(dir), () => readPhrasebook(dir));
+
+function readPhrasebook(dir: string): Phrasebook {
   const concepts = new Map<string, readonly string[]>();
   const isWords = (file: string): boolean =>
     file.endsWith('.yaml') && file !== rulesFile && file !== commonFile;

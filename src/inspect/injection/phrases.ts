@@ -1,3 +1,4 @@
+import { prepared } from '../../util/prepared.ts';
 import { isAlphanumeric } from '../kernel/bytes.ts';
 import { createMatcher } from '../match/matcher.ts';
 
@@ -59,8 +60,37 @@ const characterBytesMax = 4;
 
 /**
  * Builds a finder of phrases, which hits name by their index. A word that ends in `*` stands for all with that start.
+ * `isShipped` says that the phrases come with the program, see `prepared`.
  */
-export function createPhraseFinder(phrases: readonly string[], keptAs?: string): PhraseFinder {
+export function createPhraseFinder(phrases: readonly string[], isShipped = false): PhraseFinder {
+  const make = (): Cores => coresOf(phrases);
+  const { cores, candidatesAt } = isShipped ? prepared('cores', JSON.stringify(phrases), make) : make();
+  const matcher = createMatcher(cores, { keptAs: isShipped ? 'phrases' : undefined });
+  return {
+    scan(bytes, { from, to }, onHit, isStopped) {
+      const line = new HitLine(onHit);
+      matcher.scan(
+        bytes.subarray(from, to),
+        (core, start) => {
+          for (const candidate of candidatesAt[core] as readonly Candidate[]) {
+            const hit = hitOf(bytes, candidate, from + start);
+            if (hit) line.add(hit);
+          }
+        },
+        isStopped,
+      );
+      line.end();
+    },
+  };
+}
+
+/** The cores of phrases, and the phrases of each. */
+interface Cores {
+  readonly cores: readonly string[];
+  readonly candidatesAt: readonly (readonly Candidate[])[];
+}
+
+function coresOf(phrases: readonly string[]): Cores {
   const candidatesOf = new Map<string, Candidate[]>();
   const sideOf = sidesOnce();
   phrases.forEach((text, phrase) => {
@@ -71,25 +101,7 @@ export function createPhraseFinder(phrases: readonly string[], keptAs?: string):
       candidatesOf.set(core, candidates);
     }
   });
-  const cores = [...candidatesOf.keys()];
-  const candidatesAt = cores.map((core) => candidatesOf.get(core) as Candidate[]);
-  const matcher = createMatcher(cores, { keptAs });
-  return {
-    scan(bytes, { from, to }, onHit, isStopped) {
-      const line = new HitLine(onHit);
-      matcher.scan(
-        bytes.subarray(from, to),
-        (core, start) => {
-          for (const candidate of candidatesAt[core] as Candidate[]) {
-            const hit = hitOf(bytes, candidate, from + start);
-            if (hit) line.add(hit);
-          }
-        },
-        isStopped,
-      );
-      line.end();
-    },
-  };
+  return { cores: [...candidatesOf.keys()], candidatesAt: [...candidatesOf.values()] };
 }
 
 /** Chooses the longest word as the core, of several the last, because articles and pronouns stand first. */

@@ -76,11 +76,11 @@ export function createInjectionReader(
   const meaningOf = meaningsBy(rules);
   const meanings = [...conceptsOf.values()].map(meaningOf);
   const words = [...conceptsOf.keys()];
-  const finder = createPhraseFinder(words, isShipped ? 'phrases' : undefined);
+  const finder = createPhraseFinder(words, isShipped);
   const commonWords = new Set([...common].map((word) => word.toLowerCase()));
   const spotter = createSpotter(
     words.filter((word) => !commonWords.has(word)),
-    isShipped ? 'spots' : undefined,
+    isShipped,
   );
 
   return {

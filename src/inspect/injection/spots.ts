@@ -1,3 +1,4 @@
+import { prepared } from '../../util/prepared.ts';
 import { isLetter } from '../kernel/bytes.ts';
 import { createMatcher } from '../match/matcher.ts';
 import { type Region, spellings } from './phrases.ts';
@@ -13,16 +14,14 @@ export interface Spotter {
   around(bytes: Buffer, reach: number, isStopped: () => boolean): Region[];
 }
 
-/** Builds a finder of places where one of the phrases may stand. One that ends in `*` may go on. */
-export function createSpotter(phrases: readonly string[], keptAs?: string): Spotter {
-  const endOf = new Map<string, number>();
-  for (const phrase of phrases) {
-    const isOpen = phrase.endsWith('*');
-    for (const text of brokenOnce(isOpen ? phrase.slice(0, -1) : phrase))
-      for (const word of spellings(text)) endOf.set(word, isOpen ? openEnd : Buffer.byteLength(word));
-  }
-  const lengths = [...endOf.values()];
-  const matcher = createMatcher([...endOf.keys()], { keptAs });
+/**
+ * Builds a finder of places where one of the phrases may stand. One that ends in `*` may go on. `isShipped` says that
+ * the phrases come with the program, see `prepared`.
+ */
+export function createSpotter(phrases: readonly string[], isShipped = false): Spotter {
+  const make = (): Spellings => spellingsOf(phrases);
+  const { words, lengths } = isShipped ? prepared('spellings', JSON.stringify(phrases), make) : make();
+  const matcher = createMatcher(words, { keptAs: isShipped ? 'spots' : undefined });
   return {
     around(bytes, reach, isStopped) {
       const regions: Region[] = [];
@@ -38,6 +37,22 @@ export function createSpotter(phrases: readonly string[], keptAs?: string): Spot
 }
 
 const openEnd = -1;
+
+/** The words to look for, and how long each is; `openEnd` where it may go on. */
+interface Spellings {
+  readonly words: readonly string[];
+  readonly lengths: readonly number[];
+}
+
+function spellingsOf(phrases: readonly string[]): Spellings {
+  const endOf = new Map<string, number>();
+  for (const phrase of phrases) {
+    const isOpen = phrase.endsWith('*');
+    for (const text of brokenOnce(isOpen ? phrase.slice(0, -1) : phrase))
+      for (const word of spellings(text)) endOf.set(word, isOpen ? openEnd : Buffer.byteLength(word));
+  }
+  return { words: [...endOf.keys()], lengths: [...endOf.values()] };
+}
 
 /** Answers whether a letter stands on both sides: "answer as" is no part of "answer assistants". */
 const goesOn = (bytes: Buffer, end: number): boolean => isLetter(bytes[end - 1]) && isLetter(bytes[end]);

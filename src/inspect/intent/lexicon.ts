@@ -26,8 +26,21 @@ const name = z.string().regex(/^[a-z]+(?:-[a-z]+)*$/, 'must be kebab-case');
 const phrase = z.string().min(1).max(80);
 const fileSchema = z.record(name, z.record(z.string(), z.array(phrase).min(1)));
 
+/** Concepts as they are read, and each phrase as the numbers of its words. */
+export interface LexiconData {
+  readonly concepts: readonly Concept[];
+  readonly phrases: readonly { readonly words: readonly number[]; readonly concept: number }[];
+}
+
 /** Reads `<role>s.yaml` of each role. Throws an Error that names file and mistake. */
-export function loadLexicon(dir: string): Lexicon {
+export const loadLexicon = (dir: string): Lexicon => lexiconOf(readLexicon(dir));
+
+export function lexiconOf({ concepts, phrases }: LexiconData): Lexicon {
+  const table = new PhraseTable(phrases);
+  return { concepts, mentions: (sentence) => table.of(sentence) };
+}
+
+export function readLexicon(dir: string): LexiconData {
   const concepts: Concept[] = [];
   const table: { readonly words: readonly number[]; readonly concept: number }[] = [];
   for (const role of lexiconRoles) {
@@ -42,8 +55,7 @@ export function loadLexicon(dir: string): Lexicon {
       concepts.push({ name, role, phrases });
     }
   }
-  const phrases = new PhraseTable(table);
-  return { concepts, mentions: (sentence) => phrases.of(sentence) };
+  return { concepts, phrases: table };
 }
 
 function readConcepts(file: string): z.output<typeof fileSchema> {

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { Meaning } from '../../core/call.ts';
+import { folderStamp, prepared } from '../../util/prepared.ts';
 import { coverOf } from './cover.ts';
 import { createFeatures, type Features } from './features.ts';
-import { type Concept, type Lexicon, loadLexicon } from './lexicon.ts';
+import { type Concept, type LexiconData, lexiconOf, readLexicon } from './lexicon.ts';
 import {
   type Category,
   categories,
@@ -34,13 +35,43 @@ export const intentScoreMin = 0.5;
 const endBytes = 32 * 1024;
 const none: readonly Meaning[] = [];
 
-/** Reads lexicon and weights of a folder. Throws an Error that names file and mistake. */
-export function loadMeanings(dir: string): MeaningReader {
-  const lexicon = loadLexicon(dir);
-  const features = createFeatures(lexicon);
-  const weights = loadWeights(join(dir, 'weights.yaml'));
-  return createMeaningReader(features, createModel(weights, features), filtersOf(lexicon, weights));
+/**
+ * Reads lexicon and weights of a folder. Throws an Error that names file and mistake. `keptAs` names a folder that
+ * comes with the program, see `prepared`.
+ */
+export function loadMeanings(dir: string, keptAs?: string): MeaningReader {
+  const make = (): MeaningData => readMeanings(dir);
+  const data = keptAs === undefined ? make() : prepared(keptAs, folderStamp(dir), make);
+  const features = createFeatures(lexiconOf(data.lexicon));
+  return createMeaningReader(features, createModel(data.weights, features), filtersOf(data.covers));
 }
+
+/** The words of the phrases that pass each of the two filters. */
+type Covers = Readonly<Record<keyof Filters, readonly (readonly number[])[]>>;
+
+interface MeaningData {
+  readonly lexicon: LexiconData;
+  readonly weights: IntentWeights;
+  readonly covers: Covers;
+}
+
+export const filtersOf = ({ first, second }: Covers): Filters => ({
+  first: new PhraseFilter(first),
+  second: new PhraseFilter(second),
+});
+
+/** Reads all that a reader is made of. Throws an Error that names file and mistake. */
+export function readMeanings(dir: string): MeaningData {
+  const lexicon = readLexicon(dir);
+  const { concepts } = lexicon;
+  const weights = loadWeights(join(dir, 'weights.yaml'));
+  const first = coverOf(concepts, weights);
+  const second = coverOf(concepts, weights, first);
+  return { lexicon, weights, covers: { first: wordsOfAll(first), second: wordsOfAll(second) } };
+}
+
+const wordsOfAll = (concepts: readonly Concept[]): number[][] =>
+  concepts.flatMap(({ phrases }) => phrases.map(wordsOf));
 
 /**
  * Two filters for sentences that may mean something. Most sentences have no word that passes both, and need no score.
@@ -49,13 +80,6 @@ export interface Filters {
   /** Is applied by the kernel. */
   readonly first: PhraseFilter;
   readonly second: PhraseFilter;
-}
-
-export function filtersOf({ concepts }: Lexicon, weights: IntentWeights): Filters {
-  const filterOf = (cover: readonly Concept[]): PhraseFilter =>
-    new PhraseFilter(cover.flatMap(({ phrases }) => phrases.map(wordsOf)));
-  const first = coverOf(concepts, weights);
-  return { first: filterOf(first), second: filterOf(coverOf(concepts, weights, first)) };
 }
 
 /** Creates a reader of one text at a time. With filters, sentences in which nothing passes are not scored. */

@@ -68,11 +68,12 @@ export function createMatcher(
     readonly keptAs?: string | undefined;
   } = {},
 ): Matcher {
-  const needles = new Needles(words, inCase);
   const needed = Uint8Array.from(words, (word) => needs.get(word) ?? beside.anything);
-  const make = (): GramTables => tablesFor(needles, words.length, needed);
+  const make = (): GramTables => tablesFor(Needles.of(words, inCase), words.length, needed);
   const content = (): string => JSON.stringify([words, [...(inCase ?? [])], [...needed]]);
-  const candidates = new GramScan(keptAs === undefined ? make() : prepared(keptAs, content(), make));
+  const tables = keptAs === undefined ? make() : prepared(keptAs, content(), make);
+  const needles = new Needles(tables);
+  const candidates = new GramScan(tables);
   return {
     scan(bytes, onHit, isStopped = never) {
       const take: OnCandidate = (word, start, isSure) => {
@@ -351,7 +352,7 @@ function chooseMultiplier(grams: readonly Gram[], shift: number): number {
 }
 
 function hitShare(followers: Int32Array, multiplier: number, shift: number): number {
-  const { packed, share } = ordinaryTriples;
+  const { packed, share } = ordinaryTriples();
   let sum = 0;
   for (let index = 0; index < packed.length; index++) {
     const bits = followers[Math.imul(foldFour(packed[index] as number), multiplier) >>> shift] as number;

@@ -8,6 +8,8 @@ import { isLetter } from '../kernel/bytes.ts';
 const wordLengthMin = 2;
 const noWords: ReadonlySet<string> = new Set();
 
+type NeedleArrays = Pick<Needles, 'values' | 'folds' | 'starts'>;
+
 export class Needles {
   /** A byte of the text, folded where the word has a letter, must equal the value. */
   readonly values: Uint8Array;
@@ -15,22 +17,28 @@ export class Needles {
   /** Start of each word; the last entry is the end of the last word. */
   readonly starts: Int32Array;
 
+  constructor({ values, folds, starts }: NeedleArrays) {
+    this.values = values;
+    this.folds = folds;
+    this.starts = starts;
+  }
+
   /**
    * Reads words as UTF-8; those `inCase` are compared as written. Throws RangeError for a word of less than two
    * bytes.
    */
-  constructor(words: readonly string[], inCase: ReadonlySet<string> = noWords) {
-    this.starts = startsOf(words);
-    const size = this.starts[words.length] as number;
+  static of(words: readonly string[], inCase: ReadonlySet<string> = noWords): Needles {
+    const starts = startsOf(words);
+    const size = starts[words.length] as number;
     const bytes = Buffer.alloc(size);
-    this.folds = new Uint8Array(size);
+    const folds = new Uint8Array(size);
     words.forEach((word, index) => {
-      const start = this.starts[index] as number;
+      const start = starts[index] as number;
       const end = start + bytes.write(word, start);
       if (inCase.has(word)) return;
-      for (let at = start; at < end; at++) this.folds[at] = isLetter(bytes[at]) ? 0x20 : 0;
+      for (let at = start; at < end; at++) folds[at] = isLetter(bytes[at]) ? 0x20 : 0;
     });
-    this.values = bytes.map((byte, at) => byte | (this.folds[at] as number));
+    return new Needles({ values: bytes.map((byte, at) => byte | (folds[at] as number)), folds, starts });
   }
 
   /** Returns the bytes of the n-th word; letters are in lower case unless their case counts. */

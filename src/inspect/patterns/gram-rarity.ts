@@ -1,3 +1,5 @@
+import { lazily } from '../../util/lazily.ts';
+
 /*
  * Models how often a few bytes in a row occur in English prose and JSON, to tell rare parts of words from common
  * ones. Only the order of the figures matters. Bytes are folded as in the matcher (`| 0x20`).
@@ -104,13 +106,11 @@ export function gramShare([a, b, c, d = anyByte]: Gram): number {
 }
 
 /** The triples that make up most of a text, packed little-endian into 24 bits, and their shares. */
-export const ordinaryTriples = listOrdinaryTriples();
-
-function listOrdinaryTriples(): { readonly packed: Int32Array; readonly share: Float64Array } {
+export const ordinaryTriples = lazily((): { readonly packed: Int32Array; readonly share: Float64Array } => {
   const bytes = [...shares.keys()].filter((byte) => shareOf(byte) * 100 > digitPercent);
   const triples = bytes.flatMap((a) => bytes.flatMap((b) => bytes.map((c): Triple => [a, b, c])));
   return {
     packed: Int32Array.from(triples, ([a, b, c]) => packed(a, b, c)),
     share: Float64Array.from(triples, gramShare),
   };
-}
+});

@@ -1,27 +1,25 @@
-import forge from 'node-forge';
+import asn1 from 'node-forge/lib/asn1.js';
 
 /*
  * The little of ASN.1 that certificates need. Small values are built as node-forge nodes and encoded; what
  * stays the same from one certificate to the next is encoded once and joined as bytes by `wrap`.
  */
 
-const { asn1 } = forge;
 const { Class, Type } = asn1;
 
-export type Asn1 = forge.asn1.Asn1;
+export type Asn1 = asn1.Asn1;
 
 /** Tag bytes of the values that `wrap` joins: universal, constructed (X.690, 8.1.2). */
 export const sequenceTag = 0x30;
 export const bitStringTag = 0x03;
 export const octetStringTag = 0x04;
 
-const primitive = (type: forge.asn1.Type, bytes: string): Asn1 =>
-  asn1.create(Class.UNIVERSAL, type, false, bytes);
+const primitive = (type: asn1.Type, bytes: string): Asn1 => asn1.create(Class.UNIVERSAL, type, false, bytes);
 
 export const sequence = (...items: Asn1[]): Asn1 => asn1.create(Class.UNIVERSAL, Type.SEQUENCE, true, items);
 export const set = (...items: Asn1[]): Asn1 => asn1.create(Class.UNIVERSAL, Type.SET, true, items);
 export const oid = (dotted: string): Asn1 => primitive(Type.OID, asn1.oidToDer(dotted).getBytes());
-export const utf8 = (text: string): Asn1 => primitive(Type.UTF8, forge.util.encodeUtf8(text));
+export const utf8 = (text: string): Asn1 => primitive(Type.UTF8, Buffer.from(text).toString('latin1'));
 export const boolean = (value: boolean): Asn1 => primitive(Type.BOOLEAN, value ? '\xff' : '\0');
 export const nothing = (): Asn1 => primitive(Type.NULL, '');
 export const derInteger = (bytes: Buffer): Asn1 => primitive(Type.INTEGER, bytes.toString('latin1'));
