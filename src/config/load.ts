@@ -66,7 +66,7 @@ export function validateConfig(value: unknown, context: ConfigContext): Config {
   const source = {
     value: withoutNull(value, 0),
     mistakes: [],
-    lineOf: () => undefined,
+    placeOf: () => ({}),
     isLiteral: () => false,
   };
   return makeConfig(source, context);
@@ -78,11 +78,10 @@ function makeConfig(source: Source, context: ConfigContext): Config {
   const issues = parsed.error?.issues.flatMap((issue) => toFindings(issue, value)) ?? [];
   // Without a mapping there is nothing more to check.
   const checks = isMapping(value) ? checkConfig(value, context.env) : [];
-  const toMistake = ({ path, message }: UnplacedMistake): Mistake => ({
-    path: dotted(path),
-    line: source.lineOf(path),
-    message,
-  });
+  const toMistake = ({ path, message }: UnplacedMistake): Mistake => {
+    const { line, column } = source.placeOf(path);
+    return { path: dotted(path), line, column, message };
+  };
   const mistakes = oncePerPath([...source.mistakes, ...[...findings, ...issues, ...checks].map(toMistake)]);
   if (!parsed.success || mistakes.length > 0) throw new ConfigError(context.file, mistakes);
   const written: Written = parsed.data;

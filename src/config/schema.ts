@@ -26,6 +26,7 @@ export const configSchema = section({
   proxy: daemon.proxy.describe('The forward proxy.'),
   control: daemon.control.describe('The control plane.'),
   pid_file: daemon.pidFile,
+  drain_delay: daemon.drainDelay,
   state: daemon.state.describe('Where keys, policies, approvals, traces and counters are kept.'),
   workers: daemon.workers,
   authority: daemon.authority.describe('The certificate authority that intercepted hosts are signed with.'),

@@ -1,4 +1,4 @@
-import { type ComposedYaml, composeYaml } from '../util/yaml.ts';
+import { type ComposedYaml, composeYaml, type Place } from '../util/yaml.ts';
 import type { YamlMapping, YamlNode } from '../util/yaml-tree.ts';
 import { dotted, type Mistake, type Path } from './checks/mistakes.ts';
 
@@ -6,8 +6,8 @@ import { dotted, type Mistake, type Path } from './checks/mistakes.ts';
 export interface Source {
   readonly value: unknown;
   readonly mistakes: readonly Mistake[];
-  /** The line of the key or item, or of the nearest thing around it. */
-  lineOf(path: Path): number | undefined;
+  /** The place of the key or item, or of the nearest thing around it. */
+  placeOf(path: Path): Partial<Place>;
   /** Tells whether a text stands in the file itself, and was not put in from outside. */
   isLiteral(path: Path): boolean;
 }
@@ -24,13 +24,13 @@ type Resolve = (text: string, complain: (message: string) => void) => string;
 export function readConfigYaml(text: string, resolve: Resolve): Source {
   const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax: 1, aliasesMax: nodesMax });
   const reader = new Reader(documents[0]?.tree.root, placeOf, resolve);
-  for (const { line, message } of mistakes) reader.mistakes.push({ path: '', line, message });
+  for (const { line, column, message } of mistakes) reader.mistakes.push({ path: '', line, column, message });
   const isReadable = mistakes.every((it) => !it.isFatal);
   const value = isReadable ? reader.readAll() : undefined;
   return {
     value,
     mistakes: reader.mistakes,
-    lineOf: (path) => reader.lineOf(path),
+    placeOf: (path) => reader.placeOf(path),
     isLiteral: (path) => reader.isLiteral(path),
   };
 }
@@ -74,28 +74,28 @@ class Reader {
     }
   }
 
-  lineOf(path: Path): number | undefined {
-    return this.#find(path).line;
+  placeOf(path: Path): Partial<Place> {
+    return this.#find(path).place;
   }
 
   isLiteral(path: Path): boolean {
     return this.#find(path).isWhole && !this.#resolved.has(dotted(path));
   }
 
-  /** The line of what stands at the path, or of the nearest thing around it; and whether it stands there itself. */
-  #find(path: Path): { readonly line: number | undefined; readonly isWhole: boolean } {
+  /** The place of what stands at the path, or of the nearest thing around it; and whether it stands there itself. */
+  #find(path: Path): { readonly place: Partial<Place>; readonly isWhole: boolean } {
     let node = this.#root;
-    let line: number | undefined;
+    let place: Partial<Place> = {};
     for (const step of path) {
       const inside: YamlNode | undefined = node?.kind === 'alias' ? node.target : node;
       const entry = inside?.kind === 'mapping' ? inside.entries.get(String(step)) : undefined;
       const item = inside?.kind === 'list' ? inside.items[Number(step)] : undefined;
       const named = entry ?? item;
-      if (!named) return { line, isWhole: false };
-      line = this.#placeOf(named.at).line;
+      if (!named) return { place, isWhole: false };
+      place = this.#placeOf(named.at);
       node = entry?.value ?? item;
     }
-    return { line, isWhole: path.length > 0 };
+    return { place, isWhole: path.length > 0 };
   }
 
   #mapping({ entries }: YamlMapping, path: Path, depth: number): Record<string, unknown> {
@@ -118,6 +118,7 @@ class Reader {
   }
 
   #complain(path: Path, message: string): void {
-    this.mistakes.push({ path: dotted(path), line: this.lineOf(path), message });
+    const { line, column } = this.placeOf(path);
+    this.mistakes.push({ path: dotted(path), line, column, message });
   }
 }

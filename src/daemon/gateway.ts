@@ -1,5 +1,6 @@
 import type { Environment } from '../config/checks/references.ts';
 import { disk, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
+import { placed } from '../config/places.ts';
 import type { Config } from '../config/schema.ts';
 import { type Log, openLog } from '../core/log.ts';
 import type { Bound } from './bound.ts';
@@ -8,6 +9,7 @@ import { untilStateAnswers } from './patience.ts';
 import { readInThread } from './reload/read-in-thread.ts';
 import { openServing, type Prepared, type Serving } from './serving.ts';
 import { announce, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
+import { checkFiles } from './start/check-files.ts';
 import { type FirstStart, firstStartConfig, openFirstStart } from './start/first-start.ts';
 import { type Loaded, loadedHere } from './start/loaded.ts';
 import { nextSteps } from './start/next-steps.ts';
@@ -40,6 +42,7 @@ const graceMsDefault = 30_000;
 export async function startGateway(configFile: string | undefined, env: Environment): Promise<Gateway> {
   const file = findConfigFile(configFile, env);
   const planned = loadConfig(file, env, disk);
+  checkFiles(planned, disk);
   const held = await holdAddresses(planned, disk);
   try {
     return await openGateway(planned, env, held);
@@ -107,7 +110,8 @@ async function openGateway(planned: Config, env: Environment, held: HeldAddresse
     try {
       await takeOver();
       return true;
-    } catch (error) {
+    } catch (failure) {
+      const error = placed(failure);
       serving.refuse(error instanceof Error ? error.message : String(error));
       tellRefusal(error, log);
       return false;

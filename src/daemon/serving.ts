@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../core/log.ts';
@@ -40,7 +41,10 @@ export interface Serving {
   prepare(next: Loaded): Promise<Prepared>;
   /** Notes why a reload was refused. */
   refuse(reason: string): void;
-  /** Takes no new connections, lets running requests end for at most `graceMs`, writes everything down, and is gone. */
+  /**
+   * Says at `/readyz` that it goes, for `drain_delay`; then takes no new connections, lets running requests end for at
+   * most `graceMs`, writes everything down, and is gone.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -169,6 +173,8 @@ async function openAll(
     },
     async stop(graceMs) {
       status.isDraining = true;
+      // Load balancers see it at /readyz, and send new calls elsewhere, while all that come are still served.
+      if (bound.proxy.length > 0 && graceMs > 0) await sleep(config.drainDelayMs);
       await Promise.all([servers.drain(graceMs), notifications.drain(graceMs)]);
       await closers.close();
     },

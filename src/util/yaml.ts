@@ -73,7 +73,7 @@ export interface ComposedYaml {
   placeOf(offset: number): Place;
 }
 
-type Place = Pick<YamlMistake, 'line' | 'column'>;
+export type Place = Pick<YamlMistake, 'line' | 'column'>;
 
 export interface ComposedDocument {
   /** At most 100 levels, save for what aliases stand for. */

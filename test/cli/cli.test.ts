@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
@@ -141,6 +141,42 @@ t.test('config check tells what a daemon would refuse, and what it would warn of
   const local = await check({ proxy: { listen: ['[::1]:0', '127.0.0.1:3128'], require_auth: false } });
   t.notMatch(local.stdout, /reached by others/);
 });
+
+t.test(
+  'config check finds the files that a start would end with, by line and column, and makes nothing',
+  async (t) => {
+    const { dir, configFile } = writeTestConfig(t, {});
+    const text = [
+      'proxy: { listen: 127.0.0.1:0, tls: { cert: no-cert.pem, key: no-key.pem } }',
+      'upstream:',
+      '  ca_files:',
+      '    - missing.pem',
+      '    - empty.pem',
+      'vault: { key_file: no-vault-key }',
+      'authority: { cert: ca.pem, key: ca-key.pem }',
+      'state: { url: embedded:postern.yaml/state }',
+      'inbound: []',
+    ];
+    writeFileSync(configFile, text.join('\n'));
+    writeFileSync(join(dir, 'empty.pem'), '');
+    writeFileSync(join(dir, 'ca.pem'), 'a certificate');
+    const before = readdirSync(dir);
+    for (const args of [
+      ['config', 'check', configFile],
+      ['--config', configFile, 'serve'],
+    ]) {
+      const { code, stderr } = await postern(...args);
+      t.equal(code, 1, args.join(' '));
+      t.match(stderr, /line 1, column 38, proxy\.tls\.cert: the file .*no-cert\.pem cannot be read/);
+      t.match(stderr, /line 4, column 7, upstream\.ca_files\[0\]: the file .*missing\.pem does not exist/);
+      t.match(stderr, /line 5, column 7, upstream\.ca_files\[1\]: .*empty\.pem holds no PEM certificate/);
+      t.match(stderr, /line 6, column 1, vault: .*no-vault-key, the key of the vault, is not there/);
+      t.match(stderr, /line 7, column 1, authority: The CA certificate .* stands without its key/);
+      t.match(stderr, /line 8, column 1, state\.dir: .*postern\.yaml is no folder/);
+      t.same(readdirSync(dir), before);
+    }
+  },
+);
 
 t.test('config check says which limits of bodies are in force', async (t) => {
   const check = async (config: Readonly<Record<string, unknown>>, ...options: string[]) =>

@@ -39,6 +39,7 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
       mode: config.mode,
       file: config.file,
       pidFile: config.pidFile,
+      drainDelayMs: config.drainDelayMs,
       workers: config.workers,
       branding: config.branding,
     },
@@ -46,6 +47,7 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
       mode: 'monitor',
       file: '/etc/gate/full.yaml',
       pidFile: '/etc/gate/run/postern.pid',
+      drainDelayMs: 5_000,
       workers: 4,
       branding: { headerWord: 'Acme' },
     },
@@ -388,6 +390,7 @@ t.test('an empty file is the default of every key', async (t) => {
       adminSecret: null,
     },
     pidFile: null,
+    drainDelayMs: 0,
     state: {
       url: { driver: 'embedded', dir: resolve('data') },
       dir: resolve('data'),
@@ -476,7 +479,8 @@ t.test('an empty file is the default of every key', async (t) => {
 
 t.test('null is the default of every key', async (t) => {
   const { defaultTenant: _, ...empty } = parse('');
-  const keys = Object.keys(empty).map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  const names = Object.keys(empty).map((key) => key.replace(/Ms$/, ''));
+  const keys = names.map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
   const written = keys.filter((key) => !['file', 'warnings'].includes(key)).map((key) => `${key}: null`);
   const deeper =
     'limits: { max_body_bytes: null, scan_timeout: null }\nrisk: { bands: { HIGH: null }, weights: null }\nplans: { team: null }';

@@ -10,6 +10,7 @@ import { firstStartConfig, openFirstStart, readExports } from '../../src/daemon/
 import { basic, openSecureTunnel, run, send } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';
+import { until } from '../support/redis.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const admin = `Bearer ${adminSecret}`;
@@ -157,6 +158,29 @@ t.test('SIGTERM lets a running call end, takes no new one, and leaves with 0', a
   release();
   t.match(await running, { status: 200, body: Buffer.from('late') });
   t.equal(await ended, 0);
+});
+
+t.test('for drain_delay a daemon that stops says so, and serves whoever comes', async (t) => {
+  const upstream = await startUpstream(t);
+  const { dir, configFile } = writeTestConfig(t, { upstream, config: { drain_delay: '1h' } });
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const api = apiClient(daemon.controlUrl);
+  const { key } = (await api('POST', '/v1/keys', mintFields, admin)).body;
+  t.match(await api('GET', '/readyz', undefined, ''), { status: 200 });
+  daemon.process.kill('SIGTERM');
+  await until('it is draining', async () => (await api('GET', '/readyz', undefined, '')).status === 503);
+  t.match((await api('GET', '/readyz', undefined, '')).body, { status: 'draining', code: 'SHUTTING_DOWN' });
+  const authority = `api.test.example:${upstream.port}`;
+  const ca = readFileSync(daemon.caFile, 'utf8');
+  const socket = await openSecureTunnel({
+    proxyUrl: daemon.proxyUrl,
+    authorization: basic(key),
+    authority,
+    ca,
+  });
+  t.teardown(() => socket.destroy());
+  t.match(await send(socket, { path: '/late', headers: { host: authority } }), { status: 200 });
+  t.equal(await daemon.end('SIGTERM'), 1, 'a second signal ends it at once');
 });
 
 t.test('a download of 100 MB passes through, and what waits for a slow reader is bounded', async (t) => {

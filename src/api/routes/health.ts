@@ -17,6 +17,7 @@ export const health = route({
 
 const readiness = z.object({
   status: z.enum(['ready', 'draining', 'degraded']),
+  code: z.enum(['SHUTTING_DOWN', 'STATE_UNAVAILABLE']).optional().describe('Why it is not ready'),
   checks: z.object({ state: z.string().describe('ok, or what is wrong') }),
   config: z.object({ generation: z.int(), loaded_at: time, last_error: z.string().nullable() }),
 });
@@ -38,6 +39,7 @@ export const ready = route({
       config: { generation, loaded_at: toIso(loadedAtMs), last_error: lastError },
     };
     if (answer.status === 'ready') return answer;
-    return RawAnswer.of(503, answer);
+    const code = isDraining ? 'SHUTTING_DOWN' : 'STATE_UNAVAILABLE';
+    return RawAnswer.of(503, { ...answer, code });
   },
 });

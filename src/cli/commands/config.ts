@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import type { Config } from '../../config/schema.ts';
+import type { bodyLimitsInForce } from '../body-limits.ts';
 import type { CommonOptions } from '../connection/client.ts';
 import { readConfig } from '../connection/configuration.ts';
 import { print, toJson } from '../output.ts';
@@ -15,35 +17,11 @@ export function addConfig(program: Command): void {
       const { config: option, json } = check.optsWithGlobals<CommonOptions>();
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
-      const { ConfigError, disk, mistakeSentence } = await import('../../config/load.ts');
-      const { ignoredKeys } = await import('../../daemon/not-yet.ts');
-      const { enginesFor } = await import('../../daemon/reload/generation.ts');
-      const { loadPolicyFiles } = await import('../../daemon/reload/policy-files.ts');
-      const { namesInFiles } = await import('../../decision/trace/known-names.ts');
-      const { createCatalogues, ownTables } = await import('../../tenants/catalogues.ts');
-      const { openLog } = await import('../../core/log.ts');
-      const { loadEngines } = await import('../../tenants/engines.ts');
-      enginesFor(config, loadEngines());
-      const catalogues = createCatalogues(config, ownTables());
-      const known = namesInFiles(config, catalogues);
-      const log = openLog({ level: 'warn', file: null });
-      const policies = loadPolicyFiles(config, known, log, disk).flatMap((it) => it.documents).length;
-      const { findUnknownAgents } = await import('../unknown-agents.ts');
-      const agents = await findUnknownAgents(config);
-      if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);
-      const { bodyLimitsInForce, toldBodyLimits } = await import('../body-limits.ts');
-      const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
-      const { size: tenants } = config.tenants;
-      const warnings = [...config.warnings.map(mistakeSentence), ...ignoredKeys(config), ...agents.warnings];
-      await print(
-        json
-          ? `${toJson({ file, ok: true, tenants, policies, warnings, body_limits: bodyLimits })}\n`
-          : [
-              `${file} is valid: ${tenants} tenants, ${policies} policies in files.\n`,
-              ...toldBodyLimits(bodyLimits).map((it) => `${it}\n`),
-              ...warnings.map((it) => `warning: ${it}\n`),
-            ].join(''),
-      );
+      const { placed } = await import('../../config/places.ts');
+      const checked = await checkAll(file, config).catch((error: unknown) => {
+        throw placed(error);
+      });
+      await tellChecked(file, config, checked, json ?? false);
     });
 
   group
@@ -64,4 +42,54 @@ export function addConfig(program: Command): void {
       const { toJsonSchema } = await import('../../config/json-schema.ts');
       await print(`${toJson(toJsonSchema(), 2)}\n`);
     });
+}
+
+type BodyLimits = ReturnType<typeof bodyLimitsInForce>;
+
+interface Checked {
+  readonly policies: number;
+  readonly warnings: readonly string[];
+  readonly bodyLimits: BodyLimits;
+}
+
+/** Throws with the first kind of mistakes that a start of the daemon would end with. Makes nothing. */
+async function checkAll(file: string, config: Config): Promise<Checked> {
+  const { ConfigError, disk, mistakeSentence } = await import('../../config/load.ts');
+  const { ignoredKeys } = await import('../../daemon/not-yet.ts');
+  const { checkTools, enginesFor } = await import('../../daemon/reload/generation.ts');
+  const { loadPolicyFiles } = await import('../../daemon/reload/policy-files.ts');
+  const { checkFiles } = await import('../../daemon/start/check-files.ts');
+  const { namesInFiles } = await import('../../decision/trace/known-names.ts');
+  const { createCatalogues, ownTables } = await import('../../tenants/catalogues.ts');
+  const { openLog } = await import('../../core/log.ts');
+  const { loadEngines } = await import('../../tenants/engines.ts');
+  checkFiles(config, disk);
+  enginesFor(config, loadEngines());
+  const catalogues = createCatalogues(config, ownTables());
+  checkTools(config, catalogues);
+  const known = namesInFiles(config, catalogues);
+  const log = openLog({ level: 'warn', file: null });
+  const policies = loadPolicyFiles(config, known, log, disk).flatMap((it) => it.documents).length;
+  const { findUnknownAgents } = await import('../unknown-agents.ts');
+  const agents = await findUnknownAgents(config);
+  if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);
+  const { bodyLimitsInForce } = await import('../body-limits.ts');
+  const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
+  const warnings = [...config.warnings.map(mistakeSentence), ...ignoredKeys(config), ...agents.warnings];
+  return { policies, warnings, bodyLimits };
+}
+
+async function tellChecked(file: string, config: Config, checked: Checked, json: boolean): Promise<void> {
+  const { toldBodyLimits } = await import('../body-limits.ts');
+  const { policies, warnings, bodyLimits } = checked;
+  const { size: tenants } = config.tenants;
+  await print(
+    json
+      ? `${toJson({ file, ok: true, tenants, policies, warnings, body_limits: bodyLimits })}\n`
+      : [
+          `${file} is valid: ${tenants} tenants, ${policies} policies in files.\n`,
+          ...toldBodyLimits(bodyLimits).map((it) => `${it}\n`),
+          ...warnings.map((it) => `warning: ${it}\n`),
+        ].join(''),
+  );
 }

@@ -7,6 +7,8 @@ export interface Mistake {
   readonly path: string;
   /** From 1; undefined where there is no text. */
   readonly line: number | undefined;
+  /** From 1, in that line. */
+  readonly column?: number | undefined;
   readonly message: string;
 }
 
@@ -28,9 +30,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** `line 4, tenants[0].plan: there is no plan "prro"; did you mean "pro"?` */
-export function mistakeSentence({ path, line, message }: Mistake): string {
-  const where = [line === undefined ? '' : `line ${line}`, path].filter((it) => it !== '').join(', ');
+/** `line 4, column 5, tenants[0].plan: there is no plan "prro"; did you mean "pro"?` */
+export function mistakeSentence({ path, line, column, message }: Mistake): string {
+  const places = [line === undefined ? '' : `line ${line}`, column === undefined ? '' : `column ${column}`];
+  const where = [...places, path].filter((it) => it !== '').join(', ');
   return where === '' ? message : `${where}: ${message}`;
 }
 

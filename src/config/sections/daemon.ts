@@ -87,6 +87,11 @@ export const state = section({
 export const workers = integer(1, 64)
   .prefault(1)
   .describe('Processes; more than one needs Redis. They end with their parent.');
+export const drainDelay = duration(0, hour)
+  .prefault('0s')
+  .describe(
+    'How long /readyz answers 503 before the listeners close, so that load balancers send calls elsewhere.',
+  );
 export const pidFile = optionalPath.describe('File that holds the process id while the daemon runs.');
 
 export const authority = section({

@@ -330,7 +330,7 @@ export function enginesFor(config: Config, engines: Engines): (tenantId: string)
 }
 
 /** A route's misspelt tool would pass by the rules for the one that is meant. */
-function checkTools({ file, inbound, tools }: Config, { common }: Catalogues): void {
+export function checkTools({ file, inbound, tools }: Config, { common }: Catalogues): void {
   const known = new Set([...common.tools, ...tools].map((it) => it.name));
   const mistakes: Mistake[] = [];
   for (const [index, { tool }] of [...inbound.values()].entries()) {

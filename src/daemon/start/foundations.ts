@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import type { Files } from '../../config/load.ts';
@@ -25,6 +24,7 @@ import { openJournal } from '../../state/journal.ts';
 import { openStore } from '../../state/open.ts';
 import { ownTables } from '../../tenants/catalogues.ts';
 import { loadEngines } from '../../tenants/engines.ts';
+import { makeFolder } from '../../util/make-folder.ts';
 import type { ListenerAddress } from '../../wire/client/reach/guard.ts';
 import { type Authority, openAuthority } from '../../wire/tls/authority.ts';
 import type { Bound } from '../bound.ts';
@@ -70,7 +70,7 @@ export async function openFoundations(
   { files, place, log: plainLog, bound, status, closers, metrics }: FoundationsOptions,
 ): Promise<Opened> {
   const { dir } = config.state;
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir, 0o700);
   const { url, timeoutMs, caFile } = config.state;
   const opened = await openStore({ url, dir, timeoutMs, caFile, log: plainLog });
   closers.add(() => opened.close());

@@ -1,10 +1,19 @@
 import { flushCompileCache } from 'node:module';
 import type { Environment } from '../../config/checks/references.ts';
 import { disk, findConfigFile, loadConfig } from '../../config/load.ts';
+import { placed } from '../../config/places.ts';
 import type { Gateway } from '../gateway.ts';
 
 /** Starts the daemon in as many processes as its configuration says. The parent of several loads nothing that judges. */
 export async function startDaemon(configFile: string | undefined, env: Environment): Promise<Gateway> {
+  try {
+    return await start(configFile, env);
+  } catch (error) {
+    throw placed(error);
+  }
+}
+
+async function start(configFile: string | undefined, env: Environment): Promise<Gateway> {
   const file = findConfigFile(configFile, env);
   if (file !== undefined && loadConfig(file, env, disk).workers > 1) {
     const { startWorkers } = await import('../workers/supervisor.ts');

@@ -1,16 +1,17 @@
 import cluster from 'node:cluster';
-import { mkdirSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../../config/checks/references.ts';
 import { disk, loadConfig } from '../../config/load.ts';
+import { placed } from '../../config/places.ts';
 import { checkFixedKeys } from '../../config/reload.ts';
 import type { Config } from '../../config/schema.ts';
 import { parseListenAddress } from '../../config/sections/addresses.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { type Log, openLog } from '../../core/log.ts';
 import { openVault } from '../../credentials/credentials.ts';
+import { makeFolder } from '../../util/make-folder.ts';
 import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { openAuthority } from '../../wire/tls/authority.ts';
 import { allOrFirstError } from '../all-or-first-error.ts';
@@ -21,6 +22,7 @@ import { type HeldAddresses, holdAddresses } from '../held-addresses.ts';
 import { untilStateAnswers } from '../patience.ts';
 import { readerOfRoots, readPolicyFile } from '../reload/named-files.ts';
 import { announce, removePid, tellRefusal, urlsOf, warn } from '../start/announce.ts';
+import { checkFiles } from '../start/check-files.ts';
 import { readListenersTls } from '../start/listener-tls.ts';
 import { nextSteps } from '../start/next-steps.ts';
 import { loadPepper } from '../start/pepper.ts';
@@ -63,6 +65,7 @@ type First = ReturnType<typeof load>;
 /** Starts a daemon of several workers. Throws, with none left, when something is wrong; and with nothing made, where that is an address. */
 export async function startWorkers(file: string, env: Environment): Promise<Gateway> {
   const first = load(file, env);
+  checkFiles(first.config, disk);
   const held = await holdAddresses(first.config, disk);
   try {
     return await openWorkers(file, env, first, held);
@@ -128,7 +131,7 @@ function load(file: string, env: Environment): Pick<InForce, 'config' | 'taken'>
  * certificate.
  */
 function makeOnce(config: Config, log: Log): string {
-  mkdirSync(config.state.dir, { recursive: true, mode: 0o700 });
+  makeFolder(config.state.dir, 0o700);
   loadPepper(config, log);
   openVault(config);
   const { cert: certFile, key: keyFile } = config.authority;
@@ -238,7 +241,7 @@ class Crew {
     if (member.servingSinceMs === undefined) member.kill();
     else {
       try {
-        await member.ask({ to: 'stop', graceMs }, graceMs + closeMs);
+        await member.ask({ to: 'stop', graceMs }, this.config.drainDelayMs + graceMs + closeMs);
         member.dismiss();
       } catch (error) {
         if (!(error instanceof WorkerGone))
@@ -261,9 +264,10 @@ class Crew {
         standing: { generation: this.#inForce.standing.generation + 1, loadedAtMs: Date.now() },
       });
       return true;
-    } catch (error) {
+    } catch (failure) {
       // Workers that are ending refuse nothing.
       if (this.#isStopping()) return false;
+      const error = placed(failure);
       const reason = error instanceof Error ? error.message : String(error);
       this.#lastError = reason;
       await this.#tellAll((it) => it.ask({ to: 'drop', reason }, stepMs));

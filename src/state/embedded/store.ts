@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { timeOfTraceId } from '../../core/ids.ts';
+import { makeFolder } from '../../util/make-folder.ts';
 import { wholeTrust } from '../rules/trust.ts';
 import type { Store, TraceFilter } from '../store.ts';
 import { createAdmit } from './admit.ts';
@@ -51,7 +51,7 @@ export async function openEmbeddedStore({ dir }: { dir: string }): Promise<Store
     for (const step of closers.splice(0).reverse()) await step();
   };
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir, 0o700);
     closers.push(lockDirectory(dir));
     return assemble(dir, closers, close);
   } catch (error) {

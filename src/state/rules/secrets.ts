@@ -5,7 +5,6 @@ import {
   fstatSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readSync,
   rmSync,
@@ -13,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../util/make-folder.ts';
 
 /**
  * The secret in `file`, which is made on the first start: one line of hex (base64 is read as well), mode 0600. Two that start
@@ -69,7 +69,7 @@ const fromBase64 = (text: string): Buffer | undefined =>
 
 /** Written beside its place and linked into it when it is whole: the link fails where another starter was first. */
 function make(file: string, bytes: number): readonly Buffer[] {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file), 0o700);
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   try {
     writeDurably(draft, `${randomBytes(bytes).toString('hex')}\n`);

@@ -5,7 +5,6 @@ import {
   fstatSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -13,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { makeFolder } from '../../util/make-folder.ts';
 import { keyIdOf } from './certificate.ts';
 import type { KeyAndCertificate } from './new-authority.ts';
 
@@ -65,7 +65,7 @@ const pendingName = (file: string, keyId: string): string => `${file}.${keyId}.n
 function publish({ certFile, keyFile }: PairFiles, pair: KeyAndCertificate): void {
   const pendingCert = pendingName(certFile, pair.keyId);
   const pendingKey = pendingName(keyFile, pair.keyId);
-  for (const file of [certFile, keyFile]) mkdirSync(dirname(file), { recursive: true });
+  for (const file of [certFile, keyFile]) makeFolder(dirname(resolve(file)));
   try {
     writeNew(pendingCert, pair.certPem, 0o644);
     writeNew(pendingKey, pair.keyPem, 0o600);

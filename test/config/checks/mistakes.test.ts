@@ -5,6 +5,9 @@ import t from 'tap';
 import { suggestion } from '../../../src/config/checks/mistakes.ts';
 import { ConfigError, type Mistake, mistakeSentence, parseConfig } from '../../../src/config/load.ts';
 
+/** Columns are told by a test of their own. */
+const sentenceOf = ({ column: _, ...mistake }: Mistake): string => mistakeSentence(mistake);
+
 function mistakesOf(text: string, env: Record<string, string> = {}): readonly Mistake[] {
   const readFile = (path: string): string => {
     throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: 'ENOENT' });
@@ -29,10 +32,18 @@ t.test('one file with every kind of mistake has them all reported, each with its
     })
     .sort();
   const found = mistakesOf(text)
-    .map((it) => (it.path === '' ? `line ${it.line}, -: ${it.message}` : mistakeSentence(it)))
+    .map((it) => (it.path === '' ? `line ${it.line}, -: ${it.message}` : sentenceOf(it)))
     .sort();
   t.strictSame(found, wanted);
   t.ok(wanted.length > 40);
+});
+
+t.test('a mistake stands at the column of its key or item', async (t) => {
+  const text = 'upstream: { ca_files: [a.pem, 7] }\ntenants:\n  - id: a\n    plan: prro\n';
+  t.strictSame(mistakesOf(text).map(mistakeSentence).sort(), [
+    'line 1, column 31, upstream.ca_files[1]: must be text, not a number',
+    'line 4, column 5, tenants[0].plan: there is no such plan; did you mean "pro"?',
+  ]);
 });
 
 const single: { name: string; text: string; want: string }[] = [
@@ -81,7 +92,7 @@ const single: { name: string; text: string; want: string }[] = [
 
 for (const { name, text, want } of single) {
   t.test(`${name} is a mistake`, async (t) => {
-    t.strictSame(mistakesOf(text).map(mistakeSentence), [want]);
+    t.strictSame(mistakesOf(text).map(sentenceOf), [want]);
   });
 }
 
@@ -165,7 +176,7 @@ t.test('the error tells file, places and how many there are', async (t) => {
   const many = Array.from({ length: 120 }, (_, index) => `x${index}: 1`).join('\n');
   const error = t.throws(() => parseConfig(many, { file: '/etc/gate/x.yaml', env: {} })) as ConfigError;
   t.equal(error.mistakes.length, 120);
-  t.match(error.message, /^\/etc\/gate\/x\.yaml has 120 mistakes:\n {2}line 1, x0: unknown key\n/);
+  t.match(error.message, /^\/etc\/gate\/x\.yaml has 120 mistakes:\n {2}line 1, column 1, x0: unknown key\n/);
   t.match(error.message, /\n {2}and 20 more$/);
   t.equal(error.file, '/etc/gate/x.yaml');
 });

@@ -93,13 +93,13 @@ t.test('a value that is put in stays one text, whatever YAML it looks like', asy
   t.equal(config.tenants.get('a')?.plan.name, 'pro');
   t.throws(() => parseConfig('pid_file: x\ntenants: [{ id: "${env:NAME}" }]', { file: undefined, env }), {
     message:
-      'the configuration has one mistake:\n  line 2, tenants[0].id: must be 1 to 64 letters, digits, "_" or "-"',
+      'the configuration has one mistake:\n  line 2, column 13, tenants[0].id: must be 1 to 64 letters, digits, "_" or "-"',
   });
 });
 
 t.test('keys are not resolved', async (t) => {
   const parse = (): unknown => parseConfig('"${env:A}": 1', { file: undefined, env: { A: 'workers' } });
-  t.throws(parse, /line 1, \["\$\{env:A\}"\]: unknown key/);
+  t.throws(parse, /line 1, column 1, \["\$\{env:A\}"\]: unknown key/);
 });
 
 t.test('files are read beside the configuration, and only regular ones of up to 1 MB', async (t) => {

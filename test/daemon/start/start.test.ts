@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -82,6 +82,36 @@ t.test('a second daemon of the same configuration names the process of the first
   await startDaemon(t, dir, ['--config', configFile]);
   const second = await run('env', posternCommand(['--config', configFile, 'serve']));
   t.match(second, { code: 1, stderr: /listening\.json names the process \d+/ });
+});
+
+t.test('a state whose folder cannot be made ends the start at once', async (t) => {
+  // A file system that answers ENOENT to whoever makes a folder, and one whose folders belong to others.
+  const { configFile } = writeTestConfig(t, { config: { state: { url: 'embedded:/proc/no-such/state' } } });
+  const under = await run('env', posternCommand(['--config', configFile, 'serve']));
+  t.match(under, { code: 1, stderr: /the folder \/proc\/no-such cannot be made/ });
+  if (!needProgram(t, 'setpriv')) return;
+  const { dir, configFile: ofOthers } = writeTestConfig(t, { config: { state: { url: 'embedded:./none' } } });
+  chmodSync(dir, 0o755);
+  const nobody = ['--reuid', '65534', '--clear-groups', 'env'];
+  const refused = await run('setpriv', [...nobody, ...posternCommand(['--config', ofOthers, 'serve'])]);
+  t.match(refused, { code: 1, stderr: /state\.dir: .* may not be written by this user/ });
+});
+
+t.test('a Redis that refuses the password is said to do so, at once', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  await redis.command('CONFIG', 'SET', 'requirepass', 'the-right-one');
+  const { host, port } = redis;
+  const cases = [
+    { url: `redis://:wrong@${host}:${port}/0`, says: /Redis answers WRONGPASS: the user or the password/ },
+    { url: `redis://${host}:${port}/0`, says: /Redis answers NOAUTH: it wants a password/ },
+  ];
+  for (const { url, says } of cases) {
+    const { configFile } = writeTestConfig(t, { config: { state: { url, dir: './local' } } });
+    const served = await run('env', posternCommand(['--config', configFile, 'serve']));
+    t.match(served, { code: 1, stderr: says });
+    t.notMatch(served.stderr, /wrong@|goes on trying/);
+  }
 });
 
 const onRedis = ({ host, port }: RedisServer, sections: Readonly<Record<string, unknown>> = {}) => ({

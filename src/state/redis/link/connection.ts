@@ -148,11 +148,28 @@ function connect(options: RedisConnectionOptions): Client {
   });
 }
 
+/** The server answers, and will refuse whatever is sent until the configuration or the server is mended. */
+function refusalOf(error: unknown): GatewayError | undefined {
+  const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
+  const remedy = refusals[code];
+  return remedy === undefined
+    ? undefined
+    : new GatewayError('STATE_UNAVAILABLE', `Redis answers ${code}: ${remedy}`, {}, error);
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  WRONGPASS: 'the user or the password in state.url is not right.',
+  NOAUTH: 'it wants a password; write it into state.url, as redis://:PASSWORD@host.',
+  NOPERM: 'the user of state.url may not do what Postern needs; docs/administration/redis.md has the rules.',
+};
+
 async function ready(client: Client, withinMs: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let last: unknown;
   const onError = (error: unknown) => {
     last = error;
+    const refusal = refusalOf(error);
+    if (refusal) reject(refusal);
   };
   const timer = setTimeout(() => reject(away(last)), withinMs);
   client.once('ready', resolve).on('error', onError);

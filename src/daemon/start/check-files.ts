@@ -1,0 +1,86 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ConfigError, type Files, type Mistake } from '../../config/load.ts';
+import { withPlaces } from '../../config/places.ts';
+import type { Config } from '../../config/schema.ts';
+import { openVault } from '../../credentials/credentials.ts';
+import { loadRoots } from '../../wire/client/reach/roots.ts';
+import { openAuthority } from '../../wire/tls/authority.ts';
+import { readerOfRoots } from '../reload/named-files.ts';
+import { readListenersTls } from './listener-tls.ts';
+
+/**
+ * Throws ConfigError with everything that is wrong with the files and folders that a configuration names, before any of
+ * them is made.
+ */
+export function checkFiles(config: Config, files: Files): void {
+  const checks = [
+    ...rootChecks(config, files),
+    ['', () => void readListenersTls(config, files)],
+    ['vault', () => checkVault(config)],
+    ['authority', () => checkAuthority(config)],
+    ['state.dir', () => checkFolder(config.state.dir)],
+    ['log.file', () => config.log.file !== null && checkWritable(config.log.file)],
+    ['pid_file', () => config.pidFile !== null && checkFolder(dirname(config.pidFile))],
+  ] as const;
+  const mistakes = checks.flatMap(([path, check]) => mistakesOf(path, check));
+  if (mistakes.length > 0) throw withPlaces(new ConfigError(config.file, mistakes), files);
+}
+
+function rootChecks({ upstream, state }: Config, files: Files) {
+  const read = readerOfRoots(files);
+  const bundles: [string, string][] = upstream.caFiles.map((it, at) => [`upstream.ca_files[${at}]`, it]);
+  if (state.caFile !== null) bundles.push(['state.ca_file', state.caFile]);
+  return bundles.map(([path, file]) => [path, () => void loadRoots([file], read)] as const);
+}
+
+function mistakesOf(path: string, check: () => unknown): readonly Mistake[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    return [{ path, line: undefined, message: toSentence(error as NodeJS.ErrnoException) }];
+  }
+}
+
+/** Says which file, and what about it, in words instead of a name of the operating system. */
+function toSentence({ code, path, message }: NodeJS.ErrnoException): string {
+  if (path === undefined || code === undefined) return message;
+  const reason = { ENOENT: 'does not exist', EACCES: 'may not be read by this user', EISDIR: 'is a folder' }[
+    code
+  ];
+  return `the file ${path} ${reason ?? `cannot be read: ${code}`}`;
+}
+
+/** Its key is made beside the state where no file is named: that is the start's to do. */
+function checkVault(config: Config): void {
+  const { keyFile, key } = config.vault;
+  if (key !== null || keyFile !== null) openVault(config);
+}
+
+/** A pair that is not there at all is made by the start. */
+function checkAuthority({ authority: { cert: certFile, key: keyFile } }: Config): void {
+  const isThere = [certFile, keyFile].map((it) => existsSync(it));
+  if (isThere[0]) openAuthority({ certFile, keyFile, nowMs: Date.now() });
+  else checkFolder(dirname(isThere[1] ? certFile : keyFile));
+}
+
+/** A folder that is there, or can be made. */
+function checkFolder(path: string): void {
+  let there = path;
+  while (!existsSync(there)) there = dirname(there);
+  if (!statSync(there).isDirectory()) throw new Error(`${there} is no folder`);
+  checkWritable(there);
+}
+
+/** The path, or the nearest folder above it that is there. */
+function checkWritable(path: string): void {
+  let there = path;
+  while (!existsSync(there)) there = dirname(there);
+  try {
+    accessSync(there, constants.W_OK);
+  } catch (error) {
+    throw new Error(`${there} may not be written by this user`, { cause: error });
+  }
+}
