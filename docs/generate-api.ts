@@ -20,7 +20,7 @@ interface Operation {
   readonly 'x-permission'?: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly content: Content }>>;
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
 interface OpenApi {
@@ -34,7 +34,7 @@ Every endpoint of the control plane, by default at \`http://127.0.0.1:8081\`.
 This page is made by \`node docs/generate.ts\` from the OpenAPI document that the daemon serves.
 Programs read it at \`GET /v1/openapi.json\`.
 
-- **Authentication**: \`Authorization: Bearer KEY\`, with an API key (\`iv_live_…\`, \`iv_eph_…\`) or the admin secret. Each endpoint names the permissions of which a key needs one. The admin secret has all permissions.
+- **Authentication**: \`Authorization: Bearer KEY\`, with an API key (\`iv_live_…\`, \`iv_eph_…\`) or the admin secret. Each endpoint names the permissions of which a key needs one. The admin secret has all permissions. Browsers send the cookie of [a session](administration/console.md) instead, and with all but GET the header \`x-postern-csrf\`.
 - **Tenant**: a key acts for its tenant. The admin secret names one by \`tenant_id\`, in the query or in the body, unless there is only one.
 - **Errors** are problems (RFC 9457, \`application/problem+json\`) with a stable \`code\`: [policy reference](policy-reference.md#errors) lists them.
 - **Lists** answer \`{ items, next_cursor }\`; \`cursor\` in the query goes on from there.
@@ -60,6 +60,7 @@ function fieldsOf(schema: Schema, depth = 0): string[] {
 
 function accessOf({ security, 'x-permission': permissions }: Operation): string {
   if (!permissions) return 'Needs no key.';
+  if (!security.some((it) => 'key' in it)) return 'Needs a session of the console.';
   const forSecret = security.some((it) => 'adminSecret' in it);
   const key =
     permissions.length > 0 ? `a key with ${permissions.map((it) => `\`${it}\``).join(' or ')}` : 'any key';
@@ -96,7 +97,9 @@ function sectionOf(method: string, path: string, operation: Operation): string[]
           schemaOf(requestBody.content),
         )
       : []),
-    ...(answer ? shapeOf(`Answer ${status}, ${typesOf(answer.content)}`, schemaOf(answer.content)) : []),
+    ...(answer?.content
+      ? shapeOf(`Answer ${status}, ${typesOf(answer.content)}`, schemaOf(answer.content))
+      : [`Answer ${status}, empty.`, '']),
   ];
 }
 

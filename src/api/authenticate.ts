@@ -8,12 +8,7 @@ import { isAddressAllowed } from '../state/rules/admission.ts';
 import { demand } from './fields/permissions.ts';
 import { requestAsCall } from './fields/request-as-call.ts';
 import type { Caller, KeyCaller, Route } from './route.ts';
-
-export interface Presented {
-  readonly authorization: string;
-  readonly clientAddress: string;
-  readonly nowMs: number;
-}
+import { type SessionCaller, type SessionRequest, sessionCaller } from './session/session-caller.ts';
 
 const invalidKey = (): GatewayError =>
   new GatewayError('INVALID_KEY', 'Send a valid API key: "Authorization: Bearer iv_live_…".');
@@ -25,11 +20,16 @@ const notAllowedHere = (): GatewayError =>
  * Who asks, and whether they may. What has not even the form of a key is turned away without asking the state. A key that may be used from
  * this address passes; whatever fails is counted against the address, and answered RATE_LIMITED once that was too often.
  */
-export async function authenticate(gate: Gate, route: Route, presented: Presented): Promise<Caller> {
+export async function authenticate(gate: Gate, route: Route, presented: SessionRequest): Promise<Caller> {
   if (route.access === 'public') return { kind: 'anybody' };
-  const { authorization, clientAddress, nowMs } = presented;
+  const { headers, clientAddress, nowMs } = presented;
   const { keys } = gate.throttles;
-  const text = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
+  const authorization = headers['authorization'];
+  const byCookie = authorization === undefined ? await sessionCaller(gate, presented) : undefined;
+  if (byCookie) return permitted(route, byCookie);
+  if (route.access === 'session')
+    throw new GatewayError('INVALID_KEY', 'There is no session; sign in first.');
+  const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
   const key = gate.readKey(text);
   if (!key) return asAdmin(gate, route, text, presented);
   // The pipeline asks again for calls, and also decides what holds while the state is away.
@@ -49,15 +49,25 @@ export async function authenticate(gate: Gate, route: Route, presented: Presente
     throw await rejectEarly(gate, requestAsCall(gate, route, key, presented), notAllowedHere());
   }
   const caller: KeyCaller = { kind: 'key', key: holder.key, identity: holder.identity, presented: key };
-  if (isCall) return caller;
-  if (route.access === 'secret') demand(holder.key, ['admin']);
-  else if (typeof route.access !== 'string') demand(holder.key, route.access);
-  else if (route.access !== 'key') demand(holder.key, [route.access]);
+  return permitted(route, caller);
+}
+
+/** Throws where the caller may not use the route. The pipeline asks by itself for calls. */
+function permitted(route: Route, caller: KeyCaller | SessionCaller): Caller {
+  const { access } = route;
+  if (caller.kind === 'admin') {
+    if (route.isForKeys) throw invalidKey();
+  } else if (access === 'secret') demand(caller.key, ['admin']);
+  else if (typeof access !== 'string') demand(caller.key, access);
+  else if (!isForAnyKey(access)) demand(caller.key, [access]);
   return caller;
 }
 
+const isForAnyKey = (access: Route['access']): access is 'public' | 'key' | 'session' | 'call' =>
+  access === 'public' || access === 'key' || access === 'session' || access === 'call';
+
 /** A text that is no key may be the admin secret, which is compared only while its address has not tried too many. */
-function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs }: Presented): Caller {
+function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs }: SessionRequest): Caller {
   if (text === '') throw invalidKey();
   if (route.access === 'secret' && gate.config.control.adminSecret === null)
     throw new GatewayError('NOT_FOUND', 'Without an admin secret there is no such endpoint.');

@@ -18,6 +18,7 @@ import {
   showApproval,
 } from './routes/approvals.ts';
 import { listAudit } from './routes/audit.ts';
+import { listSessions, revokeSession, showOwnSession, signIn, signOut } from './routes/console/sessions.ts';
 import { listFeeds, refreshFeed } from './routes/feeds.ts';
 import { health, ready } from './routes/health.ts';
 import {
@@ -74,6 +75,11 @@ export const apiRoutes: readonly Route[] = [
   ready,
   metrics,
   openApiRoute(() => apiRoutes),
+  signIn,
+  showOwnSession,
+  signOut,
+  listSessions,
+  revokeSession,
   scan,
   explain,
   scanResponse,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { problems } from '../core/errors.ts';
 import { formType } from './request-body.ts';
 import type { Route } from './route.ts';
+import { cookieName, csrfHeader } from './session/cookie.ts';
 
 /*
  * The OpenAPI 3.1 document of the control plane, made of the routes and their schemas alone. Schemas with an id stand once, under
@@ -52,6 +53,12 @@ export function toOpenApi(routes: readonly Route[]): Json {
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key, iv_live_… or iv_eph_…' },
         adminSecret: { type: 'http', scheme: 'bearer', description: 'The admin secret of the deployment' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: cookieName,
+          description: `A session of the console; all but GET also need ${csrfHeader}`,
+        },
       },
       schemas: named,
     },
@@ -65,7 +72,7 @@ function toOperation(route: Route, named: Named): Json {
     operationId: `${route.method.toLowerCase()}${route.path.replace(/[^A-Za-z0-9]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
     tags: [tag],
     summary,
-    security: isPublic ? [] : [{ key: [] }, ...(route.isForKeys ? [] : [{ adminSecret: [] }])],
+    security: isPublic ? [] : securityOf(route),
     ...(isPublic ? {} : { 'x-permission': permissionOf(access) }),
     parameters: parametersOf(route, named),
     ...(body
@@ -79,7 +86,7 @@ function toOperation(route: Route, named: Named): Json {
     responses: {
       [status]: {
         description: 'Done',
-        content: contentOf(toSchema(answer, 'output', named), answerTypes),
+        ...(status === 204 ? {} : { content: contentOf(toSchema(answer, 'output', named), answerTypes) }),
       },
       default: {
         description: 'A problem (RFC 9457)',
@@ -88,6 +95,11 @@ function toOperation(route: Route, named: Named): Json {
     },
   };
 }
+
+const securityOf = ({ access, isForKeys }: Route): readonly Json[] => [
+  ...(access === 'session' ? [] : [{ key: [] }, ...(isForKeys ? [] : [{ adminSecret: [] }])]),
+  { session: [] },
+];
 
 const typesOf = ({ takesForm, takesYaml }: Route): readonly string[] =>
   takesForm ? [formType] : takesYaml ? ['application/json', 'application/yaml'] : ['application/json'];
@@ -98,7 +110,7 @@ const contentOf = (schema: Json, types: readonly string[]): Json =>
 /** The permissions of which a key needs any. The admin secret needs none. */
 function permissionOf(access: Route['access']): readonly string[] {
   if (typeof access !== 'string') return access;
-  if (access === 'key') return [];
+  if (access === 'key' || access === 'session') return [];
   return [access === 'secret' ? 'admin' : access === 'call' ? 'scan' : access];
 }
 
@@ -111,7 +123,8 @@ function parametersOf({ path, query, access, isForKeys }: Route, named: Named): 
   }));
   const schema = query ? toSchema(query, 'input', named) : {};
   const properties = (schema['properties'] ?? {}) as Record<string, Json>;
-  const tenant = access === 'public' || isForKeys ? {} : { tenant_id: tenantParameter };
+  const tenant =
+    access === 'public' || access === 'session' || isForKeys ? {} : { tenant_id: tenantParameter };
   const inQuery = Object.entries({ ...properties, ...tenant }).map(([name, it]) => ({
     name,
     in: 'query',

@@ -3,20 +3,21 @@ import type { Permission } from '../config/sections/agents.ts';
 import type { Identity, PresentedKey } from '../core/call.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Gate } from '../decision/gate.ts';
-import type { KeyRecord } from '../state/store.ts';
+import type { KeyRecord, SessionRecord } from '../state/store.ts';
 import type { FieldsByName } from '../wire/http1/field.ts';
 
-/** Who asks: a key with its permissions, the holder of the admin secret, or on public endpoints anybody. */
+/** Who asks: a key with its permissions, the holder of the admin secret, or on public endpoints anybody. With `session`: by its cookie. */
 export type Caller =
   | {
       readonly kind: 'key';
       readonly key: KeyRecord;
       readonly identity: Identity;
       readonly presented: PresentedKey;
+      readonly session?: SessionRecord;
     }
   /** On endpoints where the pipeline asks: a key that is not valid, and why. The pipeline refuses it again, and records it. */
   | { readonly kind: 'refused'; readonly presented: PresentedKey; readonly refusal: GatewayError }
-  | { readonly kind: 'admin' }
+  | { readonly kind: 'admin'; readonly session?: SessionRecord }
   | { readonly kind: 'anybody' };
 
 export type KeyCaller = Extract<Caller, { kind: 'key' }>;
@@ -48,19 +49,28 @@ export class RawAnswer {
   readonly status: number;
   readonly body: Buffer;
   readonly contentType: string;
+  /** Flat, beside those that all answers have. */
+  readonly fields: readonly string[];
 
-  static of(status: number, value: unknown): RawAnswer {
-    return new RawAnswer(status, Buffer.from(`${JSON.stringify(value)}\n`));
+  static of(status: number, value: unknown, fields: readonly string[] = []): RawAnswer {
+    return new RawAnswer(status, Buffer.from(`${JSON.stringify(value)}\n`), undefined, fields);
+  }
+
+  /** 204. */
+  static empty(fields: readonly string[] = []): RawAnswer {
+    return new RawAnswer(204, Buffer.alloc(0), undefined, fields);
   }
 
   constructor(
     status: number,
     body: Buffer,
     contentType = status < 400 ? 'application/json' : 'application/problem+json',
+    fields: readonly string[] = [],
   ) {
     this.status = status;
     this.body = body;
     this.contentType = contentType;
+    this.fields = fields;
   }
 }
 
@@ -89,10 +99,10 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly tag: string;
   readonly summary: string;
   /**
-   * `public`: nobody is asked. `key`: any valid key. `secret`: the admin secret, or a key with `admin`. `call`: the pipeline asks, which
+   * `public`: nobody is asked. `key`: any valid key. `session`: whoever has a session of the console. `secret`: the admin secret, or a key with `admin`. `call`: the pipeline asks, which
    * records whom it refuses. Else the permissions of which a key must have one. The admin secret has them all.
    */
-  readonly access: 'public' | 'key' | 'secret' | 'call' | Permission | readonly Permission[];
+  readonly access: 'public' | 'key' | 'session' | 'secret' | 'call' | Permission | readonly Permission[];
   /** The admin secret does not do: the caller must be a key. */
   readonly isForKeys?: boolean;
   /** Absent: the endpoint takes no body. */

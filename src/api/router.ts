@@ -103,8 +103,8 @@ export function createRouter(
     const { route, params } = find(exchange.method, mark < 0 ? url : url.slice(0, mark));
     const clientAddress = clientAddressOf(exchange, current.config.control.trustedProxies);
     const headers = toFieldsByName(exchange.fields);
-    const authorization = headers['authorization'] ?? '';
-    const caller = await authenticate(current, route, { authorization, clientAddress, nowMs });
+    const { method } = exchange;
+    const caller = await authenticate(current, route, { method, headers, clientAddress, nowMs });
     if (caller.kind === 'key')
       claimRequest(connections, exchange, ownerOf(caller.identity), {
         bounds: current.tenants.connectionBounds(caller.identity.tenantId),

@@ -32,9 +32,14 @@ export async function sendStream(
 }
 
 /** The same for an answer that is there as a whole. */
-export async function sendWhole(answer: Answer, { status, body, contentType }: RawAnswer): Promise<void> {
+export async function sendWhole(
+  answer: Answer,
+  { status, body, contentType, fields }: RawAnswer,
+): Promise<void> {
   if (answer.destroyed) return;
-  answer.writeHead(status, [...headOf(contentType), 'Content-Length', String(body.length)]);
+  // RFC 9110, 8.6: an answer without content has no length either.
+  const head = status === 204 ? plainHead : [...headOf(contentType), 'Content-Length', String(body.length)];
+  answer.writeHead(status, [...head, ...fields]);
   if (body.length > pieceBytes) {
     const room = roomIn(answer, stallMsMax);
     for (let at = 0; at < body.length && !answer.destroyed; at += pieceBytes)
@@ -43,14 +48,9 @@ export async function sendWhole(answer: Answer, { status, body, contentType }: R
   } else answer.end(body);
 }
 
-const headOf = (contentType: string): readonly string[] => [
-  'Content-Type',
-  contentType,
-  'Cache-Control',
-  'no-store',
-  'X-Content-Type-Options',
-  'nosniff',
-];
+const plainHead = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const;
+
+const headOf = (contentType: string): readonly string[] => ['Content-Type', contentType, ...plainHead];
 
 /** Answers what waits until what was written has gone out, or the client has. It rejects where the client takes too long. */
 function roomIn(answer: Answer, stallMs: number): () => Promise<void> {

@@ -3,7 +3,7 @@ import type { Gate } from '../decision/gate.ts';
 import { invalid } from './fields/invalid.ts';
 import type { Caller } from './route.ts';
 
-/** The tenant that a request acts for: the key's own; for the admin secret the named one, or the only one. */
+/** The tenant that a request acts for: the key's own; for the admin secret the named one, that of its session, or the only one. */
 export function tenantOf(gate: Gate, caller: Caller, named: string | null | undefined): string {
   if (caller.kind === 'refused') throw caller.refusal;
   if (caller.kind === 'anybody') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
@@ -13,7 +13,7 @@ export function tenantOf(gate: Gate, caller: Caller, named: string | null | unde
     return caller.identity.tenantId;
   }
   const tenantIds = gate.tenants.ids();
-  const tenantId = named || (tenantIds.length === 1 ? tenantIds[0] : undefined);
+  const tenantId = named || caller.session?.tenantId || (tenantIds.length === 1 ? tenantIds[0] : undefined);
   if (tenantId === undefined)
     throw invalid([{ path: 'tenant_id', message: 'name the tenant that the admin secret acts for' }]);
   if (!gate.tenants.find(tenantId)) throw new GatewayError('NOT_FOUND', 'There is no such tenant.');

@@ -23,6 +23,7 @@ import { type ConnectionOwner, claimRequest } from '../wire/server/connections.t
 import { refusalHeaders } from '../wire/server/decision-headers.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
 import { answerProblem } from '../wire/server/problem.ts';
+import { withoutSession } from './browser-page.ts';
 import { enforce, type FurtherBody } from './enforce.ts';
 import { whyForeign } from './foreign.ts';
 import type { Held } from './forward.ts';
@@ -91,7 +92,7 @@ async function serve(
   const route: InboundRoute | undefined = found instanceof Promise ? await found : found;
   const clientAddress = clientAddressOf(exchange, gate.config.control.trustedProxies);
   const head = readRequestHead(exchange.fields, gate.names.requestPrefix, gate.config.limits.maxHeaders);
-  const shown = { headers: forUpstream(head.headers), query: path.query, clientAddress };
+  const shown = { headers: withoutSession(forUpstream(head.headers)), query: path.query, clientAddress };
   const known = authenticateInbound(gate, route, shown, receivedAtMs);
   const { key, headers, query, owner, refusal } = known instanceof Promise ? await known : known;
   const wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;

@@ -11,6 +11,7 @@ import type { McpToolStore } from './port/mcp-tools.ts';
 import type { NoticeQueue, NoticeSources } from './port/notifications.ts';
 import type { PolicyStore } from './port/policies.ts';
 import type { RouteStore } from './port/routes.ts';
+import type { SessionStore } from './port/sessions.ts';
 import type { SuspensionStore } from './port/suspensions.ts';
 import type { TraceStore } from './port/traces.ts';
 
@@ -28,6 +29,7 @@ export type * from './port/notifications.ts';
 export type * from './port/page.ts';
 export type * from './port/policies.ts';
 export type * from './port/routes.ts';
+export type * from './port/sessions.ts';
 export type * from './port/suspensions.ts';
 export type * from './port/traces.ts';
 
@@ -53,6 +55,7 @@ export interface Store
     IncidentStore,
     CredentialStore,
     RouteStore,
+    SessionStore,
     McpToolStore,
     TraceStore,
     AuditStore,

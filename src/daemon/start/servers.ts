@@ -1,8 +1,10 @@
 import type { Server, Socket } from 'node:net';
 import { apiRoutes } from '../../api/index.ts';
 import { createRouter } from '../../api/router.ts';
+import { createConsole, isConsole } from '../../console/console.ts';
 import type { Log } from '../../core/log.ts';
 import type { Gate } from '../../decision/gate.ts';
+import { whyShownAsPage } from '../../proxy/browser-page.ts';
 import { createConnect } from '../../proxy/connect.ts';
 import { createForward } from '../../proxy/forward.ts';
 import { createInbound, isInbound } from '../../proxy/inbound.ts';
@@ -13,6 +15,7 @@ import { type AgentConnections, createAgentConnections } from '../../wire/server
 import { createBodyLedger } from '../../wire/server/body-ledger.ts';
 import { type Connections, countedAddress, createConnections } from '../../wire/server/connections.ts';
 import type { Exchange } from '../../wire/server/exchange.ts';
+import { answerProblem } from '../../wire/server/problem.ts';
 import type { Authority } from '../../wire/tls/authority.ts';
 import { createContexts } from '../../wire/tls/contexts.ts';
 import type { ListenersTls } from './listener-tls.ts';
@@ -44,6 +47,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
     serve: (socket, tunnel) => agents.serve(socket, (exchange) => forward(exchange, tunnel)),
   });
   const api = createRouter(apiRoutes, gate, { connections: connectionsOf.control, bodies, log });
+  const page = createConsole(log);
   /** Inbound routes stand on both listeners, beside what else a listener serves. */
   const besideInbound = (connections: Connections, serve: (exchange: Exchange) => void) => {
     const inbound = createInbound(gate, { connections, bodies, webSockets, standing }, log);
@@ -55,7 +59,14 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
     };
   };
   const outside = besideInbound(connectionsOf.proxy, (exchange) => forward(exchange, undefined));
-  const control = besideInbound(connectionsOf.control, api);
+  const administer = (exchange: Exchange): void =>
+    isConsole(exchange.target) ? page(exchange) : api(exchange);
+  const besideApi = besideInbound(connectionsOf.control, administer);
+  const control = (exchange: Exchange): void => {
+    const refusal = isInbound(exchange.target) ? whyShownAsPage(exchange.fields) : undefined;
+    if (refusal) answerProblem(exchange, refusal, []);
+    else besideApi(exchange);
+  };
   const addressOf = (socket: Socket): string | undefined =>
     countedAddress(socket, gate().config.control.trustedProxies);
   const listeners: { readonly listener: Listener; readonly name: 'proxy' | 'control' }[] = [];

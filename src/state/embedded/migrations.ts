@@ -213,6 +213,15 @@ export const stateMigrations: readonly string[] = [
   CREATE INDEX homes_by_end ON homes (tenant_id, ends_at_ms);
   CREATE INDEX homes_by_agent ON homes (agent_id);
   `,
+  `
+  -- Sessions of the console. Only hashes of what opens them are here.
+  CREATE TABLE sessions (
+    tenant_id TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (tenant_id, session_id)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /**

@@ -25,6 +25,7 @@ import { createEmbeddedPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';
 import { createEmbeddedRoutes } from './routes.ts';
+import { createEmbeddedSessions } from './sessions.ts';
 import { openDatabase, toStateError } from './sqlite.ts';
 import { createEmbeddedSuspensions } from './suspensions.ts';
 import { createEmbeddedTold } from './told.ts';
@@ -158,6 +159,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     removeCredential: credentials.remove,
 
     ...routes,
+    ...createEmbeddedSessions(state, commits, audit),
 
     rememberTools: mcpTools.remember,
     listMcpServers: async (tenantId, page) => mcpTools.list(tenantId, page),

@@ -22,6 +22,7 @@ import { createRedisNonces } from './nonces.ts';
 import { createRedisNotices } from './notices/notices.ts';
 import { createRedisPolicies } from './policies.ts';
 import { createRedisRoutes } from './routes.ts';
+import { createRedisSessions } from './sessions.ts';
 import { createStats } from './stats.ts';
 import { createRedisSuspensions } from './suspensions.ts';
 import { createRedisTold } from './told.ts';
@@ -92,6 +93,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createRedisIncidents(connection, names, commits),
     ...credentials,
     ...routes,
+    ...createRedisSessions(connection, names, commits),
     ...createRedisMcpTools(connection, names, commits),
     ...traces,
     ...createStats(connection, names),

@@ -86,7 +86,13 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
   'POST /v1/notifications/failed/{id}/replay': [['admin'], true],
   'POST /v1/notifications/replay': [['admin'], true],
   'POST /v1/notifications/test': [['admin'], true],
+  'GET /v1/console/sessions': [['admin'], true],
+  'DELETE /v1/console/sessions/{session_id}': [['admin'], true],
 };
+
+/** A session of the console is that of a cookie, and a secret in the body opens one. */
+const signIn = 'POST /v1/console/sessions';
+const ofCookie = ['GET /v1/console/sessions/current', 'DELETE /v1/console/sessions/current'];
 
 /** What lifts a measure that all keys are under is not for keys to do. */
 const forSecretAlone = 'POST /v1/agents/reactivate';
@@ -106,8 +112,15 @@ export async function permissions(t: Test, lab: Lab): Promise<void> {
     const served = Object.entries<object>(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    t.same(served.sort(), [...names, ...open, signed].sort());
+    t.same(served.sort(), [...names, ...open, ...ofCookie, signIn, signed].sort());
     for (const name of open) t.equal((await ask(lab, tenant, name, undefined)).status, 200, `${name}: open`);
+    for (const name of ofCookie)
+      t.equal((await ask(lab, tenant, name, lab.adminSecret)).status, 401, `${name}: no secret is a session`);
+    t.equal(
+      (await ask(lab, tenant, signIn, lab.adminSecret)).status,
+      400,
+      `${signIn}: the secret is in the body`,
+    );
     const unsigned = await ask(lab, tenant, signed, lab.adminSecret);
     t.equal(unsigned.status, 415, `${signed}: neither keys nor the secret open it`);
   });

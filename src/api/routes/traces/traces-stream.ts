@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
 import { isTraceId, timeOfTraceId } from '../../../core/ids.ts';
 import type { Gate } from '../../../decision/gate.ts';
-import { isAddressAllowed } from '../../../state/rules/admission.ts';
 import type { TraceFilter } from '../../../state/store.ts';
 import { matchesTrace } from '../../../state/traces/filter.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { lacking } from '../../fields/permissions.ts';
 import { toFilter, traceFilterQuery } from '../../fields/trace-query.ts';
 import { type Caller, route, StreamedAnswer } from '../../route.ts';
+import { callerNow } from '../../session/session-caller.ts';
 
 /* Server-sent events (HTML, 9.2), as browsers and `fetch` read them. */
 
@@ -158,17 +158,16 @@ function endingOf({ gate, caller, clientAddress, nowMs }: Following): () => Prom
     // The next configuration decides when the client comes again.
     if (gate.status().generation !== generation) return 'reloaded';
     if (now - nowMs > lifeMsMax) return 'renew';
-    if (caller.kind !== 'key' || now - lookedAtMs < lookMs) return undefined;
+    if (now - lookedAtMs < lookMs) return undefined;
     lookedAtMs = now;
-    return (await mayFollow(gate, caller.presented.hash, clientAddress, now)) ? undefined : 'not_allowed';
+    return (await mayFollow(gate, caller, clientAddress, now)) ? undefined : 'not_allowed';
   };
 }
 
-async function mayFollow(gate: Gate, hash: string, address: string, nowMs: number): Promise<boolean> {
+async function mayFollow(gate: Gate, caller: Caller, address: string, nowMs: number): Promise<boolean> {
   try {
-    const holder = await gate.store.identify(hash, nowMs);
-    if (!holder.ok || !isAddressAllowed(holder.key, address)) return false;
-    return lacking(holder.key, ['activity:read']) === undefined;
+    const now = await callerNow(gate, caller, address, nowMs);
+    return now?.kind === 'admin' || (now !== undefined && lacking(now.key, ['activity:read']) === undefined);
   } catch (error) {
     // Nobody can tell: fail closed, and the client comes again.
     if (error instanceof GatewayError) return false;

@@ -25,6 +25,7 @@ export interface TenantNames {
   readonly incidents: string;
   readonly credentials: string;
   readonly routes: string;
+  readonly sessions: string;
   /** Uses and last use of each credential, by name. */
   readonly credentialUses: string;
   /** Records of MCP servers, and what stands against their tools. */
@@ -115,6 +116,7 @@ export function createNames(prefix: string): Names {
       incidents: `${tag}incidents`,
       credentials: `${tag}credentials`,
       routes: `${tag}routes`,
+      sessions: `${tag}sessions`,
       credentialUses: `${tag}credentials:uses`,
       mcpServers: `${tag}mcp`,
       audit: `${tag}audit`,

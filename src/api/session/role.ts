@@ -1,0 +1,35 @@
+import type { Permission } from '../../config/sections/agents.ts';
+import { permissions } from '../../config/sections/agents.ts';
+import type { SessionCaller } from './session-caller.ts';
+
+export const roles = ['admin', 'developer', 'reviewer', 'auditor'] as const;
+
+export type Role = (typeof roles)[number];
+
+/** What makes somebody more than an auditor. A role is a name for people: each route asks for permissions. */
+const building: readonly Permission[] = [
+  'policies:write',
+  'keys:ephemeral',
+  'keys:revoke',
+  'credentials:write',
+  'routes:write',
+];
+const reviewing: readonly Permission[] = ['approvals:decide', 'incidents:write', 'agents:write'];
+/** What only programs need does not open the console. */
+const forPrograms: readonly string[] = ['scan', 'keys:ephemeral'];
+
+export const permissionsOf = (caller: SessionCaller): readonly string[] =>
+  caller.kind === 'admin' || caller.key.permissions.includes('admin') ? permissions : caller.key.permissions;
+
+export function roleOf(caller: SessionCaller): Role {
+  const held = permissionsOf(caller);
+  const has = (some: readonly string[]): boolean => some.some((it) => held.includes(it));
+  if (has(['admin'])) return 'admin';
+  if (has(building)) return 'developer';
+  if (has(reviewing)) return 'reviewer';
+  return has(['scan']) ? 'developer' : 'auditor';
+}
+
+/** Tells whether there is anything for the holder to see. */
+export const maySignIn = (caller: SessionCaller): boolean =>
+  permissionsOf(caller).some((it) => !forPrograms.includes(it));

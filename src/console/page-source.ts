@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Assets, loadAssets } from './assets.ts';
+import { buildPage, builtFromMs, moveInto, newestMsIn } from './build.ts';
+
+/** Where a page is, and what it is built from. */
+export interface PagePlace {
+  readonly built: string;
+  /** Undefined in a package, which has a built page only. */
+  readonly sources: string | undefined;
+}
+
+/** The page of the console, built where that is needed. */
+export interface PageSource {
+  /** The page as it is now. Builds it first where it is missing or its sources have changed; all who ask meanwhile wait for the same build. */
+  current(nowMs: number): Promise<Assets>;
+  /** The page as it was last answered; undefined before. */
+  readonly last: Assets | undefined;
+}
+
+/** Sources are looked at no more often, and a build that has failed is not tried again before. */
+const lookMs = 1_000;
+const retryMs = 5_000;
+
+/** The place of this program: a checkout has the sources beside this file, a package the built page. */
+export function placeOfPage(here = import.meta.dirname): PagePlace {
+  const beside = join(here, 'page');
+  return existsSync(join(beside, 'vite.config.ts'))
+    ? { sources: beside, built: join(here, '../../dist/console/page') }
+    : { sources: undefined, built: beside };
+}
+
+export function createPageSource({ built, sources }: PagePlace): PageSource {
+  let assets: Assets | undefined;
+  /** Of which state of the sources `assets` are. */
+  let fromMs = 0;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let failed: { readonly error: unknown; readonly fromMs: number; readonly atMs: number } | undefined;
+  let working: Promise<Assets> | undefined;
+
+  async function take(folder: string, ofMs: number): Promise<Assets> {
+    assets = await loadAssets(folder);
+    fromMs = ofMs;
+    return assets;
+  }
+
+  async function refresh(nowMs: number): Promise<Assets> {
+    if (sources === undefined) return assets ?? take(built, 0);
+    const newestMs = await newestMsIn(sources);
+    if (assets && newestMs <= fromMs) return assets;
+    const builtMs = await builtFromMs(built);
+    if (builtMs !== undefined && newestMs <= builtMs) return take(built, builtMs);
+    if (failed && failed.fromMs === newestMs && nowMs - failed.atMs < retryMs) throw failed.error;
+    try {
+      const folder = await buildPage(sources, built);
+      const taken = await take(folder, newestMs);
+      await moveInto(folder, built);
+      failed = undefined;
+      return taken;
+    } catch (error) {
+      failed = { error, fromMs: newestMs, atMs: nowMs };
+      throw error;
+    }
+  }
+
+  return {
+    get last() {
+      return assets;
+    },
+    current(nowMs) {
+      if (working !== undefined) return working;
+      if (assets && nowMs - lookedAtMs < lookMs) return Promise.resolve(assets);
+      lookedAtMs = nowMs;
+      working = refresh(nowMs).finally(() => {
+        working = undefined;
+      });
+      return working;
+    },
+  };
+}

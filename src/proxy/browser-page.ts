@@ -1,0 +1,41 @@
+import { GatewayError } from '../core/errors.ts';
+import { fieldOf, isNamed } from '../wire/http1/field.ts';
+
+/*
+ * What an inbound route brings from an upstream on the listener of the console would be a page of the console's own origin, and its scripts
+ * could act for whoever is signed in. Programs, and scripts of pages, ask for data; a browser that wants to show something says so.
+ */
+
+/** Why a browser that would show or run the answer is refused; undefined for programs. `fields` is flat. */
+export function whyShownAsPage(fields: readonly string[]): GatewayError | undefined {
+  const destination = fieldOf(fields, 'sec-fetch-dest').toLowerCase();
+  const isData = destination === '' || destination === 'empty' || destination === 'websocket';
+  // Browsers that tell no destination, because the connection is plain text, still wish for this where they navigate.
+  const isNavigation =
+    fieldOf(fields, 'sec-fetch-mode').toLowerCase() === 'navigate' ||
+    fieldOf(fields, 'upgrade-insecure-requests') !== '';
+  if (isData && !isNavigation) return undefined;
+  return new GatewayError(
+    'FORBIDDEN',
+    'This listener also serves the console, so a browser may not show what an inbound route brings; use proxy.listen.',
+  );
+}
+
+/** The cookie of the console's sessions, as `Cookie` fields begin it. */
+const session = 'postern_session=';
+
+/**
+ * Takes the session of the console out of the fields of a call: browsers send it to whatever answers on this host, and no upstream shall
+ * see it. `fields` is flat, and answered as it is where it has none.
+ */
+export function withoutSession(fields: readonly string[]): readonly string[] {
+  let kept: string[] | undefined;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const value = fields[i + 1] as string;
+    if (!isNamed(fields[i] as string, 'cookie') || !value.includes(session)) continue;
+    kept ??= [...fields];
+    const others = value.split(';').map((it) => it.trim());
+    kept[i + 1] = others.filter((it) => !it.startsWith(session)).join('; ');
+  }
+  return kept ?? fields;
+}

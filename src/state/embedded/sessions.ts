@@ -1,0 +1,42 @@
+import { liveSessions, sessionsToEnd } from '../rules/sessions.ts';
+import type { SessionRecord, Store } from '../store.ts';
+import type { Audit } from './audit.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { type Database, recordOf, rowToRecord } from './sqlite.ts';
+
+type Sessions = Pick<Store, 'addSession' | 'sessionById' | 'listSessions' | 'touchSession' | 'endSession'>;
+
+export function createEmbeddedSessions(db: Database, commits: GroupCommit, audit: Audit): Sessions {
+  const ofTenant = db.prepare('SELECT record FROM sessions WHERE tenant_id = ?');
+  const byId = db.prepare('SELECT record FROM sessions WHERE tenant_id = ? AND session_id = ?');
+  const put = db.prepare('INSERT OR REPLACE INTO sessions (tenant_id, session_id, record) VALUES (?, ?, ?)');
+  const remove = db.prepare('DELETE FROM sessions WHERE tenant_id = ? AND session_id = ?');
+  const all = (tenantId: string) => ofTenant.all(tenantId).map(recordOf<SessionRecord>);
+  const find = (tenantId: string, sessionId: string) =>
+    rowToRecord<SessionRecord>(byId.get(tenantId, sessionId));
+  const save = (session: SessionRecord): void =>
+    void put.run(session.tenantId, session.sessionId, JSON.stringify(session));
+
+  return {
+    addSession: (session, event) =>
+      commits.write(() => {
+        const { tenantId } = session;
+        for (const { sessionId } of sessionsToEnd(all(tenantId), session)) remove.run(tenantId, sessionId);
+        save(session);
+        audit.append(event);
+      }),
+    sessionById: find,
+    listSessions: async (tenantId, nowMs) => liveSessions(all(tenantId), nowMs),
+    touchSession: (tenantId, sessionId, nowMs) =>
+      commits.write(() => {
+        const standing = find(tenantId, sessionId);
+        if (standing && standing.seenAtMs < nowMs) save({ ...standing, seenAtMs: nowMs });
+      }),
+    endSession: (tenantId, sessionId, event) =>
+      commits.write(() => {
+        const isGone = remove.run(tenantId, sessionId) > 0;
+        if (isGone) audit.append(event);
+        return isGone;
+      }),
+  };
+}

@@ -1,0 +1,31 @@
+import type { AuditEvent } from './audit.ts';
+import type { MaybePromise } from './page.ts';
+
+/** Sessions of the console: who signed in with which secret. They are bounded: see `rules/sessions.ts`. */
+export interface SessionStore {
+  /** Adds a session and its audit entry. What has ended goes, and where there are too many, those that were used longest ago. */
+  addSession(session: SessionRecord, audit: AuditEvent): Promise<void>;
+  /** The session as it is stored, on whatever node it was changed last; whether it has ended is for `hasSessionEnded` to tell. */
+  sessionById(tenantId: string, sessionId: string): MaybePromise<SessionRecord | undefined>;
+  /** Those that have not ended, the one that was opened last first. */
+  listSessions(tenantId: string, nowMs: number): Promise<readonly SessionRecord[]>;
+  /** Notes that it was used. One that is gone stays gone. */
+  touchSession(tenantId: string, sessionId: string, nowMs: number): Promise<void>;
+  /** Removes a session, with its audit entry; false where there is none. Holds from the next look-up on every node on. */
+  endSession(tenantId: string, sessionId: string, audit: AuditEvent): Promise<boolean>;
+}
+
+export interface SessionRecord {
+  readonly sessionId: string;
+  readonly tenantId: string;
+  /** SHA-256 of the token in the cookie, hex. The token itself is kept nowhere. */
+  readonly tokenHash: string;
+  readonly holder: 'key' | 'admin';
+  /** The stored hash of the key that opened it; that of the admin secret is made in the same way. */
+  readonly secretHash: string;
+  /** The prefix of the key, `admin`. */
+  readonly subject: string;
+  readonly clientAddress: string;
+  readonly createdAtMs: number;
+  readonly seenAtMs: number;
+}
