@@ -19,6 +19,7 @@ import { policies } from './suite/policies.ts';
 import { retention } from './suite/retention.ts';
 import { routes } from './suite/routes.ts';
 import { serverClock } from './suite/server-clock.ts';
+import { sessions } from './suite/sessions.ts';
 import { sightings } from './suite/sightings.ts';
 import { told } from './suite/told.ts';
 import { traces } from './suite/traces.ts';
@@ -38,6 +39,7 @@ const parts: Readonly<Record<string, SuitePart>> = {
   incidents,
   vault,
   routes,
+  sessions,
   audit,
   traces,
   activity,

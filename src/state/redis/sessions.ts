@@ -8,24 +8,24 @@ import { toRecord } from './records.ts';
 
 type Sessions = Pick<Store, 'addSession' | 'sessionById' | 'listSessions' | 'touchSession' | 'endSession'>;
 
-/** Changes with each session that is added: no session's id has this form. */
-const addition = 'added';
+/** Changes with each session that is added. */
+const revision = 'sessions';
 
 export function createRedisSessions(connection: RedisConnection, names: Names, commits: Commits): Sessions {
   const all = async (tenantId: string): Promise<readonly SessionRecord[]> => {
     const texts = (await connection.call('HVALS', names.of(tenantId).sessions)) as string[];
-    return texts.flatMap((text) => (text.startsWith('{') ? (toRecord<SessionRecord>(text) ?? []) : []));
+    return texts.flatMap((text) => toRecord<SessionRecord>(text) ?? []);
   };
 
   return {
     addSession: (session, event) =>
       commits.write(session.tenantId, async (change) => {
-        const { sessions } = change.names;
+        const { sessions, revisions } = change.names;
         // Two nodes that add one at once would both count the same ones.
-        await change.read(sessions, addition);
+        await change.read(revisions, revision);
         for (const { sessionId } of sessionsToEnd(await all(session.tenantId), session))
           change.drop(sessions, sessionId);
-        change.put(sessions, addition, newId());
+        change.put(revisions, revision, newId());
         change.put(sessions, session.sessionId, JSON.stringify(session));
         change.audit(event);
       }),

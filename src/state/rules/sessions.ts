@@ -8,7 +8,7 @@ export const sessionTouchMs = 60_000;
 
 /** Sessions that one secret, and one tenant, may have at once. */
 export const sessionsPerSecretMax = 20;
-export const sessionsMax = 500;
+export const sessionsMax = 200;
 
 export const idleEndOf = ({ seenAtMs, createdAtMs }: SessionRecord): number =>
   Math.min(seenAtMs + sessionIdleMs, createdAtMs + sessionLifeMs);
