@@ -12,6 +12,9 @@ import { Shell } from './shell.tsx';
 const pages: Readonly<Record<string, ComponentType>> = {
   approvals: lazy(() => import('./pages/approvals/approvals.tsx')),
   activity: lazy(() => import('./pages/activity/activity.tsx')),
+  policies: lazy(() => import('./pages/policies/policies.tsx')),
+  incidents: lazy(() => import('./pages/incidents.tsx')),
+  agents: lazy(() => import('./pages/agents.tsx')),
 };
 
 export function App() {

@@ -3,6 +3,7 @@ import './style/tokens.css';
 import './style/base.css';
 import './style/shell.css';
 import './style/overview.css';
+import './style/pages.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
 

@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks';
+import { useAction } from '../data/resource.ts';
+import { Problem } from './bits.tsx';
+import { Dialog } from './dialog.tsx';
+
+interface ConfirmOf {
+  /** Of the button and the dialog: what is done. */
+  readonly word: string;
+  /** What it means, in a sentence. */
+  readonly says: string;
+  readonly run: (note: string) => Promise<unknown>;
+  readonly isDanger?: boolean;
+  /** Asks for a note that goes into the record. */
+  readonly hasNote?: boolean;
+  readonly isSmall?: boolean;
+}
+
+/** A button that says what will happen before it does. */
+export function Confirm({ word, says, run, isDanger = false, hasNote = false, isSmall = true }: ConfirmOf) {
+  const [isOpen, setOpen] = useState(false);
+  const [note, setNote] = useState('');
+  const action = useAction(async () => {
+    await run(note.trim());
+    setOpen(false);
+    setNote('');
+  });
+  return (
+    <>
+      <button type="button" class={isSmall ? 'small' : 'plain'} onClick={() => setOpen(true)}>
+        {word}
+      </button>
+      {isOpen && (
+        <Dialog title={word} onClose={() => setOpen(false)}>
+          <form
+            class="stack"
+            onSubmit={(event) => {
+              event.preventDefault();
+              void action.run();
+            }}
+          >
+            <Problem of={action.problem} />
+            <p>{says}</p>
+            {hasNote && (
+              <label>
+                Note for the record (may stay empty)
+                <input
+                  value={note}
+                  maxLength={1024}
+                  onInput={(event) => setNote(event.currentTarget.value)}
+                />
+              </label>
+            )}
+            <div class="row">
+              <button type="submit" class={isDanger ? 'danger' : ''} disabled={action.isRunning}>
+                {word}
+              </button>
+              <button type="button" class="plain" onClick={() => setOpen(false)}>
+                Leave it
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </>
+  );
+}

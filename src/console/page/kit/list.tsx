@@ -1,0 +1,36 @@
+import type { ComponentChildren } from 'preact';
+import type { Listed } from '../data/pages.ts';
+import { Problem, Skeleton } from './bits.tsx';
+import { type Column, Table } from './table.tsx';
+
+interface ListOf<T> {
+  readonly of: Listed<T>;
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly keyOf: (row: T) => string;
+  readonly empty: ComponentChildren;
+  readonly isChosen?: (row: T) => boolean;
+}
+
+/** A list of the API as a table: while it comes, when it is empty, when it fails, and on to the next page. */
+export function List<T>({ of, empty, ...table }: ListOf<T>) {
+  return (
+    <>
+      <Problem of={of.problem} again={of.reload} />
+      {of.items === undefined ? (
+        of.isLoading && <Skeleton lines={8} />
+      ) : of.items.length === 0 ? (
+        empty
+      ) : (
+        <Table {...table} rows={of.items} />
+      )}
+      {of.more && (
+        <p class="foot">
+          <button type="button" class="small" onClick={of.more}>
+            Show more
+          </button>
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,269 @@
+import { useState } from 'preact/hooks';
+import { useNames } from '../data/agents.ts';
+import { call, get, may, post } from '../data/api.ts';
+import { useList } from '../data/pages.ts';
+import { useAction, useResource } from '../data/resource.ts';
+import { go, href, place } from '../data/route.ts';
+import type { Band, Incident } from '../data/types.ts';
+import { BandBadge, Card, Empty, Facts, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
+import { List } from '../kit/list.tsx';
+import { IncidentForm } from './incident-form.tsx';
+
+const statuses = ['open', 'investigating', 'closed'] as const;
+const severities: readonly Band[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
+const codes = [
+  'false_positive',
+  'agent_misbehavior',
+  'agent_compromised',
+  'policy_gap',
+  'infrastructure',
+] as const;
+const refreshMs = 4000;
+
+/** What somebody must look into. */
+export default function Incidents() {
+  const [shown] = place.value.parts;
+  return shown === undefined ? <IncidentList /> : <IncidentDetail key={shown} incidentId={shown} />;
+}
+
+function IncidentList() {
+  const { query } = place.value;
+  const names = useNames();
+  const { status, severity, agent_id } = query;
+  const list = useList<Incident>('/v1/incidents', { status, severity, agent_id }, refreshMs);
+  const set = (name: string, value: string) => go(href('incidents', { ...query, [name]: value }));
+  return (
+    <>
+      <PageHead
+        title="Incidents"
+        about="Opened by the gateway, by a rule with OPEN_INCIDENT, or by a person."
+      >
+        <select
+          aria-label="Status"
+          value={status ?? ''}
+          onChange={(event) => set('status', event.currentTarget.value)}
+        >
+          <option value="">Status: any</option>
+          {statuses.map((it) => (
+            <option key={it}>{it}</option>
+          ))}
+        </select>
+        <select
+          aria-label="Severity"
+          value={severity ?? ''}
+          onChange={(event) => set('severity', event.currentTarget.value)}
+        >
+          <option value="">Severity: any</option>
+          {severities.map((it) => (
+            <option key={it}>{it}</option>
+          ))}
+        </select>
+        {may('incidents:write') && <IncidentForm onOpened={(id) => go(href(['incidents', id]))} />}
+      </PageHead>
+      <List
+        of={list}
+        label="Incidents, newest first"
+        keyOf={(it) => it.incident_id}
+        columns={[
+          { name: 'Severity', cell: (it) => <BandBadge of={it.severity} /> },
+          { name: 'Status', cell: (it) => <Status of={it.status} /> },
+          {
+            name: 'Incident',
+            kind: 'wide',
+            cell: (it) => (
+              <a class="clip" href={href(['incidents', it.incident_id])}>
+                {it.title}
+              </a>
+            ),
+          },
+          { name: 'Agent', kind: 'extra', cell: (it) => names.get(it.agent_id) ?? it.agent_id.slice(0, 8) },
+          { name: 'Calls', kind: 'extra', cell: (it) => it.trace_count },
+          { name: 'Opened', cell: (it) => <Time at={it.opened_at} /> },
+        ]}
+        empty={
+          <Empty
+            title="There is no incident."
+            command="bin/postern incident open --agent AGENT_ID --title 'What happened'"
+          >
+            Attacks, sudden losses of trust and rules with OPEN_INCIDENT open one; so can you.
+          </Empty>
+        }
+      />
+    </>
+  );
+}
+
+interface Step {
+  readonly at: string;
+  readonly kind: 'opened' | 'trace' | 'note' | 'transition' | 'severity';
+  readonly by: string;
+  readonly trace_id?: string;
+  readonly text?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly code?: string;
+}
+
+interface WithTimeline extends Incident {
+  readonly timeline: readonly Step[];
+}
+
+function IncidentDetail({ incidentId }: { incidentId: string }) {
+  const names = useNames();
+  const path = `/v1/incidents/${encodeURIComponent(incidentId)}`;
+  const incident = useResource(incidentId, (signal) => get<WithTimeline>(path, {}, signal), {
+    everyMs: refreshMs,
+  });
+  const it = incident.data;
+  return (
+    <>
+      <PageHead title={it?.title ?? 'Incident'}>
+        <a class="button plain" href={href('incidents')}>
+          All incidents
+        </a>
+      </PageHead>
+      <Problem of={incident.problem} again={incident.reload} />
+      {incident.isLoading && <Skeleton lines={8} />}
+      {it && (
+        <div class="grid two">
+          <Card title="Timeline">
+            <Timeline steps={it.timeline} names={names} />
+          </Card>
+          <div class="stack">
+            <Card title="State">
+              <Facts
+                of={[
+                  ['Status', <Status key="s" of={it.status} />],
+                  ['Severity', <BandBadge key="b" of={it.severity} />],
+                  ['Trigger', it.trigger],
+                  [
+                    'Agent',
+                    <a key="a" href={href(['agents', it.agent_id])}>
+                      {names.get(it.agent_id) ?? it.agent_id}
+                    </a>,
+                  ],
+                  ['Environment', it.env_name],
+                  ['Calls', it.trace_count],
+                  ['Opened', <Time key="o" at={it.opened_at} />],
+                  ['Closed', it.closed_at && <Time key="c" at={it.closed_at} />],
+                  ['As', it.close_code?.replaceAll('_', ' ')],
+                  ['By', it.closed_by],
+                ]}
+              />
+            </Card>
+            {may('incidents:write') && <Moves incident={it} path={path} reload={incident.reload} />}
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Timeline({ steps, names }: { steps: readonly Step[]; names: ReadonlyMap<string, string> }) {
+  return (
+    <ol class="timeline">
+      {steps.map((it) => (
+        <li key={it.at + it.kind + (it.trace_id ?? it.text ?? '')} class={it.kind}>
+          <span class="faint">
+            <Time at={it.at} /> · {names.get(it.by) ?? it.by}
+          </span>
+          <div>
+            {it.kind === 'opened' && 'opened it'}
+            {it.kind === 'note' && <span class="said-text">{it.text}</span>}
+            {it.kind === 'trace' && (
+              <a href={href(['activity', it.trace_id ?? ''])}>made a call that belongs to it</a>
+            )}
+            {it.kind === 'transition' &&
+              `moved it from ${it.from} to ${it.to}${it.code ? `: ${it.code.replaceAll('_', ' ')}` : ''}`}
+            {it.kind === 'severity' && `set the severity from ${it.from} to ${it.to}`}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Moves({ incident, path, reload }: { incident: Incident; path: string; reload: () => void }) {
+  const [note, setNote] = useState('');
+  const [code, setCode] = useState<string>(codes[0]);
+  const addNote = useAction(async () => {
+    await post(`${path}/notes`, { text: note.trim() });
+    setNote('');
+    reload();
+  });
+  const move = useAction(async (status: 'investigating' | 'closed') => {
+    await post(`${path}/transition`, { status, ...(status === 'closed' ? { code } : {}) });
+    reload();
+  });
+  const grade = useAction(async (severity: string) => {
+    await call('PATCH', path, { body: { severity } });
+    reload();
+  });
+  return (
+    <Card title="What next">
+      <div class="stack">
+        <Problem of={addNote.problem ?? move.problem ?? grade.problem} />
+        <form
+          class="stack"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void addNote.run();
+          }}
+        >
+          <label>
+            Note
+            <textarea
+              rows={3}
+              required
+              maxLength={1024}
+              value={note}
+              onInput={(event) => setNote(event.currentTarget.value)}
+            />
+          </label>
+          <div>
+            <button type="submit" class="plain" disabled={addNote.isRunning}>
+              Add the note
+            </button>
+          </div>
+        </form>
+        <label>
+          Severity
+          <select value={incident.severity} onChange={(event) => void grade.run(event.currentTarget.value)}>
+            {severities.map((it) => (
+              <option key={it}>{it}</option>
+            ))}
+          </select>
+        </label>
+        {incident.status === 'open' && (
+          <div>
+            <button
+              type="button"
+              class="plain"
+              disabled={move.isRunning}
+              onClick={() => void move.run('investigating')}
+            >
+              Begin to investigate
+            </button>
+          </div>
+        )}
+        {incident.status !== 'closed' && (
+          <div class="row end">
+            <label>
+              Close it as
+              <select value={code} onChange={(event) => setCode(event.currentTarget.value)}>
+                {codes.map((it) => (
+                  <option key={it} value={it}>
+                    {it.replaceAll('_', ' ')}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <button type="button" disabled={move.isRunning} onClick={() => void move.run('closed')}>
+              Close the incident
+            </button>
+          </div>
+        )}
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,60 @@
+import { useState } from 'preact/hooks';
+import { may } from '../../data/api.ts';
+import { go, href } from '../../data/route.ts';
+import { PageHead } from '../../kit/bits.tsx';
+import { Workbench } from './workbench.tsx';
+
+const beginning = `name: my-policy
+description: What it is for
+rules:
+  - rule_id: no-deletes
+    match: { methods: [DELETE] }
+    action: DENY
+    reason_code: NO_DELETES
+`;
+
+/** Packs and recipes come with the gateway, as texts that are read when one is chosen. */
+const files: Readonly<Record<string, () => Promise<string>>> = import.meta.glob<string>(
+  ['../../../../../config/policies/packs/*.yaml', '../../../../../config/policies/recipes/*.yaml'],
+  { query: '?raw', import: 'default' },
+);
+
+const titleOf = (path: string): string => {
+  const [, folder = '', name = ''] = /(packs|recipes)\/(.+)\.yaml$/.exec(path) ?? [];
+  return `${folder === 'packs' ? 'Pack' : 'Recipe'}: ${name}`;
+};
+
+/** Comments at the head tell of the file, not of the policy. */
+const withoutHead = (text: string): string => text.replace(/^(?:#[^\n]*\n)+\n*/, '');
+
+export function NewPolicy() {
+  const [text, setText] = useState(beginning);
+  const choose = async (path: string) => {
+    const read = files[path];
+    setText(read ? withoutHead(await read()) : beginning);
+  };
+  return (
+    <>
+      <PageHead title="New policy" about="Nothing changes before you apply it.">
+        <select aria-label="Begin with" onChange={(event) => void choose(event.currentTarget.value)}>
+          <option value="">Begin with one rule</option>
+          {Object.keys(files).map((path) => (
+            <option key={path} value={path}>
+              {titleOf(path)}
+            </option>
+          ))}
+        </select>
+        <a class="button plain" href={href('policies')}>
+          All policies
+        </a>
+      </PageHead>
+      <Workbench
+        text={text}
+        onText={setText}
+        standing=""
+        isReadOnly={!may('policies:write')}
+        onApplied={({ name }) => go(href(['policies', name]))}
+      />
+    </>
+  );
+}

@@ -1,0 +1,165 @@
+import { useEffect, useState } from 'preact/hooks';
+import { get, may } from '../../data/api.ts';
+import { type DescribedPolicy, toText } from '../../data/exception.ts';
+import { useList } from '../../data/pages.ts';
+import { apply, archive } from '../../data/policy-call.ts';
+import { toYaml } from '../../data/policy-text.ts';
+import { useAction, useResource } from '../../data/resource.ts';
+import { href } from '../../data/route.ts';
+import { Card, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
+import { Confirm } from '../../kit/confirm.tsx';
+import { Dialog } from '../../kit/dialog.tsx';
+import { Diff } from '../../kit/diff.tsx';
+import { List } from '../../kit/list.tsx';
+import { Workbench } from './workbench.tsx';
+
+/** One policy: its text, and all versions of it. */
+export function PolicyPage({ name, env }: { name: string; env: string | undefined }) {
+  const path = `/v1/policies/by-name/${encodeURIComponent(name)}`;
+  const policy = useResource(`${name} ${env}`, (signal) => get<DescribedPolicy>(path, { env }, signal));
+  const [text, setText] = useState<string>();
+  const [said, setSaid] = useState('');
+  const it = policy.data;
+  const standing = it ? toYaml(toText(it)) : '';
+  useEffect(() => {
+    if (it) setText(toYaml(toText(it)));
+  }, [it?.version, it?.archived_at]);
+  const applied = (version: number) => {
+    setSaid(`Version ${version} is in force from the next call on.`);
+    policy.reload();
+  };
+  const isFile = it?.source === 'file';
+  return (
+    <>
+      <PageHead title={name} about={it?.description}>
+        {it && (it.archived_at ? <Status of="closed" word="archived" /> : <Status of={it.mode} />)}
+        {it && !isFile && !it.archived_at && may('policies:write') && (
+          <>
+            <ModeButton policy={it} onApplied={applied} />
+            <Confirm
+              word="Archive"
+              says={`${name} takes no effect any more. Its versions stay, and applying one brings it back.`}
+              run={async () => {
+                await archive(name, env);
+                setSaid('It is archived.');
+                policy.reload();
+              }}
+              isSmall={false}
+            />
+          </>
+        )}
+        <a class="button plain" href={href('policies')}>
+          All policies
+        </a>
+      </PageHead>
+      <p class="said" role="status">
+        {said}
+      </p>
+      <Problem of={policy.problem} again={policy.reload} />
+      {policy.isLoading && <Skeleton lines={10} />}
+      {isFile && (
+        <p class="note">It stands in a policy file of the configuration: change it there, and reload.</p>
+      )}
+      {it && text !== undefined && (
+        <>
+          <Workbench
+            text={text}
+            onText={setText}
+            standing={standing}
+            isReadOnly={isFile || !may('policies:write')}
+            onApplied={({ version }) => applied(version)}
+          />
+          {!isFile && <Versions key={it.version} path={path} env={env} current={it} onApplied={applied} />}
+        </>
+      )}
+    </>
+  );
+}
+
+interface ChangeOf {
+  readonly policy: DescribedPolicy;
+  readonly onApplied: (version: number) => void;
+}
+
+function ModeButton({ policy, onApplied }: ChangeOf) {
+  const mode = policy.mode === 'enforce' ? 'monitor' : 'enforce';
+  const change = useAction(async () => onApplied((await apply({ ...toText(policy), mode })).version));
+  return (
+    <>
+      <Problem of={change.problem} />
+      <button type="button" class="plain" disabled={change.isRunning} onClick={() => void change.run()}>
+        {mode === 'monitor' ? 'Only monitor' : 'Enforce'}
+      </button>
+    </>
+  );
+}
+
+interface VersionsOf {
+  readonly path: string;
+  readonly env: string | undefined;
+  readonly current: DescribedPolicy;
+  readonly onApplied: (version: number) => void;
+}
+
+function Versions({ path, env, current, onApplied }: VersionsOf) {
+  const list = useList<DescribedPolicy>(`${path}/versions`, { env });
+  const [shown, setShown] = useState<DescribedPolicy>();
+  const rollBack = useAction(async (it: DescribedPolicy) => {
+    const { version } = await apply(toText(it));
+    setShown(undefined);
+    onApplied(version);
+  });
+  return (
+    <section class="section-gap">
+      <Card title="Versions">
+        <List
+          of={list}
+          label="Versions, newest first"
+          keyOf={(it) => String(it.version)}
+          isChosen={(it) => it.version === current.version}
+          columns={[
+            { name: 'Version', kind: 'number', cell: (it) => it.version },
+            { name: 'Mode', cell: (it) => <Status of={it.mode} /> },
+            { name: 'By', kind: 'wide', cell: (it) => <span class="clip">{it.created_by}</span> },
+            { name: 'When', cell: (it) => <Time at={it.created_at} /> },
+            {
+              name: '',
+              cell: (it) =>
+                it.version === current.version ? (
+                  <span class="faint">in force</span>
+                ) : (
+                  <button type="button" class="small" onClick={() => setShown(it)}>
+                    Compare
+                  </button>
+                ),
+            },
+          ]}
+          empty={<p class="hint">There is no version.</p>}
+        />
+      </Card>
+      {shown && (
+        <Dialog
+          title={`Version ${shown.version}, compared with ${current.version}`}
+          onClose={() => setShown(undefined)}
+          isWide
+        >
+          <div class="stack">
+            <Problem of={rollBack.problem} />
+            <Diff
+              before={toYaml(toText(current))}
+              after={toYaml(toText(shown))}
+              label={`What differs between ${current.version} and ${shown.version}`}
+            />
+            {may('policies:write') && (
+              <div>
+                <button type="button" disabled={rollBack.isRunning} onClick={() => void rollBack.run(shown)}>
+                  Roll back to version {shown.version}
+                </button>
+              </div>
+            )}
+          </div>
+        </Dialog>
+      )}
+    </section>
+  );
+}
