@@ -1,7 +1,7 @@
 import findMyWay from 'find-my-way';
-import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { GatewayError, problems, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import type { SafeName } from '../core/safe-name.ts';
+import { ownName, type SafeName } from '../core/safe-name.ts';
 import type { Gate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
 import { checkReplay } from '../decision/simulation/replay.ts';
@@ -73,18 +73,42 @@ export function createRouter(
     const [path = ''] = exchange.target.split('?', 1);
     // Whose it is may be what failed: every tenant's names are read by the common detectors at least.
     const safePath = (): SafeName => current.safeName('', path);
+    const startMs = performance.now();
+    let status = 200;
     answer(current, exchange)
-      .then((answered) => answered && sendWhole(exchange.answer, answered))
+      .then((answered) => {
+        status = answered?.status ?? 200;
+        return answered && sendWhole(exchange.answer, answered);
+      })
       .catch((thrown: unknown) => {
         const error = toGatewayError(thrown);
         if (exchange.answer.headersSent && !exchange.answer.destroyed)
           log.warn({ err: error.cause ?? error, path: safePath() }, 'an answer is broken off');
         if (error.code === 'INTERNAL')
           log.error({ err: error.cause, path: safePath() }, 'an endpoint failed');
+        status = problems[error.code].status;
         answerProblem(exchange, error, fieldsBeside(error, path));
       })
-      .finally(leave);
+      .finally(() => {
+        if (current.config.log.access)
+          log.info(
+            { ...shownRequest(exchange, path), status, ms: Math.round(performance.now() - startMs) },
+            'request',
+          );
+        leave();
+      });
   };
+
+  /** The endpoint by its template: what stands in its place may be a secret. */
+  function shownRequest(exchange: Exchange, path: string) {
+    const { method } = exchange;
+    const found = router.find(method as Route['method'], path)?.store as Route | undefined;
+    return {
+      client_address: clientAddressOf(exchange, gate().config.control.trustedProxies),
+      method: ownName(found ? method : 'OTHER'),
+      route: ownName(found?.path ?? 'none'),
+    };
+  }
 
   /** Bodies of administrators are few, and bounded by the limit of each. */
   function roomOf({ tenants }: Gate, { answer: until }: Exchange, caller: Caller): BodyRoom | undefined {

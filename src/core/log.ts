@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { GatewayError } from './errors.ts';
+import { toPretty } from './pretty-log.ts';
 import type { SafeName } from './safe-name.ts';
 
 /** Fields that no caller chooses: ids of the gateway, and names from its configuration and code. */
@@ -40,8 +41,14 @@ export interface Log {
   level: string;
 }
 
-/** Opens the log: JSON lines on standard error, or in `file`. Never given a header, a body or a key by anyone. */
+/**
+ * Opens the log: JSON lines on standard error, or in `file`; text where standard error is a terminal. Never given a header, a body or a key
+ * by anyone.
+ */
 export function openLog(options: { level: string; file: string | null }): Log {
+  const out = pino.destination({ dest: options.file ?? 2, sync: true, mkdir: true });
+  const hasColours = (process.env['NO_COLOR'] ?? '') === '';
+  const isRead = options.file === null && process.stderr.isTTY;
   return pino(
     {
       level: options.level,
@@ -49,7 +56,7 @@ export function openLog(options: { level: string; file: string | null }): Log {
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: toLogged },
     },
-    pino.destination({ dest: options.file ?? 2, sync: true, mkdir: true }),
+    isRead ? { write: (line: string) => void out.write(toPretty(line, hasColours)) } : out,
   );
 }
 

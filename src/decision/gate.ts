@@ -23,6 +23,7 @@ import type { AnswerReader } from './answers/read-answer.ts';
 import type { AnswerDesk } from './approvals/answer-desk.ts';
 import type { ApprovalDesk } from './approvals/approval-desk.ts';
 import type { AuthThrottles } from './auth-throttle.ts';
+import type { CallWatch } from './call-watch.ts';
 import type { ToolMemory } from './facts/tool-memory.ts';
 import type { CheckOpen, InspectMessage } from './message.ts';
 import type { OpenCall } from './open-call.ts';
@@ -91,6 +92,8 @@ export interface RespondPort {
   readonly credentials: Credentials;
   /** Reads what came back. */
   readonly answerReader: AnswerReader;
+  /** Follows calls on their way out; undefined where nobody wants to know. */
+  readonly watch: CallWatch | undefined;
   /** Keeps what was found in answers with the traces of their calls. */
   readonly answers: AnswerDesk;
   /** Remembers answers by what they are known again by. */

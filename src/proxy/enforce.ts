@@ -4,6 +4,7 @@ import type { DecidedCall } from '../core/call.ts';
 import { GatewayError, problems, toGatewayError } from '../core/errors.ts';
 import { toAuthority } from '../core/target.ts';
 import type { Injection } from '../credentials/injection.ts';
+import type { GoingCall } from '../decision/call-watch.ts';
 import type { EntranceGate } from '../decision/gate.ts';
 import { explanationForAgent } from '../decision/trace/agent-view.ts';
 import { openDecoding } from '../response/decoding.ts';
@@ -70,7 +71,9 @@ export function enforce(
 ): void {
   const { verdict } = call;
   const ours = decisionHeaders(gate.names, call.traceId, verdict);
+  let going: GoingCall | undefined;
   const refuse = (error: GatewayError): void => {
+    going?.ended({ status: 0, code: error.code });
     // A call that fails for a reason of ours was not let out.
     const isOurs = problems[error.code].status === 503;
     const { reason_codes: reasons = [] } = error.extra;
@@ -85,8 +88,9 @@ export function enforce(
     refuse(toRefusal(gate, call));
     return;
   }
+  going = gate.watch?.begin(call);
   const sendWith = (injection: Injection | undefined): void =>
-    send(gate, call, exchange, { injection, ours, route, standing, further, openWebSocket, refuse });
+    send(gate, call, exchange, { injection, ours, route, standing, further, openWebSocket, refuse, going });
   try {
     const found = findCredential(call);
     if (found instanceof Promise) found.then(sendWith).catch((error) => refuse(toGatewayError(error)));
@@ -103,6 +107,7 @@ interface Sending {
   readonly route: InboundRoute | undefined;
   readonly standing: AccessMonitor;
   readonly further: FurtherBody | undefined;
+  readonly going: GoingCall | undefined;
   refuse(error: GatewayError): void;
 }
 
@@ -110,7 +115,7 @@ function send(
   gate: EntranceGate,
   call: DecidedCall,
   exchange: Exchange,
-  { injection, ours, route, standing, further, openWebSocket, refuse }: Sending,
+  { injection, ours, route, standing, further, openWebSocket, refuse, going }: Sending,
 ): void {
   const sanitized = call.verdict.sanitizedBody;
   const isRewritten = sanitized !== undefined && sanitized !== call.body;
@@ -135,7 +140,7 @@ function send(
     tenantId: call.identity.tenantId,
     target,
     method: call.method,
-    headers: toUpstreamHeaders(headers, authority, viaFor(exchange)),
+    headers: withFields(toUpstreamHeaders(headers, authority, viaFor(exchange)), going?.fields),
     body: body.length > 0 ? body : undefined,
   };
   const ready = sign ? sign(unsigned) : unsigned;
@@ -153,16 +158,33 @@ function send(
     scrub,
     mayBeStored,
     openDecoding: scrub && openDecoding,
-    onEnd: onStatus && (({ status }) => onStatus(status)),
+    onEnd: going || onStatus ? ({ status }) => endWith(status, going, onStatus) : undefined,
     onSwitch:
       openWebSocket && key !== undefined
-        ? (head, connection) =>
-            openWebSocket({ ...{ call, exchange, head, connection, key, ours, scrub }, refuse })
+        ? (head, connection) => {
+            going?.ended({ status: head.status });
+            openWebSocket({ ...{ call, exchange, head, connection, key, ours, scrub }, refuse });
+          }
         : undefined,
   };
   if (further) further.forward(gate, call, request, options);
   else gate.upstream.forward(request, options);
 }
+
+function endWith(status: number, going: GoingCall | undefined, onStatus: Injection['onStatus']): void {
+  going?.ended({ status });
+  onStatus?.(status);
+}
+
+/** The fields with these in place of those of the same names. */
+function withFields(headers: string[], ours: readonly string[] = noFields): string[] {
+  if (ours.length === 0) return headers;
+  const names = new Set(ours.filter((_, at) => at % 2 === 0).map((it) => it.toLowerCase()));
+  const kept = headers.filter((_, at) => !names.has((headers[at - (at % 2)] ?? '').toLowerCase()));
+  return [...kept, ...ours];
+}
+
+const noFields: readonly string[] = [];
 
 /**
  * RFC 9110, 7.6.3. Also on answers that came in another version: that we stand between is to be seen, and what an upstream speaks with us

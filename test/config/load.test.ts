@@ -357,7 +357,7 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
     [
       { bodies: 'none', retentionMs: 14 * day },
       { canaryUrl: 'https://canary.example/' },
-      { level: 'debug', file: '/etc/gate/log/postern.log' },
+      { level: 'debug', file: '/etc/gate/log/postern.log', access: false },
       { metrics: false, otlp: 'http://127.0.0.1:4318' },
     ],
   ],
@@ -469,7 +469,7 @@ t.test('an empty file is the default of every key', async (t) => {
     notifications: [],
     activity: { bodies: 'redacted', retentionMs: null },
     doctor: { canaryUrl: null },
-    log: { level: 'info', file: null },
+    log: { level: 'info', file: null, access: false },
     telemetry: { metrics: true, otlp: null },
   });
   t.equal(tenants.size, 0);

@@ -216,6 +216,9 @@ export const log = section({
     .default('info')
     .describe('Less severe lines are left out.'),
   file: optionalPath.describe('File that the log is appended to; null: standard error.'),
+  access: flag
+    .prefault(false)
+    .describe('Whether each call leaves a line at level info: never a path, query, header or body.'),
 }).prefault({});
 
 export const telemetry = section({

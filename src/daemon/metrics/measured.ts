@@ -1,3 +1,4 @@
+import type { CallWatch } from '../../decision/call-watch.ts';
 import type { Inspect, Recorder, Stages } from '../../decision/pipeline.ts';
 import type { Store } from '../../state/store.ts';
 import type { UpstreamWatch } from '../../wire/client/relay.ts';
@@ -5,12 +6,13 @@ import { type Counters, classOf } from './counters.ts';
 
 /* Counts what parts of the gateway do, around them: none of them knows of it. */
 
-/** Counts every call that is recorded; one that cannot be recorded counts twice, also as such. */
+/** Counts every call that is recorded, and tells whoever watches; one that cannot be recorded counts twice, also as such. */
 export const countedRecorder =
-  (record: Recorder, counters: Counters): Recorder =>
+  (record: Recorder, counters: Counters, watch?: CallWatch): Recorder =>
   (call, refusal) => {
     counters.count(call, refusal);
     const recorded = record(call, refusal);
+    if (watch) recorded.then(() => watch.decided(call, refusal), ignored);
     recorded.catch(() => {
       counters.unrecorded += 1;
     });
@@ -57,6 +59,8 @@ export const upstreamWatch = ({ upstream, upstreamAnswers, upstreamFailures }: C
   },
   failed: ({ code }) => upstreamFailures.add(code),
 });
+
+const ignored = (): void => {};
 
 type Operation = (...args: unknown[]) => unknown;
 

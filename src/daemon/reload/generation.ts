@@ -21,6 +21,7 @@ import type { AnswerDesk } from '../../decision/approvals/answer-desk.ts';
 import type { ApprovalDesk } from '../../decision/approvals/approval-desk.ts';
 import type { IncidentDesk } from '../../decision/approvals/incident-desk.ts';
 import type { AuthThrottles } from '../../decision/auth-throttle.ts';
+import { joinedWatch } from '../../decision/call-watch.ts';
 import { createThreatFinder } from '../../decision/facts/threats.ts';
 import { createToolMemory } from '../../decision/facts/tool-memory.ts';
 import { trustTermsOf } from '../../decision/facts/trust-loss.ts';
@@ -74,6 +75,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { readListenersTls } from '../start/listener-tls.ts';
 import { createOwnNames } from '../start/own-names.ts';
 import { keylessOf, routeKey } from '../start/seed-keys.ts';
+import { createAccessLog } from '../telemetry/access-log.ts';
 import { createKeyReader } from './key-reader.ts';
 import { readerOfRoots } from './named-files.ts';
 import type { LoadedPolicyFile } from './policy-files.ts';
@@ -225,7 +227,8 @@ export function createGate(
     describeRefused: createDescribeRefused({ ...judging, policies }),
     namesFor,
   });
-  const record = countedRecorder(recordCall, counters);
+  const watch = joinedWatch(config.log.access ? [createAccessLog(on.log, Date.now)] : []);
+  const record = countedRecorder(recordCall, counters, watch);
   let running = 0;
   const closeWhenIdle = (): void => {
     if (isRetired && running === 0)
@@ -274,6 +277,7 @@ export function createGate(
     }),
     simulator: createSimulator(judging),
     record,
+    watch,
     names,
     credentials,
     routes,
