@@ -106,7 +106,7 @@ export interface Inspection {
   readonly runtimeType: SafeName | undefined;
   /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */
   readonly head: Buffer;
-  /** As the detectors made them: nothing is known yet of where credentials are at home. */
+  /** The findings as the detectors made them, before anybody has looked up where credentials are at home. */
   readonly findings: readonly Finding[];
   /** Places that could not be read, such as `image at body:$.file`. */
   readonly opaque: readonly string[];
@@ -114,7 +114,7 @@ export interface Inspection {
   readonly uncounted: readonly Finding['class'][];
   /** How surely it gives orders to the agent that reads it, 0 to 1: a message between agents, or the context of any call. */
   readonly injection: number;
-  /** What the text of the context and the body asks for. */
+  /** The intents that were read in the text of the context and the body. */
   readonly meanings: readonly Meaning[];
   /** The body and its decoded forms; made when they are asked for where that can be done at little cost. */
   readonly bodyTexts: readonly Buffer[];
@@ -135,7 +135,7 @@ export const notInspected: Inspection = Object.freeze({
   ...{ readAgain: undefined, cutApart: undefined },
 });
 
-/** What is found of credentials, once it is known where they are at home. */
+/** The findings of credentials, once it is known where they are at home. */
 export interface CredentialMarks {
   readonly findings: readonly Finding[];
   /** Credentials without a vendor that get their home, or keep it, where the call is let out. Undefined: there are none. */

@@ -97,7 +97,9 @@ abstract class CallState {
   }
 }
 
-/** What it does is known: the catalogue has named tool, operation and resource, or the entrance knew them. */
+/**
+ * A call whose operation is known: the catalogue has named tool, operation and resource, or the entrance knew them.
+ */
 export class ClassifiedCall extends CallState {
   readonly operation: Operation;
   /** The resource or host that the call touches, as `is_new_destination` counts it. */

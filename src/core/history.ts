@@ -124,7 +124,7 @@ const none: readonly never[] = Object.freeze([]);
 
 export const noSightings: Sightings = Object.freeze({ all: none, hasReads: false, readsWith: () => none });
 
-/** What is known of an agent, and of what it does, from earlier calls. */
+/** Facts from earlier calls about an agent and about what its call does. */
 export interface CallHistory {
   readonly isNewDestination: boolean;
   readonly isNewHost: boolean;

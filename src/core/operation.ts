@@ -88,7 +88,7 @@ export const targetsOf = ({
 }): readonly Target[] =>
   operation?.parts ? [...new Set([target, ...operation.parts.flatMap((it) => it.target ?? [])])] : [target];
 
-/** What the call does to access rights. */
+/** Changes that the call makes to access rights. */
 export interface Privileges {
   readonly creates?: PrivilegedOperation;
   readonly grants?: PrivilegedOperation;

@@ -5,10 +5,10 @@ import { createShipper } from './journal/shipper.ts';
 import type { CallBatch, RecordedCall } from './store.ts';
 
 /*
- * Every call leaves a line here before its answer leaves, so that a killed process has not forgotten what it let out. The files
- * are also the queue towards the store: what is shipped is read back from them, so memory stays small when the store is away,
- * and what was not shipped is shipped by the next process. What is left of the last segment is shipped a second time then,
- * marked as such; `recordCalls` takes that, and no position has to be kept.
+ * Every call leaves a line here before its answer leaves, so that a killed process has not forgotten what it let out.
+ * The files are also the queue towards the store. Lines are read back from them to be shipped, so memory stays small
+ * when the store is away. The next process ships what was not shipped. It ships the rest of the last segment a second
+ * time, marked as such. `recordCalls` takes that, and no position has to be kept.
  */
 
 export interface Journal {

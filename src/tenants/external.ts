@@ -7,8 +7,9 @@ import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.
 type Addressing = Pick<Operation, 'principals' | 'toolName' | 'verb' | 'resource' | 'owners' | 'isPublic'>;
 
 /**
- * Whether the call addresses somebody outside the organisation: a principal whose domain or account is not the tenant's own, everybody,
- * or the owner of what it changes, where the tenant lists its own accounts and that is none of them. Without a principal, a host that is
+ * Tells whether the call addresses somebody outside the organisation. Outside are: everybody, and a principal whose
+ * domain or account is not the tenant's own. Where the tenant lists its own accounts, an owner of what the call
+ * changes that is none of them is outside, too. Without a principal the host decides: it is outside where it is
  * neither internal nor a known tool's.
  */
 export function isExternal(operation: Addressing, target: Target, tenant: TenantConfig): boolean {

@@ -2,9 +2,9 @@
  * Shell globs: `*` is any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a set. Case
  * counts, unless asked otherwise.
  *
- * What other readers of globs take for more than that (braces, extended globs, negation) is refused instead of taken
- * literally. Matching takes linear time, where a regular expression backtracks over `*a*a*a*…`: each run of `*` is
- * passed once from left to right, and what stands between two of them is compared 32 characters at a time.
+ * Other readers of globs know more than that (braces, extended globs, negation). Such patterns are refused instead of
+ * taken literally. Matching takes linear time, where a regular expression backtracks over `*a*a*a*…`. Each run of `*`
+ * is passed once from left to right. The text between two of them is compared 32 characters at a time.
  */
 
 export const globLengthMax = 512;

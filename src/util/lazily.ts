@@ -1,4 +1,4 @@
-/** What `make` makes, when it is first asked for. */
+/** Returns a function that calls `make` at its first call, and answers the same value from then on. */
 export function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -82,7 +82,10 @@ export class TreeReader {
   #hasTagHandles = false;
   #aliases = 0;
   #aliasUses = 0;
-  /** What an anchor stands for, and how many aliases are within it; undefined as long as it has not ended. */
+  /**
+   * The node that each anchor stands for, and how many aliases are within it. It is undefined until the node has
+   * ended.
+   */
   #anchors = new Map<string, { readonly node: YamlNode; readonly aliasUses: number } | undefined>();
 
   constructor(

@@ -16,10 +16,10 @@ const reference =
 const resolvedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Puts variables and files into texts: `${env:NAME}`, `${env:NAME:-text}` (text where the variable is not set or empty),
- * `${file:path}` (without the line break at its end). It works on texts that were parsed, so nothing that it puts in can
- * become a key or a list; and only once, so nothing that it puts in is looked at again. Bounded in total, since aliases
- * can repeat a reference to a large file.
+ * Puts variables and files into texts: `${env:NAME}`, `${env:NAME:-text}` (text where the variable is not set or
+ * empty), `${file:path}` (without the line break at its end). It works on texts that were parsed, so nothing that it
+ * puts in can become a key or a list. It works once, so nothing that it puts in is looked at again. The result is
+ * bounded in total, since aliases can repeat a reference to a large file.
  */
 export class References {
   readonly #outside: Outside;

@@ -3,10 +3,10 @@ import { type Database, toStateError } from './sqlite.ts';
 
 export interface GroupCommit {
   /**
-   * Runs `work` in the next transaction, together with all that is written in this turn of the event loop, so that a thousand
-   * writes at once cost one fsync and not a thousand. Resolves with its result when that is on disk; `apply` has then brought
-   * memory up to date. Rejects, with disk and memory unchanged, when `work` throws (the others of the group stand) or the
-   * transaction fails.
+   * Runs `work` in the next transaction, together with all that is written in this turn of the event loop. So a
+   * thousand writes at once cost one fsync and not a thousand. Resolves with its result when that is on disk; `apply`
+   * has then brought memory up to date. Rejects, with disk and memory unchanged, when `work` throws (the others of
+   * the group stand) or the transaction fails.
    */
   write<T>(work: () => T, apply?: (result: T) => void): Promise<T>;
   /** Tells whether the last transaction failed as a whole. */

@@ -20,9 +20,10 @@ export interface Statement {
 export interface Database {
   prepare(sql: string): Statement;
   /**
-   * Runs `work` in a transaction and answers its result once that is committed. Throws, with nothing changed, when `work`
-   * throws or the commit fails; the next transaction starts afresh. Within a transaction it makes a nested one, whose failure
-   * leaves the outer one as it was, unless the database had to give that up as well: then `isInTransaction` is false.
+   * Runs `work` in a transaction and answers its result once that is committed. Throws, with nothing changed, when
+   * `work` throws or the commit fails; the next transaction starts afresh. Within a transaction it makes a nested
+   * one, whose failure leaves the outer one as it was. Where the database had to give up the outer one as well,
+   * `isInTransaction` is false afterwards.
    */
   transact<T>(work: () => T): T;
   isInTransaction(): boolean;

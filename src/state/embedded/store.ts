@@ -32,11 +32,11 @@ import { createEmbeddedTold } from './told.ts';
 import { openTraces } from './traces/traces.ts';
 
 /*
- * The state of one process, in one directory: `state.db` for what is acknowledged (a commit is on the disk before the promise
- * resolves), `traces.db` for what is recorded in batches. Two files, because the second one is large, may lose its last batches
- * in a power cut, and must not make the first one wait. The hot path is answered from memory, on the same turn of the event
- * loop; memory follows the disk, and runs ahead of it only by what comes of calls: numbers (`numbers.ts`), and destinations
- * whose calls are in the journal already.
+ * The state of one process, in one directory. `state.db` holds what is acknowledged: a commit is on the disk before
+ * the promise resolves. `traces.db` holds what is recorded in batches. It is a second file, because it is large and
+ * may lose its last batches in a power cut. It must not make the first one wait. The hot path is answered from
+ * memory, on the same turn of the event loop. Memory follows the disk. Only two kinds of facts that come of calls run
+ * ahead of it. They are numbers (`numbers.ts`), and destinations whose calls are in the journal already.
  */
 
 type Closer = () => void | Promise<void>;

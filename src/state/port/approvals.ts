@@ -5,10 +5,11 @@ import type { Page, Paged } from './page.ts';
 /** Calls that are held until somebody decides. */
 export interface ApprovalStore {
   /**
-   * What becomes of a call that must be held, in one step: a grant for the identical call (`callHash`) is spent, a denial still stands
-   * (also by `denialHash`), a pending approval is the same one, or else this one is opened. Rejects with GATEWAY_BUSY where 2,000 that
-   * keys of one agent have asked for or 10,000 of the tenant are pending, or 20,000 of the tenant still count. The newest 20,000 are kept; an eighth of that may
-   * have made room. What `auditOf` says of what becomes of the call is written down in the same step.
+   * Decides, in one step, what becomes of a call that must be held. A grant for the identical call (`callHash`) is
+   * spent. A denial still stands (also by `denialHash`). A pending approval is the same one, or else this one is
+   * opened. Rejects with GATEWAY_BUSY where 2,000 that keys of one agent have asked for, or 10,000 of the tenant, are
+   * pending. It also rejects so where 20,000 of the tenant still count. The newest 20,000 are kept; an eighth of that
+   * may have made room. The audit entry that `auditOf` makes of the result is written down in the same step.
    */
   holdCall(approval: ApprovalRecord, auditOf?: (hold: Hold) => AuditEvent | undefined): Promise<Hold>;
   /**

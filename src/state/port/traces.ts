@@ -12,9 +12,10 @@ export interface TraceStore {
    */
   noteCall(call: RecordedCall): void;
   /**
-   * Takes a batch of finished calls: traces become findable, destinations of calls that were let out (ALLOW, SANITIZE) known, counters of
-   * agents grow, and budgets have back what calls charged that were not let out. All of the batch or nothing. Applying the same calls again, then marked `mayRepeat`, changes nothing. Answers how many
-   * lines are not whole and were left out.
+   * Takes a batch of finished calls, all of it or nothing. Traces become findable, and counters of agents grow.
+   * Destinations of calls that were let out (ALLOW, SANITIZE) become known. Budgets have back what calls charged that
+   * were not let out. Applying the same calls again, then marked `mayRepeat`, changes nothing. Answers how many lines
+   * are not whole and were left out.
    */
   recordCalls(batch: CallBatch): Promise<number>;
   /** The trace as JSON text; undefined for what is no UUID of version 7. */

@@ -12,9 +12,10 @@ import type { Names, TenantNames } from './link/names.ts';
 import { toRecord } from './records.ts';
 
 /*
- * The hot path. A node remembers the records behind a key with the tenant's revision that they were read at. It judges by what it
- * remembers, and one script then takes from the numbers if that is still the revision; else it answers the fresh records, and the node
- * judges again. So no node is ever behind, and a call costs one round trip, which calls of the same turn share; the first one of a key costs two more.
+ * The hot path. A node remembers the records behind a key with the tenant's revision that they were read at. It
+ * judges by what it remembers. One script then takes from the numbers if that is still the revision. If it is not,
+ * the script answers the fresh records, and the node judges again. So no node is ever behind, and a call costs one
+ * round trip, which calls of the same turn share. The first call of a key costs two more.
  */
 
 export interface Holders extends Pick<Store, 'identify' | 'admit' | 'recall'> {}

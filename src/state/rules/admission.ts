@@ -4,8 +4,9 @@ import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted } from '../store.ts';
 
 /*
- * What the records say of a call, before any number is looked at. Pure, and the same for every driver: a driver fetches the records,
- * asks here, and then takes from quota, buckets and uses in one atomic step, in which it also makes sure that these records still stand.
+ * Judges a call by its records, before any number is looked at. It is pure, and the same for every driver. A driver
+ * fetches the records and asks here. It then takes from quota, buckets and uses in one atomic step. That step also
+ * makes sure that these records still stand.
  */
 
 /** The records behind a key. */
@@ -164,8 +165,8 @@ interface Allowlist {
 const compiled = new WeakMap<KeyRecord, Allowlist>();
 
 /**
- * Whether the key has no allowlist, or the address is on it. An address that cannot be told is not. IPv4-mapped IPv6 addresses count as
- * the IPv4 address that they are, and no other IPv6 range holds one.
+ * Tells whether the key has no allowlist, or the address is on it. An address that cannot be told is not. IPv4-mapped
+ * IPv6 addresses count as the IPv4 address that they are, and no other IPv6 range holds one.
  */
 export function isAddressAllowed(key: KeyRecord, clientAddress: string): boolean {
   if (key.ipAllowlist === null) return true;

@@ -2,8 +2,8 @@ import { GatewayError } from '../../core/errors.ts';
 import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold } from '../store.ts';
 
 /*
- * What becomes of approvals. Pure, and the same for every driver: a driver fetches the last approval of a call, asks here, and stores the
- * answer in the same atomic step.
+ * Decides about approvals. It is pure, and the same for every driver. A driver fetches the last approval of a call,
+ * asks here, and stores the answer in the same atomic step.
  */
 
 /** Pending approvals that a tenant may have: people decide them one by one. */
@@ -57,8 +57,9 @@ export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
   approval.status === 'pending' && nowMs >= approval.expiresAtMs ? expired(approval) : approval;
 
 /**
- * What the last approval of a call makes of the same call, or undefined where it says nothing of it any more. Those before it do not
- * matter: it was opened because none of them counted. A grant for one call comes back as spent.
+ * Answers what the last approval of a call means for the same call now; undefined where it means nothing any more.
+ * Those before it do not matter: it was opened because none of them counted. A grant for one call comes back as
+ * spent.
  */
 export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
   const { status, scope, spentAtMs, countsUntilMs } = last;

@@ -2,8 +2,9 @@ import { type Habits, sizedMin, sizeStepMin } from '../../core/history.ts';
 import { hourOf, hoursInDay } from './limits.ts';
 
 /*
- * What is usual for an agent, the same for every driver: sums of whole numbers, so that nodes may add to
- * them in any order (only sizes far out teach a little more or less by it). About half a kilobyte an agent.
+ * The usual behaviour of an agent, learnt the same way by every driver. It is kept as sums of whole numbers, so that
+ * nodes may add to them in any order. Only sizes far out teach a little more or less because of the order. An agent
+ * takes about half a kilobyte.
  */
 
 /** The time for which an agent that no longer calls is remembered. */

@@ -48,7 +48,7 @@ export function withoutToken(bucket: Bucket | undefined, rate: Rate, nowMs: numb
   return bucket;
 }
 
-/** What the calls of a key may use. null and undefined are without a limit. */
+/** Limits for the calls of a key. null and undefined are without a limit. */
 export interface Limits {
   readonly quota: number | null;
   /** Calls beyond the quota are let in and counted. */
@@ -66,7 +66,7 @@ export const limitsOf = (key: KeyRecord, terms: TenantTerms): Limits => ({
   keyRate: keyRateOf(key, terms),
 });
 
-/** What calls have used before. A bucket that was never used is undefined. */
+/** Amounts that earlier calls have used. A bucket that was never used is undefined. */
 export interface Used {
   readonly inMonth: number;
   readonly uses: number;

@@ -1,11 +1,12 @@
 import type { SensitiveRead, Sighting, Sightings } from '../../core/history.ts';
 
 /*
- * What happened lately in a tenant, as far as it may explain what comes: the same for every driver, in memory. Redis hands what other nodes
- * have seen to the next call of each node.
+ * Recent events of a tenant that may explain what comes next. They are held in memory, the same for every driver.
+ * Redis hands what other nodes have seen to the next call of each node.
  *
- * Who has something to hide may try to push it out. So kinds are bounded one by one, and where one is full, whoever has most of it loses the
- * oldest. What an agent reports by itself counts apart from what came to it through the gateway.
+ * Whoever has something to hide may try to push it out. So kinds are bounded one by one, and where one is full,
+ * whoever has most of it loses the oldest. What an agent reports by itself counts apart from what came to it through
+ * the gateway.
  */
 
 export const sightingsKeptMs = 600_000;

@@ -7,10 +7,11 @@ import { type LikelySource, likelyStarts } from './likely.ts';
 import { type TraceLine, traceWindowMs } from './lines.ts';
 
 /*
- * Lists go backwards through windows of one second, since chunks are of one: those of a window are read together, put in the order of
- * their ids, and looked at one by one. A cursor is the id before which the next page begins. So nothing that stood on a page comes again, and
- * nothing is skipped that was findable when its page was read; what another node ships later, with an older id, is on the pages that are
- * still to come, or, where these are past it, on none of this walk.
+ * Lists go backwards through windows of one second, since chunks are of one. The traces of a window are read
+ * together, put in the order of their ids, and looked at one by one. A cursor is the id before which the next page
+ * begins. So nothing that stood on a page comes again, and nothing is skipped that was findable when its page was
+ * read. Another node may later ship a trace with an older id. It is on a page that is still to come, or, where these
+ * are past it, on none of this walk.
  */
 
 /** Those of one tenant. */

@@ -77,9 +77,9 @@ const factsMax = 4_096;
 const sliceLengthMax = 1_024;
 
 /**
- * Reads these facts from traces without parsing them: within a text of JSON each quote is escaped, so that a member's name with its quotes and
- * its colon is that member, at the top, where the gateway writes it before anything that is nested. `latin1` says that the text has a character
- * for each byte of UTF-8.
+ * Reads these facts from traces without parsing them. Within a text of JSON each quote is escaped. So a name with its
+ * quotes and its colon can only be that member. The gateway writes it at the top, before anything that is nested.
+ * `latin1` says that the text has a character for each byte of UTF-8.
  */
 export function createFactReader(coding: 'text' | 'latin1') {
   // A slice would keep the batch that it is of in memory: keys and values are copies.

@@ -15,8 +15,8 @@ import type { Resolver } from './reach/resolve.ts';
 import { contextFor } from './reach/root-context.ts';
 
 /*
- * Opens connections to upstreams. A host is resolved once, every address of the answer is judged, and then those very addresses
- * are dialled: between the check and the connection there is no second question to a name server that could be answered
+ * Opens connections to upstreams. A host is resolved once, every address of the answer is judged, and then those very
+ * addresses are dialled. So no name server is asked a second time between check and connection, when it could answer
  * differently (DNS rebinding).
  */
 

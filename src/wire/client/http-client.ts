@@ -15,7 +15,7 @@ export interface HttpRequest {
   /** `http` or `https`. A user and password in it are sent as basic authentication. */
   readonly url: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Of names that differ in case alone, the last one counts. */
+  /** If two names differ in case alone, the last one counts. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   /** Ends the exchange, also while the body is read. The error is then the reason of the signal. */

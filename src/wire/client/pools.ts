@@ -48,7 +48,7 @@ export function createPools(options: PoolsOptions): Pools {
   const requestsMax = options.connectionsMax + options.waitingMax;
   /** Origins in the order of their last use, to the tick. */
   const origins = new Map<string, Origin>();
-  /** Where the last request went. The next one nearly always goes there too, and is spared the making of its key. */
+  /** The origin of the last request. The next one nearly always goes there too, and needs no key made. */
   let last: Taken | undefined;
   let isDestroyed = false;
 

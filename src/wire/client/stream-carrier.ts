@@ -79,8 +79,8 @@ export class StreamCarrier implements Carrier {
   }
 
   /**
-   * A reset without an error ends what is read just as END_STREAM does, and no event says which of them it was: but it closes the stream
-   * before it ends it.
+   * A reset without an error ends the reading just as END_STREAM does, and no event tells the two apart. They differ
+   * in one thing: a reset closes the stream before it ends it.
    */
   #watchEnd(stream: ClientHttp2Stream): void {
     const push = stream.push.bind(stream);

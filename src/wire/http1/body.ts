@@ -56,9 +56,10 @@ export class BodyReader {
   }
 
   /**
-   * Takes what arrived from `at` on and hands its data to `onData`, in one piece: the data of several chunks is moved together, within
-   * `bytes`, so that a body of tiny chunks becomes neither a view nor a write for each. Answers where the body ended: beyond that stands
-   * the next message, untouched. Throws `MalformedMessage`, after which nothing of the connection can be trusted.
+   * Takes the bytes that arrived, from `at` on, and hands their data to `onData` in one piece. The data of several
+   * chunks is moved together within `bytes`. So a body of tiny chunks costs neither a view nor a write for each.
+   * Answers where the body ended: the next message begins there, untouched. Throws `MalformedMessage`, after which
+   * nothing of the connection can be trusted.
    */
   read(bytes: Buffer, at: number, onData: (data: Buffer) => void): number {
     let from = at;

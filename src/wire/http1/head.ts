@@ -1,14 +1,16 @@
 /*
- * The heads of HTTP/1.1 messages (RFC 9112) as text: one character for each byte, so that nothing is lost or interpreted. The parser is
- * strict where others have been lenient: whoever reads the same bytes differently than the next one in line can be played against it
- * (request smuggling). It does not accept bare CR or LF, folded lines, an empty line before the first, white space before a colon,
- * control characters, two lengths, a length beside an encoding, or a transfer coding other than `chunked`.
+ * The heads of HTTP/1.1 messages (RFC 9112) as text: one character for each byte, so that nothing is lost or
+ * interpreted. The parser is strict where others have been lenient. Two parsers in a row that read the same bytes
+ * differently can be played against each other (request smuggling). It accepts no bare CR or LF, no folded lines, and
+ * no empty line before the first. It accepts no white space before a colon and no control characters. It accepts no
+ * two lengths, no length beside an encoding, and no transfer coding other than `chunked`.
  *
- * One regular expression for each section says what is allowed, and what it passed is cut with `indexOf`: for nine fields measured a
- * quarter faster than one loop over the characters. No character can match in two places, so that a refusal takes linear time, too.
+ * One regular expression for each section says what is allowed, and `indexOf` cuts what it passed. Measured with nine
+ * fields, that is a quarter faster than one loop over the characters. No character can match in two places, so that a
+ * refusal takes linear time, too.
  *
- * Names, values and targets are slices, and a slice keeps the text of its whole head in memory: what lives longer than its message, a key
- * of a cache say, needs a copy.
+ * Names, values and targets are slices, and a slice keeps the text of its whole head in memory. A value that outlives
+ * its message, such as the key of a cache, needs a copy.
  */
 
 /** The bytes are no HTTP/1.1 that this gateway would pass on. The message says why, and quotes nothing of them. */

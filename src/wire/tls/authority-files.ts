@@ -17,10 +17,10 @@ import { keyIdOf } from './certificate.ts';
 import type { KeyAndCertificate } from './new-authority.ts';
 
 /*
- * The authority's pair on disk. Two files cannot appear at one instant, so the key decides: a pair exists
- * from the moment its key has its final name, and by then its certificate is on disk too, under a name that
- * carries the key's. Whoever finds a key without its certificate finishes the work: the same daemon after a
- * crash, or another one that starts at the same time. No lock is held, so none can be left behind.
+ * The authority's pair on disk. Two files cannot appear at one instant, so the key decides: a pair exists from the
+ * moment its key has its final name. By then its certificate is on disk too, under a name that carries the key's.
+ * Whoever finds a key without its certificate finishes the work: the same daemon after a crash, or another one that
+ * starts at the same time. No lock is held, so none can be left behind.
  */
 
 export interface PairFiles {

@@ -20,11 +20,11 @@ export interface AuthorityOptions extends PairFiles {
 }
 
 /**
- * Opens the certificate authority for TLS interception. Where both files are missing they are made, the key
- * with mode 0600 (`newAuthority` says what is in the certificate, `ensurePair` what happens to several
- * daemons that start at once); a user's own pair, EC or RSA, root or intermediate, is taken as it is. Throws
- * an Error that says what to do where the pair is incomplete, does not fit together, is not (or not now)
- * valid for signing, or its key can be reached by others.
+ * Opens the certificate authority for TLS interception. Where both files are missing they are made, the key with mode
+ * 0600. `newAuthority` says what is in the certificate, `ensurePair` what happens when several daemons start at once.
+ * A user's own pair is taken as it is: EC or RSA, root or intermediate. Throws an Error that says what to do where
+ * the pair is incomplete or does not fit together. It also throws where the pair is not valid for signing now, or
+ * others can reach the key.
  */
 export function openAuthority({ certFile, keyFile, nowMs }: AuthorityOptions): Authority {
   ensurePair({ certFile, keyFile }, () => newAuthority(nowMs));

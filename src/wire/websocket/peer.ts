@@ -131,7 +131,7 @@ export class Peer {
 
   #read(chunk: Buffer): void {
     if (this.#isOver) return;
-    // Of what one chunk brings nothing can be put off, but for the next chunk nobody has asked.
+    // The frames of one chunk all arrive at once. The next chunk can be put off until somebody asks for it.
     this.#socket.pause();
     this.#receiver.write(chunk);
     if (this.#wanted && !this.#isOver && !this.#receiver.errored) this.#socket.resume();

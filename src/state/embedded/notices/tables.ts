@@ -80,7 +80,7 @@ export class MessageTable {
     this.#update.run(dueAtMs, null, JSON.stringify(record), id);
   }
 
-  /** Of each channel the last `deadMax` are kept. */
+  /** Marks a message as dead. Each channel keeps its last `deadMax`. */
   bury(id: string, nowMs: number, record: MessageRecord): void {
     this.#update.run(nowMs, nowMs, JSON.stringify(record), id);
     this.#trimDead.run(record.channel);

@@ -178,7 +178,7 @@ export function openTraces(file: string): Traces {
       isClosed = true;
       const ending = writer;
       if (ending) {
-        // What the thread says shortly before it ends can be lost.
+        // Batches are awaited first, because messages that the thread sends shortly before it ends can be lost.
         await Promise.allSettled(waiting.map(({ promise }) => promise));
         ending.postMessage('close' satisfies TracesMessage);
         await new Promise((resolve) => ending.once('exit', resolve));

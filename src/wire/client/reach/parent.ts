@@ -6,9 +6,10 @@ import { ResponseHeadReader } from '../../http1/head-reader.ts';
 import { toExchangeFailure } from '../failures.ts';
 
 /*
- * A parent proxy: calls leave as tunnels (CONNECT) through it, whatever they carry, so that there is one way, and no parent reads a call
- * in plain http by accident of its scheme. What is asked for is the address that was resolved and judged here, because a name would be
- * resolved a second time, by somebody whose answer nobody has judged. TLS with the upstream goes on inside, under its name.
+ * A parent proxy. All calls leave as tunnels (CONNECT) through it, whatever they carry. So there is one way, and no
+ * parent reads a call because its scheme happens to be plain http. The tunnel names the address that was resolved and
+ * judged here. A name would be resolved a second time, and nobody would judge that answer. TLS with the upstream goes
+ * on inside, under the upstream's name.
  */
 
 export interface ParentOptions {

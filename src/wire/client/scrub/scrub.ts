@@ -1,9 +1,10 @@
 import { Haystack, type SecretPlace } from './haystack.ts';
 
 /*
- * Takes injected credentials out of what an upstream answers, before the agent sees it. How much of a body is held back until more of it
- * is there depends on places alone, never on what stands at them: the agent may have had its guesses stored in that body, and would
- * learn from what is sent at once how much of them is right.
+ * Takes injected credentials out of what an upstream answers, before the agent sees it. The end of a body is held
+ * back until more of it is there. Its length depends on places alone, never on the bytes that stand at them. For the
+ * agent may have had its guesses stored in that body. It would learn from what is sent at once how much of a guess is
+ * right.
  */
 
 const label = '[REDACTED:credential]';
