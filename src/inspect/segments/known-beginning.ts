@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { kept } from '../../util/kept.ts';
+import { RecentMap } from '../../util/recent-map.ts';
 import type { OpaqueContent } from '../decode/packed/opaque.ts';
 import { separator } from '../decode/separator.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
@@ -48,6 +50,8 @@ export interface WordEnd extends Span {
 }
 
 export interface BeginningMemory {
+  /** Holds digests of how bodies began. Most are no conversation, and one that comes alone is not worth remembering. */
+  readonly begun: RecentMap<string, true>;
   readonly segments: SegmentMemory<Remembered>;
   readonly lastBodies: LastBodies;
 }
@@ -63,6 +67,9 @@ const megabyte = 1024 * 1024;
 const memoryBytesMax = 32 * megabyte;
 const tenantShare = 0.25;
 const lastBodies = { countMax: 64, bytesMax: 16 * megabyte };
+const begunMax = 4096;
+/** Bodies that are alike so far count as the same conversation. */
+const begunBytes = 4096;
 /** Smaller bodies are read faster than they are looked up. */
 const bodyBytesMin = 8192;
 /** Distance behind a value within which a word may still change its meaning. */
@@ -73,6 +80,7 @@ const againBytes = settledBytes + reachMax;
 const contextBytes = 1024;
 
 export const createBeginningMemory = (): BeginningMemory => ({
+  begun: new RecentMap(begunMax),
   segments: new SegmentMemory({ bytesMax: memoryBytesMax, tenantShare }),
   lastBodies: new LastBodies(lastBodies),
 });
@@ -120,7 +128,7 @@ const idOf = (lookedFor: DetectorEngine | readonly string[]): number =>
     return lastId;
   });
 
-/** Looks up the longest known beginning of a JSON body. */
+/** Looks up the longest known beginning of a JSON body. The first body that begins so is read and not remembered. */
 export function beginningOf(
   { bytes, words = none }: { readonly bytes: Buffer; readonly words?: readonly string[] | undefined },
   engine: DetectorEngine,
@@ -128,8 +136,13 @@ export function beginningOf(
 ): Beginning | undefined {
   // Such a body is not read unescaped, so its beginning would not be comparable.
   if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
-  const { segments, lastBodies } = by.memory;
+  const { begun, segments, lastBodies } = by.memory;
   const seed = `${idOf(engine)}:${idOf(words)}:`;
+  const start = `${seed}${by.tenantId}:${bytes.toString('latin1', 0, begunBytes)}`;
+  const digest = hash('sha256', start, 'base64');
+  const isFirst = !begun.has(digest);
+  begun.set(digest, true);
+  if (isFirst) return undefined;
   const checkpoints = lastBodies.checkpointsOf(bytes, seed, by.tenantId);
   for (let at = checkpoints.length - 1; at >= 0; at--) {
     const { key } = checkpoints[at] as Checkpoint;

@@ -26,6 +26,12 @@ const jsonType = 'application/json';
 const readWhole = (body: Buffer, by?: KnownBy, reader: DetectorEngine = engine): PartResult =>
   readPart({ ...bodyPart(body, jsonType, 'api.example.com'), knownBy: by, mayBeMany: true }, reader, bounds);
 
+/** Reads a body twice: the first body that begins so is not remembered. */
+const readTwice = (body: Buffer, by: KnownBy): PartResult => {
+  readWhole(body, by);
+  return readWhole(body, by);
+};
+
 /** What a body shows as a whole, and not where its beginning is known: findings of no class that is found in that place. */
 const missing = (whole: PartResult, known: PartResult): string[] =>
   whole.findings
@@ -75,7 +81,7 @@ function turns(
   added: readonly Message[],
 ): { known: PartResult; whole: PartResult; isKnown: boolean } {
   const by = newMemory();
-  readWhole(conversation(before), by);
+  readTwice(conversation(before), by);
   const body = conversation([...before, ...added]);
   const isKnown = beginningOf({ bytes: body }, engine, by)?.known.from !== undefined;
   return { known: readWhole(body, by), whole: readWhole(body), isKnown };
@@ -94,7 +100,7 @@ t.test('a conversation is read on from what is known of it', async (t) => {
 
   const by = newMemory();
   const planted = [message(`${filler(9000)} ${secret} ${filler(9000, 3)}`), message('and now?', 'user')];
-  const first = readWhole(conversation(planted), by);
+  const first = readTwice(conversation(planted), by);
   const second = readWhole(conversation([...planted, message('it is a token')]), by);
   t.ok(kindsIn(first).includes('github-token'));
   t.same(kindsIn(second), kindsIn(first), 'what was found is found again');
@@ -188,7 +194,7 @@ const tables: Readonly<Record<string, readonly [before: string, added: string]>>
 for (const [name, [before, added]] of Object.entries(tables)) {
   t.test(`a table is not read on without its header: ${name}`, async (t) => {
     const by = newMemory();
-    readWhole(Buffer.from(before), by);
+    readTwice(Buffer.from(before), by);
     const body = Buffer.from(before + added);
     const whole = readWhole(body);
     t.ok(kindsIn(whole).includes('generic-password'));
@@ -200,8 +206,12 @@ t.test('what is known of one is not known of others', async (t) => {
   const body = conversation([message(filler(20_000)), message(filler(9000, 4))]);
   const by = newMemory();
   readWhole(body, by);
-  const isKnownBy = (reader: DetectorEngine, who: KnownBy): boolean =>
-    beginningOf({ bytes: body }, reader, who)?.known.from !== undefined;
+  const isKnownBy = (reader: DetectorEngine, who: KnownBy): boolean => {
+    beginningOf({ bytes: body }, reader, who);
+    return beginningOf({ bytes: body }, reader, who)?.known.from !== undefined;
+  };
+  t.notOk(isKnownBy(engine, by), 'one that has come once is not remembered');
+  readWhole(body, by);
   t.ok(isKnownBy(engine, by), 'to the same tenant it is known');
   t.notOk(isKnownBy(engine, { ...by, tenantId: 'other' }), 'to another tenant it is not');
   const tuning = {
@@ -225,11 +235,11 @@ t.test('what is known of one is not known of others', async (t) => {
   );
 
   const marked = conversation([message(`project nightjar ${filler(20_000)}`), message(filler(9000, 4))]);
-  readWhole(marked, by);
+  readTwice(marked, by);
   t.ok(readWhole(marked, by, own).findings.length > readWhole(marked, by).findings.length);
   const named = (name: string): Buffer =>
     Buffer.from(JSON.stringify({ [name]: 'Grz7-plinth-04', text: filler(20_000), more: filler(9000, 4) }));
-  readWhole(named('note'), by);
+  readTwice(named('note'), by);
   t.ok(
     kindsIn(readWhole(named('password'), by)).length > kindsIn(readWhole(named('note'), by)).length,
     'another name before a value is another beginning',
@@ -274,7 +284,7 @@ t.test('what rules look for is found in what is known', async (t) => {
   const coded = Buffer.from('nobody is to know of the harvest moon before the fourth').toString('base64');
   const before = [message(`Project Nightjar ${filler(9000)} ${coded} ${filler(9000, 9)}`)];
   const by = newMemory();
-  t.same(read(conversation(before), by), [1, 1, 0, 0]);
+  for (let times = 0; times < 2; times++) t.same(read(conversation(before), by), [1, 1, 0, 0]);
   const next = [...before, message('and the seam?')];
   t.ok(beginningOf({ bytes: conversation(next), words }, engine, by)?.known.from);
   t.same(read(conversation(next), by), [1, 1, 0, 1]);
