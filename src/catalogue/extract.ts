@@ -114,8 +114,9 @@ const bounded = (value: string): string =>
   value.length > valueLengthMax ? value.slice(0, valueLengthMax) : value;
 
 /**
- * What stands at the places. Where there are several different values, we cannot know which the vendor takes: joined by commas they
- * equal no name of a policy, so that a rule that allows one name allows no pair of names.
+ * Returns the value that stands at the places. Several different values are joined by commas, since we cannot know
+ * which of them the vendor takes. Joined they equal no name of a policy, so a rule that allows one name allows no
+ * pair of names.
  */
 function valueAt(sources: readonly RequestSource[], reading: RequestReading): string | undefined {
   const values = new Set<string>();

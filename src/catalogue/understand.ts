@@ -22,9 +22,10 @@ import { anyBatch, anyTunnel, asUnclear } from './unclear.ts';
 export interface Catalogue {
   readonly tools: readonly ToolSummary[];
   /**
-   * What the request does. Always answers: a path that the tool's table lacks is `METHOD:/path/{id}` of category `other`; a
-   * host that no tool has is `http_post` (by method) of `custom_proxy`, and what is not HTTP bears the scheme's name there.
-   * CPU only, in time linear in the request; the body is asked for only where the operation depends on it.
+   * Names the operation of a request, always. A path that the tool's table lacks is `METHOD:/path/{id}` of category
+   * `other`. A host that no tool has is `http_post` (by method) of `custom_proxy`. A request that is not HTTP bears
+   * the scheme's name there. This costs CPU only, in time linear in the request. The body is asked for only where the
+   * operation depends on it.
    */
   understand(request: Request): Operation;
   /**

@@ -25,12 +25,14 @@ import { hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 
 /*
- * A credential without a vendor is at home in the place that its protocol gives it, at the hosts that its own claims name, or at the
- * registrable domain where somebody of the tenant has used it first. What is found there is no leak; the same credential in such a place at another domain is
- * misdirected. Everywhere else nothing changes by this.
+ * A credential without a vendor has a home. Home is the place that its protocol gives it, at the hosts that its own
+ * claims name. Without such claims it is the registrable domain where somebody of the tenant has used it first. A
+ * finding at home is no leak. The same credential in such a place at another domain is misdirected. Everywhere else
+ * nothing changes by this.
  *
- * The first use binds, once the call is let out: what is denied or held binds nothing. Only calls in which something was found, or that ask
- * for a token, look at homes at all, and the state is asked for what this node does not know: of most credentials once in days.
+ * The first use binds, once the call is let out: what is denied or held binds nothing. Only calls in which something
+ * was found, or that ask for a token, look at homes at all. The state is asked for what this node does not know. For
+ * most credentials that happens once in days.
  */
 
 export interface CredentialHomes {
@@ -301,7 +303,7 @@ const textOf = (
   { part, start, end }: Pick<Finding, 'part' | 'start' | 'end'>,
 ) => (part === 'head' ? head.toString('latin1', start, end) : plainBody.toString('utf8', start, end));
 
-/** Of the texts found in one place as many are bound; all are looked up. */
+/** All texts found in one place are looked up, but only so many of them are bound. */
 const foundBoundMax = 8;
 const foundTexts = (call: InspectedCall, credential: PlacedCredential): readonly string[] => [
   ...new Set(

@@ -4,8 +4,9 @@ import { jsonValueSpan } from '../inspect/redact/locate.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 
 /*
- * Places that protocols give to credentials: Authorization (RFC 6750, 7617), API key fields, Cookie (RFC 6265), the
- * query parameter of RFC 6750, and token requests (RFC 6749, 7009, 7521, 7523, 7636, 7662, 8628, 8693, 9126).
+ * Places that protocols give to credentials: Authorization (RFC 6750, 7617), API key fields, Cookie (RFC 6265), and
+ * the query parameter of RFC 6750. Token requests are places too (RFC 6749, 7009, 7521, 7523, 7636, 7662, 8628, 8693,
+ * 9126).
  */
 
 /** A credential in such a place. */

@@ -61,8 +61,8 @@ export interface ReadyCredential {
 }
 
 /**
- * Fields left out so that the answer can be read: it must come without a coding that would have to be undone, and
- * whole, since pieces of the agent's choice could carry the secret in pieces.
+ * Fields that are not sent on, so that the answer can be read. The answer must come without a coding that would have
+ * to be undone. It must also come whole, since pieces of the agent's choice could carry the secret in pieces.
  */
 const ofReading = [
   ...['accept-encoding', 'grpc-accept-encoding', 'connect-accept-encoding'],

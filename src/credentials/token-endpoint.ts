@@ -13,8 +13,9 @@ import { timedOut } from '../wire/client/failures.ts';
 import { type HttpClient, readBody } from '../wire/client/http-client.ts';
 
 /*
- * Fetches access tokens with client credentials (RFC 6749, 4.4). oauth4webapi puts the request together. The answer is that of a
- * stranger: it is read here, where it is bounded and nothing of it stands in a message but the status and the codes of the RFC.
+ * Fetches access tokens with client credentials (RFC 6749, 4.4). oauth4webapi puts the request together. The answer
+ * is that of a stranger, so it is read here, where it is bounded. No part of it stands in a message but the status
+ * and the codes of the RFC.
  */
 
 /** How a client proves who it is (RFC 6749, 2.3; RFC 7523, 2.2), with what it needs for that. */

@@ -4,9 +4,9 @@ import type { IssuedTokens } from './issued-tokens.ts';
 import type { AccessToken } from './token-endpoint.ts';
 
 /*
- * The access token of one credential. However many calls want it, it is asked for once at a time; a failure is not repeated before its
- * time; and while a token is valid, nothing that happens at the token endpoint keeps it from being used. Nothing runs by itself: without
- * calls no token is fetched.
+ * The access token of one credential. However many calls want it, it is asked for once at a time. After a failure the
+ * next attempt waits for its time. A valid token stays in use, whatever happens at the token endpoint. Nothing runs
+ * by itself: without calls no token is fetched.
  */
 
 export interface TokenSource {

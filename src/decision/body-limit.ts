@@ -6,9 +6,10 @@ import type { ToolSettings } from '../tenants/tool-settings.ts';
 import { toRequest } from './request.ts';
 
 /**
- * How many bytes the body of a call may have, as far as that can be told before any of it is read: the way that it came on (`wayMax`) and
- * what the configuration says of the tool at its host and path, then the smaller of both counts; else the tenant, or what the vendor takes.
- * What only the body itself tells of the tool is asked at admission, and lowers the bound alone.
+ * Answers how many bytes the body of a call may have, as far as that can be told before any of it is read. The way
+ * that it came on has a limit (`wayMax`). The configuration may have another for the tool at its host and path. The
+ * smaller of both counts. Where neither is set, the limit of the tenant or of the vendor counts. Sometimes only the
+ * body itself tells the tool. Its limit is asked at admission, and can only lower the bound.
  */
 export function bodyBytesMaxOf(
   sources: BodyLimitSources,
@@ -23,14 +24,14 @@ export function bodyBytesMaxOf(
     : unsaidBytesMax(sources, tenantId, target, toolName);
 }
 
-/** Where the limits of a body are written down. */
+/** The places where the limits of a body are written down. */
 export interface BodyLimitSources {
   readonly tenants: Tenants;
   readonly catalogues: Catalogues;
   readonly toolSettings: ToolSettings;
 }
 
-/** What is known of a call before its body is read. */
+/** Facts about a call before its body is read. */
 export interface KnownBefore {
   /** The tool, where the route names it. */
   readonly toolName?: string | undefined;
@@ -42,8 +43,9 @@ export interface KnownBefore {
 }
 
 /**
- * The bound of a body of which neither way nor tool says anything. What the tenant, its plan or the limits of the daemon say counts; where
- * nobody has written a limit, it is the default or what the vendor is known to take, whichever is more.
+ * The bound of a body of which neither way nor tool says anything. A limit that the tenant, its plan or the limits of
+ * the daemon set counts. Where nobody has written one, it is the default or what the vendor is known to take,
+ * whichever is more.
  */
 export function unsaidBytesMax(
   { tenants, catalogues }: Pick<BodyLimitSources, 'tenants' | 'catalogues'>,

@@ -18,7 +18,7 @@ export interface GoingCall {
 }
 
 export interface CallEnd {
-  /** Of the upstream; 0 where there was none. */
+  /** The upstream's status; 0 where there was none. */
   readonly status: number;
   /** The failure, where there was one. */
   readonly code?: ProblemCode;

@@ -104,7 +104,7 @@ export interface RespondPort {
   fingerprint(tenantId: string, content: Buffer): string;
 }
 
-/** What the daemon counts of itself. */
+/** The numbers that the daemon counts of itself. */
 export interface MetricsPort {
   /** All of it as Prometheus reads it. Calls while one is under way share its answer. */
   text(): Promise<string>;

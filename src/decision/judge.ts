@@ -28,9 +28,10 @@ export interface Judged {
 }
 
 /**
- * What becomes of a call that was read and weighed, as far as it can be told without people: suspension and unreadable bodies end it;
- * then the strictest of the policies; then the posture. SANITIZE makes the redacted body here, so that what cannot be made becomes a
- * denial. Changes nothing, so that simulation judges by it as well; `given` may then put other facts in the place of the call's own.
+ * Decides about a call that was read and weighed, as far as that is possible without people. Suspension and
+ * unreadable bodies end it; then the strictest of the policies counts; then the posture. SANITIZE makes the redacted
+ * body here, so that a body that cannot be redacted becomes a denial. It changes nothing, so that simulation judges
+ * by it as well. `given` may then put other facts in the place of the call's own.
  */
 export type Judge = (
   call: AssessedCall<TenantConfig>,

@@ -248,7 +248,10 @@ function isClean({ verdict, signals, incidents }: DecidedCall, { toldSignals }: 
   );
 }
 
-/** Where the opening call has gone is new no more, and how often an agent calls is told by its calls alone. */
+/**
+ * The destination of the opening call is no longer new. The rate of an agent counts its calls alone, not its
+ * messages.
+ */
 function admissionOf(
   { admission }: OpenedCall,
   tenant: TenantConfig,

@@ -7,9 +7,9 @@ import type { Channel, DeliveryOutcome, Transport } from './channel.ts';
 import type { Message, Notice } from './notice.ts';
 
 /*
- * Takes messages out of the queue and gives them to their channels. Several daemons do it at once: a message is claimed by one of them,
- * and comes back to all when that one has not said in time what became of it. No destination waits for another: each has a few sends of its
- * own, and a bounded share of all.
+ * Takes messages out of the queue and gives them to their channels. Several daemons do it at once, and one of them
+ * claims a message. It comes back to all when that one has not said in time what became of it. No destination waits
+ * for another: each has a few sends of its own, and a bounded share of all.
  */
 
 export interface Timings {

@@ -157,9 +157,9 @@ function reasonOf({ match, condition }: Rule, isUnclear: boolean): string {
 }
 
 /**
- * The rules that can hold for a call, by environment, tool, verb and method, and then by URL. Lists are made when the first such
- * call comes; names that no rule mentions share one, and beyond a bound all is forgotten, so that a caller cannot make
- * the index grow.
+ * Finds the rules that can hold for a call, by environment, tool, verb and method, and then by URL. Lists are made
+ * when the first such call comes. Names that no rule mentions share one list. Beyond a bound all lists are forgotten,
+ * so that a caller cannot make the index grow.
  */
 function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidates {
   const routeOf = routeReader(rules);

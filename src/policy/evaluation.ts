@@ -56,10 +56,10 @@ export class Evaluation {
   }
 
   /**
-   * Whether the values behind a path meet a condition; `isMet` answers undefined where they do not tell. A body without the word
-   * that the path needs cannot, however unclear it is, which is mostly known without parsing it. Of what is unclear the answer is
-   * the safe one: a rule that `allows` does not hold, any other does. Nor does one allow a body that has several readings, or a
-   * name that is spelt otherwise.
+   * Tells whether the values behind a path meet a condition; `isMet` answers undefined where they do not tell. A body
+   * without the word that the path needs cannot meet it, however unclear it is. That is mostly known without parsing
+   * the body. Where the values are unclear the answer is the safe one: a rule that `allows` does not hold, any other
+   * does. Such a rule does not hold either for a body that has several readings, or a name that is spelt otherwise.
    */
   meetsAt(
     { place, word }: CompiledBodyPath,

@@ -27,8 +27,9 @@ export interface Facts {
   readonly riskScore: number;
   readonly bodyBytes: number;
   /**
-   * The body as received and each of its decoded forms; empty for a call without one. Every field name that `bodyValue` can
-   * produce stands in one of them as it is, save characters written as JSON `\u` escapes: body paths are skipped where their name is absent.
+   * The body as received and each of its decoded forms; empty for a call without one. Every field name that
+   * `bodyValue` can produce stands in one of them as it is. Only characters written as JSON `\u` escapes are an
+   * exception. Body paths are skipped where their name is absent.
    */
   readonly bodyTexts: readonly Buffer[];
   /** Results of an earlier search in `bodyTexts`, with the list of its words; undefined where there was none. */

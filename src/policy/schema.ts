@@ -268,7 +268,10 @@ export interface PolicyDocument {
   readonly description: string;
   /** undefined: all environments. */
   readonly envNames: readonly string[] | undefined;
-  /** Of a file: undefined means all tenants. Always undefined for an apply, which has its tenant from the key. */
+  /**
+   * The tenants of a policy from a file; undefined means all. It is always undefined for an apply, which has its
+   * tenant from the key.
+   */
   readonly tenants: readonly string[] | undefined;
   readonly mode: 'enforce' | 'monitor';
   readonly rules: readonly Rule[];

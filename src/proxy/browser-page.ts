@@ -2,8 +2,9 @@ import { GatewayError } from '../core/errors.ts';
 import { fieldOf, isNamed } from '../wire/http1/field.ts';
 
 /*
- * What an inbound route brings from an upstream on the listener of the console would be a page of the console's own origin, and its scripts
- * could act for whoever is signed in. Programs, and scripts of pages, ask for data; a browser that wants to show something says so.
+ * Refuses pages on the listener of the console. An answer that an inbound route brings there would be a page of the
+ * console's own origin. Its scripts could act for whoever is signed in. Programs, and scripts of pages, ask for data.
+ * A browser that wants to show something says so.
  */
 
 /** Why a browser that would show or run the answer is refused; undefined for programs. `fields` is flat. */

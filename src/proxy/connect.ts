@@ -37,9 +37,10 @@ const tlsHandshake = 0x16;
 const alpnProtocols = ['h2', 'http/1.1'];
 
 /**
- * Opens tunnels (RFC 9110, 9.3.6): authenticates, checks host and port as far as that goes without resolving anything, answers 200, looks
- * at the first byte, and speaks TLS with a certificate of its own for the host. Nothing is dialled here; the calls inside decide that.
- * Of hosts that are passed through the tunnel itself is the call.
+ * Opens tunnels (RFC 9110, 9.3.6). It authenticates, checks host and port as far as that goes without resolving
+ * anything, answers 200, and looks at the first byte. Then it speaks TLS with a certificate of its own for the host.
+ * Nothing is dialled here; the calls inside decide that. A host that is passed through has one call: the tunnel
+ * itself.
  */
 export function createConnect({ gate, contexts, connections, serve, joined, log }: ConnectOptions) {
   async function open(current: EntranceGate, request: ConnectRequest, socket: Socket): Promise<Tunnel> {

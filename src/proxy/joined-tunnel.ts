@@ -18,9 +18,10 @@ export interface Moved {
 }
 
 /**
- * A client and an upstream whose bytes go to each other as they are, each side as fast as the other one takes them, and each closed when
- * the other is. Where the client begins to speak TLS, the name that it asks for must be the host of the tunnel: else the tunnel that
- * policy has judged would lead to a neighbour of that host. Its first bytes wait for that; the upstream may speak before.
+ * A client and an upstream whose bytes go to each other as they are. Each side gets them as fast as it takes them,
+ * and is closed when the other is. Where the client begins to speak TLS, the name that it asks for must be the host
+ * of the tunnel. Otherwise the tunnel that policy has judged would lead to a neighbour of that host. The client's
+ * first bytes wait for that; the upstream may speak before.
  */
 export class JoinedTunnel {
   /** Called once, when both sides are closed or will be. */
@@ -55,8 +56,9 @@ export class JoinedTunnel {
   }
 
   /**
-   * To be called at every tick of a clock: ends the tunnel where nothing has moved for so many ticks, or where a client has begun to
-   * speak TLS for so many and not said to whom. Where one side is closed and the other takes nothing of what is left, that is short, too.
+   * Must be called at every tick of a clock. Ends the tunnel after `idleTicks` in which nothing has moved. Ends it
+   * after `helloTicks` where a client has begun to speak TLS and not said to whom. The short wait also counts where
+   * one side is closed and the other takes nothing of what is left.
    */
   tick(idleTicks: number, helloTicks: number): void {
     const progress = flushed(this.#client) + flushed(this.#upstream);

@@ -11,7 +11,7 @@ export interface Piece {
   readonly contentType: string;
   /** Is the content coding of this piece; by default none. */
   readonly contentEncoding?: string;
-  /** What the head says of the coding of messages in it. */
+  /** The codings that the head names for messages in it. */
   readonly messageCodings?: readonly string[];
   /** Says how much of the content was kept to be read; `crowded`: there was no room for more. By default whole. */
   readonly extent?: 'whole' | 'cut' | 'crowded';

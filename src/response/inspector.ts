@@ -67,8 +67,8 @@ interface Outcome {
 }
 
 /**
- * Inspects what comes back on one call. It reads each piece alone and behind the pieces before it, judges it by the
- * rules, cuts findings out of it, remembers what came in and records it with the trace of the call.
+ * Inspects what comes back on one call. It reads each piece alone and behind the pieces before it, and judges it by
+ * the rules. It cuts findings out of it, remembers what came in and records it with the trace of the call.
  */
 export class ResponseInspector {
   readonly #gate: () => AnswerGate;

@@ -13,7 +13,7 @@ import type { TemplatePart } from './template.ts';
  * until somebody asks for them.
  */
 
-/** What is known of a surface at once. */
+/** Facts of a surface that a start needs. */
 export interface SurfaceHead {
   readonly hosts: readonly HostPattern[];
   /** Literal paths that its operations stand below: `/api`, or '' where they begin at the root. */
@@ -25,11 +25,11 @@ export interface SurfaceHead {
 }
 
 export interface CatalogueSurface extends SurfaceHead {
-  /** What can be done there, compiled when it is first asked for. */
+  /** Compiles the operations of the surface when they are first asked for. */
   readonly compiled: () => CompiledSurface;
 }
 
-/** What is known of a tool at once: plain data. */
+/** Facts of a tool that a start needs: plain data. */
 export interface ToolHead {
   readonly name: string;
   readonly guestOf: string | undefined;
@@ -42,7 +42,7 @@ export interface CatalogueTool {
   readonly head: ToolHead;
   readonly summary: ToolSummary;
   readonly surfaces: readonly CatalogueSurface[];
-  /** As its file says. */
+  /** Answers the tool as its file describes it. */
   readonly tool: () => Tool;
   /** Those that only show between its entries. */
   readonly mistakes: readonly string[];

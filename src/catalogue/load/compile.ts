@@ -36,7 +36,7 @@ interface Meant {
 /** One thing that a path means, which has matched its route. */
 export type Candidate = MatchedPath<Meant>;
 
-/** What can be done on a surface. Each part of it is compiled when the first call asks for it. */
+/** The operations of a surface. Each part of it is compiled when the first call asks for it. */
 export interface CompiledSurface {
   /** All that the method and path may mean, in the order in which they are to be asked. */
   find(method: string, segments: readonly string[]): readonly Candidate[] | undefined;

@@ -8,7 +8,7 @@ import type { Extract, Surface, Tool } from './schema.ts';
  * a call waits for its own group alone: the largest tools have thousands of operations.
  */
 
-/** What holds for all operations of a surface: plain data. */
+/** Settings that hold for all operations of a surface: plain data. */
 export type SurfaceFrame = Pick<
   Surface,
   'base_paths' | 'ignore_case' | 'rpc' | 'graphql' | 'batch' | 'unknown_verb'
@@ -19,7 +19,7 @@ export type SurfaceFrame = Pick<
 
 /** Operations by what a request must have to be one of them. */
 interface Groups<G> {
-  /** By the number of segments that a path has below the base; each operation with its routes of this length. */
+  /** Operations by the number of segments that a path has below the base; each has its routes of this length. */
   readonly byLength: ReadonlyMap<number, G>;
   /** Each operation with its routes of any length. */
   readonly ofAnyLength: G;
@@ -56,7 +56,7 @@ export function groupedSurface(tool: Tool, surface: Surface): GroupedSurface {
   return { frame, methods: [...methods], groups: mapGroups(groups, (it) => () => it) };
 }
 
-/** As bytes, of which a group is read when it is asked for. */
+/** Stores a surface as bytes. Each group is a piece of its own, which is read when it is asked for. */
 export function storeSurface({ groups, ...rest }: GroupedSurface): Uint8Array {
   const stored: GroupedSurface<Uint8Array> = { ...rest, groups: mapGroups(groups, (it) => serialize(it())) };
   return serialize(stored);

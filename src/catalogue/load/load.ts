@@ -55,7 +55,7 @@ function openFolder(dir: string): readonly CatalogueTool[] {
   return tools.map(openTool);
 }
 
-/** What is kept has no mistakes, for where there are any nothing is kept. */
+/** Opens the kept tools. They have no mistakes, since tools with mistakes are never kept. */
 const openKept = (dir: string, keptAs: string): readonly CatalogueTool[] =>
   prepared(keptAs, folderStamp(dir), (): StoredTool[] => {
     const tools = openFolder(dir);

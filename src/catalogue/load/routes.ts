@@ -10,7 +10,7 @@ export interface PathEntry<T> {
   readonly of: (base: readonly TemplatePart[]) => T | undefined;
 }
 
-/** What a route has led to, with the placeholders of the route. */
+/** The value that a route has led to, with the placeholders of the route. */
 export type MatchedPath<T> = T & { readonly captures: readonly Capture[] };
 
 /** The routes of a surface below its base paths, each read when it may be that of a path. */
@@ -30,7 +30,7 @@ export class PathTable<T extends object> {
   readonly #methods: ReadonlySet<string>;
   /** Longer paths have routes of any length alone. */
   readonly #lengthMax: number;
-  /** By method, then by number of segments. */
+  /** Trees by method, then by number of segments. */
   readonly #trees = new Map<string, PathTree<MatchedPath<T>>[]>();
 
   /** `prepare` is given each list of what shares a method and a template, to put it in order. */
@@ -59,7 +59,7 @@ export class PathTable<T extends object> {
     this.#treeOf(undefined, undefined);
   }
 
-  /** Of all where the method or the length is left out. */
+  /** Makes the tree of a method and a length. A method or length that is left out stands for all. */
   #treeOf(method: string | undefined, length: number | undefined): PathTree<MatchedPath<T>> {
     const tree = new PathTree<MatchedPath<T>>(this.#ignoresCase);
     for (const base of this.#groups.bases) {

@@ -57,8 +57,9 @@ const extract = z.strictObject({
   bucket: oneOrMore(source).optional(),
   tags: oneOrMore(tagSource).optional(),
   /**
-   * What tells whose it is that the operation acts on, as a tenant lists it in `org_accounts`: a field of the resource, or places. Left out it
-   * is the organisation, or that of the repository. `nobody`: it leaves nothing with whom it names, but takes something from there.
+   * The place that tells whose property the operation acts on, as a tenant lists it in `org_accounts`: a field of the
+   * resource, or places. If it is left out, it is the organisation, or that of the repository. `nobody`: the
+   * operation leaves nothing with whom it names, but takes something from there.
    */
   owner: z.union([z.enum(ownerFields), oneOrMore(source)]).optional(),
   /** All places count; a text with commas is a list. */

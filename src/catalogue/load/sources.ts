@@ -14,24 +14,27 @@ const maybe = (value: string | undefined): readonly string[] => (value === undef
 /**
  * The places that a tool's file can name:
  *
- *     path:user           a placeholder of the path or the host
- *     query:per_page      a query parameter
- *     header:x-team       a header
- *     json:$.a.b[*].c     a path into a JSON body
- *     form:user           a field of an urlencoded or multipart body; one * stands for anything
- *     param:channel       query, form and outermost JSON field together, for vendors that take a parameter anywhere; a list in a form is JSON
- *     graphql:field.a.b   an argument of a GraphQL root field, as literal or variable (graphql:*.input.email: of any field)
- *     host:json:$.url     the host of the URL at a place; of the resource name (ARN) of AWS that stands there, the account
- *     mail:json:$.who     the mail addresses in the text at a place
- *     project:json:$.to   the project that the resource name of Google Cloud at a place names
- *     bucket:json:$.to    the bucket of the address (s3://, gs://, ARN) at a place
- *     public:json:$.x=yes everybody (`*`), where a place has one of these values (a,b=v|w: one of several places); with != also where it has none
- *     arn:account         the accounts of the AWS resources that path and fields name
- *     sigv4:region        the region that an AWS request is signed for
- *     iam:json:$.Who      the account that an IAM principal stands for
- *     policy:form:Policy  the principals of the AWS policy document at a place (policy:body: the body itself)
- *     grant:header:x-acl  everybody (`*`), where a canned grant of S3 is for all
- *     mime:json:$.raw     the recipients of the e-mail at a place, plain or in base64 (mime:body: the body itself)
+ *     `path:user`           A placeholder of the path or the host.
+ *     `query:per_page`      A query parameter.
+ *     `header:x-team`       A header.
+ *     `json:$.a.b[*].c`     A path into a JSON body.
+ *     `form:user`           A field of an urlencoded or multipart body. One * stands for anything.
+ *     `param:channel`       Query, form and outermost JSON field together, for vendors that take a parameter anywhere.
+ *                           A list in a form is JSON.
+ *     `graphql:field.a.b`   An argument of a GraphQL root field, as literal or variable.
+ *                           `graphql:*.input.email` is that of any field.
+ *     `host:json:$.url`     The host of the URL at a place. An AWS resource name (ARN) there stands for its account.
+ *     `mail:json:$.who`     The mail addresses in the text at a place.
+ *     `project:json:$.to`   The project that the resource name of Google Cloud at a place names.
+ *     `bucket:json:$.to`    The bucket of the address (s3://, gs://, ARN) at a place.
+ *     `public:json:$.x=yes` Everybody (`*`), where a place has one of these values (a,b=v|w: one of several places).
+ *                           With != it is everybody also where the place has none.
+ *     `arn:account`         The accounts of the AWS resources that path and fields name.
+ *     `sigv4:region`        The region that an AWS request is signed for.
+ *     `iam:json:$.Who`      The account that an IAM principal stands for.
+ *     `policy:form:Policy`  The principals of the AWS policy document at a place (policy:body: the body itself).
+ *     `grant:header:x-acl`  Everybody (`*`), where a canned grant of S3 is for all.
+ *     `mime:json:$.raw`     The recipients of the e-mail at a place, plain or in base64 (mime:body: the body itself).
  */
 export function parseSource(text: string): RequestSource | undefined {
   const colon = text.indexOf(':');

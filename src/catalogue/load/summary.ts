@@ -15,7 +15,7 @@ import {
 export type ToldField = ResourceField | 'tags' | 'principals';
 export const toldFields: readonly ToldField[] = [...resourceFields, 'tags', 'principals'];
 
-/** What can be said of the calls of a tool without one, beside its operations. */
+/** Facts about all calls of a tool, beside its operations. */
 export interface ToolFacts {
   readonly name: string;
   readonly title: string;

@@ -4,9 +4,9 @@ import { type AwsChunks, awsChunk, parseAwsChunked, saysAwsChunked } from '../..
 import { canonicalAwsPath, canonicalHeaders, canonicalQuery } from './canonical.ts';
 
 /*
- * Signs requests with AWS Signature Version 4 ("Create a signed AWS API request", IAM User Guide). Own code: of the libraries
- * @smithy/signature-v4 signs promises of parsed requests rather than bytes, aws4 takes one of several values of a parameter, and none
- * signs the chunks of a streamed body anew.
+ * Signs requests with AWS Signature Version 4 ("Create a signed AWS API request", IAM User Guide). It is own code,
+ * because no library fits. The library @smithy/signature-v4 signs promises of parsed requests rather than bytes. The
+ * library aws4 takes one of several values of a parameter. None signs the chunks of a streamed body anew.
  */
 
 export interface AwsKeys {

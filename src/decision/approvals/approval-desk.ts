@@ -108,8 +108,8 @@ export function createApprovalDesk(store: Store, now: () => number = Date.now): 
 }
 
 /**
- * Tells whether the holder of this key asked for the approval: with the same key, one that it made or was made with,
- * or another of an agent that the call names or that `asked` belongs to.
+ * Tells whether the holder of this key asked for the approval. That is so with the same key, a key that it made, or
+ * the key that made it. A key of an agent that the call names, or that `asked` belongs to, counts as well.
  */
 const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord | undefined): boolean =>
   liveKeyOf(key) === (asked ? liveKeyOf(asked) : approval.keyId) ||
@@ -207,8 +207,8 @@ const headerFindings = ({ head, findings }: AssessedCall): string[] =>
     .map(({ location, start, end }: Finding) => `${location}: ${head.toString('latin1', start, end)}`);
 
 /**
- * The hash of an identical call: agent, key, what is asked for and how servers may read it, with the headers that
- * decide the operation and how the body is read.
+ * The hash of an identical call. It covers agent, key, what is asked for and how servers may read it. It includes the
+ * headers that decide the operation and how the body is read.
  */
 function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): string {
   const { identity, operation, received, tenant } = call;

@@ -9,9 +9,9 @@ const printable = /^[\x21-\x7e]{8,128}$/;
 type ReplayGate = Pick<Gate, 'names' | 'store' | 'tenants'>;
 
 /**
- * Whether a request is fresh, where it says so or its key demands it: REPLAYED when its timestamp lies outside the window or its nonce
- * was seen in it, on whatever node; VALIDATION_FAILED where one of the two is missing or malformed. A request that is refused later on
- * has used its nonce all the same.
+ * Checks that a request is fresh, where it says so or its key demands it. Throws REPLAYED when its timestamp lies
+ * outside the window, or its nonce was seen in it, on whatever node. Throws VALIDATION_FAILED where one of the two is
+ * missing or malformed. A request that is refused later on has used its nonce all the same.
  */
 export async function checkReplay(
   { names, store, tenants }: ReplayGate,

@@ -18,9 +18,9 @@ import { type InspectOptions, inspect } from '../stages/inspect.ts';
 import type { SimulatedCall } from './simulated-call.ts';
 
 /*
- * What would become of a call, found out by the stages that judge live calls: classify, inspect, assess, and the judgement of the decision.
- * Only admission and the consequences are left out, so nothing is counted, recorded, held or opened, and what people have said of an
- * identical call plays no part: what must be held is REQUIRE_APPROVAL.
+ * Finds out what would become of a call. It runs the stages that judge live calls: classify, inspect, assess, and the
+ * judgement of the decision. Only admission and the consequences are left out, so nothing is counted, recorded, held
+ * or opened. Earlier decisions of people about an identical call play no part: what must be held is REQUIRE_APPROVAL.
  */
 
 export interface SimulatorOptions extends AssessOptions, Omit<InspectOptions, 'policies'> {

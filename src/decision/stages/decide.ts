@@ -81,9 +81,10 @@ export function decideStage(options: DecideOptions): Stage<Assessed, Decided> {
     tenant.approvals.holdMs > 0 && entrance !== 'scan' && entrance !== 'a2a' && !approvals.isFull(tenant.id);
 
   /**
-   * Waits for the decision, then judges anew: key, agent and policies may have changed, and of several that wait for one grant only one
-   * may have it. What is still pending then is answered as if it had not been held, and so is what was decided under another
-   * configuration than this one: asked again, it is judged by that.
+   * Waits for the decision, then judges anew. Key, agent and policies may have changed, and of several calls that
+   * wait for one grant only one may have it. A call that is still pending then is answered as if it had not been
+   * held. So is a call that was decided under another configuration than this one. When the caller asks again, that
+   * other configuration judges the call.
    */
   async function holdOpen(
     call: Decided,

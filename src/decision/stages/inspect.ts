@@ -149,7 +149,9 @@ export function inspect(options: InspectOptions): Stage<Admitted, Inspected> {
     );
   }
 
-  /** Where it cannot be read, because there is no room for it, its record has what was read so far. */
+  /**
+   * Inspects a call. A call that cannot be read for lack of room is refused, and its record has what was read so far.
+   */
   function inspectCall(call: Admitted, page: TenantRules): MaybePromise<Inspected | RefusedCall> {
     const reading = new Reading(safeNamesOf(page.engine), call.received.claimed);
     const refused = (error: unknown): RefusedCall =>
@@ -186,8 +188,8 @@ export function inspect(options: InspectOptions): Stage<Admitted, Inspected> {
   }
 
   /**
-   * A function of its own: V8 puts one written in an assignment to a property into the old generation, and the whole
-   * call would stay with it until the next full collection.
+   * This is a function of its own for the sake of V8. A function written in an assignment to a property goes into the
+   * old generation. The whole call would stay with it until the next full collection.
    */
   const readerOf =
     (

@@ -76,7 +76,7 @@ export function createDescribeRefused(options: DescribeRefusedOptions): Describe
       const described = after(page, ({ engine }) =>
         readHead(received, operation !== undefined, identity, engine),
       );
-      // Where the rules cannot be had, the trace has the origin, and the refusal stands.
+      // If the rules cannot be had, the trace has the origin, and the refusal stands.
       return described instanceof Promise ? described.catch(() => undefined) : described;
     } catch {
       return undefined;

@@ -33,12 +33,12 @@ export interface Shingler {
    * where that makes more than `readMax` shingles. With a `readMax` of 4096 it grows to a 1900th of the letters of a
    * text of more than 64,000. Letters that stood before, as those of a decoded form may, do not count.
    *
-   * A write that quotes a run of q letters has at least (q - 31) / window of the shingles, rounded down, and twice as
-   * many on average. Prose has four letters in five characters, so that a quote of
+   * A write that quotes a run of q letters has at least (q - 31) / window of the shingles, rounded down. On average
+   * it has twice as many. Prose has four letters in five characters. The number then depends on the size of the body.
    *
-   *     200 characters has 3 of up to  95 KB and 1 of up to 300 KB
-   *     400 characters has 3 of up to 225 KB and 1 of up to 680 KB
-   *     600 characters has 3 of up to 350 KB and 1 of 1 MB
+   *     A quote of 200 characters has 3 of up to  95 KB and 1 of up to 300 KB.
+   *     A quote of 400 characters has 3 of up to 225 KB and 1 of up to 680 KB.
+   *     A quote of 600 characters has 3 of up to 350 KB and 1 of 1 MB.
    *
    * Grams of fewer than 8 distinct letters are never chosen.
    */

@@ -16,9 +16,9 @@ import { PhraseFilter } from './phrase-filter.ts';
 import { SentenceReader, wordsOf } from './sentences.ts';
 
 /*
- * Tells what a text asks for. Each sentence, command or statement is scored by itself, so that a long text does not
- * add up to what no part of it says; the surest one speaks for the text. The result is an opinion about words: it
- * adds to a risk score and decides nothing.
+ * Tells what a text asks for. Each sentence, command or statement is scored by itself, and the surest one speaks for
+ * the text. So a long text does not add up to what no part of it says. The result is an opinion about words: it adds
+ * to a risk score and decides nothing.
  */
 
 export interface MeaningReader {

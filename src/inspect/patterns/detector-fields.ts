@@ -3,23 +3,23 @@ import { confidences, dataClasses } from '../../core/call.ts';
 import { type CheckName, checks } from '../checks/checks.ts';
 
 /*
- * Describes one detector, as a YAML file has it. A detector is data: what is cheap to look for (an anchor, a keyword,
- * a run of digits, a whole word, findings of others), the pattern that is tried only there, and the conditions that
- * a match must meet.
+ * Describes one detector, as a YAML file has it. A detector is data. It names what is cheap to look for: an anchor, a
+ * keyword, a run of digits, a whole word, or findings of others. It has the pattern that is tried only there, and the
+ * conditions that a match must meet.
  *
  * Examples are the detector's tests. They must not contain tokens that look alive, because code hosts refuse a push
  * with such. A brace expression stands for generated text, the same at every run:
  *
- *     {alnum:36} {upper:16} {lower:8} {letter:34} {digits:9} {hex:32} {HEX:8} {base32:16} {base58:22} {base64:86}
- *     {base64url:43}        characters of an alphabet
- *     {crc:36}              30 characters and their checksum, as GitHub and npm have
- *     {postern:iv_live_}    a whole key of the gateway
- *     {jwt:20}              a whole token with that many characters of signature
- *     {basic:user}          base64 of a user and a password
- *     {digits64:18}         base64 of a number with so many digits
- *     {phrase:12}           a wallet's words
- *     {base58check:80-32} {ripple:21-16}   a wallet's key: its first bytes, and how many follow
- *     {bech32:nsec} {stellar:seed} {keypair:list} {keypair:base58}   other wallets' keys
+ *     `{alnum:36}` `{upper:16}` `{lower:8}` `{letter:34}` `{digits:9}` `{hex:32}` `{HEX:8}` `{base32:16}` `{base58:22}`
+ *     `{base64:86}` `{base64url:43}`   Characters of an alphabet.
+ *     `{crc:36}`              30 characters and their checksum, as GitHub and npm have.
+ *     `{postern:iv_live_}`    A whole key of the gateway.
+ *     `{jwt:20}`              A whole token with that many characters of signature.
+ *     `{basic:user}`          The base64 of a user and a password.
+ *     `{digits64:18}`         The base64 of a number with so many digits.
+ *     `{phrase:12}`           A wallet's words.
+ *     `{base58check:80-32}` `{ripple:21-16}`   A wallet's key: its first bytes, and how many follow.
+ *     `{bech32:nsec}` `{stellar:seed}` `{keypair:list}` `{keypair:base58}`   Other wallets' keys.
  */
 
 const patternLengthMax = 2000;

@@ -206,8 +206,9 @@ function isAgentAmong(
 type Said = string | null | undefined;
 
 /**
- * Whether the values of a field match. Of several (the vendor takes one, we do not know which) a rule that allows asks each, any
- * other one. What the call acts on without saying so may be anything: it is never allowed, and any other rule holds.
+ * Tells whether the values of a field match. The vendor takes one of several values, and we do not know which. So a
+ * rule that allows needs all of them to match, any other rule only one. A value that the call acts on without naming
+ * it may be anything: no rule allows it, and any other rule holds.
  */
 function globsOn(
   field: UnknownField,

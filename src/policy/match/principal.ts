@@ -1,10 +1,11 @@
 import { compileGlob, type Glob } from '../../util/glob.ts';
 
 /*
- * Principals are mail addresses, or names as the tool gives them (a login, an ARN, an account). A pattern without a name before
- * its `@` speaks of the domain: `acme.com`, `@acme.com`, `*.acme.com`, with a trailing `$` as other tools write it. Domains are
- * compared without case (RFC 5321, 2.4). Everything else is compared with it in a rule that allows, and without it in any other:
- * mail servers and code hosts deliver to `Bob` what is for `bob`, and that must not be a way around a denial.
+ * Principals are mail addresses, or names as the tool gives them (a login, an ARN, an account). A pattern without a
+ * name before its `@` speaks of the domain: `acme.com`, `@acme.com`, `*.acme.com`, with a trailing `$` as other tools
+ * write it. Domains are compared without case (RFC 5321, 2.4). Everything else is compared with case in a rule that
+ * allows, and without it in any other. For mail servers and code hosts deliver to `Bob` what is for `bob`. That must
+ * not be a way around a denial.
  */
 
 /** The pattern without its optional `$` and leading `@`. */

@@ -1,9 +1,9 @@
 import type { ToolFacts } from '../../catalogue/catalogue.ts';
 
-/** What of a tool rules may name. */
+/** The names of a tool that rules may use. */
 export type KnownTool = Omit<ToolFacts, 'title' | 'hosts'>;
 
-/** What a policy is checked against. A list that is left out is not checked. */
+/** The names that a policy is checked against. A list that is left out is not checked. */
 export interface KnownNames {
   readonly tenants?: readonly string[];
   readonly environments?: readonly string[];

@@ -1,5 +1,5 @@
 const quotedLengthMax = 60;
 
-/** What a message quotes of a text that may be long. */
+/** Shortens a text that may be long, for a message that quotes it. */
 export const shorten = (text: string): string =>
   text.length > quotedLengthMax ? `${text.slice(0, quotedLengthMax)}…` : text;

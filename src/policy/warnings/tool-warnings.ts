@@ -30,7 +30,7 @@ const fieldOf = {
 interface Kind {
   readonly what: string;
   readonly namesOf: (tool: KnownTool) => ReadonlySet<string>;
-  /** Whether calls of the tool may bear further ones. */
+  /** Tells whether calls of the tool may bear further names. */
   readonly isOpen: (tool: KnownTool) => boolean;
 }
 
@@ -40,7 +40,7 @@ interface Table {
   readonly categories: Kind;
 }
 
-/** Of a list of tools, made once: hundreds of policies are read against the same one. */
+/** The table of each list of tools. It is made once, since hundreds of policies are read against the same list. */
 const tables = new WeakMap<readonly KnownTool[], Table>();
 
 const tableOf = (tools: readonly KnownTool[]): Table =>
@@ -64,12 +64,12 @@ function once(listed: (tool: KnownTool) => readonly string[]): Kind['namesOf'] {
   return (tool) => kept(sets, tool, () => new Set(listed(tool)));
 }
 
-/** What a rule says of tools that no call of theirs can meet. Works as far as the answers are taken. */
+/** Warns about what a rule asks for and no call of its tools can meet. Works as far as the answers are taken. */
 export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) => Generator<string> {
   const { byName, operations, categories } = tableOf(tools);
   let lookupsLeft = lookupsMax;
 
-  /** What to say of a name that no tool of `among` has; undefined also where one may have it all the same. */
+  /** Warns about a name that no tool of `among` has; undefined also where one may have it all the same. */
   function unknownName(
     word: string,
     { what, namesOf, isOpen }: Kind,
@@ -94,7 +94,7 @@ export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) =>
       const hint = hasWildcard(name) ? `; ${asWritten}` : nearestSuggestion(name, [...byName.keys()]);
       yield `there is no tool ${shorten(name)}${hint}`;
     }
-    // What is said of an unknown tool may be right for it.
+    // An unknown tool may have the names that the catalogue lacks.
     if (named !== undefined && among.length < named.length) return;
     const of = named === undefined ? '' : ` of ${toList(named)}`;
     for (const operation of match.operations ?? []) {

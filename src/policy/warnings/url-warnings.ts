@@ -3,7 +3,10 @@ import { schemePorts, splitUrlPattern, type UrlPattern } from '../match/url-patt
 import { nearest } from '../nearest.ts';
 import { shorten } from './shorten.ts';
 
-/** What an author may have missed in a pattern that is valid: it matches nothing, or less or more than it seems to. */
+/**
+ * Tells what an author may have missed in a pattern that is valid: it matches nothing, or less or more than it seems
+ * to.
+ */
 export function urlPatternWarning(pattern: string, allows: boolean): string | undefined {
   const parts = splitUrlPattern(pattern);
   const text = whyNothing(pattern, parts) ?? whyLess(parts) ?? (allows ? whyMore(parts) : undefined);
@@ -38,7 +41,10 @@ function whyLess({ scheme, authority, rest, isGlob }: UrlPattern): string | unde
   return undefined;
 }
 
-/** Whether it would match a port that no URL names. Where its scheme is written out, the scheme's port is left out of the pattern, too. */
+/**
+ * Tells whether it would match a port that no URL names. If a pattern writes out its scheme, that scheme's port has
+ * been left out of the pattern, too.
+ */
 function isPortMissed(scheme: string, port: string): boolean {
   if (port === String(schemePorts[scheme])) return false;
   const isScheme = compileGlob(scheme);

@@ -5,7 +5,7 @@ import { shorten } from './shorten.ts';
 import { createToolWarnings } from './tool-warnings.ts';
 import { urlPatternWarning } from './url-warnings.ts';
 
-/** What is accepted and yet may not do what its author thinks: the first `max` of it, and no more is looked for. */
+/** Warns about settings that are valid and yet may not do what their author thinks. It stops after `max` warnings. */
 export function warningsOf(policy: PolicyDocument, known: KnownNames, max: number): string[] {
   const warnings: string[] = [];
   for (const text of allWarnings(policy, known)) {
@@ -83,7 +83,7 @@ function* unreached(rules: readonly Rule[]): Generator<string> {
     else if (same)
       yield `rule ${id}: is never reached, since rule ${same.rule_id} before it asks for the same`;
     else if (holdsAlways(rule)) always = rule;
-    // What can be read in two ways an ALLOW reads more narrowly than the rule behind it.
+    // An ALLOW may not hold where a call can be read in two ways, and the rule behind it may. So it hides no rule.
     else if (action !== 'ALLOW') earlier.set(asks, rule);
   }
 }

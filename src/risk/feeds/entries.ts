@@ -1,8 +1,9 @@
 import { FeedRefused } from './refused.ts';
 
 /*
- * Indicators as a feed lists them, with what it says of them, as bytes one behind the other: a million strings would be a million objects
- * for the garbage collector to walk, and could not be handed from thread to thread without copying.
+ * Indicators as a feed lists them, with what it says of them, as bytes one behind the other. A million strings would
+ * be a million objects for the garbage collector to walk. They could not be handed from thread to thread without
+ * copying.
  */
 
 export const indicatorKinds = ['url', 'host', 'ip', 'cidr'] as const;

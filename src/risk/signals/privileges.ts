@@ -18,7 +18,7 @@ export function loadPrivileges(file: string): PrivilegeTable {
   return schema.parse(documents[0]);
 }
 
-/** Of a call that does several things, the first of each kind counts. */
+/** Finds privileged operations of calls. If a call does several things, the first of each kind counts. */
 export function createPrivilegesOf(table: PrivilegeTable): PrivilegesOf {
   const byTool = new Map(
     table.map(({ tool, creates, grants }) => [tool, { creates: new Set(creates), grants: new Set(grants) }]),

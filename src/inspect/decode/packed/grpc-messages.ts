@@ -35,8 +35,8 @@ const readCodings: ReadonlySet<string> = new Set(['gzip', 'deflate', 'zstd']);
 export const isReadCoding = (coding: string): boolean => readCodings.has(coding.trim().toLowerCase());
 
 /**
- * Answers whether a message is declared compressed but not read: its coding is not supported, its bytes do not begin
- * like it, or the messages of the body cannot be separated.
+ * Answers whether a message is declared compressed but not read. That is so where its coding is not supported, or its
+ * bytes do not begin like it. It is also so where the messages of the body cannot be separated.
  */
 export function hasUnreadMessages(bytes: Buffer, coding: string): boolean {
   let isCompressed = false;

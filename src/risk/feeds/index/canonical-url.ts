@@ -77,8 +77,9 @@ function isPlain(path: string): boolean {
 }
 
 /**
- * Percent-escapes undone until there are none, as a character for each byte. In one pass, since no two escapes overlap: what was decoded is
- * looked at again together with what stands before it, so `%25%32%35` costs no more than its length, however deep.
+ * Undoes percent-escapes until there are none, as a character for each byte. One pass is enough, since no two escapes
+ * overlap. A decoded character is looked at again together with what stands before it. So `%25%32%35` costs no more
+ * than its length, however deep.
  */
 function unescaped(text: string): string {
   if (/^[^%\x80-\uffff]*$/.test(text)) return text;

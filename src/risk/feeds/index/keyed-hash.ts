@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
 /*
- * HalfSipHash-1-3 (32 bits out) with each character as one word, so that what a text begins with is a state to go on from: one pass over a
- * host gives the hashes of all its parents, one pass over a path those of all its directories. The key is drawn once for each process:
- * whoever writes a feed cannot make its entries fall into one place of a table. And a hash never decides, for what it finds is
- * compared with the text.
+ * HalfSipHash-1-3 (32 bits out) with each character as one word. So the beginning of a text leaves a state to go on
+ * from. One pass over a host gives the hashes of all its parents, and one pass over a path those of all its
+ * directories. The key is drawn once for each process: whoever writes a feed cannot make its entries fall into one
+ * place of a table. And a hash never decides, for what it finds is compared with the text.
  */
 
 export type HashKey = Uint32Array;

@@ -40,9 +40,9 @@ const hostHashes = new Hashes();
 const pathHashes = new Hashes();
 
 /**
- * Looks up in all sets; of several hits the first set's. A URL is found by whatever a feed may mean by it: every parent of its host of two
- * labels and more, together with the path with and without its query and each directory above it. The sets must have been made
- * with one key.
+ * Looks up in all sets; if several have it, the first set's hit counts. A URL is found by whatever a feed may mean by
+ * it. Every parent of its host of two labels and more is looked up. Each is joined with the path with and without its
+ * query, and with each directory above it. The sets must have been made with one key.
  */
 export function createThreatIndex(sets: readonly NamedSet[]): ThreatIndex {
   const key = sets[0]?.set.key ?? new Uint32Array(2);
