@@ -125,6 +125,8 @@ function withSettings(
     else over[section] = { ...over[section], [key]: value };
   };
   set('control', 'admin_secret', 'SERVICE_API_KEYS_ADMIN_SECRET', (text) => text);
+  set('proxy', 'listen', 'POSTERN_LISTEN', (text) => text);
+  set('control', 'listen', 'POSTERN_CONTROL_LISTEN', (text) => text);
   set('limits', 'max_body_bytes', 'MAX_BODY_BYTES', parseSize);
   set('limits', 'replay_window', 'REPLAY_WINDOW_SEC', (text) =>
     /^\d{1,9}$/.test(text) ? `${text}s` : undefined,

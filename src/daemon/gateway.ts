@@ -10,7 +10,8 @@ import { readInThread } from './reload/read-in-thread.ts';
 import { openServing, type Prepared, type Serving } from './serving.ts';
 import { announce, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
 import { checkFiles } from './start/check-files.ts';
-import { type FirstStart, firstStartConfig, openFirstStart } from './start/first-start.ts';
+import { type FirstAddresses, firstAddresses } from './start/first-addresses.ts';
+import { type FirstStart, firstStartConfig, firstStartPath, openFirstStart } from './start/first-start.ts';
 import { type Loaded, loadedHere } from './start/loaded.ts';
 import { nextSteps } from './start/next-steps.ts';
 import type { SeedResult } from './start/seed.ts';
@@ -41,20 +42,36 @@ const graceMsDefault = 30_000;
  */
 export async function startGateway(configFile: string | undefined, env: Environment): Promise<Gateway> {
   const file = findConfigFile(configFile, env);
-  const planned = loadConfig(file, env, disk);
-  checkFiles(planned, disk);
-  const held = await holdAddresses(planned, disk);
+  const plan = file === undefined ? await planFirst(env) : { config: loadConfig(file, env, disk), env };
+  checkFiles(plan.config, disk);
+  const held = await holdAddresses(plan.config, disk);
   try {
-    return await openGateway(planned, env, held);
+    return await openGateway(plan, held);
   } catch (error) {
     await held.release();
     throw error;
   }
 }
 
-async function openGateway(planned: Config, env: Environment, held: HeldAddresses): Promise<Gateway> {
+/** What a daemon is about to run on. */
+interface Plan {
+  readonly config: Config;
+  readonly env: Environment;
+  /** Of a start without a configuration. */
+  readonly addresses?: FirstAddresses;
+}
+
+/** The configuration of a start without one, before anything of it is made. */
+async function planFirst(env: Environment): Promise<Plan> {
+  const addresses = await firstAddresses(firstStartPath(), env);
+  // From here on they are fixed, also where a free port was asked for.
+  const fixed = { ...env, POSTERN_LISTEN: addresses.proxy, POSTERN_CONTROL_LISTEN: addresses.control };
+  return { config: loadConfig(undefined, fixed, disk), env: fixed, addresses };
+}
+
+async function openGateway({ config: planned, env, addresses }: Plan, held: HeldAddresses): Promise<Gateway> {
   const { file } = planned;
-  const firstStart = file === undefined ? openFirstStart(env) : undefined;
+  const firstStart = file === undefined ? openFirstStart(env, addresses) : undefined;
   const read = (): Config =>
     firstStart
       ? validateConfig(firstStartConfig(firstStart), { file: undefined, env })

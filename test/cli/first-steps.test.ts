@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
 import { newKeyText } from '../../src/core/key-text.ts';
-import { readExports, toExports } from '../../src/daemon/start/first-start.ts';
+import { readExports, toExports } from '../../src/daemon/start/client-variables.ts';
 import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { caVariables } from '../../src/daemon/start/first-start.ts';
+import { caVariables } from '../../src/daemon/start/client-variables.ts';
 import { run } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { serveGit } from '../support/git-server.ts';

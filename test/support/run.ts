@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { caVariables } from '../../src/daemon/start/first-start.ts';
+import { caVariables } from '../../src/daemon/start/client-variables.ts';
 
 // tap compiles its plugin list into node_modules; after `npm ci` that is the default list, with ts-node in it, which cannot work beside
 // TypeScript 7. One `tap build` puts the plugin list of .taprc in force.

@@ -1,16 +1,18 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { CommonOptions } from '../connection/client.ts';
 import { print, toJson } from '../output.ts';
+import { exportsFor, type Shell, shells } from '../programs/shells.ts';
 
 /** `postern env`: what a shell must export so that its programs leave through the gate. */
 export function addEnv(program: Command): void {
   program
     .command('env')
     .description('print the exports that lead a shell through the gate: eval "$(postern env)"')
+    .addOption(new Option('--shell <name>', 'the shell that reads them').choices(shells).default('bash'))
     .action(async (_options: unknown, env: Command) => {
-      const options = env.optsWithGlobals<CommonOptions>();
+      const options = env.optsWithGlobals<CommonOptions & { readonly shell: Shell }>();
       const { stands, toldWay } = await import('../connection/way-out.ts');
-      const { readExports } = await import('../../daemon/start/first-start.ts');
+      const { readExports } = await import('../../daemon/start/client-variables.ts');
       const way = await toldWay(options);
       if (!way)
         throw new Error(
@@ -18,6 +20,8 @@ export function addEnv(program: Command): void {
         );
       // The daemon need not run; one that does must take the key.
       await stands(way);
-      await print(options.json ? `${toJson(Object.fromEntries(readExports(way.exports)))}\n` : way.exports);
+      const values = Object.fromEntries(readExports(way.exports));
+      if (options.json) await print(`${toJson(values)}\n`);
+      else await print(options.shell === 'bash' ? way.exports : exportsFor[options.shell](values));
     });
 }

@@ -9,6 +9,7 @@ import { addDetect } from './detect.ts';
 import { addEnv } from './env.ts';
 import { addExplain } from './explain.ts';
 import { addIncident } from './incident.ts';
+import { addInit } from './init.ts';
 import { addKey } from './key.ts';
 import { addNotify } from './notify.ts';
 import { addPolicy } from './policy.ts';
@@ -23,6 +24,7 @@ import { addUsage } from './usage.ts';
  * runs: the others start in a fraction of the time.
  */
 export const commands: readonly ((program: Command) => void)[] = [
+  addInit,
   addServe,
   addRun,
   addEnv,

@@ -5,6 +5,7 @@ import type { Gateway } from '../../daemon/gateway.ts';
 import { NoAddressError } from '../connection/addresses.ts';
 import type { CommonOptions } from '../connection/client.ts';
 import type { WayOut } from '../connection/way-out.ts';
+import { note } from '../output.ts';
 
 type Variables = WayOut['variables'];
 
@@ -14,18 +15,43 @@ export function addRun(program: Command): void {
     .command('run')
     .description('run a command whose calls leave through the gate')
     .argument('<command...>', 'the command and its arguments, after --')
-    .action(async (command: string[]) => {
+    .option('--quiet', 'say nothing of the calls at the end')
+    .action(async (command: string[], { quiet }: { quiet?: boolean }) => {
       const options = program.opts<CommonOptions>();
-      const standing = await standingVariables(options);
+      const standing = await standingWay(options);
       const gateway = standing ? undefined : await startOwn(options.config);
       try {
-        const variables = standing ?? (await variablesOf(gateway, options));
-        process.exitCode = await runCommand(command, variables);
+        const way = standing ?? (await wayThrough(gateway, options));
+        process.exitCode = await runWithKey(command, way, quiet ?? false);
       } finally {
         await gateway?.stop();
       }
     });
 }
+
+type Way = Pick<WayOut, 'url' | 'key' | 'variables'>;
+
+/** Runs the command with a key of its own, where the key of the shell may make one, and says what became of its calls. */
+async function runWithKey(command: readonly string[], way: Way, isQuiet: boolean): Promise<number> {
+  const { openChildKey } = await import('../programs/child-key.ts');
+  const { openPrograms } = await import('../programs/programs.ts');
+  const child = await openChildKey(way, command[0] ?? '');
+  const variables = child ? withKey(way, child.text) : way.variables;
+  const programs = await openPrograms({ variables });
+  try {
+    return await runCommand(command, { ...variables, ...programs.variables });
+  } finally {
+    programs.close();
+    const report = await child?.end();
+    if (report !== undefined && !isQuiet) note(`postern: ${report}`);
+  }
+}
+
+/** The same way with another key. */
+const withKey = ({ key, variables }: Way, child: string): Variables =>
+  Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [name, value.replace(key, () => child)]),
+  );
 
 async function startOwn(config: string | undefined): Promise<Gateway> {
   const { startGateway } = await import('../../daemon/gateway.ts');
@@ -33,16 +59,16 @@ async function startOwn(config: string | undefined): Promise<Gateway> {
 }
 
 /** The way through the daemon that runs already; undefined where none does. */
-async function standingVariables(options: CommonOptions): Promise<Variables | undefined> {
+async function standingWay(options: CommonOptions): Promise<Way | undefined> {
   const { stands, toldWay, wayOfShell } = await import('../connection/way-out.ts');
   const ofShell = options.config === undefined && options.url === undefined ? wayOfShell() : undefined;
-  if (ofShell) return (await stands(ofShell)) ? ofShell.variables : undefined;
+  if (ofShell) return (await stands(ofShell)) ? ofShell : undefined;
   const way = await toldWay(options).catch((error: unknown) => {
     // A free port cannot be known beforehand.
     if (error instanceof NoAddressError) return undefined;
     throw error;
   });
-  if (way && (await stands(way))) return way.variables;
+  if (way && (await stands(way))) return way;
   const named = options.url ?? process.env['POSTERN_URL'];
   const { isAnswering } = await import('../connection/client.ts');
   // A second gate beside the one that was meant would judge by other rules.
@@ -53,19 +79,25 @@ async function standingVariables(options: CommonOptions): Promise<Variables | un
   return undefined;
 }
 
-async function variablesOf(gateway: Gateway | undefined, { config }: CommonOptions): Promise<Variables> {
-  const { noKey } = await import('../connection/remedies.ts');
-  const key = gateway?.firstStart?.keyText ?? process.env['POSTERN_KEY'];
-  if (!gateway || !key) throw new Error(noKey('the command', config));
-  const { variablesFor } = await import('../connection/way-out.ts');
-  return variablesFor({ url: gateway.controlUrl, proxy: gateway.proxyUrl, key, ca: gateway.caFile });
+/** The way through the daemon that was started for this command. */
+async function wayThrough(gateway: Gateway | undefined, options: CommonOptions): Promise<Way> {
+  const { toldWay, variablesFor } = await import('../connection/way-out.ts');
+  const key = gateway?.firstStart?.keyText;
+  if (!gateway || !key) {
+    const way = await toldWay(options);
+    if (way) return way;
+    const { noKey } = await import('../connection/remedies.ts');
+    throw new Error(noKey('the command', options.config));
+  }
+  const { controlUrl: url, proxyUrl: proxy, caFile: ca } = gateway;
+  return { url, key, variables: variablesFor({ url, proxy, key, ca }) };
 }
 
 /** Runs to the end; answers its exit code, or 128 plus the signal's number as shells do. */
 function runCommand([name = '', ...args]: readonly string[], variables: Variables): Promise<number> {
   return new Promise((done, failed) => {
-    // The command gets the key that it calls with, and never the secret that is above all keys.
-    const { SERVICE_API_KEYS_ADMIN_SECRET: _, POSTERN_KEY: __, ...own } = process.env;
+    // The command gets the key that it calls with, and never the secret that is above all keys, nor where it lies.
+    const { SERVICE_API_KEYS_ADMIN_SECRET: _, POSTERN_KEY: __, POSTERN_CONFIG: ___, ...own } = process.env;
     const child = spawn(name, args, { stdio: 'inherit', env: { ...own, ...variables } });
     child.once('error', (error) => failed(new Error(`cannot run ${name}: ${error.message}`)));
     child.once('exit', (code, signal) => done(code ?? 128 + (signal ? constants.signals[signal] : 0)));

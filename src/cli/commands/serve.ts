@@ -1,13 +1,28 @@
 import type { Command } from 'commander';
 import type { Gateway } from '../../daemon/gateway.ts';
+import type { FirstStart } from '../../daemon/start/first-start.ts';
+import type { CommonOptions } from '../connection/client.ts';
+
+interface ServeOptions extends CommonOptions {
+  readonly listen?: string;
+  readonly control?: string;
+}
 
 /** `postern serve`: the daemon, in the foreground. SIGHUP reloads; SIGTERM and SIGINT drain, a second one ends at once. */
 export function addServe(program: Command): void {
   program
     .command('serve')
     .description('run the daemon in the foreground')
-    .action(async () => {
-      const { config, json } = program.opts<{ config?: string; json?: boolean }>();
+    .option(
+      '--listen <address>',
+      'address of the proxy, as 127.0.0.1:8080; port 0: a free one (POSTERN_LISTEN)',
+    )
+    .option('--control <address>', 'address of the control plane (POSTERN_CONTROL_LISTEN)')
+    .action(async (_options: unknown, serve: Command) => {
+      const { config, json, listen, control } = serve.optsWithGlobals<ServeOptions>();
+      // As variables they hold for reloads, and for worker processes.
+      if (listen !== undefined) process.env['POSTERN_LISTEN'] = listen;
+      if (control !== undefined) process.env['POSTERN_CONTROL_LISTEN'] = control;
       const { startDaemon } = await import('../../daemon/start/start.ts');
       const gateway = await startDaemon(config, process.env);
       announce(gateway, json ?? false);
@@ -26,13 +41,22 @@ function announce(gateway: Gateway, json: boolean): void {
     return;
   }
   console.log(`postern is ready: proxy ${proxyUrl}, control ${controlUrl}, authority ${caFile}`);
-  for (const step of nextSteps) console.log(step);
-  if (!firstStart || nextSteps.length > 0) return;
-  console.log(
-    firstStart.isNew
-      ? `\nThis was the first start. Agents leave through the gate with:\n\n${firstStart.exports}\nThe same stands in ${firstStart.file}, for you alone:  . ${firstStart.file}`
-      : `Key, secret and exports are in ${firstStart.file}; "postern env" prints them.`,
-  );
+  for (const sentence of [...(firstStart?.addresses.moved ?? []), ...nextSteps]) console.log(sentence);
+  if (nextSteps.length === 0) console.log(firstStart ? toldFirstStart(firstStart) : whatNext);
+}
+
+const whatNext = 'Next: "postern run -- CMD" leads a program through it; "postern status" says how it is.';
+
+function toldFirstStart({ isNew, exports, file }: FirstStart): string {
+  if (!isNew) return `Key, secret and exports are in ${file}; "postern env" prints them. ${whatNext}`;
+  return [
+    '\nThis was the first start. Type next, in another terminal in this folder:\n',
+    '  postern run -- CMD        a program whose calls leave through the gate',
+    `  . ${file}   or a whole shell`,
+    '  postern trace tail        watch the calls',
+    '  postern init DIR          a configuration of your own\n',
+    `The shell then has these exports, which stay in that file, for you alone:\n\n${exports}`,
+  ].join('\n');
 }
 
 function obeySignals(gateway: Gateway): void {

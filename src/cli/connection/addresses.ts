@@ -10,6 +10,9 @@ function addressOf(config: Config, listener: Listener): string | undefined {
   const at = listen.findIndex((it) => it.kind === 'tcp');
   const address = listen[at];
   if (address?.kind !== 'tcp') return undefined;
+  // A daemon that runs may have been told another address than its file has.
+  const running = addressesOfRunning(config, listener)?.[at];
+  if (running !== undefined) return running;
   if (address.port === 0) return boundAddresses(config, listener)[at];
   return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
 }
@@ -30,6 +33,17 @@ export function urlHere(config: Config, listener: Listener): string | undefined 
 }
 
 const fileOf = ({ state }: Config): string => join(state.dir, 'listening.json');
+
+/** Those of a daemon whose process is there; undefined where none is, or its folder may not be read. */
+function addressesOfRunning(config: Config, listener: Listener): readonly string[] | undefined {
+  try {
+    const bound = JSON.parse(readFileSync(fileOf(config), 'utf8'));
+    process.kill(bound.pid, 0);
+    return bound[listener];
+  } catch {
+    return undefined;
+  }
+}
 
 function boundAddresses(config: Config, listener: Listener): readonly string[] {
   const file = fileOf(config);

@@ -44,8 +44,11 @@ const send = createHttpClient({ connect: 'unguarded', idleTimeoutMs: requestTime
  * a key.
  */
 export async function openClient(options: CommonOptions, as: Speaker = 'operator'): Promise<Client> {
-  const base = await controlUrl(options);
-  const secret = await secretFor(as, options);
+  return clientFor(await controlUrl(options), await secretFor(as, options), options);
+}
+
+/** The control plane at `base`, for whoever has the key or the admin secret. */
+export function clientFor(base: URL, secret: string, options: CommonOptions = {}): Client {
   const authorization = `Bearer ${secret}`;
 
   function urlFor(path: string, query: Query): URL {

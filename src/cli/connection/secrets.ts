@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { readExports } from '../../daemon/start/first-start.ts';
+import { readExports } from '../../daemon/start/client-variables.ts';
 import { readAddresses } from './configuration.ts';
 import { firstExports, noKey, noSecret } from './remedies.ts';
 

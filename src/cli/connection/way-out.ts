@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { disk, readText } from '../../config/files.ts';
 import type { Config } from '../../config/schema.ts';
-import { clientVariables, readExports, toExports } from '../../daemon/start/first-start.ts';
+import { clientVariables, readExports, toExports } from '../../daemon/start/client-variables.ts';
 import { staleExports } from '../../daemon/start/next-steps.ts';
 import { urlOf } from './addresses.ts';
 import { type CommonOptions, isAnswering, isRefused } from './client.ts';
@@ -38,15 +39,30 @@ export function variablesFor({ url, proxy, key, ca }: Ends): Record<string, stri
   };
 }
 
+/** The key that `postern init` has left beside the configuration. */
+export const agentKeyFile = 'agent-key';
+
+const keyBytesMax = 256;
+
+function keyBeside({ file }: Config): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readText(disk, join(dirname(file), agentKeyFile), keyBytesMax).trim() || undefined;
+  } catch {
+    // It is another user's, or there is none.
+    return undefined;
+  }
+}
+
 /** To the daemon of a configuration, with the key of the shell. */
 export function wayByConfig(config: Config, options: CommonOptions): WayOut {
   const url = options.url ?? urlOf(config, 'control');
-  const key = process.env['POSTERN_KEY'];
+  const key = process.env['POSTERN_KEY'] || keyBeside(config);
   if (!key) throw new Error(noKey('the programs that shall leave through the gate', options.config));
   const proxy = urlOf(config, 'proxy');
   if (proxy === undefined) throw new Error('proxy.listen names no address.');
   const variables = variablesFor({ url, proxy, key, ca: config.authority.cert });
-  const refused = 'the daemon does not take the key in POSTERN_KEY.';
+  const refused = `the daemon does not take the key in ${process.env['POSTERN_KEY'] ? 'POSTERN_KEY' : agentKeyFile}.`;
   return { url, key, variables, exports: toExports(variables), refused };
 }
 

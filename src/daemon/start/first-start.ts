@@ -4,9 +4,9 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeSync,
 } from 'node:fs';
@@ -17,6 +17,9 @@ import { newId } from '../../core/ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../../core/key-text.ts';
 import { liveKey } from '../../state/rules/live-key.ts';
 import type { AgentRecord, KeyRecord } from '../../state/store.ts';
+import { makeFolder } from '../../util/make-folder.ts';
+import { clientVariables, readExports, toExports } from './client-variables.ts';
+import type { FirstAddresses } from './first-addresses.ts';
 
 /** The state folder of `npm start`, seen from the working directory. */
 const stateDir = './data';
@@ -39,16 +42,23 @@ export interface FirstStart {
   readonly keyId: string;
   readonly keyText: string;
   readonly adminSecret: string;
+  readonly addresses: FirstAddresses;
 }
 
+/** The file of a first start in this folder. */
+export const firstStartPath = (): string => resolve(stateDir, firstStartFile);
+
+const usualAddresses: FirstAddresses = { proxy: '127.0.0.1:8080', control: '127.0.0.1:8081', moved: [] };
+
 /**
- * Loads or makes the first start's file. It is whole and on disk before any of it is in the state, so the next start
- * mends a crash between the two.
+ * Loads or makes the first start's file, in which the addresses are always those of this start. It is whole and on disk
+ * before any of it is in the state, so the next start mends a crash between the two.
  */
-export function openFirstStart(env: Environment): FirstStart {
-  const file = resolve(stateDir, firstStartFile);
+export function openFirstStart(env: Environment, addresses = usualAddresses): FirstStart {
+  const file = firstStartPath();
   const isNew = !existsSync(file);
-  if (isNew) makeFile(file, env['SERVICE_API_KEYS_ADMIN_SECRET']);
+  if (isNew) makeFile(file, env['SERVICE_API_KEYS_ADMIN_SECRET'], addresses);
+  else moveFile(file, addresses);
   const exports = readFileSync(file, 'utf8');
   const values = readExports(exports);
   const value = (name: string): string => {
@@ -67,13 +77,15 @@ export function openFirstStart(env: Environment): FirstStart {
     keyId: value('POSTERN_KEY_ID'),
     keyText: value('POSTERN_KEY'),
     adminSecret: value('SERVICE_API_KEYS_ADMIN_SECRET'),
+    addresses,
   };
 }
 
 /** The configuration that stands where no file does; every key that is not named has its default. */
 export function firstStartConfig(first: FirstStart): Record<string, unknown> {
   return {
-    control: { admin_secret: first.adminSecret },
+    proxy: { listen: first.addresses.proxy },
+    control: { listen: first.addresses.control, admin_secret: first.adminSecret },
     state: { url: `embedded:${stateDir}` },
     policies: [],
     tenants: [{ id: tenantId, name: 'Default', plan: 'enterprise', environments: [envName] }],
@@ -110,68 +122,18 @@ export function firstStartRecords(
   };
 }
 
-/** Variables by which the usual programs and libraries find the authority's certificate. */
-export const caVariables = [
-  'SSL_CERT_FILE',
-  'NODE_EXTRA_CA_CERTS',
-  'REQUESTS_CA_BUNDLE',
-  'CURL_CA_BUNDLE',
-  'GIT_SSL_CAINFO',
-  'AWS_CA_BUNDLE',
-  'CARGO_HTTP_CAINFO',
-  'PIP_CERT',
-  'DENO_CERT',
-] as const;
-
-/** The variables that a program needs to leave through the gate. */
-export function clientVariables(proxyUrl: string, caFile: string): Record<string, string> {
-  return {
-    HTTPS_PROXY: proxyUrl,
-    HTTP_PROXY: proxyUrl,
-    https_proxy: proxyUrl,
-    http_proxy: proxyUrl,
-    NO_PROXY: 'localhost,127.0.0.1,::1',
-    NODE_USE_ENV_PROXY: '1',
-    ...Object.fromEntries(caVariables.map((name) => [name, caFile])),
-  };
-}
-
-/** Values as a shell reads them: quoted, whatever is in them. */
-export const toExports = (values: Readonly<Record<string, string>>): string =>
-  Object.entries(values)
-    .map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`)
-    .join('');
-
-/** Reads the text of `toExports`. */
-export function readExports(text: string): Map<string, string> {
-  const values = new Map<string, string>();
-  for (const [, name = '', quoted = ''] of text.matchAll(/^export ([A-Za-z_]+)='((?:[^']|'\\'')*)'$/gm)) {
-    values.set(name, quoted.replaceAll(`'\\''`, "'"));
-  }
-  return values;
-}
-
-function makeFile(file: string, adminSecret: string | undefined): void {
+function makeFile(file: string, adminSecret: string | undefined, addresses: FirstAddresses): void {
   const key = newKeyText('live');
   const text = toExports({
-    POSTERN_URL: 'http://127.0.0.1:8081',
+    ...urlsOf(addresses, key),
     POSTERN_KEY: key,
     POSTERN_KEY_ID: newId(),
     POSTERN_AGENT_ID: newId(),
     SERVICE_API_KEYS_ADMIN_SECRET: adminSecret || randomBytes(24).toString('base64url'),
-    POSTERN_CA: resolve('./certs/ca.pem'),
-    ...clientVariables(`http://${agentName}:${key}@127.0.0.1:8080`, resolve('./certs/ca.pem')),
   });
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const draft = join(dirname(file), `.first-start.${randomBytes(8).toString('hex')}`);
+  makeFolder(dirname(file), 0o700);
+  const draft = writeDraft(file, text);
   try {
-    const fd = openSync(draft, 'wx', 0o600);
-    try {
-      writeSync(fd, text);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
     linkSync(draft, file);
   } catch (error) {
     // Another start was first: its file is as good as ours.
@@ -179,4 +141,36 @@ function makeFile(file: string, adminSecret: string | undefined): void {
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/** Where the daemon listens elsewhere than before, the file says so. */
+function moveFile(file: string, addresses: FirstAddresses): void {
+  const values = Object.fromEntries(readExports(readFileSync(file, 'utf8')));
+  const urls = urlsOf(addresses, values['POSTERN_KEY'] ?? '');
+  // A file that lacks something is refused by whoever reads it.
+  if (values['HTTPS_PROXY'] === urls['HTTPS_PROXY'] && values['POSTERN_URL'] === urls['POSTERN_URL']) return;
+  renameSync(writeDraft(file, toExports({ ...values, ...urls })), file);
+}
+
+const urlsOf = ({ proxy, control }: FirstAddresses, key: string): Readonly<Record<string, string>> => ({
+  POSTERN_URL: `http://${reachable(control)}`,
+  POSTERN_CA: resolve('./certs/ca.pem'),
+  ...clientVariables(`http://${agentName}:${key}@${reachable(proxy)}`, resolve('./certs/ca.pem')),
+});
+
+/** What listens everywhere is reached on this machine. */
+const reachable = (address: string): string =>
+  address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
+
+/** A whole file on disk, beside the one that it is to be. */
+function writeDraft(file: string, text: string): string {
+  const draft = join(dirname(file), `.first-start.${randomBytes(8).toString('hex')}`);
+  const fd = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  return draft;
 }

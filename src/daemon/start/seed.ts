@@ -7,7 +7,8 @@ import { keylessAgentOf } from '../../credentials/keyless.ts';
 import { trustTermsOf } from '../../decision/facts/trust-loss.ts';
 import type { Store } from '../../state/store.ts';
 import { inGroups } from '../in-groups.ts';
-import { type FirstStart, firstStartFile, firstStartRecords, readExports } from './first-start.ts';
+import { readExports } from './client-variables.ts';
+import { type FirstStart, firstStartFile, firstStartRecords } from './first-start.ts';
 import { addOnce, seedKeys } from './seed-keys.ts';
 
 export interface SeedOptions {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -62,18 +62,52 @@ const readyz = async (port: number): Promise<number> =>
 t.test('a start that finds its port taken leaves nothing behind', async (t) => {
   const empty = mkdtempSync(join(tmpdir(), 'postern-start-'));
   t.teardown(() => rmSync(empty, { recursive: true }));
-  await take(t, 8081);
+  const port = await take(t, 0);
   const inFolder = ['-c', 'cd "$1" && shift && "$@"', 'sh', empty, 'env'];
-  const first = await run('sh', [...inFolder, ...posternCommand(['serve'])]);
-  t.match(first, { code: 1, stderr: /is taken by another program/ }, 'a first start');
+  const asked = ['serve', '--control', `127.0.0.1:${port}`];
+  const first = await run('sh', [...inFolder, ...posternCommand(asked)]);
+  t.match(first, { code: 1, stderr: /is taken by another program/ }, 'a first start that names it');
   t.same(readdirSync(empty), []);
 
-  const port = await take(t, 0);
   const { dir, configFile } = writeTestConfig(t, { config: { control: { listen: `127.0.0.1:${port}` } } });
   const before = readdirSync(dir);
   const second = await run('env', posternCommand(['--config', configFile, 'serve']));
   t.match(second, { code: 1, stderr: /is taken by another program/ }, 'one with a configuration');
   t.same(readdirSync(dir), before);
+});
+
+t.test('a first start takes the next free ports, says so, and later starts stay there', async (t) => {
+  const empty = mkdtempSync(join(tmpdir(), 'postern-start-'));
+  t.teardown(() => rmSync(empty, { recursive: true }));
+  await take(t, 8080);
+  await take(t, 8081);
+  const serveHere = async (...args: string[]) => {
+    const child = spawn('env', posternCommand(['serve', ...args]), {
+      cwd: empty,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(child, 'exit');
+    t.teardown(() => void child.kill('SIGKILL'));
+    const said: string[] = [];
+    createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
+    await until('it says what is next', async () => said.some((it) => /Next:|Type next/.test(it)));
+    child.kill('SIGTERM');
+    await ended;
+    return said.join('\n');
+  };
+  const ready = /proxy (\S+), control (\S+),/;
+  const first = await serveHere();
+  t.match(first, /Port 8080 is taken by another program; the proxy listens on \d+ instead/);
+  t.match(first, /Port 8081 is taken by another program; the control plane listens on \d+ instead/);
+  const [, proxyUrl = '', controlUrl = ''] = ready.exec(first) ?? [];
+  const exports = () => readFileSync(join(empty, 'data/first-start.env'), 'utf8');
+  t.match(exports(), `POSTERN_URL='${controlUrl}'`);
+  t.match(exports(), `@${new URL(proxyUrl).host}'`);
+  const moved = await serveHere('--listen', '127.0.0.1:0', '--control', '127.0.0.1:0');
+  const [, movedProxy = '', movedControl = ''] = ready.exec(moved) ?? [];
+  t.not(movedControl, controlUrl);
+  t.match(exports(), `POSTERN_URL='${movedControl}'`, 'the exports follow');
+  t.match(exports(), `@${new URL(movedProxy).host}'`);
 });
 
 t.test('a second daemon of the same configuration names the process of the first', async (t) => {

@@ -1,0 +1,70 @@
+import { AnswerError } from '../connection/answer-error.ts';
+import { type Client, clientFor, type ListPage } from '../connection/client.ts';
+import type { WayOut } from '../connection/way-out.ts';
+
+/* The key of one run: a child of the key of the shell, which ends with the program. */
+
+const ttlSeconds = 86_400;
+const pagesMax = 100;
+
+export interface ChildKey {
+  readonly text: string;
+  /** Revokes the key; answers what became of its calls, where the key of the shell may know. */
+  end(): Promise<string | undefined>;
+}
+
+/** Asks for an ephemeral key; undefined where the key of the shell may make none, or the control plane has no URL. */
+export async function openChildKey(
+  { url, key }: Pick<WayOut, 'url' | 'key'>,
+  program: string,
+): Promise<ChildKey | undefined> {
+  if (url === undefined || key === '') return undefined;
+  const client = clientFor(new URL(url), key);
+  const from = new Date().toISOString();
+  const asked = { ttl_seconds: ttlSeconds, description: `postern run ${program}`.slice(0, 200) };
+  const made = await permitted(() =>
+    client.send<{ key: string; ephemeral_id: string }>('POST', '/v1/keys/ephemeral', asked),
+  );
+  if (!made) return undefined;
+  return {
+    text: made.key,
+    async end() {
+      await permitted(() => client.send('DELETE', `/v1/keys/${made.ephemeral_id}`));
+      return permitted(() => reportOf(client, made.ephemeral_id, from));
+    },
+  };
+}
+
+/** Undefined where the daemon does not let this key do it. */
+async function permitted<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AnswerError) return undefined;
+    throw error;
+  }
+}
+
+const words = { ALLOW: 'allowed', SANITIZE: 'sanitised', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
+
+async function reportOf(client: Client, keyId: string, from: string): Promise<string> {
+  const counts: Record<string, number> = {};
+  let total = 0;
+  let cursor: string | undefined;
+  for (let page = 0; page < pagesMax; page += 1) {
+    const query = { q: keyId, from, limit: '1000', cursor };
+    const { items, next_cursor } = await client.get<ListPage<Record<string, unknown>>>('/v1/traces', query);
+    for (const { decision, key_id } of items) {
+      if (key_id !== keyId) continue;
+      total += 1;
+      counts[String(decision)] = (counts[String(decision)] ?? 0) + 1;
+    }
+    cursor = next_cursor ?? undefined;
+    if (cursor === undefined) break;
+  }
+  if (total === 0) return 'no call has left through the gate: does the program honour HTTPS_PROXY?';
+  const more = cursor === undefined ? '' : 'at least ';
+  const parts = Object.entries(words).map(([decision, word]) => `${counts[decision] ?? 0} ${word}`);
+  const next = counts['REQUIRE_APPROVAL'] ? ' "postern approval list" shows what waits.' : '';
+  return `${more}${total} call${total === 1 ? '' : 's'}: ${parts.join(', ')}.${next}`;
+}

@@ -1,0 +1,62 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { WayOut } from '../connection/way-out.ts';
+
+/* What a child of `run` gets beside the variables of `env`: files for programs that no variable alone leads through. */
+
+export interface ProgramFiles {
+  readonly variables: Readonly<Record<string, string>>;
+  /** Removes the files. */
+  close(): void;
+}
+
+const nodeHook = resolve(import.meta.dirname, '../../../bin/node-proxy.cjs');
+
+/** Makes the files of one run in a folder of their own, for this user alone. */
+export async function openPrograms(way: Pick<WayOut, 'variables'>): Promise<ProgramFiles> {
+  const { toTrustStore } = await import('../../wire/tls/trust-store.ts');
+  const folder = mkdtempSync(join(tmpdir(), 'postern-run-'));
+  const write = (name: string, content: string | Buffer): string => {
+    const file = join(folder, name);
+    writeFileSync(file, content, { mode: 0o600 });
+    return file;
+  };
+  const { POSTERN_CA: caFile = '', HTTPS_PROXY: proxyUrl = '' } = way.variables;
+  const trustStore = write('trust.p12', toTrustStore(readFileSync(caFile, 'utf8')));
+  const javaOptions = write('java-options', toJavaOptions(new URL(proxyUrl), trustStore));
+  return {
+    variables: {
+      NODE_OPTIONS: joined(process.env['NODE_OPTIONS'], `--require ${JSON.stringify(nodeHook)}`),
+      // The file instead of the options themselves: Java prints this variable, and the proxy has a password.
+      JAVA_TOOL_OPTIONS: joined(
+        process.env['JAVA_TOOL_OPTIONS'],
+        `-XX:+IgnoreUnrecognizedVMOptions -XX:VMOptionsFile=${javaOptions}`,
+      ),
+    },
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+const joined = (before: string | undefined, more: string): string => (before ? `${before} ${more}` : more);
+
+/** The JDK itself sends no password to a proxy; Maven, Gradle and HTTP clients that read these properties do. */
+function toJavaOptions({ hostname, port, username, password }: URL, trustStore: string): string {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const each = (scheme: string): string[] => [
+    `-D${scheme}.proxyHost=${host}`,
+    `-D${scheme}.proxyPort=${port || '80'}`,
+    `-D${scheme}.proxyUser=${decodeURIComponent(username)}`,
+    `-D${scheme}.proxyPassword=${decodeURIComponent(password)}`,
+  ];
+  return [
+    ...each('https'),
+    ...each('http'),
+    '-Dhttp.nonProxyHosts=localhost|127.*|[::1]',
+    '-Djdk.http.auth.tunneling.disabledSchemes=',
+    `-Djavax.net.ssl.trustStore=${trustStore}`,
+    '-Djavax.net.ssl.trustStoreType=PKCS12',
+    '-Djavax.net.ssl.trustStorePassword=',
+    '',
+  ].join('\n');
+}

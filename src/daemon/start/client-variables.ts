@@ -1,0 +1,50 @@
+/* The variables by which programs find the gate and its authority, and how shells read them. */
+
+/** Variables by which the usual programs and libraries find the authority's certificate. */
+export const caVariables = [
+  'SSL_CERT_FILE',
+  'NODE_EXTRA_CA_CERTS',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'GIT_SSL_CAINFO',
+  'AWS_CA_BUNDLE',
+  'CARGO_HTTP_CAINFO',
+  'PIP_CERT',
+  'DENO_CERT',
+  'NPM_CONFIG_CAFILE',
+  'YARN_HTTPS_CA_FILE_PATH',
+  'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
+  'CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE',
+  'NIX_SSL_CERT_FILE',
+] as const;
+
+const ownHosts = 'localhost,127.0.0.1,::1';
+
+/** The variables that a program needs to leave through the gate. */
+export function clientVariables(proxyUrl: string, caFile: string): Record<string, string> {
+  return {
+    HTTPS_PROXY: proxyUrl,
+    HTTP_PROXY: proxyUrl,
+    https_proxy: proxyUrl,
+    http_proxy: proxyUrl,
+    NO_PROXY: ownHosts,
+    no_proxy: ownHosts,
+    NODE_USE_ENV_PROXY: '1',
+    ...Object.fromEntries(caVariables.map((name) => [name, caFile])),
+  };
+}
+
+/** Values as a shell reads them: quoted, whatever is in them. */
+export const toExports = (values: Readonly<Record<string, string>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`)
+    .join('');
+
+/** Reads the text of `toExports`. */
+export function readExports(text: string): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const [, name = '', quoted = ''] of text.matchAll(/^export ([A-Za-z_]+)='((?:[^']|'\\'')*)'$/gm)) {
+    values.set(name, quoted.replaceAll(`'\\''`, "'"));
+  }
+  return values;
+}
