@@ -19,6 +19,7 @@ import {
 } from './routes/approvals.ts';
 import { listAudit } from './routes/audit.ts';
 import { listSessions, revokeSession, showOwnSession, signIn, signOut } from './routes/console/sessions.ts';
+import { streamEvents } from './routes/events.ts';
 import { listFeeds, refreshFeed } from './routes/feeds.ts';
 import { health, ready } from './routes/health.ts';
 import {
@@ -142,6 +143,7 @@ export const apiRoutes: readonly Route[] = [
   stats,
   replayRisk,
   listAudit,
+  streamEvents,
   listChannels,
   listFailed,
   replayFailed,

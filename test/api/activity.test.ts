@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import http from 'node:http';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { csvColumns } from '../../src/api/exports/csv.ts';
 import { newTraceId } from '../../src/core/ids.ts';
+import { openStream } from '../support/event-stream.ts';
 import { agentId, denyDeletes, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 
@@ -87,55 +86,6 @@ t.test('exports have all traces that the filters leave, in each form', async (t)
   const { key } = await gateway.mint({ permissions: ['scan'] });
   t.match(await gateway.api('GET', '/v1/traces/export', undefined, bearer(key)), { status: 403 });
 });
-
-interface Event {
-  readonly id: string | undefined;
-  readonly event: string | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: data is looked into field by field
-  readonly data: any;
-}
-
-/** Opens a stream, as a client without a pool would. */
-async function openStream(
-  t: Test,
-  gateway: TestGateway,
-  { path = '/v1/traces/stream', key = gateway.key, headers = {} } = {},
-) {
-  const request = http.get(new URL(path, gateway.controlUrl), {
-    headers: { authorization: bearer(key), ...headers },
-    agent: false,
-  });
-  t.teardown(() => request.destroy());
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
-  const events: Event[] = [];
-  let rest = '';
-  let hasEnded = false;
-  response.setEncoding('utf8');
-  response.on('data', (chunk: string) => {
-    const blocks = (rest + chunk).split('\n\n');
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const fields = new Map(
-        block.split('\n').map((it) => [it.slice(0, it.indexOf(':')), it.slice(it.indexOf(':') + 2)]),
-      );
-      const data = fields.get('data');
-      if (data !== undefined)
-        events.push({ id: fields.get('id'), event: fields.get('event'), data: JSON.parse(data) });
-    }
-  });
-  response.once('end', () => {
-    hasEnded = true;
-  });
-  const ids = () => events.filter((it) => it.event === 'trace').map((it) => it.id);
-  return {
-    response,
-    events,
-    ids,
-    has: (...wanted: string[]) => until('events', async () => wanted.every((id) => ids().includes(id))),
-    ended: () => until('the end of the stream', async () => hasEnded),
-    leave: () => request.destroy(),
-  };
-}
 
 t.test('a stream tells of calls as they come, and goes on where a client has left', async (t) => {
   const gateway = await startTestGateway(t);

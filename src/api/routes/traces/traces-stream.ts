@@ -1,27 +1,11 @@
 import { z } from 'zod';
-import { GatewayError } from '../../../core/errors.ts';
 import { isTraceId, timeOfTraceId } from '../../../core/ids.ts';
-import type { Gate } from '../../../decision/gate.ts';
 import type { TraceFilter } from '../../../state/store.ts';
 import { matchesTrace } from '../../../state/traces/filter.ts';
 import { invalid } from '../../fields/invalid.ts';
-import { lacking } from '../../fields/permissions.ts';
 import { toFilter, traceFilterQuery } from '../../fields/trace-query.ts';
-import { type Caller, route, StreamedAnswer } from '../../route.ts';
-import { callerNow } from '../../session/session-caller.ts';
-
-/* Server-sent events (HTML, 9.2), as browsers and `fetch` read them. */
-
-const perKeyMax = 8;
-const perTenantMax = 32;
-const inAllMax = 256;
-/** A connection on which nothing comes is taken for dead by those between. */
-const heartbeatMs = 15_000;
-/** How soon a stream ends whose key does not count any more. */
-const lookMs = 1_000;
-/** Then it ends, and the client goes on with the next one. */
-const lifeMsMax = 3_600_000;
-const retryMs = 2_000;
+import { route, StreamedAnswer } from '../../route.ts';
+import { endingOf, heartbeatMs, type Lasting, lookMs, retryMs, streamsMax, toEnd } from '../../stream-end.ts';
 
 /** Missed traces that a client can get. */
 const missedMax = 1_000;
@@ -54,9 +38,7 @@ export const streamTraces = route({
       'Events: `trace` with the trace as data and its id as id, `gap` where some are left out, `end` with the reason.',
     ),
   answerTypes: ['text/event-stream'],
-  perKeyMax,
-  perTenantMax,
-  inAllMax,
+  ...streamsMax,
   async handle({ gate, caller, query, headers, clientAddress, nowMs, tenantId, signal }) {
     const last = query.last_event_id ?? headers['last-event-id'];
     if (last !== undefined && !isTraceId(last))
@@ -65,6 +47,7 @@ export const streamTraces = route({
       gate,
       caller,
       clientAddress,
+      anyOf: ['activity:read'] as const,
       tenantId: tenantId(),
       filter: toFilter(query),
       last,
@@ -75,14 +58,10 @@ export const streamTraces = route({
   },
 });
 
-interface Following {
-  readonly gate: Gate;
-  readonly caller: Caller;
-  readonly clientAddress: string;
+interface Following extends Lasting {
   readonly tenantId: string;
   readonly filter: TraceFilter;
   readonly last: string | undefined;
-  readonly nowMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -103,7 +82,7 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
       if (signal.aborted) return;
       const end = await endOf();
       if (end !== undefined) {
-        yield `event: end\ndata: {"reason":"${end}"}\n\n`;
+        yield toEnd(end);
         return;
       }
       // It has followed since before it looked for what was missed.
@@ -145,32 +124,5 @@ async function missedOf({ gate, tenantId, filter, last }: Following) {
     const isFull = traces.length >= missedMax || chars >= missedCharsMax;
     if (isEnd || isFull || pages >= missedPagesMax) return { traces: traces.reverse(), hasGap: !isEnd };
     cursor = page.nextCursor;
-  }
-}
-
-/** Why a stream is to end, asked again and again; undefined while it may go on. */
-function endingOf({ gate, caller, clientAddress, nowMs }: Following): () => Promise<string | undefined> {
-  const { generation } = gate.status();
-  let lookedAtMs = nowMs;
-  return async () => {
-    const now = Date.now();
-    if (gate.status().isDraining) return 'shutting_down';
-    // The next configuration decides when the client comes again.
-    if (gate.status().generation !== generation) return 'reloaded';
-    if (now - nowMs > lifeMsMax) return 'renew';
-    if (now - lookedAtMs < lookMs) return undefined;
-    lookedAtMs = now;
-    return (await mayFollow(gate, caller, clientAddress, now)) ? undefined : 'not_allowed';
-  };
-}
-
-async function mayFollow(gate: Gate, caller: Caller, address: string, nowMs: number): Promise<boolean> {
-  try {
-    const now = await callerNow(gate, caller, address, nowMs);
-    return now?.kind === 'admin' || (now !== undefined && lacking(now.key, ['activity:read']) === undefined);
-  } catch (error) {
-    // Nobody can tell: fail closed, and the client comes again.
-    if (error instanceof GatewayError) return false;
-    throw error;
   }
 }

@@ -1,0 +1,68 @@
+import type { Permission } from '../config/sections/agents.ts';
+import { GatewayError } from '../core/errors.ts';
+import type { Gate } from '../decision/gate.ts';
+import { lacking } from './fields/permissions.ts';
+import type { Caller } from './route.ts';
+import { callerNow } from './session/session-caller.ts';
+
+/* Answers that last, as server-sent events (HTML, 9.2), and when they end. */
+
+/** A connection on which nothing comes is taken for dead by those between. */
+export const heartbeatMs = 15_000;
+/** Then it ends, and the client goes on with the next one. */
+const lifeMsMax = 3_600_000;
+/** How soon a stream ends whose key or session does not count any more. */
+export const lookMs = 1_000;
+export const retryMs = 2_000;
+
+/** Streams of one path that may be open at once. */
+export const streamsMax = { perKeyMax: 8, perTenantMax: 32, inAllMax: 256 } as const;
+
+export interface Lasting {
+  readonly gate: Gate;
+  readonly caller: Caller;
+  readonly clientAddress: string;
+  readonly nowMs: number;
+  /** Of which the caller must have one, all the time. */
+  readonly anyOf: readonly Permission[];
+}
+
+/** Why a stream is to end, asked again and again; undefined while it may go on. */
+export function endingOf({
+  gate,
+  caller,
+  clientAddress,
+  nowMs,
+  anyOf,
+}: Lasting): () => Promise<string | undefined> {
+  const { generation } = gate.status();
+  let lookedAtMs = nowMs;
+  return async () => {
+    const now = Date.now();
+    if (gate.status().isDraining) return 'shutting_down';
+    // The next configuration decides when the client comes again.
+    if (gate.status().generation !== generation) return 'reloaded';
+    if (now - nowMs > lifeMsMax) return 'renew';
+    if (now - lookedAtMs < lookMs) return undefined;
+    lookedAtMs = now;
+    return (await mayFollow(gate, caller, { clientAddress, anyOf, now })) ? undefined : 'not_allowed';
+  };
+}
+
+async function mayFollow(
+  gate: Gate,
+  caller: Caller,
+  { clientAddress, anyOf, now }: { clientAddress: string; anyOf: readonly Permission[]; now: number },
+): Promise<boolean> {
+  try {
+    const current = await callerNow(gate, caller, clientAddress, now);
+    return current?.kind === 'admin' || (current !== undefined && lacking(current.key, anyOf) === undefined);
+  } catch (error) {
+    // Nobody can tell: fail closed, and the client comes again.
+    if (error instanceof GatewayError) return false;
+    throw error;
+  }
+}
+
+/** The last event of a stream. */
+export const toEnd = (reason: string): string => `event: end\ndata: {"reason":"${reason}"}\n\n`;
