@@ -18,6 +18,7 @@ import {
   showApproval,
 } from './routes/approvals.ts';
 import { listAudit } from './routes/audit.ts';
+import { showConfig } from './routes/config.ts';
 import { listSessions, revokeSession, showOwnSession, signIn, signOut } from './routes/console/sessions.ts';
 import { streamEvents } from './routes/events.ts';
 import { listFeeds, refreshFeed } from './routes/feeds.ts';
@@ -130,6 +131,7 @@ export const apiRoutes: readonly Route[] = [
   transitionIncident,
   noteIncident,
   rateIncident,
+  showConfig,
   listFeeds,
   refreshFeed,
   listTools,

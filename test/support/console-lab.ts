@@ -156,7 +156,7 @@ export async function fillConsoleLab({ gateway, send, admin }: ConsoleLab): Prom
     description: 'Deletes and refunds',
     rules: labRules,
   });
-  await admin('PUT', '/v1/credentials/github-bot', { type: 'bearer', value: gitlabToken() });
+  await admin('PUT', '/v1/credentials/github-bot', { type: 'bearer', secret: { value: gitlabToken() } });
   const keyOf = async (index: number, name: string) =>
     (await gateway.mint({ name, default_agent_id: agents[index]?.id, env_name: agents[index]?.env })).key;
   const billing = await keyOf(1, 'billing, production');

@@ -133,11 +133,12 @@ function Who() {
   return (
     <div class="who">
       <p>
-        <strong>{value.role}</strong>· {value.tenant_id}
-        <br />
-        <span class="clip" title={value.subject}>
-          {value.subject}
-        </span>
+        <strong>{value.role}</strong> {`· ${value.tenant_id}`}
+        {value.subject !== value.role && (
+          <span class="clip" title={value.subject}>
+            {value.subject}
+          </span>
+        )}
       </p>
       <div class="row">
         <ThemeButton />

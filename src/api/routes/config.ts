@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { parseConfig } from '../../config/load.ts';
+import { toShown } from '../../config/show.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { route } from '../route.ts';
+
+const shown = z.record(z.string(), z.unknown());
+
+/** `GET /v1/config`: of the daemon and all its tenants, hence for the admin secret alone. */
+export const showConfig = route({
+  method: 'GET',
+  path: '/v1/config',
+  tag: 'config',
+  summary: 'Show the configuration in effect, with the admin secret',
+  access: 'secret',
+  answer: z
+    .object({
+      file: z.string().nullable().describe('Null where there is none.'),
+      config: shown.describe('Every default filled in, every secret hidden.'),
+      defaults: shown.describe('What it would be if the file had the ids of its tenants and nothing else.'),
+    })
+    .meta({ id: 'ShownConfig' }),
+  async handle({ gate: { config }, caller }) {
+    if (caller.kind !== 'admin')
+      throw new GatewayError('FORBIDDEN', 'The configuration is that of all tenants. Use the admin secret.');
+    const tenants = [...config.tenants.keys()].map((id) => ({ id }));
+    const bare = parseConfig(JSON.stringify({ tenants }), { file: config.file, env: {} });
+    return { file: config.file ?? null, config: toShown(config), defaults: toShown(bare) };
+  },
+});

@@ -1,0 +1,95 @@
+import { useState } from 'preact/hooks';
+import { useList } from '../data/pages.ts';
+import { useAction } from '../data/resource.ts';
+import { go, href, place } from '../data/route.ts';
+import { canVerify, type Verified, verifyAudit } from '../data/verify-audit.ts';
+import { Command, Empty, PageHead, Problem } from '../kit/bits.tsx';
+import { List } from '../kit/list.tsx';
+import { type AuditEntry, auditColumns } from './audit-columns.tsx';
+
+const kinds = [
+  'session.opened',
+  'key.created',
+  'key.revoked',
+  'agent.suspended',
+  'agent.reactivated',
+  'policy.applied',
+  'policy.archived',
+  'approval.requested',
+  'approval.decided',
+  'incident.opened',
+  'credential.set',
+  'credential.rotated',
+  'tenant.suspended',
+] as const;
+
+/** Who did what: a log in which each entry holds the hash of the one before. */
+export default function Audit() {
+  const { query } = place.value;
+  const { kind, subject } = query;
+  const list = useList<AuditEntry>('/v1/audit', { kind, subject }, 10_000);
+  const [read, setRead] = useState(0);
+  const [verified, setVerified] = useState<Verified>();
+  const verify = useAction(async () => {
+    setVerified(undefined);
+    setVerified(await verifyAudit(setRead));
+  });
+  return (
+    <>
+      <PageHead
+        title="Audit"
+        about="Each entry holds the hash of the one before: what is altered or missing shows."
+      >
+        <input
+          list="kinds"
+          class="narrow"
+          aria-label="Kind of entry"
+          placeholder="Kind: any"
+          value={kind ?? ''}
+          onChange={(event) => go(href('audit', { ...query, kind: event.currentTarget.value.trim() }))}
+        />
+        <datalist id="kinds">
+          {kinds.map((it) => (
+            <option key={it} value={it} />
+          ))}
+        </datalist>
+        {canVerify() && (
+          <button type="button" disabled={verify.isRunning} onClick={() => void verify.run()}>
+            {verify.isRunning ? `Verifying, ${read.toLocaleString('en')} entries…` : 'Verify the log'}
+          </button>
+        )}
+      </PageHead>
+      {!canVerify() && (
+        <div class="note">
+          <p>A browser verifies on https or on this machine only. The command line does it anywhere:</p>
+          <Command text="bin/postern audit verify" />
+        </div>
+      )}
+      <Problem of={verify.problem} />
+      <div role="status">{verified && <Result of={verified} />}</div>
+      <List
+        of={list}
+        label="Entries of the audit log, newest first"
+        keyOf={(it) => String(it.seq)}
+        columns={auditColumns}
+        empty={
+          <Empty title="No entry fits.">Keys, policies, approvals and incidents leave entries here.</Empty>
+        }
+      />
+    </>
+  );
+}
+
+function Result({ of: { entries, head, broken } }: { of: Verified }) {
+  if (broken)
+    return (
+      <p class="problem">
+        Entry {broken.seq} is {broken.problem}. Somebody other than the gateway has changed the log.
+      </p>
+    );
+  return (
+    <p class="note">
+      {entries.toLocaleString('en')} entries, none altered or missing. Head: <code>{head}</code>
+    </p>
+  );
+}

@@ -1,0 +1,81 @@
+import { get, post, session } from '../data/api.ts';
+import { useAction, useResource } from '../data/resource.ts';
+import { Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
+import { Table } from '../kit/table.tsx';
+
+interface Feed {
+  readonly name: string;
+  readonly origin: string;
+  readonly status: 'ok' | 'stale' | 'failed' | 'never';
+  readonly indicators: number;
+  readonly dropped: number;
+  readonly last_success: string | null;
+  readonly last_error: string | null;
+  readonly next_fetch: string;
+}
+
+/** Lists of hosts and addresses that nobody should call. */
+export default function Feeds() {
+  const feeds = useResource('feeds', (signal) => get<{ items: readonly Feed[] }>('/v1/feeds', {}, signal), {
+    everyMs: 5000,
+  });
+  const refresh = useAction(async (name: string) => {
+    await post(`/v1/feeds/${encodeURIComponent(name)}/refresh`);
+    feeds.reload();
+  });
+  const rows = feeds.data?.items ?? [];
+  return (
+    <>
+      <PageHead
+        title="Feeds"
+        about="Calls to what a feed lists are denied, unless the allowlist of the tenant has it."
+      />
+      <Problem of={feeds.problem ?? refresh.problem} again={feeds.reload} />
+      {feeds.isLoading && <Skeleton lines={4} />}
+      {feeds.data && rows.length === 0 && (
+        <Empty
+          title="No threat feed is set up."
+          command={
+            'feeds:\n  - { name: urlhaus, url: https://urlhaus.abuse.ch/downloads/csv_recent/, refresh: 1h }'
+          }
+        >
+          None is fetched unless the configuration names it. This adds one:
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <Table
+          label="Threat feeds"
+          rows={rows}
+          keyOf={(it) => it.name}
+          columns={[
+            { name: 'Feed', cell: (it) => it.name },
+            { name: 'Status', cell: (it) => <Status of={it.status} /> },
+            {
+              name: 'From',
+              kind: 'wide',
+              cell: (it) => <span class="clip mono">{it.last_error ?? it.origin}</span>,
+            },
+            { name: 'In use', kind: 'number', cell: (it) => it.indicators.toLocaleString('en') },
+            { name: 'Left out', kind: 'extra', cell: (it) => it.dropped.toLocaleString('en') },
+            { name: 'Fetched', kind: 'extra', cell: (it) => <Time at={it.last_success} /> },
+            { name: 'Next', kind: 'extra', cell: (it) => <Time at={it.next_fetch} /> },
+            {
+              name: 'Change',
+              cell: (it) =>
+                session.value?.role === 'admin' && (
+                  <button
+                    type="button"
+                    class="small"
+                    disabled={refresh.isRunning}
+                    onClick={() => void refresh.run(it.name)}
+                  >
+                    Fetch now
+                  </button>
+                ),
+            },
+          ]}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,164 @@
+import { useState } from 'preact/hooks';
+import { get, post, session } from '../data/api.ts';
+import { useList } from '../data/pages.ts';
+import { useAction, useResource } from '../data/resource.ts';
+import { href } from '../data/route.ts';
+import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
+import { List } from '../kit/list.tsx';
+import { Table } from '../kit/table.tsx';
+
+interface Channel {
+  readonly name: string;
+  readonly type: string;
+  readonly circuit: 'closed' | 'open' | 'half_open';
+  readonly waiting: number;
+  readonly failed: number;
+  readonly delivered: number;
+  readonly dropped: number;
+  readonly last_delivered: string | null;
+  readonly last_error: string | null;
+}
+
+interface Failed {
+  readonly id: string;
+  readonly channel: string;
+  readonly type: string;
+  readonly summary: string;
+  readonly trace_ids: readonly string[];
+  readonly attempts: number;
+  readonly failed_at: string;
+  readonly reason: string;
+}
+
+const health = { closed: 'ok', open: 'failed', half_open: 'stale' } as const;
+const healthWords = { closed: 'delivers', open: 'paused after failures', half_open: 'is tried' } as const;
+const example = `notifications:
+  - { name: sec-chat, type: slack, url: "\${env:SLACK_HOOK}", min_severity: HIGH }`;
+
+/** Who is told, and what could not be delivered. */
+export default function Notifications() {
+  const channels = useResource(
+    'channels',
+    (signal) => get<{ items: readonly Channel[] }>('/v1/notifications', {}, signal),
+    {
+      everyMs: 5000,
+    },
+  );
+  const failed = useList<Failed>('/v1/notifications/failed', {}, 5000);
+  const [said, setSaid] = useState('');
+  const test = useAction(async (name: string) => {
+    setSaid('');
+    const { delivered, reason } = await post<{ delivered: boolean; reason: string | null }>(
+      '/v1/notifications/test',
+      { name },
+    );
+    setSaid(delivered ? `${name} has taken the test.` : `${name} has not taken the test: ${reason}`);
+    channels.reload();
+  });
+  const replay = useAction(async (id: string) => {
+    await post(`/v1/notifications/failed/${id}/replay`);
+    failed.reload();
+  });
+  const isAdmin = session.value?.role === 'admin';
+  const rows = channels.data?.items ?? [];
+  return (
+    <>
+      <PageHead
+        title="Notifications"
+        about="Channels are set up in the configuration; a reload takes them over."
+      />
+      <Problem of={channels.problem ?? test.problem ?? replay.problem} again={channels.reload} />
+      <p class={said === '' ? 'hidden' : 'note'} role="status">
+        {said}
+      </p>
+      {channels.isLoading && <Skeleton lines={4} />}
+      {channels.data && rows.length === 0 && (
+        <Empty title="Nobody is told of anything yet." command={example}>
+          Slack, Teams, Discord, mail, webhooks and SIEMs can be. This tells a Slack channel of what is
+          serious:
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <Table
+          label="Channels"
+          rows={rows}
+          keyOf={(it) => it.name}
+          columns={[
+            { name: 'Channel', cell: (it) => it.name },
+            { name: 'Type', kind: 'extra', cell: (it) => <span class="tag">{it.type}</span> },
+            {
+              name: 'Health',
+              cell: (it) => <Status of={health[it.circuit]} word={healthWords[it.circuit]} />,
+            },
+            {
+              name: 'Last problem',
+              kind: 'wide',
+              cell: (it) => <span class="clip faint">{it.last_error ?? 'none'}</span>,
+            },
+            { name: 'Delivered', kind: 'extra', cell: (it) => it.delivered.toLocaleString('en') },
+            { name: 'Waiting', kind: 'extra', cell: (it) => it.waiting },
+            { name: 'Failed', kind: 'number', cell: (it) => it.failed },
+            { name: 'Last', kind: 'extra', cell: (it) => <Time at={it.last_delivered} /> },
+            {
+              name: 'Try',
+              cell: (it) =>
+                isAdmin && (
+                  <button
+                    type="button"
+                    class="small"
+                    disabled={test.isRunning}
+                    onClick={() => void test.run(it.name)}
+                  >
+                    Send a test
+                  </button>
+                ),
+            },
+          ]}
+        />
+      )}
+      <section class="section-gap">
+        <Card title="Could not be delivered">
+          <List
+            of={failed}
+            label="Messages that were given up"
+            keyOf={(it) => it.id}
+            columns={[
+              { name: 'Channel', cell: (it) => it.channel },
+              { name: 'Event', kind: 'extra', cell: (it) => <span class="tag">{it.type}</span> },
+              {
+                name: 'Message',
+                kind: 'wide',
+                cell: (it) => (
+                  <span class="clip" title={it.reason}>
+                    {it.trace_ids[0] ? (
+                      <a href={href(['activity', it.trace_ids[0]])}>{it.summary}</a>
+                    ) : (
+                      it.summary
+                    )}
+                    <span class="faint"> · {it.reason}</span>
+                  </span>
+                ),
+              },
+              { name: 'Given up', kind: 'extra', cell: (it) => <Time at={it.failed_at} /> },
+              {
+                name: 'Try',
+                cell: (it) =>
+                  isAdmin && (
+                    <button
+                      type="button"
+                      class="small"
+                      disabled={replay.isRunning}
+                      onClick={() => void replay.run(it.id)}
+                    >
+                      Send again
+                    </button>
+                  ),
+              },
+            ]}
+            empty={<p class="hint">Nothing: all messages have arrived.</p>}
+          />
+        </Card>
+      </section>
+    </>
+  );
+}

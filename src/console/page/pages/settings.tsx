@@ -1,0 +1,197 @@
+import { useState } from 'preact/hooks';
+import { call, get, session } from '../data/api.ts';
+import { readConfig, type Shown } from '../data/config.ts';
+import { useResource } from '../data/resource.ts';
+import { Card, Command, Empty, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
+import { Confirm } from '../kit/confirm.tsx';
+import { Table } from '../kit/table.tsx';
+
+interface Ready {
+  readonly status: string;
+  readonly config: {
+    readonly generation: number;
+    readonly loaded_at: string;
+    readonly last_error: string | null;
+  };
+}
+
+/** The configuration in effect, and who is signed in. */
+export default function Settings() {
+  const isAdmin = session.value?.role === 'admin';
+  const ready = useResource('ready', (signal) => get<Ready>('/readyz', {}, signal), { everyMs: 10_000 });
+  return (
+    <>
+      <PageHead
+        title="Settings"
+        about="The configuration is a file: change it there, and send the daemon SIGHUP."
+      />
+      <div class="stack">
+        <Card title="Daemon">
+          <Problem of={ready.problem} again={ready.reload} />
+          {ready.data && (
+            <Facts
+              of={[
+                ['State', ready.data.status],
+                ['Configuration', `number ${ready.data.config.generation}`],
+                ['Loaded', <Time key="l" at={ready.data.config.loaded_at} />],
+                ['Last refused', ready.data.config.last_error],
+              ]}
+            />
+          )}
+        </Card>
+        {isAdmin && <Sessions />}
+        {isAdmin ? <Configuration /> : <p class="hint">The admin secret shows the whole configuration.</p>}
+      </div>
+    </>
+  );
+}
+
+interface OpenSession {
+  readonly session_id: string;
+  readonly subject: string;
+  readonly role?: string;
+  readonly client_address?: string;
+  readonly created_at?: string;
+  readonly last_seen?: string;
+  readonly expires_at?: string;
+}
+
+function Sessions() {
+  const list = useResource(
+    'sessions',
+    (signal) => get<{ items: readonly OpenSession[] }>('/v1/console/sessions', {}, signal),
+    { everyMs: 10_000 },
+  );
+  return (
+    <Card title="Signed in">
+      <Problem of={list.problem} again={list.reload} />
+      <Table
+        label="Sessions of the console"
+        rows={list.data?.items ?? []}
+        keyOf={(it) => it.session_id}
+        columns={[
+          { name: 'Who', kind: 'wide', cell: (it) => <span class="clip">{it.subject}</span> },
+          { name: 'From', kind: 'extra', cell: (it) => it.client_address ?? '—' },
+          { name: 'Since', cell: (it) => <Time at={it.created_at} /> },
+          { name: 'Ends', kind: 'extra', cell: (it) => <Time at={it.expires_at} /> },
+          {
+            name: 'Change',
+            cell: (it) =>
+              it.session_id === session.value?.session_id ? (
+                <span class="faint">this one</span>
+              ) : (
+                <Confirm
+                  word="End"
+                  says="Whoever uses this session must sign in again."
+                  run={async () => {
+                    await call('DELETE', `/v1/console/sessions/${it.session_id}`);
+                    list.reload();
+                  }}
+                />
+              ),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+interface Line {
+  readonly path: string;
+  readonly value: string;
+  readonly isSet: boolean;
+}
+
+/** Every value by its path; `isSet` where it is not the default. */
+function linesOf(value: unknown, standard: unknown, path: string): readonly Line[] {
+  const isTable = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isTable || Object.keys(value).length === 0) {
+    const text = JSON.stringify(value) ?? 'null';
+    return [{ path, value: text, isSet: text !== JSON.stringify(standard) }];
+  }
+  const other = typeof standard === 'object' && standard !== null ? (standard as Shown) : {};
+  return Object.entries(value).flatMap(([name, it]) =>
+    linesOf(it, other[name], path === '' ? name : `${path}.${name}`),
+  );
+}
+
+function Configuration() {
+  const shown = useResource('config', (signal) => readConfig(signal));
+  const [asked, setAsked] = useState('');
+  const [isAll, setAll] = useState(false);
+  const data = shown.data;
+  const lines = data ? linesOf(data.config, data.defaults, '') : [];
+  const rows = lines.filter((it) => (isAll || it.isSet) && it.path.includes(asked.trim()));
+  return (
+    <Card
+      title="Configuration in effect"
+      actions={
+        <div class="row">
+          <label>
+            <input type="checkbox" checked={isAll} onChange={() => setAll(!isAll)} />
+            Defaults too
+          </label>
+          <input
+            type="search"
+            class="narrow"
+            aria-label="Find a key"
+            placeholder="Find a key"
+            value={asked}
+            onInput={(event) => setAsked(event.currentTarget.value)}
+          />
+        </div>
+      }
+    >
+      <Problem of={shown.problem} again={shown.reload} />
+      {shown.isLoading && <Skeleton lines={10} />}
+      {data && (
+        <>
+          <p class="hint">
+            {data.file ? (
+              <>
+                From <code>{data.file}</code>; secrets are hidden.
+              </>
+            ) : (
+              'There is no file: the first start has made what is set.'
+            )}
+          </p>
+          {rows.length === 0 ? (
+            <Empty title="Nothing fits." />
+          ) : (
+            <Table
+              label="Values of the configuration"
+              rows={rows}
+              keyOf={(it) => it.path}
+              columns={[
+                { name: 'Key', cell: (it) => <code>{it.path}</code> },
+                {
+                  name: 'Value',
+                  kind: 'wide',
+                  cell: (it) => (
+                    <span class="clip mono" title={it.value}>
+                      {it.value}
+                    </span>
+                  ),
+                },
+                {
+                  name: 'Comes from',
+                  cell: (it) =>
+                    it.isSet ? (
+                      data.file ? (
+                        'the file'
+                      ) : (
+                        'the first start'
+                      )
+                    ) : (
+                      <span class="faint">default</span>
+                    ),
+                },
+              ]}
+            />
+          )}
+          <Command text="bin/postern config show" />
+        </>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,199 @@
+import { useState } from 'preact/hooks';
+import { get, may, post } from '../data/api.ts';
+import { useList } from '../data/pages.ts';
+import { useResource } from '../data/resource.ts';
+import { href, place } from '../data/route.ts';
+import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
+import { Confirm } from '../kit/confirm.tsx';
+import { List } from '../kit/list.tsx';
+import { Table } from '../kit/table.tsx';
+
+interface ToolRow {
+  readonly name: string;
+  readonly title: string;
+  readonly hosts: readonly string[];
+  readonly operations: number;
+}
+
+/** The vendors whose calls are understood, and the tools that MCP servers offer. */
+export default function Tools() {
+  const [shown] = place.value.parts;
+  if (shown !== undefined) return <ToolPage key={shown} name={shown} />;
+  return (
+    <>
+      <PageHead
+        title="Tools"
+        about="Calls to these are understood: which operation, which resource, reading or writing."
+      />
+      <div class="stack">
+        <McpServers />
+        <ToolTable />
+      </div>
+    </>
+  );
+}
+
+function ToolTable() {
+  const [asked, setAsked] = useState('');
+  const tools = useResource('tools', (signal) => get<{ items: readonly ToolRow[] }>('/v1/tools', {}, signal));
+  const wanted = asked.trim().toLowerCase();
+  const rows = (tools.data?.items ?? []).filter((it) =>
+    [it.name, it.title, ...it.hosts].some((text) => text.toLowerCase().includes(wanted)),
+  );
+  return (
+    <Card
+      title="Catalogue"
+      actions={
+        <input
+          type="search"
+          class="narrow"
+          aria-label="Find a tool"
+          placeholder="Find by name or host"
+          value={asked}
+          onInput={(event) => setAsked(event.currentTarget.value)}
+        />
+      }
+    >
+      <Problem of={tools.problem} again={tools.reload} />
+      {tools.isLoading && <Skeleton lines={12} />}
+      {tools.data && rows.length === 0 && (
+        <Empty title="No tool fits." command={'# config/tools/<vendor>.yaml, or tools: of the configuration'}>
+          Calls to other hosts are judged by method, address and content. Teach the gateway a vendor by a
+          table:
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <Table
+          label="Tools"
+          rows={rows}
+          keyOf={(it) => it.name}
+          columns={[
+            { name: 'Tool', cell: (it) => <a href={href(['tools', it.name])}>{it.title}</a> },
+            { name: 'Name', kind: 'extra', cell: (it) => <code>{it.name}</code> },
+            {
+              name: 'Hosts',
+              kind: 'wide',
+              cell: (it) => (
+                <span class="clip mono" title={it.hosts.join(' ')}>
+                  {it.hosts.join(' ') || 'by its protocol'}
+                </span>
+              ),
+            },
+            { name: 'Operations', kind: 'number', cell: (it) => it.operations },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+interface Tool {
+  readonly title: string;
+  readonly hosts: readonly string[];
+  readonly operations: readonly {
+    readonly name: string;
+    readonly category: string;
+    readonly verb: string;
+    readonly calls: readonly string[];
+  }[];
+}
+
+function ToolPage({ name }: { name: string }) {
+  const tool = useResource(name, (signal) => get<Tool>(`/v1/tools/${encodeURIComponent(name)}`, {}, signal));
+  return (
+    <>
+      <PageHead title={tool.data?.title ?? name} about={tool.data?.hosts.join(' ')}>
+        <a class="button plain" href={href('activity', { tool_name: name })}>
+          Its calls
+        </a>
+        <a class="button plain" href={href('tools')}>
+          All tools
+        </a>
+      </PageHead>
+      <Problem of={tool.problem} again={tool.reload} />
+      {tool.isLoading && <Skeleton lines={12} />}
+      {tool.data && (
+        <Table
+          label={`Operations of ${name}`}
+          rows={tool.data.operations}
+          keyOf={(it) => it.category + it.name}
+          columns={[
+            { name: 'Operation', cell: (it) => <code>{it.name}</code> },
+            { name: 'Category', kind: 'extra', cell: (it) => it.category },
+            { name: 'Does', cell: (it) => <span class="tag">{it.verb}</span> },
+            {
+              name: 'Calls',
+              kind: 'wide',
+              cell: (it) => (
+                <span class="clip mono" title={it.calls.join('\n')}>
+                  {it.calls.join(' · ')}
+                </span>
+              ),
+            },
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+interface McpServer {
+  readonly server_id: string;
+  readonly origin: string;
+  readonly seen_at: string;
+  readonly lists: readonly { readonly tools: number }[];
+  readonly concerns: readonly {
+    readonly tool: string;
+    readonly kinds: readonly string[];
+    readonly since: string;
+  }[];
+}
+
+function McpServers() {
+  const list = useList<McpServer>('/v1/mcp-servers');
+  if (list.items?.length === 0 && !list.problem) return null;
+  return (
+    <Card title="MCP servers">
+      <List
+        of={list}
+        label="MCP servers"
+        keyOf={(it) => it.server_id}
+        columns={[
+          { name: 'Server', kind: 'wide', cell: (it) => <span class="clip mono">{it.origin}</span> },
+          { name: 'Tools', kind: 'number', cell: (it) => it.lists.reduce((sum, own) => sum + own.tools, 0) },
+          {
+            name: 'Concerns',
+            cell: (it) =>
+              it.concerns.length === 0 ? (
+                <Status of="ok" word="none" />
+              ) : (
+                <span title={it.concerns.map((own) => `${own.tool}: ${own.kinds.join(', ')}`).join('\n')}>
+                  <Status
+                    of="stale"
+                    word={`${it.concerns.length}: ${it.concerns[0]?.tool} ${it.concerns[0]?.kinds.join(', ')}`}
+                  />
+                </span>
+              ),
+          },
+          { name: 'Seen', kind: 'extra', cell: (it) => <Time at={it.seen_at} /> },
+          {
+            name: 'Change',
+            cell: (it) =>
+              it.concerns.length > 0 &&
+              may('approvals:decide') && (
+                <Confirm
+                  word="Accept"
+                  says={`The tools of ${it.origin} are taken as they are now. What changes later is a concern again.`}
+                  run={async () => {
+                    await post(`/v1/mcp-servers/${it.server_id}/accept`);
+                    list.reload();
+                  }}
+                />
+              ),
+          },
+        ]}
+        empty={null}
+      />
+    </Card>
+  );
+}

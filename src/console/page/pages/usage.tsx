@@ -1,0 +1,100 @@
+import { lazy, Suspense } from 'preact/compat';
+import { get } from '../data/api.ts';
+import { useResource } from '../data/resource.ts';
+import type { Stats } from '../data/types.ts';
+import { Card, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
+
+const Chart = lazy(() => import('../kit/chart.tsx'));
+
+interface UsageOf {
+  readonly plan: string;
+  readonly period_start: string;
+  readonly period_end: string;
+  readonly scans_used: number;
+  readonly scans_limit: number | null;
+  readonly rate_limit_hits_24h: number;
+  readonly current_rate_per_min: number;
+  readonly forecast_period_total: number;
+}
+
+const dayMs = 86_400_000;
+
+/** What was used of the plan, and how it goes on. */
+export default function Usage() {
+  const usage = useResource('usage', (signal) => get<UsageOf>('/v1/usage', {}, signal), { everyMs: 10_000 });
+  const days = useResource(
+    'days',
+    (signal) =>
+      get<Stats>(
+        '/v1/stats',
+        { interval: 'day', from: new Date(Date.now() - 30 * dayMs).toISOString() },
+        signal,
+      ),
+    { everyMs: 60_000 },
+  );
+  const it = usage.data;
+  return (
+    <>
+      <PageHead title="Usage" />
+      <Problem of={usage.problem ?? days.problem} again={usage.reload} />
+      {usage.isLoading && <Skeleton lines={5} />}
+      {it && (
+        <div class="grid two">
+          <Card title="This period">
+            <Quota of={it} />
+          </Card>
+          <Card title="Rate">
+            <Facts
+              of={[
+                ['Plan', it.plan],
+                ['This minute', `${it.current_rate_per_min.toLocaleString('en')} calls`],
+                [
+                  'Held back',
+                  `${it.rate_limit_hits_24h.toLocaleString('en')} calls in 24 h by the limit of the rate`,
+                ],
+                ['Began', <Time key="b" at={it.period_start} />],
+                ['Ends', <Time key="e" at={it.period_end} />],
+              ]}
+            />
+          </Card>
+        </div>
+      )}
+      {days.data && (
+        <section class="section-gap">
+          <Card title="Calls per day, 30 days">
+            <Suspense fallback={<div class="chart" />}>
+              <Chart stats={days.data} />
+            </Suspense>
+          </Card>
+        </section>
+      )}
+    </>
+  );
+}
+
+function Quota({ of: it }: { of: UsageOf }) {
+  const used = it.scans_used.toLocaleString('en');
+  const forecast = it.forecast_period_total.toLocaleString('en');
+  if (it.scans_limit === null)
+    return (
+      <p>
+        <strong>{used}</strong> calls so far, of an unlimited plan. At this pace it will be {forecast}.
+      </p>
+    );
+  const limit = it.scans_limit.toLocaleString('en');
+  return (
+    <div class="stack">
+      <p>
+        <strong>{used}</strong> of {limit} calls are used.{' '}
+        {it.forecast_period_total > it.scans_limit
+          ? `At this pace it would be ${forecast}: the quota will not last.`
+          : `At this pace it will be ${forecast}.`}
+      </p>
+      <progress
+        max={it.scans_limit}
+        value={Math.min(it.scans_used, it.scans_limit)}
+        aria-label="Share of the quota that is used"
+      />
+    </div>
+  );
+}
