@@ -10,7 +10,7 @@ import { resolveConfig } from './resolve.ts';
 import { parseSize } from './scalars.ts';
 import { type Config, configSchema, type Written } from './schema.ts';
 import { isMapping, type Mapping, mapping } from './written.ts';
-import { readConfigYaml, type Source } from './yaml.ts';
+import { type ConfigYaml, readConfigYaml } from './yaml.ts';
 
 export { ConfigError, type Mistake, mistakeSentence } from './checks/mistakes.ts';
 export { disk, type Files, findConfigFile } from './files.ts';
@@ -72,7 +72,7 @@ export function validateConfig(value: unknown, context: ConfigContext): Config {
   return makeConfig(source, context);
 }
 
-function makeConfig(source: Source, context: ConfigContext): Config {
+function makeConfig(source: ConfigYaml, context: ConfigContext): Config {
   const { value, findings } = withSettings(source.value ?? {}, context.env);
   const parsed = configSchema.safeParse(value);
   const issues = parsed.error?.issues.flatMap((issue) => toFindings(issue, value)) ?? [];

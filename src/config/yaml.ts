@@ -3,7 +3,7 @@ import type { YamlMapping, YamlNode } from '../util/yaml-tree.ts';
 import { dotted, type Mistake, type Path } from './checks/mistakes.ts';
 
 /** The values of a text, with their places. */
-export interface Source {
+export interface ConfigYaml {
   readonly value: unknown;
   readonly mistakes: readonly Mistake[];
   /** The place of the key or item, or of the nearest thing around it. */
@@ -21,7 +21,7 @@ type Resolve = (text: string, complain: (message: string) => void) => string;
  * Reads one YAML 1.2 document (core schema). `resolve` puts variables and files into its texts. A key whose value is null says
  * nothing, so it becomes undefined. Nesting and the number of values are bounded, aliases included.
  */
-export function readConfigYaml(text: string, resolve: Resolve): Source {
+export function readConfigYaml(text: string, resolve: Resolve): ConfigYaml {
   const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax: 1, aliasesMax: nodesMax });
   const reader = new Reader(documents[0]?.tree.root, placeOf, resolve);
   for (const { line, column, message } of mistakes) reader.mistakes.push({ path: '', line, column, message });

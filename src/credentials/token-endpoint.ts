@@ -10,7 +10,7 @@ import {
 import { GatewayError, problems, toGatewayError } from '../core/errors.ts';
 import type { SigningKey } from '../util/signing-key.ts';
 import { timedOut } from '../wire/client/failures.ts';
-import { type HttpClient, readBody } from '../wire/client/http-client.ts';
+import { type HttpClient, readAnswerBody } from '../wire/client/http-client.ts';
 
 /*
  * Fetches access tokens with client credentials (RFC 6749, 4.4). oauth4webapi puts the request together. The answer
@@ -107,7 +107,7 @@ async function exchange(
     body: form.toString(),
     signal,
   });
-  const bytes = await readBody(body, answerBytesMax);
+  const bytes = await readAnswerBody(body, answerBytesMax);
   if (status > 599)
     throw new GatewayError('UPSTREAM_PROTOCOL', 'The upstream answered with no status of HTTP.');
   return new Response(bodiless.has(status) ? null : new Uint8Array(bytes), { status });

@@ -6,7 +6,7 @@ import { type JobName, jobOf } from '../inspect/threads/jobs.ts';
 import { packedFindings } from '../inspect/threads/packed-findings.ts';
 import { serveJobs } from '../inspect/threads/serve-jobs.ts';
 import { workDeadline } from '../inspect/threads/worked-ms.ts';
-import { loadEngines, type Settings } from '../tenants/engines.ts';
+import { type EngineSettings, loadEngines } from '../tenants/engines.ts';
 import { after } from '../util/maybe-promise.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
 
@@ -39,7 +39,7 @@ function warmUp(): void {
 warmUp();
 serveJobs<ReadingTools>({
   toolsOf(told) {
-    const { settings, words } = told as { settings: Settings; words: readonly string[] | undefined };
+    const { settings, words } = told as { settings: EngineSettings; words: readonly string[] | undefined };
     return { engine: engines.of(settings), injections, meanings, beginnings, words };
   },
   run: (name, input, tools, bounds) =>

@@ -23,7 +23,7 @@ import type { Exchange } from '../wire/server/exchange.ts';
 import { peerAddress } from '../wire/server/peer-address.ts';
 import { answerProblem } from '../wire/server/problem.ts';
 import { nestedTunnel } from '../wire/server/request-problems.ts';
-import { version } from '../wire/websocket/handshake.ts';
+import { webSocketVersion } from '../wire/websocket/handshake.ts';
 import {
   authenticateProxyUser,
   claimedBy,
@@ -99,7 +99,7 @@ export function createForward(
       const error = tunnel ? failure : inProxyTerms(failure);
       if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
       // RFC 6455, 4.4: which version would do.
-      const beside = wantsWebSocket ? ['Sec-WebSocket-Version', version] : [];
+      const beside = wantsWebSocket ? ['Sec-WebSocket-Version', webSocketVersion] : [];
       // A connection that was refused a place must not keep one until it is idle for long.
       const ending = !tunnel && error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
       answerProblem(exchange, error, [...refusalHeaders(names, traceId, error.code), ...beside, ...ending]);

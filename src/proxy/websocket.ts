@@ -8,7 +8,7 @@ import { blocked, type ResponseRules, redactedHead, sanitized } from '../respons
 import type { ResponseHead } from '../wire/http1/head.ts';
 import { fieldOf, toClientHeaders } from '../wire/http1/headers.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
-import { acceptOf, hasItem, isKey, itemsOf, version } from '../wire/websocket/handshake.ts';
+import { acceptOf, hasItem, isKey, itemsOf, webSocketVersion } from '../wire/websocket/handshake.ts';
 import { Peer } from '../wire/websocket/peer.ts';
 import type { Switched } from './enforce.ts';
 import { createRouteCheck } from './route-check.ts';
@@ -111,8 +111,8 @@ export function whyNoHandshake(exchange: Exchange): GatewayError | undefined {
   const { fields, method, hasBody, stream } = exchange;
   const wrong = (detail: string): GatewayError => new GatewayError('VALIDATION_FAILED', detail);
   if (method !== 'GET' || hasBody) return wrong('WebSocket begins with a GET without a body.');
-  if (fieldOf(fields, 'sec-websocket-version') !== version)
-    return wrong(`WebSocket is spoken here in version ${version}.`);
+  if (fieldOf(fields, 'sec-websocket-version') !== webSocketVersion)
+    return wrong(`WebSocket is spoken here in version ${webSocketVersion}.`);
   // RFC 8441, 5: on a stream there is none.
   if (!stream && !isKey(fieldOf(fields, 'sec-websocket-key')))
     return wrong('Sec-WebSocket-Key must be 16 bytes in base64.');

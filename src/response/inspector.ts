@@ -22,7 +22,7 @@ import {
 /** Limits the scans of one call that tell something new. Its trace takes two more, for the head and a refusal. */
 const scansMax = 14;
 
-export interface Admission {
+export interface PieceAdmission {
   /** Say why the piece must not come in; empty where it may. */
   readonly reasons: readonly string[];
   /** Are the classes that were cut out of it. */
@@ -47,7 +47,7 @@ export interface FieldsPlace {
 }
 
 /** Holds what the trace says of a piece beside its findings. */
-export interface Facts {
+export interface PieceFacts {
   readonly response_status?: number;
   readonly extent?: Piece['extent'];
   /** Tells news, even where nothing was found. */
@@ -58,7 +58,7 @@ export interface PieceOptions {
   /** Are the rules of the moment when the answer began; by default those that hold now. */
   readonly rules?: ResponseRules;
   /** Is called with the piece without its coding, once it was judged. */
-  facts?(plain: Buffer): Promise<Facts>;
+  facts?(plain: Buffer): Promise<PieceFacts>;
 }
 
 interface Outcome {
@@ -95,7 +95,7 @@ export class ResponseInspector {
    * Resolves to the part of a piece that comes in: all of it, where pieces are only observed. Rejects where nobody can
    * tell, for instance while the rules are away.
    */
-  async inspect(piece: Piece, { rules = this.rules, facts }: PieceOptions = {}): Promise<Admission> {
+  async inspect(piece: Piece, { rules = this.rules, facts }: PieceOptions = {}): Promise<PieceAdmission> {
     const asItCame = { reasons: none, cuts: none, bytes: piece.bytes };
     if (!rules || !mustRead(piece, rules)) return asItCame;
     const start = startOf(piece, rules.scan.maxBytes);
@@ -120,7 +120,7 @@ export class ResponseInspector {
     alone: AnswerReading,
     seen: SeenPiece,
     facts: PieceOptions['facts'],
-  ): Promise<Admission> {
+  ): Promise<PieceAdmission> {
     const { bytes: asTheyCame, contentType } = seen.piece;
     const { reasons, cuts } = judge(rules, this.#call, seen, isUnread(seen.piece, rules));
     const bytes = cuts.length > 0 ? await redactPiece(rules, seen, cuts) : asTheyCame;
@@ -214,7 +214,7 @@ export class ResponseInspector {
   }
 
   /** A trace has room for few scans: each tells of something that none before it has told. */
-  #recordPiece(rules: ResponseRules, reading: AnswerReading, outcome: Outcome, facts: Facts = {}): void {
+  #recordPiece(rules: ResponseRules, reading: AnswerReading, outcome: Outcome, facts: PieceFacts = {}): void {
     const { classes, injection } = reading;
     const { mcp_drift: drift, ...place } = facts;
     const telling = [

@@ -15,7 +15,7 @@ import { answerProblem } from '../wire/server/problem.ts';
 import type { Piece } from './content.ts';
 import { eventFraming } from './events.ts';
 import { grpcFraming } from './grpc.ts';
-import { type Facts, type FieldsPlace, ResponseInspector } from './inspector.ts';
+import { type FieldsPlace, type PieceFacts, ResponseInspector } from './inspector.ts';
 import { createAnswerRoom } from './room.ts';
 import {
   blocked,
@@ -262,7 +262,7 @@ class InspectedAnswer implements Tap {
     return cuts.length > 0 ? { instead: admitted, reasons: sanitized(cuts) } : 'pass';
   }
 
-  async #factsOf(status: number, extent: TappedBytes['extent'], plain: Buffer): Promise<Facts> {
+  async #factsOf(status: number, extent: TappedBytes['extent'], plain: Buffer): Promise<PieceFacts> {
     const drift = await this.#toolLists.driftIn(plain, extent === 'whole');
     return {
       response_status: status,

@@ -1,6 +1,9 @@
 import { type FieldError, PosternError, type PosternErrorFields } from './errors.ts';
 
-/* What the gateway answers, checked field by field: what is not as promised is no answer, and nothing is sent on its word. */
+/*
+ * Checks answers of the gateway field by field. An answer that is not as promised counts as none, and nothing is sent
+ * on its word.
+ */
 
 export type Decision = 'ALLOW' | 'DENY' | 'SANITIZE' | 'REQUIRE_APPROVAL';
 export type RiskBand = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
@@ -57,7 +60,7 @@ export interface ResponseScanResult {
   readonly fieldsRedactedCount: number;
   /** Equal for equal content. */
   readonly contentFingerprint: string;
-  /** Whether the content gives orders to the agent that reads it. */
+  /** Tells whether the content gives orders to the agent that reads it. */
   readonly injection: { readonly detected: boolean; readonly score: number };
 }
 
@@ -66,7 +69,7 @@ export interface ApprovalResult {
   readonly status: ApprovalState;
   readonly expiresAt: string;
   readonly decidedAt?: string;
-  /** What the analyst has written. */
+  /** The text that the analyst has written. */
   readonly note?: string;
 }
 
@@ -117,7 +120,7 @@ const isOneOf =
   (value: unknown): value is T =>
     all.includes(value as T);
 
-/** Where the field is there it must be right. */
+/** Reads a field that may be absent. If it is there it must be right. */
 function maybe<T>(fields: Fields, name: string, isRight: (value: unknown) => value is T): T | undefined {
   return Object.hasOwn(fields, name) ? check(fields, name, isRight) : undefined;
 }
@@ -190,7 +193,7 @@ export function toResponseScanResult(answer: unknown): ResponseScanResult {
   };
 }
 
-/** What became of this approval: an answer about another one is none. */
+/** Reads what became of this approval. An answer about another one counts as none. */
 export function toApprovalResult(answer: unknown, approvalId: string): ApprovalResult {
   const it = toFields(answer, 'object');
   if (check(it, 'approval_id', isUuid).toLowerCase() !== approvalId.toLowerCase()) throw wrong('approval_id');

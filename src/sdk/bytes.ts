@@ -1,6 +1,6 @@
 /* Bytes, by web standards alone. */
 
-/** So many arguments a function takes everywhere. */
+/** The number of arguments that a function takes in every runtime. */
 const chunkLength = 0x2000;
 
 export function toBase64(bytes: Uint8Array): string {

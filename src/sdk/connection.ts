@@ -4,10 +4,10 @@ import { PosternError } from './errors.ts';
 import { pause, readRetryAfter, within } from './time.ts';
 
 export interface ConnectionOptions {
-  /** Where the control plane of the gateway is; a path in it stands before those of the API. */
+  /** The address of the gateway's control plane; a path in it stands before those of the API. */
   readonly url: string | URL;
   readonly key: string;
-  /** What asks the gateway; the one of the runtime where absent. */
+  /** The function that asks the gateway; that of the runtime where absent. */
   readonly fetch?: typeof fetch;
   /** For an answer, the second attempt included. Default 10,000. */
   readonly timeoutMs?: number;
@@ -157,7 +157,10 @@ const timedOut = (timeoutMs: number, cause: unknown): PosternError =>
 const unreachable = (cause: unknown): PosternError =>
   new PosternError('GATEWAY_UNREACHABLE', 'The gateway cannot be reached.', { cause: nameOf(cause) });
 
-/** What failed, by its code or name: parsers of HTTP keep the bytes that they did not understand, which may be the request with its key. */
+/**
+ * Names a failure by its code or name. Its message is not told: parsers of HTTP keep the bytes that they did not
+ * understand, which may be the request with its key.
+ */
 function nameOf(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code: unknown = inner instanceof Error ? Reflect.get(inner, 'code') : undefined;

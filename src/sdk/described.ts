@@ -3,7 +3,7 @@ import { PosternError } from './errors.ts';
 
 /** A call, or an answer, as the gateway takes it. */
 interface DescribedBody {
-  /** What stands in the request beside the other fields. */
+  /** The fields of the request that carry the body. */
   readonly fields: { readonly body?: unknown; readonly body_encoding?: 'base64' };
   /** The sanitised body of the answer, of the type that the body has. */
   toSanitized(value: unknown): unknown;

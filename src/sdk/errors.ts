@@ -32,13 +32,13 @@ export const problemCodes = [
   'UPSTREAM_TIMEOUT',
 ] as const;
 
-/** What goes wrong on this side of the gateway. */
+/** Failures on this side of the gateway. */
 export const clientCodes = [
   /** No connection, or one that ended before the answer was whole. */
   'GATEWAY_UNREACHABLE',
   /** No whole answer within `timeoutMs`. */
   'GATEWAY_TIMEOUT',
-  /** What answers is no gateway, or answers what cannot be relied on: broken JSON, wrong types, too much, a redirect. */
+  /** The server is no gateway, or its answer cannot be relied on: broken JSON, wrong types, too much, a redirect. */
   'INVALID_ANSWER',
   /** An answer that failed without a problem in it, as those of a load balancer do. */
   'HTTP_ERROR',
@@ -47,7 +47,7 @@ export const clientCodes = [
   /** A guarded call cannot be described to the gateway as it would be sent. */
   'UNSUPPORTED_REQUEST',
   'TOO_MANY_REDIRECTS',
-  /** Where a redirect leads cannot be read here (browsers hide it), or is no place to go to. */
+  /** The target of a redirect cannot be read here (browsers hide it), or is no place to go to. */
   'REDIRECT_REFUSED',
   /** More answers wait to be reported than may. */
   'REPORT_SKIPPED',
@@ -64,12 +64,12 @@ export interface FieldError {
 }
 
 export interface PosternErrorFields {
-  /** Of the answer; absent where there was none. */
+  /** The status of the answer; absent where there was none. */
   readonly status?: number;
   readonly traceId?: string;
   /** How long the gateway asks to wait. */
   readonly retryAfterMs?: number;
-  /** Of a request that is not valid: which fields, and why. */
+  /** The fields of a request that are not valid, and why. */
   readonly errors?: readonly FieldError[];
   readonly actualBytes?: number;
   readonly limitBytes?: number;
@@ -79,7 +79,7 @@ export interface PosternErrorFields {
 /** Whatever fails in this library; `code` says what. The key is in none of the fields. */
 export class PosternError extends Error {
   readonly code: PosternErrorCode;
-  /** What to change. */
+  /** Says what to change. */
   readonly detail: string;
   readonly status: number | undefined;
   readonly traceId: string | undefined;
@@ -115,9 +115,9 @@ export class PosternDenied extends PosternError {
   readonly reasonCodes: readonly string[];
   /** Sentences that say why. */
   readonly explanation: readonly string[];
-  /** Of the approval that was denied. */
+  /** The approval that was denied. */
   readonly approvalId: string | undefined;
-  /** What the analyst has written. */
+  /** The text that the analyst has written. */
   readonly note: string | undefined;
 
   constructor(refusal: Refusal, by: { readonly approvalId?: string; readonly note?: string } = {}) {

@@ -1,7 +1,13 @@
 import type { ScanResult } from './answers.ts';
 import { timeoutMsMax } from './connection.ts';
 import { PosternApprovalRequired, PosternDenied, PosternError } from './errors.ts';
-import { type OutgoingCall, sanitizedCall, type Taken, takeCall, toDescribedHeaders } from './outgoing.ts';
+import {
+  type OutgoingCall,
+  sanitizedCall,
+  type TakenCall,
+  takeCall,
+  toDescribedHeaders,
+} from './outgoing.ts';
 import type { CallerFields, GuardOptions, Postern } from './postern.ts';
 import { nextCall, redirectsMax } from './redirect.ts';
 import { createReporter, type Report } from './report.ts';
@@ -53,7 +59,7 @@ export function createFetchGuard(postern: Postern, send: typeof fetch, options: 
     if (status !== 'approved') throw new PosternApprovalRequired(result, approvalId, status);
   }
 
-  async function follow({ call: first, redirect, signal, manner }: Taken): Promise<Response> {
+  async function follow({ call: first, redirect, signal, manner }: TakenCall): Promise<Response> {
     let call = first;
     for (let redirects = 0; ; redirects += 1) {
       const judged = await judge(call, signal);
@@ -64,7 +70,7 @@ export function createFetchGuard(postern: Postern, send: typeof fetch, options: 
         settings.report?.(response, judged.traceId);
         return response;
       }
-      // What stands beside a Location is nobody's to read; the source may take its time to stop.
+      // Nobody may read the body beside a Location. Its source may take its time to stop.
       response.body?.cancel().catch(() => undefined);
       if (redirect === 'error')
         throw new TypeError('The answer is a redirect, which the call does not allow.');
@@ -121,7 +127,7 @@ function describe(call: OutgoingCall, caller: CallerFields) {
   return { ...caller, method, url, headers: toDescribedHeaders(headers), ...content };
 }
 
-/** What may go; throws where nothing may. */
+/** Answers the call that may go; throws where none may. */
 function toSend(call: OutgoingCall, result: ScanResult): OutgoingCall {
   if (result.decision === 'ALLOW') return call;
   if (result.decision === 'SANITIZE')

@@ -2,8 +2,8 @@ import { isSame, readBounded, toLatin1Bytes, toText } from './bytes.ts';
 import { PosternError } from './errors.ts';
 
 /**
- * A call as it will be sent. All of it is read once from what `fetch` was given, before the gateway is asked: a getter, a stream or an
- * object that is changed meanwhile cannot make another call of the one that was judged.
+ * A call as it will be sent. All of it is read once from what `fetch` was given, before the gateway is asked. A
+ * getter, a stream or an object that changes meanwhile cannot make another call of the one that was judged.
  */
 export interface OutgoingCall {
   readonly method: string;
@@ -14,9 +14,9 @@ export interface OutgoingCall {
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
 
-export interface Taken {
+export interface TakenCall {
   readonly call: OutgoingCall;
-  /** What the caller wants done with redirects. */
+  /** The caller's wish for redirects. */
   readonly redirect: Request['redirect'];
   readonly signal: AbortSignal;
   /** Whatever else `fetch` was given that says how to send it, and not what. */
@@ -31,7 +31,7 @@ export function takeCall(
   input: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,
   bodyBytesMax: number,
-): Promise<Taken> {
+): Promise<TakenCall> {
   const own = Object.fromEntries(
     ownOptions.flatMap((name) => {
       const value: unknown = init && Reflect.get(init, name);
@@ -41,7 +41,7 @@ export function takeCall(
   return take(new Request(input, init), own, bodyBytesMax);
 }
 
-async function take(request: Request, own: object, bodyBytesMax: number): Promise<Taken> {
+async function take(request: Request, own: object, bodyBytesMax: number): Promise<TakenCall> {
   const { method, redirect, signal, credentials, cache, mode, referrer, referrerPolicy } = request;
   const { integrity, keepalive } = request;
   const url = toTarget(request.url);
@@ -55,7 +55,7 @@ async function take(request: Request, own: object, bodyBytesMax: number): Promis
   return { call, redirect, signal, manner };
 }
 
-/** What calls over the network have; throws for what `fetch` does by itself. */
+/** Normalises the URL of a call over the network; throws for what `fetch` does by itself. */
 export function toTarget(url: string): string {
   const target = new URL(url);
   if (target.protocol !== 'http:' && target.protocol !== 'https:')
@@ -64,7 +64,10 @@ export function toTarget(url: string): string {
   return target.href;
 }
 
-/** Where a runtime sends a `Host` of the caller, another one than the URL's would reach another place than the one that is judged. */
+/**
+ * Throws for a `Host` other than the URL's. A runtime that sends it would reach another place than the one that is
+ * judged.
+ */
 function checkHost(url: string, host: string | undefined): void {
   if (host !== undefined && host.toLowerCase() !== new URL(url).host)
     throw new PosternError('UNSUPPORTED_REQUEST', 'The Host of a guarded call must be that of its URL.');

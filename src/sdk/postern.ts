@@ -6,17 +6,20 @@ import type { HeaderFields } from './described.ts';
 export interface GuardOptions extends CallerFields {
   /** A call with a larger body is refused unread. Default 262,144, as much as gateways take by default. */
   readonly bodyBytesMax?: number;
-  /** What happens to a call that needs an approval: it waits for the decision (default), or throws PosternApprovalRequired at once. */
+  /**
+   * Says how a call that needs an approval goes on. It waits for the decision (default), or throws
+   * PosternApprovalRequired at once.
+   */
   readonly onApproval?: 'wait' | 'throw';
   /** How long it waits, for all approvals of one call together. Default 600,000. */
   readonly approvalTimeoutMs?: number;
   /** Tells the gateway what was answered, beside the caller who reads it. Default false. */
   readonly scanResponses?: boolean;
-  /** So much of an answer is told. Default 131,072. */
+  /** The bytes of an answer that are told at most. Default 131,072. */
   readonly responseBytesMax?: number;
-  /** What has come of an answer within this time is told. Default 30,000. */
+  /** The time for which an answer is read before it is told. Default 30,000. */
   readonly responseReadMs?: number;
-  /** What the gateway says of an answer. It comes when the answer may have been read already. */
+  /** Takes what the gateway says of an answer. It comes when the answer may have been read already. */
   readonly onResponseScan?: (result: ResponseScanResult) => void;
   /** An answer could not be told; where absent, the console says so. */
   readonly onResponseScanFailure?: (error: unknown, traceId: string) => void;
@@ -29,7 +32,7 @@ export interface CallerFields {
   readonly agentName?: string;
   /** `langchain`, `crewai`, `custom`, … */
   readonly runtimeType?: string;
-  /** Of the conversation, for the analysis of risk; at most 65,536 characters. */
+  /** A text of the conversation, for the analysis of risk; at most 65,536 characters. */
   readonly context?: string;
   /** An environment that the key may use. */
   readonly env?: string;
@@ -45,9 +48,9 @@ export interface ScanCall extends CallerFields {
   readonly headers?: HeaderFields;
 }
 
-/** What an upstream has answered. */
+/** An answer of an upstream. */
 export interface AnsweredCall {
-  /** Of the scan of the call; without it nothing is kept. */
+  /** The trace of the scan of the call; without it nothing is kept. */
   readonly traceId?: string;
   /** A text, bytes, or any value that JSON has. */
   readonly responseBody?: unknown;

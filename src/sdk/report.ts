@@ -43,7 +43,7 @@ export function createReporter(postern: Pick<Postern, 'scanResponse'>, options: 
   }
 
   return (response, traceId) => {
-    // Of these nothing can be seen.
+    // Nothing can be seen of these answers.
     if (response.type === 'opaque' || response.type === 'opaqueredirect') return;
     if (underWay >= reportsMax)
       return onFailure(

@@ -15,7 +15,7 @@ import { joinEngines } from '../inspect/split/joined-engine.ts';
 
 const ownDetectors = resolve(import.meta.dirname, '../../config/detectors');
 
-export type Settings = Pick<TenantConfig, 'internal' | 'detectors'>;
+export type EngineSettings = Pick<TenantConfig, 'internal' | 'detectors'>;
 
 export interface Engines {
   /** For tenants that say nothing. */
@@ -23,13 +23,13 @@ export interface Engines {
   /** All detectors that come with the gateway. */
   readonly detectors: readonly Detector[];
   /** The engine for these settings; the same one for equal settings. Throws OwnWordError at a host or marker that cannot be looked for. */
-  of(settings: Settings): DetectorEngine;
+  of(settings: EngineSettings): DetectorEngine;
   /** The settings that an engine was made of; undefined where it was not made here. */
-  settingsOf(engine: DetectorEngine): Settings | undefined;
+  settingsOf(engine: DetectorEngine): EngineSettings | undefined;
   /** Mistakes in the settings, by their path within the tenant. */
-  mistakesIn(settings: Settings): readonly Mistake[];
+  mistakesIn(settings: EngineSettings): readonly Mistake[];
   /** Forgets the engines that none of these settings needs. */
-  keepOnly(settings: Iterable<Settings>): void;
+  keepOnly(settings: Iterable<EngineSettings>): void;
 }
 
 /** Those that come with the gateway, which stay as they are while it runs: reading and planning them takes a second. */
@@ -55,7 +55,7 @@ function enginesOf({ detectors, common }: Pick<Engines, 'detectors' | 'common'>)
   let engines = new Map<string, DetectorEngine>([[keyOf(noSettings), common]]);
   const madeOf = new WeakMap([[common, noSettings]]);
 
-  function make({ internal, detectors: wanted }: Settings): DetectorEngine {
+  function make({ internal, detectors: wanted }: EngineSettings): DetectorEngine {
     const own = [...internal.hosts.map(ownHost), ...internal.markers.map(ownMarker)];
     const engine = own.length > 0 ? joinEngines(common, createEngine(own, ids)) : common;
     return engine.tuned({
@@ -89,7 +89,7 @@ function enginesOf({ detectors, common }: Pick<Engines, 'detectors' | 'common'>)
   };
 }
 
-const noSettings: Settings = {
+const noSettings: EngineSettings = {
   internal: { builtin: true, hosts: [], markers: [] },
   detectors: { off: new Set(), allowSha256: new Set(), confidence: new Map(), publishedExamples: 'ignore' },
 };
@@ -98,7 +98,7 @@ const noSettings: Settings = {
 const keyOf = ({
   internal,
   detectors: { off, allowSha256, confidence, publishedExamples },
-}: Settings): string =>
+}: EngineSettings): string =>
   JSON.stringify([
     internal.builtin,
     [...new Set(internal.hosts)].sort(),

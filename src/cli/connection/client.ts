@@ -1,4 +1,4 @@
-import { createHttpClient, type HttpRequest, readBody } from '../../wire/client/http-client.ts';
+import { createHttpClient, type HttpRequest, readAnswerBody } from '../../wire/client/http-client.ts';
 import { urlHere, urlOf } from './addresses.ts';
 import { AnswerError, readRefusal } from './answer-error.ts';
 import { readAddresses } from './configuration.ts';
@@ -138,7 +138,7 @@ async function exchange(url: URL, outgoing: Outgoing): Promise<Exchanged> {
   try {
     const answer = await send({ headers: {}, ...outgoing, url: url.href, signal });
     status = answer.status;
-    text = (await readBody(answer.body, answerBytesMax)).toString();
+    text = (await readAnswerBody(answer.body, answerBytesMax)).toString();
   } catch (error) {
     throw new Error(`${url.origin} cannot be asked: ${reasonOf(error)}. Does the daemon run there?`, {
       cause: error,
@@ -157,7 +157,7 @@ async function* readAsItComes(
 ): AsyncGenerator<Uint8Array> {
   try {
     const { status, body } = await send({ url: url.href, method: 'GET', headers });
-    if (!isDone(status)) throw readRefusal((await readBody(body, answerBytesMax)).toString(), status);
+    if (!isDone(status)) throw readRefusal((await readAnswerBody(body, answerBytesMax)).toString(), status);
     yield* body;
   } catch (error) {
     if (error instanceof AnswerError) throw error;

@@ -3,17 +3,21 @@ import { type BandBounds, bandOf, riskOf, type SignalWeights } from '../../risk/
 import type { Trace } from '../trace/recorded-call.ts';
 
 /** How risky a call is. */
-export interface Risk {
+export interface ScoredRisk {
   readonly score: number;
   readonly band: Band;
 }
 
 /** The recorded risk; undefined for a call that was refused before it was scored. */
-export const recordedRisk = ({ explanation, risk_score, risk_band }: Trace): Risk | undefined =>
+export const recordedRisk = ({ explanation, risk_score, risk_band }: Trace): ScoredRisk | undefined =>
   explanation === undefined ? undefined : { score: risk_score, band: risk_band };
 
 /** The risk of a recorded call under these weights and bands: under those that it was weighed with, what was recorded. */
-export function rescore({ signals = [], risk }: Trace, weights: SignalWeights, bounds: BandBounds): Risk {
+export function rescore(
+  { signals = [], risk }: Trace,
+  weights: SignalWeights,
+  bounds: BandBounds,
+): ScoredRisk {
   const score = riskOf(signals, weights, risk);
   return { score, band: bandOf(score, bounds) };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { longStrings } from '../../inspect/kernel/string-ends.ts';
+import { longStringPlaces } from '../../inspect/kernel/string-ends.ts';
 
 /*
  * Long strings of a JSON text are left out when it is parsed, since rules hardly ever look at them. Each is parsed
@@ -22,7 +22,7 @@ const colon = 0x3a;
 /** Undefined where it has hardly any long strings. The text must be UTF-8. */
 export function withoutLongStrings(text: Buffer): Shortened | undefined {
   if (text.length < textBytesMin) return undefined;
-  const places = longStrings(text, stringBytesMin);
+  const places = longStringPlaces(text, stringBytesMin);
   const parts: Buffer[] = [];
   const left: number[] = [];
   let from = 0;

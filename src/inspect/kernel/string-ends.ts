@@ -26,7 +26,7 @@ export function stringEnds(
 }
 
 /** Start and end, quotes included, of all strings of at least `bytesMin` bytes that JSON allows, one behind the other. */
-export function longStrings(bytes: Uint8Array, bytesMin: number): readonly number[] {
+export function longStringPlaces(bytes: Uint8Array, bytesMin: number): readonly number[] {
   const { exports } = kernel;
   const { length } = bytes;
   const places: number[] = [];

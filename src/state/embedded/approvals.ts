@@ -2,7 +2,7 @@ import { GatewayError } from '../../core/errors.ts';
 import {
   approvalsMax,
   asOf,
-  decide,
+  decidedApproval,
   expired,
   expiredPerStepMax,
   expiryOf,
@@ -155,7 +155,7 @@ export function createEmbeddedApprovals(db: Database, commits: GroupCommit, audi
       commits.write(() => {
         const approval = standingAt(tenantId, approvalId, made.nowMs);
         if (approval?.status !== 'pending') return approval && { isDecidedNow: false, approval };
-        const decided = save(decide(approval, made));
+        const decided = save(decidedApproval(approval, made));
         audit.append(event);
         return { isDecidedNow: true, approval: decided };
       }),

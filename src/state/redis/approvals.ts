@@ -4,7 +4,7 @@ import {
   approvalsMax,
   asOf,
   countsUntilMs,
-  decide,
+  decidedApproval,
   expired,
   expiredPerStepMax,
   expiryOf,
@@ -170,7 +170,7 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
       commits.write(tenantId, async (change) => {
         const before = await standingAt(change, approvalId, made.nowMs);
         if (before?.status !== 'pending') return before && { isDecidedNow: false, approval: before };
-        const approval = decide(before, made);
+        const approval = decidedApproval(before, made);
         const { approvals } = change.names;
         change.put(approvals, approvalId, JSON.stringify(approval));
         if (approval.status === 'denied') await linkDenial(change, approval);

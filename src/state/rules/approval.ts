@@ -79,7 +79,7 @@ export function answersFor(denial: ApprovalRecord, other: ApprovalRecord): boole
 }
 
 /** A pending approval, decided. */
-export const decide = (
+export const decidedApproval = (
   pending: ApprovalRecord,
   { decision, decidedBy, note, scope, nowMs, windowMs }: ApprovalDecision,
 ): ApprovalRecord => ({

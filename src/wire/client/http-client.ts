@@ -173,7 +173,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /** Reads a body to its end. Throws UPSTREAM_PROTOCOL where it is longer than `bytesMax`, or is cut. */
-export async function readBody(body: Readable, bytesMax: number): Promise<Buffer> {
+export async function readAnswerBody(body: Readable, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {

@@ -3,7 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 /* The opening handshake of WebSocket (RFC 6455, 4), as far as both sides of a gateway need it. */
 
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-export const version = '13';
+export const webSocketVersion = '13';
 
 /** The server's answer to a key, which proves that it understood. */
 export const acceptOf = (key: string): string => hash('sha1', `${key}${guid}`, 'base64');
@@ -13,7 +13,7 @@ export const newKey = (): string => randomBytes(16).toString('base64');
 /** The fields of a request over HTTP/1.1 that asks for WebSocket, flat. */
 export const upgradeFields = (key: string): string[] => [
   ...['Connection', 'Upgrade', 'Upgrade', 'websocket'],
-  ...['Sec-WebSocket-Version', version, 'Sec-WebSocket-Key', key],
+  ...['Sec-WebSocket-Version', webSocketVersion, 'Sec-WebSocket-Key', key],
 ];
 
 /** 16 bytes in base64. */

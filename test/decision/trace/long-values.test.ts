@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { parseCallBody } from '../../../src/decision/facts/body-structure.ts';
 import { withoutLongStrings } from '../../../src/decision/trace/long-values.ts';
-import { longStrings } from '../../../src/inspect/kernel/string-ends.ts';
+import { longStringPlaces } from '../../../src/inspect/kernel/string-ends.ts';
 
 /*
  * A text is parsed without its long strings, and means what it means as a whole: also where one of them is broken.
@@ -88,6 +88,6 @@ t.test('strings that lie across pieces of the kernel', async (t) => {
       const text = Buffer.from(`["${'x'.repeat(before)}${middle}", "${'y'.repeat(600)}"]`);
       const next = text.length - 603;
       const own = isJson ? [1, next - 2] : [];
-      t.same(longStrings(text, 512), [...own, next, next + 602], `${before} and ${middle}`);
+      t.same(longStringPlaces(text, 512), [...own, next, next + 602], `${before} and ${middle}`);
     }
 });

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import t, { type Test } from 'tap';
 import { GatewayError } from '../../../src/core/errors.ts';
 import { toLogged } from '../../../src/core/log.ts';
-import { createHttpClient, type HttpRequest, readBody } from '../../../src/wire/client/http-client.ts';
+import { createHttpClient, type HttpRequest, readAnswerBody } from '../../../src/wire/client/http-client.ts';
 import { startUpstream } from '../../support/upstream.ts';
 
 const secret = 'hunter2-of-acme';
@@ -51,7 +51,7 @@ t.test('a request is sent as it is asked for, and its answer is read whole', asy
     body: 'äöü',
   });
   t.equal(answer.status, 200);
-  t.equal((await readBody(answer.body, 5)).toString(), 'hello');
+  t.equal((await readAnswerBody(answer.body, 5)).toString(), 'hello');
   const [request] = upstream.requests;
   t.match(request, { method: 'POST', url: '/a%20b?c=d' });
   t.equal(request?.body.toString(), 'äöü');
@@ -71,7 +71,7 @@ t.test('each request has a connection of its own, and redirects are answers like
     const { status, headers, body } = await send();
     t.equal(status, 302);
     t.equal(headers['location'], '/elsewhere');
-    await readBody(body, 0);
+    await readAnswerBody(body, 0);
   }
   t.same(
     upstream.requests.map((it) => it.connection),
@@ -132,8 +132,8 @@ for (const [name, { write, ends = true, code, message }] of Object.entries(failu
       if (ends) socket.end(write);
       else socket.write(write);
     });
-    const read = async () => readBody((await clientTo(port, 300)()).body, 8);
-    const longer = async () => readBody((await clientTo(port, 300)()).body, 100);
+    const read = async () => readAnswerBody((await clientTo(port, 300)()).body, 8);
+    const longer = async () => readAnswerBody((await clientTo(port, 300)()).body, 100);
     const error: unknown = await (name.startsWith('is longer') ? read() : longer()).then(
       () => undefined,
       (thrown) => thrown,
@@ -196,7 +196,7 @@ t.test('a signal ends the exchange wherever it is', async (t) => {
   const reading = new AbortController();
   const { body } = await clientTo(port)({ signal: reading.signal });
   reading.abort(reason);
-  await t.rejects(readBody(body, 100), reason, 'while the body is read');
+  await t.rejects(readAnswerBody(body, 100), reason, 'while the body is read');
   await Promise.all(closed);
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Band, bands } from '../../../core/call.ts';
 import type { Gate } from '../../../decision/gate.ts';
-import { type Risk, recordedRisk, rescore } from '../../../decision/simulation/rescore.ts';
+import { recordedRisk, rescore, type ScoredRisk } from '../../../decision/simulation/rescore.ts';
 import type { Trace } from '../../../decision/trace/recorded-call.ts';
 import type { BandBounds, SignalWeights } from '../../../risk/signals/score.ts';
 import { band, instant, ofTenant, uuid } from '../../fields/fields.ts';
@@ -157,7 +157,7 @@ const emptyReplay = (): Replay => ({
   changed: [],
 });
 
-function note(replay: Replay, trace_id: string, before: Risk, after: Risk): void {
+function note(replay: Replay, trace_id: string, before: ScoredRisk, after: ScoredRisk): void {
   replay.bands.before[before.band] += 1;
   replay.bands.after[after.band] += 1;
   if (before.score === after.score && before.band === after.band) return;
@@ -166,4 +166,7 @@ function note(replay: Replay, trace_id: string, before: Risk, after: Risk): void
     replay.changed.push({ trace_id, before: show(before), after: show(after) });
 }
 
-const show = ({ score, band }: Risk): z.infer<typeof publicRisk> => ({ risk_score: score, risk_band: band });
+const show = ({ score, band }: ScoredRisk): z.infer<typeof publicRisk> => ({
+  risk_score: score,
+  risk_band: band,
+});

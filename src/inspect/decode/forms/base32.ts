@@ -3,7 +3,7 @@ import { runKinds } from '../../kernel/outline.ts';
 import { type BitCode, bitCode, decodeBits, holdsText } from '../bits.ts';
 import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
-import { isCompressedStart, mayBePacked } from '../packed/compression.ts';
+import { isCompressedStart, mayInflateUnmarked } from '../packed/compression.ts';
 import { findRun, runEnd } from '../runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
@@ -35,7 +35,7 @@ export const base32: BlockDecoder = {
           budget.work(end - start);
           const characters = bytes.subarray(start, end);
           if (isEncoded(characters, code)) yield { start, end, bytes: decodeBits(characters, code) };
-          else if (mayBePacked(characters, { start: 0, end: characters.length }, code))
+          else if (mayInflateUnmarked(characters, { start: 0, end: characters.length }, code))
             yield { start, end, bytes: decodeBits(characters, code), isGuess: true };
           start = findRun(bytes, end, has, lengthMin, run.end);
         }

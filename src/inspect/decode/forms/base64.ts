@@ -3,7 +3,7 @@ import { runKinds } from '../../kernel/outline.ts';
 import { bitCode, decodeBits, holdsText } from '../bits.ts';
 import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
-import { isCompressedStart, mayBePacked } from '../packed/compression.ts';
+import { isCompressedStart, mayInflateUnmarked } from '../packed/compression.ts';
 import { runEnd, runLengthMin } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 
@@ -68,7 +68,7 @@ export const base64: BlockDecoder = {
         (mayBeText && holdsTextIn(bytes, { start: from, end }, min, budget)) ||
         isCompressedStart(bytes, { start: from, end }, code);
       if (isLong || isEncoded(start, textMin)) yield { start, end, bytes: decode(bytes, { start, end }) };
-      else if (mayBePacked(bytes, { start, end }, code))
+      else if (mayInflateUnmarked(bytes, { start, end }, code))
         yield { start, end, bytes: decode(bytes, { start, end }), isGuess: true };
       const guessedMin = isLong ? guessedTextMinLong : guessedTextMin;
       for (let phase = 1; phase <= lastPhase; phase += 1) {
@@ -93,7 +93,7 @@ function* packedSegments(bytes: Buffer, { start, end }: Span): Iterable<Block> {
     const rest = { start: at, end };
     const isPacked =
       runEnd(bytes, at, isWordCharacter) < at + wordCharacters &&
-      (isCompressedStart(bytes, rest, code) || mayBePacked(bytes, rest, code));
+      (isCompressedStart(bytes, rest, code) || mayInflateUnmarked(bytes, rest, code));
     if (isPacked) yield { start, end, bytes: decode(bytes, rest), isGuess: true };
     at = nextSegment(bytes, at, end);
   }

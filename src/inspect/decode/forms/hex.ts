@@ -3,7 +3,7 @@ import { runKinds } from '../../kernel/outline.ts';
 import { bitCode, decodeBits, holdsText } from '../bits.ts';
 import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
-import { isCompressedStart, mayBePacked } from '../packed/compression.ts';
+import { isCompressedStart, mayInflateUnmarked } from '../packed/compression.ts';
 import { findRun, runEnd, runLengthMin } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 
@@ -63,7 +63,7 @@ function* read(bytes: Buffer, pieces: readonly Span[], budget: DecodeBudget): It
     const whole = { start: 0, end: rest.length };
     if (holdsText(rest, whole, code, min) || isCompressedStart(rest, whole, code))
       yield { start, end, bytes: decodeBits(rest, code) };
-    else if (mayBePacked(rest, whole, code))
+    else if (mayInflateUnmarked(rest, whole, code))
       yield { start, end, bytes: decodeBits(rest, code), isGuess: true };
     if (rest !== run || digitsIn(run) % 2 === 0) return;
   }

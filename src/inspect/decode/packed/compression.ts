@@ -74,7 +74,7 @@ const headRoom = Buffer.allocUnsafe(secondLookBytes + headerCharacters);
  * Answers whether `run` may decode to bytes that `inflateUnmarked` can unpack, by their beginning; one in five
  * hundred passes.
  */
-export function mayBePacked(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
+export function mayInflateUnmarked(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
   if (code.isMixedCase && isOfWords(bytes, start, end)) return false;
   const { bitsPerCharacter } = code;
   const length = Math.floor(((end - start) * bitsPerCharacter) / 8);

@@ -1,4 +1,4 @@
-import { byteAt, isDigitByte, kindDigit, kindLower, kindOf } from './word-bytes';
+import { isTextDigit, kindDigit, kindLower, kindOf, textByteAt } from './word-bytes';
 
 /* Recognises numbers with a meaning: IPv4 addresses by their network, and file modes that lend rights. */
 
@@ -22,7 +22,7 @@ export function addressAt(start: i32): i32 {
   let at = start;
   for (let part = 0; part < 4; part += 1) {
     if (part > 0) {
-      if (byteAt(at) !== dot) return -1;
+      if (textByteAt(at) !== dot) return -1;
       at += 1;
     }
     const endOfPart = digitsEnd(at, 3);
@@ -33,7 +33,7 @@ export function addressAt(start: i32): i32 {
   }
   const kind = kindOf(at);
   if (kind >= kindLower && kind <= kindDigit) return -1;
-  const endOfRange = byteAt(at) === slash ? digitsEnd(at + 1, 2) : at;
+  const endOfRange = textByteAt(at) === slash ? digitsEnd(at + 1, 2) : at;
   const isRange = endOfRange > at + 1 && numberIn(at + 1, endOfRange) < 32;
   const found = markOf(address, isRange);
   addressEnd = isRange ? endOfRange : at;
@@ -57,18 +57,18 @@ function markOf(address: u32, isRange: bool): i32 {
 /** Tells four octal digits of which the first makes a file run as its user or group. */
 export function isSetuidMode(start: i32, endOfWord: i32): bool {
   if (endOfWord - start !== 4) return false;
-  for (let at = start; at < endOfWord; at += 1) if ((byteAt(at) & 0xf8) !== 0x30) return false;
-  return (byteAt(start) & 6) !== 0;
+  for (let at = start; at < endOfWord; at += 1) if ((textByteAt(at) & 0xf8) !== 0x30) return false;
+  return (textByteAt(start) & 6) !== 0;
 }
 
 function digitsEnd(start: i32, digitsMax: i32): i32 {
   let at = start;
-  while (at < start + digitsMax && isDigitByte(byteAt(at))) at += 1;
+  while (at < start + digitsMax && isTextDigit(textByteAt(at))) at += 1;
   return at;
 }
 
 function numberIn(start: i32, endOfNumber: i32): u32 {
   let number: u32 = 0;
-  for (let at = start; at < endOfNumber; at += 1) number = number * 10 + <u32>(byteAt(at) - 0x30);
+  for (let at = start; at < endOfNumber; at += 1) number = number * 10 + <u32>(textByteAt(at) - 0x30);
   return number;
 }

@@ -38,18 +38,18 @@ export function setLength(lengthOfText: i32): void {
 }
 
 /** Returns a byte; around a text stand spaces. */
-export function byteAt(at: i32): i32 {
+export function textByteAt(at: i32): i32 {
   return at >= 0 && at < length ? <i32>load<u8>(textAt + at) : space;
 }
 
 export function kindOf(at: i32): i32 {
-  return byteIn(0, byteAt(at));
+  return byteIn(0, textByteAt(at));
 }
 
 export function byteIn(table: i32, index: i32): i32 {
   return <i32>load<u8>(tables + table + index);
 }
 
-export function isDigitByte(byte: i32): bool {
+export function isTextDigit(byte: i32): bool {
   return byte >= 0x30 && byte <= 0x39;
 }

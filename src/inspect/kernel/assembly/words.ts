@@ -1,9 +1,8 @@
 import { addressAt, addressEnd, isSetuidMode } from './addresses';
 import { textAt } from './memory';
 import {
-  byteAt,
   byteIn,
-  isDigitByte,
+  isTextDigit,
   kindAccent,
   kindAccented,
   kindApostrophe,
@@ -27,6 +26,7 @@ import {
   setLength,
   setTables,
   tables,
+  textByteAt,
 } from './word-bytes';
 
 /*
@@ -240,8 +240,8 @@ function readOther(kind: i32): i32 {
       if (kindOf(at - 1) < kindLower) add(mark(fileAt));
       return 0;
     case kindSlash:
-      if (at > 0 && byteAt(at - 1) === space && is(isBehindRoot, at + 1)) add(mark(rootPath));
-      if (byteAt(at + 1) === slash) isOpening = false;
+      if (at > 0 && textByteAt(at - 1) === space && is(isBehindRoot, at + 1)) add(mark(rootPath));
+      if (textByteAt(at + 1) === slash) isOpening = false;
       return 0;
     case kindApostrophe:
       if (kindOf(at - 1) < kindLower) isOpening = true;
@@ -397,7 +397,7 @@ function readRest(start: i32): void {
 
 function endWord(start: i32, at: i32, hash: u64): void {
   const upper = <i32>(hash >> 32);
-  if (isDigitByte(byteAt(start))) addNumber(start, at, toNumber(upper));
+  if (isTextDigit(textByteAt(start))) addNumber(start, at, toNumber(upper));
   else {
     add(toNumber(upper));
     position = at;
@@ -426,7 +426,7 @@ function readLineEnd(start: i32): i32 {
 
 /** Reads the JSON escapes for spaces and line ends. */
 function readEscape(at: i32): i32 {
-  const escaped = byteAt(at + 1);
+  const escaped = textByteAt(at + 1);
   if (escaped === 0x6e) return readLineEnd(at + 2);
   position = escaped === 0x74 || escaped === 0x72 ? at + 2 : at + 1;
   return 0;
@@ -434,14 +434,14 @@ function readEscape(at: i32): i32 {
 
 /** Adds what begins with a digit; an address ends behind the word that it begins with. */
 function addNumber(start: i32, endOfWord: i32, word: i32): void {
-  const address = byteAt(endOfWord) === dot ? addressAt(start) : -1;
+  const address = textByteAt(endOfWord) === dot ? addressAt(start) : -1;
   if (address >= 0) add(mark(address));
   else add(isSetuidMode(start, endOfWord) ? mark(setuidMode) : word);
   position = address >= 0 ? addressEnd : endOfWord;
 }
 
 function is(sign: i32, at: i32): bool {
-  return (byteIn(signsAt, byteAt(at)) & sign) !== 0;
+  return (byteIn(signsAt, textByteAt(at)) & sign) !== 0;
 }
 
 function mark(index: i32): i32 {

@@ -21,7 +21,7 @@ interface Message {
   readonly r?: string;
 }
 
-export function toQueued(id: string, text: string, body: string): QueuedMessage {
+export function parseQueued(id: string, text: string, body: string): QueuedMessage {
   const it = JSON.parse(text) as Message;
   return {
     ...{ id, channel: it.c, owner: it.o || null, noticeId: it.i, kind: it.k, tenantId: it.e || null },
@@ -31,7 +31,7 @@ export function toQueued(id: string, text: string, body: string): QueuedMessage 
 }
 
 const toDead = (place: Place, text: string, body: string): DeadMessage => ({
-  ...toQueued(place.id, text, body),
+  ...parseQueued(place.id, text, body),
   deadAtMs: place.atMs,
   reason: (JSON.parse(text) as Message).r ?? '',
 });

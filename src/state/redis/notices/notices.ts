@@ -13,7 +13,7 @@ import type { RedisConnection } from '../link/connection.ts';
 import type { Names } from '../link/names.ts';
 import { scripts } from '../scripts/scripts.ts';
 import { Channels } from './channels.ts';
-import { DeadMessages, toQueued } from './dead-messages.ts';
+import { DeadMessages, parseQueued } from './dead-messages.ts';
 
 /*
  * The queue of notices, as `notice-queue.ts` describes it. All of it has one hash tag, which no tenant has. So a
@@ -53,7 +53,7 @@ export function createRedisNotices(connection: RedisConnection, names: Names): N
       const flat = (await connection.run(scripts.noticesClaim, keys, [...bounds, ...args])) as string[];
       const claimed: QueuedMessage[] = [];
       for (let at = 0; at + 2 < flat.length; at += 3)
-        claimed.push(toQueued(flat[at] ?? '', flat[at + 1] ?? '', flat[at + 2] ?? ''));
+        claimed.push(parseQueued(flat[at] ?? '', flat[at + 1] ?? '', flat[at + 2] ?? ''));
       return claimed;
     },
 
