@@ -56,6 +56,7 @@ import {
   testChannel,
 } from './routes/notifications.ts';
 import { openApiRoute } from './routes/openapi.ts';
+import { showException } from './routes/policies/exception.ts';
 import { explain } from './routes/policies/explain.ts';
 import { archivePolicy, listPolicies, policyByName, policyVersions } from './routes/policies/policies.ts';
 import { applyPolicy, tryPolicy } from './routes/policies/policies-apply.ts';
@@ -142,6 +143,7 @@ export const apiRoutes: readonly Route[] = [
   exportTracesRoute,
   streamTraces,
   showTrace,
+  showException,
   stats,
   replayRisk,
   listAudit,

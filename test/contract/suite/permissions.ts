@@ -79,6 +79,7 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
   'GET /v1/traces/stream': [['activity:read'], true],
   'GET /v1/events': [['activity:read', 'approvals:decide', 'incidents:write'], true],
   'GET /v1/traces/{trace_id}': [['activity:read'], true],
+  'GET /v1/traces/{trace_id}/exception': [['policies:read'], true],
   'GET /v1/stats': [['activity:read', 'usage:read'], true],
   'POST /v1/risk/replay': [['activity:read'], true],
   'GET /v1/audit': [['activity:read'], true],

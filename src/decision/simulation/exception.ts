@@ -1,0 +1,109 @@
+import type { PolicyDocument, Rule } from '../../policy/index.ts';
+import { urlPatternProblem } from '../../policy/match/url-pattern.ts';
+import type { Trace } from '../trace/recorded-call.ts';
+
+/* The smallest rules that would let one recorded call through: pure, made of its trace and of the policies as they stand. */
+
+/** A policy as it can be changed: applied through the API, or written in a file. */
+export interface EditablePolicy {
+  readonly document: PolicyDocument;
+  /** null: there is no such policy yet. */
+  readonly version: number | null;
+  readonly source: 'api' | 'file';
+}
+
+/** The call of a trace, in the words of a rule. */
+export interface ExceptionMatch {
+  readonly match: Rule['match'];
+  /** What else the rule would let through, as sentences. */
+  readonly wider: readonly string[];
+}
+
+/** Holds exceptions from the posture, which no rule of a policy has decided. */
+export const exceptionsName = 'exceptions';
+
+/** The match of exactly the recorded call, or as near as its trace tells; undefined where not even its host is in the trace. */
+export function matchOf(trace: Trace): ExceptionMatch | undefined {
+  const { pattern, isExact } = urlPatternOf(trace.url);
+  if (pattern === undefined) return undefined;
+  const operation = trace.operation ?? '';
+  const isNamed = operation !== '' && operation.length <= 128 && !operation.includes('[REDACTED');
+  const match: Rule['match'] = {
+    agent_ids: [trace.agent_id],
+    ...(trace.tool_name && !trace.tool_name.includes('[REDACTED') ? { tool_name: trace.tool_name } : {}),
+    ...(isNamed ? { operations: [operation] } : {}),
+    methods: [trace.method],
+    url_patterns: [pattern],
+  };
+  const wider = [
+    ...(isExact ? [] : ['Every URL that begins so: the trace does not hold the rest.']),
+    ...(trace.body_bytes > 0 ? ['The same request with any other body, whatever is found in it.'] : []),
+  ];
+  return { match, wider };
+}
+
+/** A pattern that takes this URL and no other; where its end is not in the trace, all that begin so. */
+function urlPatternOf(url: string): { pattern: string | undefined; isExact: boolean } {
+  const [whole = ''] = url.split('#', 1);
+  const cutAt = Math.min(
+    ...['[REDACTED', '…'].map((it) => whole.indexOf(it)).map((at) => (at < 0 ? Infinity : at)),
+  );
+  const isExact = cutAt === Infinity;
+  const [, scheme = '', authority = '', rest = ''] =
+    /^([a-z][a-z0-9+.-]*):\/\/([^/]*)(.*)$/s.exec(isExact ? whole : whole.slice(0, cutAt)) ?? [];
+  if (scheme === '' || (!isExact && rest === '')) return { pattern: undefined, isExact };
+  // A set of one letter makes a glob of it, which must hold for the whole URL; without one it would be a prefix.
+  const exactScheme = `${scheme.slice(0, -1)}[${scheme.slice(-1)}]`;
+  const literal = rest.replace(/[*?[]/g, (it) => `[${it}]`);
+  const pattern = `${exactScheme}://${authority}${literal}${isExact ? '' : '*'}`;
+  if (urlPatternProblem(pattern, true) === undefined) return { pattern, isExact };
+  const prefix = `${scheme}://${authority}${rest.split(/[*?[]/, 1)[0] || '/'}`;
+  return { pattern: urlPatternProblem(prefix, true) === undefined ? prefix : undefined, isExact: false };
+}
+
+/** The rule's name: the same call always gets the same one. */
+export const exceptionId = ({ trace_id }: Trace): string => `allow-${trace_id}`;
+
+/** The policy with the exception before the rule of that name, at its priority; with no such rule, before all others. */
+export function withException(
+  document: PolicyDocument,
+  rule: Rule,
+  beforeRule: string | undefined,
+): PolicyDocument {
+  const at = Math.max(
+    0,
+    document.rules.findIndex(({ rule_id }) => rule_id === beforeRule),
+  );
+  return { ...document, rules: document.rules.toSpliced(at, 0, rule) };
+}
+
+/** A rule that lets the call through before the rule `before` is asked. */
+export const exceptionRule = (trace: Trace, match: Rule['match'], before: Rule | undefined): Rule => ({
+  rule_id: exceptionId(trace),
+  priority: before?.priority ?? 100,
+  match,
+  condition: {},
+  action: 'ALLOW',
+});
+
+/** Why no rule can let the call through, as a sentence that says what can; undefined where one may. */
+export function whyNoRule(trace: Trace & { readonly detail?: string }): string | undefined {
+  const code = trace.reason_codes?.[0] ?? '';
+  const known = notByRules[code];
+  if (known !== undefined) return known;
+  if (trace.explanation !== undefined) return undefined;
+  return `The call was refused before policies were asked (${code || 'no reason'}): ${trace.detail ?? 'see its reason'}`;
+}
+
+const notByRules: Readonly<Record<string, string>> = {
+  AGENT_SUSPENDED: 'The agent is suspended: reactivate it.',
+  DENYLISTED: 'The destination is on the denylist of the tenant: take it off there, in the configuration.',
+  THREAT_INTEL_MATCH:
+    'A threat feed lists the destination: put it on the allowlist of the tenant, in the configuration.',
+  EPHEMERAL_SCOPE_VIOLATION: 'The key may not do this: make one with a wider scope.',
+  UNREADABLE: 'The call could not be read to its end: raise the limit that its explanation names.',
+  NO_VERDICT: 'Nothing has judged the call; the log of the daemon says why.',
+  RECENT_APPROVAL_DENIAL:
+    'Somebody has denied the identical call: it may be asked again when that denial has ended.',
+  APPROVAL_IMPOSSIBLE: 'It is a message of an open connection, for which an approval cannot wait.',
+};
