@@ -19,8 +19,9 @@ export interface ApiLimits {
   /** Throws RATE_LIMITED where the key of the caller, with all that it has made, asks for more than it may. */
   spend(route: Route, caller: Caller, nowMs: number): void;
   /**
-   * Does the work of a route, within what the route allows: listings of a tenant one after another, each in a turn of the event loop of its
-   * own; of a route with `perKeyMax`, `perTenantMax` or `inAllMax` so many at once. Throws RATE_LIMITED beyond that.
+   * Does the work of a route, within what the route allows. Listings of a tenant run one after another, each in a
+   * turn of the event loop of its own. A route with `perKeyMax`, `perTenantMax` or `inAllMax` runs so many at once.
+   * Throws RATE_LIMITED beyond that.
    */
   run<T>(route: Route, caller: Caller, tenantId: () => string, work: () => Promise<T>): Promise<T>;
 }

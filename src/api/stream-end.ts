@@ -23,7 +23,7 @@ export interface Lasting {
   readonly caller: Caller;
   readonly clientAddress: string;
   readonly nowMs: number;
-  /** Of which the caller must have one, all the time. */
+  /** Permissions of which the caller must have one, all the time. */
   readonly anyOf: readonly Permission[];
 }
 

@@ -133,4 +133,7 @@ export function integerArgument(text: string): number {
 }
 
 /** For options that may stand more than once. */
-export const collect = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+export const collectTexts = (text: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  text,
+];

@@ -42,7 +42,7 @@ function report(error: unknown, asJson: boolean): number {
   return error instanceof AnswerError && error.code === 'VALIDATION_FAILED' ? wrongUsage : failed;
 }
 
-/** What stands behind `--` is for another program. */
+/** Tells whether `--json` was asked for. Arguments behind `--` are for another program. */
 function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   return argv.slice(0, end < 0 ? undefined : end).includes('--json');

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { parseUuid } from '../core/ids.ts';
 
-/* What a table gets where a person reads it in a terminal: short ids, cells that fit, colours. */
+/* Shapes a table for a person who reads it in a terminal: short ids, cells that fit, colours. */
 
 export interface Terminal {
   readonly columns: number;

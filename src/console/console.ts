@@ -15,7 +15,7 @@ import { createPageSource, type PagePlace, placeOfPage } from './page-source.ts'
 /** A browser is told to wait, and asks again, where building takes longer. */
 const patienceMs = 2_000;
 
-/** Of all answers. There is no `unsafe-*`, and nothing comes from elsewhere. */
+/** The headers of all answers. There is no `unsafe-*`, and nothing comes from elsewhere. */
 const headers: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Assets, loadAssets } from './assets.ts';
 import { buildPage, builtFromMs, moveInto, newestMsIn } from './build.ts';
 
-/** Where a page is, and what it is built from. */
+/** The place of a page, and of the sources that it is built from. */
 export interface PagePlace {
   readonly built: string;
   /** Undefined in a package, which has a built page only. */
@@ -32,7 +32,7 @@ export function placeOfPage(here = import.meta.dirname): PagePlace {
 
 export function createPageSource({ built, sources }: PagePlace): PageSource {
   let assets: Assets | undefined;
-  /** Of which state of the sources `assets` are. */
+  /** The time of the sources that `assets` were built from. */
   let fromMs = 0;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   let failed: { readonly error: unknown; readonly fromMs: number; readonly atMs: number } | undefined;

@@ -53,11 +53,11 @@ export async function startGateway(configFile: string | undefined, env: Environm
   }
 }
 
-/** What a daemon is about to run on. */
+/** The configuration and variables that a daemon is about to run on. */
 interface Plan {
   readonly config: Config;
   readonly env: Environment;
-  /** Of a start without a configuration. */
+  /** The addresses of a start without a configuration. */
   readonly addresses?: FirstAddresses;
 }
 

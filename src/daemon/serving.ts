@@ -61,7 +61,7 @@ export interface ServingOptions {
   readonly log: Log;
   readonly standing: ReloadStatus;
   readonly firstStart: FirstStart | undefined;
-  /** Where several processes serve: asks all of them. */
+  /** Asks all processes for their metrics; undefined where one process serves. */
   readonly gatherMetrics?: Gather;
 }
 

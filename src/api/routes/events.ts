@@ -9,8 +9,9 @@ import { type Caller, route, StreamedAnswer } from '../route.ts';
 import { endingOf, heartbeatMs, type Lasting, retryMs, streamsMax, toEnd } from '../stream-end.ts';
 
 /*
- * What changes, as the audit log has it: that is one log of all nodes, in one order, and written in the same step as the change. So every
- * console, wherever it is connected, is told the same, and goes on after a break where it was.
+ * Tells of changes, as the audit log has them. It is one log of all nodes, in one order, and an entry is written in
+ * the same step as its change. So every console is told the same, wherever it is connected, and goes on after a break
+ * where it was.
  */
 
 /** How soon a change is told. */
@@ -19,7 +20,7 @@ const entriesAtOnce = 100;
 /** Changes that a client can have missed and still hears of; beyond that it reads its lists anew. */
 const missedMax = 250;
 
-/** What each permission lets its holder hear of; the first one all of it. */
+/** The kinds of changes that each permission lets its holder hear of; the first permission covers all. */
 const heardWith: readonly (readonly [Permission, (kind: string) => boolean])[] = [
   ['activity:read', () => true],
   ['approvals:decide', (kind) => kind.startsWith('approval.')],

@@ -126,8 +126,8 @@ export const showIncident = route({
 });
 
 /**
- * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not closed, trace and note join
- * that one, which becomes as severe as this one would have been and is answered with 200.
+ * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not closed,
+ * trace and note join that one. It becomes as severe as this one would have been, and the answer is 200.
  */
 export const createIncident = route({
   method: 'POST',

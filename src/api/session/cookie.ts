@@ -11,7 +11,7 @@ export const cookieName = 'postern_session';
 /** The header that a request with a cookie shows the CSRF token in. */
 export const csrfHeader = 'x-postern-csrf';
 
-/** What a cookie says: nothing of it is believed before the state has been asked. */
+/** The claims of a cookie. None of them is believed before the state has been asked. */
 export interface SessionCookie {
   readonly tenantId: string;
   readonly sessionId: string;

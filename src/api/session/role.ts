@@ -6,7 +6,9 @@ export const roles = ['admin', 'developer', 'reviewer', 'auditor'] as const;
 
 export type Role = (typeof roles)[number];
 
-/** What makes somebody more than an auditor. A role is a name for people: each route asks for permissions. */
+/**
+ * Permissions that make somebody more than an auditor. A role is a name for people: each route asks for permissions.
+ */
 const building: readonly Permission[] = [
   'policies:write',
   'keys:ephemeral',
@@ -15,7 +17,7 @@ const building: readonly Permission[] = [
   'routes:write',
 ];
 const reviewing: readonly Permission[] = ['approvals:decide', 'incidents:write', 'agents:write'];
-/** What only programs need does not open the console. */
+/** Permissions that only programs need. They do not open the console. */
 const forPrograms: readonly string[] = ['scan', 'keys:ephemeral'];
 
 export const permissionsOf = (caller: SessionCaller): readonly string[] =>

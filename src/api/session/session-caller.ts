@@ -52,7 +52,7 @@ export async function openSession(
   { tenantId, sessionId, token }: SessionCookie,
   nowMs: number,
 ): Promise<SessionRecord | undefined> {
-  // What no tenant has is not looked for: names in the state are as many as strangers make them.
+  // Strangers can make up any number of names, so the state is not asked for a tenant that does not exist.
   if (!(await gate.tenants.learn(tenantId))) return undefined;
   const session = await gate.store.sessionById(tenantId, sessionId);
   if (!session || !isEqual(session.tokenHash, tokenHashOf(token))) return undefined;
@@ -98,7 +98,10 @@ export async function callerNow(
   return callerOf(gate, standing, clientAddress, nowMs);
 }
 
-/** As keys are kept: without the pepper, a stolen state does not tell whether a guess is right. */
+/**
+ * The hash of the admin secret, made as the hashes of keys are. Without the pepper, a stolen state does not tell
+ * whether a guess is right.
+ */
 export const adminSecretHash = (gate: Gate, secret: string): string => gate.hashKey(hash('sha256', secret));
 
 const isEqual = (one: string, other: string): boolean =>

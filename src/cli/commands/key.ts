@@ -5,7 +5,7 @@ import {
   apiPath,
   askPage,
   asks,
-  collect,
+  collectTexts,
   command,
   integerArgument,
   listCommand,
@@ -46,8 +46,8 @@ export function addKey(program: Command): void {
     .option('--name <name>', 'name for people and the audit log (default: yours and the time)')
     .option('--agent <uuid>', 'agent that calls with it; an unknown one is made (default: a new one)')
     .option('--env <name>', "environment (default: the agent's)")
-    .option('--permission <name>', 'what it may do; may be repeated (default: scan)', collect)
-    .option('--allow <cidr>', 'addresses that may use it; may be repeated (default: any)', collect)
+    .option('--permission <name>', 'what it may do; may be repeated (default: scan)', collectTexts)
+    .option('--allow <cidr>', 'addresses that may use it; may be repeated (default: any)', collectTexts)
     .option(
       '--expires <time>',
       'end of its life: 30d, 2030-01-31 or 2030-01-31T12:00:00Z (default: none)',

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { asks, collect, command, integerArgument } from '../ask.ts';
+import { asks, collectTexts, command, integerArgument } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 import { note, print, toJson, toTable } from '../output.ts';
 import { pastTime } from '../times.ts';
@@ -36,7 +36,7 @@ export function addRisk(program: Command): void {
   command(group, 'replay', 'score recorded calls with other weights and bands; nothing is changed')
     .option('--weights <list>', 'by engine, as classifier=0.5,semantic=0; others are as they are', toNumbers)
     .option('--bands <list>', 'from which score on, as HIGH=0.4,CRITICAL=0.7', toNumbers)
-    .option('--trace <id>', 'this trace; may be repeated', collect)
+    .option('--trace <id>', 'this trace; may be repeated', collectTexts)
     .option('--agent <uuid>', 'of this agent')
     .option('--from <time>', 'not before: 1h (ago), 2030-01-31 or 2030-01-31T12:00:00Z', pastTime)
     .option('--to <time>', 'before, in the same forms', pastTime)

@@ -20,7 +20,7 @@ export function addServe(program: Command): void {
     .option('--control <address>', 'address of the control plane (POSTERN_CONTROL_LISTEN)')
     .action(async (_options: unknown, serve: Command) => {
       const { config, json, listen, control } = serve.optsWithGlobals<ServeOptions>();
-      // As variables they hold for reloads, and for worker processes.
+      // Variables hold for reloads and for worker processes, too.
       if (listen !== undefined) process.env['POSTERN_LISTEN'] = listen;
       if (control !== undefined) process.env['POSTERN_CONTROL_LISTEN'] = control;
       const { startDaemon } = await import('../../daemon/start/start.ts');

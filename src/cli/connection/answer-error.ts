@@ -30,7 +30,7 @@ export class AnswerError extends Error {
   }
 }
 
-/** What is no mistake as the API has them says nothing to anybody. */
+/** Reads a mistake as the API writes it; anything else is left out. */
 function toMistake(given: unknown): readonly FieldMistake[] {
   const { path, message }: Record<string, unknown> = Object(given);
   if (typeof path !== 'string' || typeof message !== 'string') return [];

@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs';
 import { findConfigFile } from '../../config/files.ts';
 import { toGetSecret } from '../../daemon/start/next-steps.ts';
 
-/* What commands say where they lack a key or a secret, or have one that the daemon does not take. `config` is what `--config` names. */
+/*
+ * Advice for a command that lacks a key or a secret, or has one that the daemon does not take. `config` is what
+ * `--config` names.
+ */
 
 /** The file of key and secret of a first start, seen from its folder. */
 export const firstExports = 'data/first-start.env';

@@ -10,7 +10,7 @@ const shownMax = 5;
 export interface NamedBy {
   readonly path: string;
   readonly field: string;
-  /** What one of them is called. */
+  /** The word for one of the things in the list, in the singular. */
   readonly noun: string;
 }
 

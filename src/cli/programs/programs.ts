@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { WayOut } from '../connection/way-out.ts';
 
-/* What a child of `run` gets beside the variables of `env`: files for programs that no variable alone leads through. */
+/*
+ * Makes the files that a child of `run` gets beside the variables of `env`. They are for programs that no variable
+ * alone leads through.
+ */
 
 export interface ProgramFiles {
   readonly variables: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/* What is counted on the way of a call: plain numbers, so that counting allocates nothing. */
+/* Numbers that are counted on the way of a call. They are plain, so that counting allocates nothing. */
 
 /** Bounds in seconds of every histogram of times. */
 export const secondBounds: readonly number[] = [

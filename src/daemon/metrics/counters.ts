@@ -11,7 +11,7 @@ const reasonNames = [...new Set([...reasonCodes.flatMap(([names]) => names), ...
 
 /** Everything that a process counts about its calls. All names are known before the first call: nothing of a call becomes a label. */
 export class Counters {
-  /** By entrance, then decision, then band. */
+  /** Calls by entrance, then decision, then band. */
   readonly calls = new Map(
     entrances.map((entrance) => [entrance, new Map(decisions.map((it) => [it, new NamedCounts(bandNames)]))]),
   );

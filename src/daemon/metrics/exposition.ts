@@ -4,8 +4,8 @@ import type { Family } from './families.ts';
 export type Snapshot = readonly object[];
 
 /**
- * Writes metrics as Prometheus reads them, those of Node and the process included. prom-client is loaded when it is first asked: a
- * daemon that nobody scrapes does not pay for it.
+ * Writes metrics as Prometheus reads them, those of Node and the process included. prom-client is loaded when it is
+ * first asked. So a daemon that nobody scrapes does not pay for it.
  */
 export interface Exposition {
   snapshot(): Promise<Snapshot>;
@@ -34,7 +34,7 @@ export function createExposition(collect: () => Promise<Family[]>): Exposition {
 }
 
 /** The metrics of several processes as text: added up, or the one that counts. */
-export async function toText(snapshots: readonly Snapshot[]): Promise<string> {
+export async function toMetricsText(snapshots: readonly Snapshot[]): Promise<string> {
   const { AggregatorRegistry } = await load();
   return AggregatorRegistry.aggregate(snapshots as never).metrics();
 }

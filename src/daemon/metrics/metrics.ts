@@ -1,13 +1,13 @@
 import type { MetricsPort } from '../../decision/gate.ts';
 import { collect, type Source } from './collect.ts';
 import { Counters } from './counters.ts';
-import { createExposition, type Snapshot, toText } from './exposition.ts';
+import { createExposition, type Snapshot, toMetricsText } from './exposition.ts';
 import type { Family } from './families.ts';
 
 /** Takes the metrics of all processes of a daemon, this one included. */
 export type Gather = () => Promise<readonly Snapshot[]>;
 
-/** What a process counts, and what is shown of it. */
+/** Counts for one process, and shows the metrics. */
 export interface Metrics extends MetricsPort {
   readonly counters: Counters;
   /** Asks this source too, at every collection. */
@@ -26,7 +26,7 @@ export function createMetrics(gather?: Gather): Metrics {
   let underWay: Promise<string> | undefined;
   const write = async (): Promise<string> => {
     try {
-      return await toText(gather ? await gather() : [await snapshot()]);
+      return await toMetricsText(gather ? await gather() : [await snapshot()]);
     } finally {
       underWay = undefined;
     }

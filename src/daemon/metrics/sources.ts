@@ -10,7 +10,7 @@ import type { ListenersTls } from '../start/listener-tls.ts';
 import { type Samples, type Source, single } from './collect.ts';
 import type { Sample } from './families.ts';
 
-/* What is looked up when somebody asks for metrics. */
+/* Numbers that are looked up when somebody asks for metrics. */
 
 export interface Watched {
   readonly store: Pick<Store, 'trouble'>;

@@ -48,7 +48,7 @@ export const entriesAtOnce = 50;
 /** All but what stands in the lists, which are empty here. */
 type Rest = Record<keyof Omit<Config, 'defaultTenant'>, unknown>;
 
-export type Told =
+export type ReaderMessage =
   | { readonly rest: Rest; readonly bareTenant: TenantConfig }
   | { readonly isRead: true }
   | { readonly failure: Failure };
@@ -109,7 +109,7 @@ export async function readInThread<T>(
   }
 }
 
-type Answer = Exclude<Told, { readonly failure: Failure }>;
+type Answer = Exclude<ReaderMessage, { readonly failure: Failure }>;
 
 /** Answers its next answer; throws what the thread has failed with. */
 function answersOf(worker: Worker): () => Promise<Answer> {
@@ -120,7 +120,7 @@ function answersOf(worker: Worker): () => Promise<Answer> {
   ended.catch(() => undefined);
   return async () => {
     const signal = AbortSignal.timeout(answerMsMax);
-    const [told] = (await Promise.race([once(worker, 'message', { signal }), ended])) as [Told];
+    const [told] = (await Promise.race([once(worker, 'message', { signal }), ended])) as [ReaderMessage];
     if ('failure' in told) throw fromFailure(told.failure);
     return told;
   };

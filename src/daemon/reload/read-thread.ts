@@ -4,7 +4,13 @@ import type { KnownTool } from '../../policy/index.ts';
 import { toFailure } from '../workers/messages.ts';
 import { filesTaken } from '../workers/taken-files.ts';
 import { readPolicies } from './policy-files.ts';
-import { entriesAtOnce, lists, type ReadRequest, type ReadTask, type Told } from './read-in-thread.ts';
+import {
+  entriesAtOnce,
+  lists,
+  type ReaderMessage,
+  type ReadRequest,
+  type ReadTask,
+} from './read-in-thread.ts';
 
 /** The thread of `readInThread`: reads a configuration, and then its policies, when it is told what they may name. */
 const { file, env, taken, port } = workerData as ReadTask;
@@ -14,9 +20,9 @@ const tools: KnownTool[] = [];
 // A message of a thread that ends by itself can be lost: this one stays until it is terminated.
 parentPort?.ref();
 
-const tell = (told: Told): void => parentPort?.postMessage(told);
+const tell = (told: ReaderMessage): void => parentPort?.postMessage(told);
 
-function attempt(work: () => Told): void {
+function attempt(work: () => ReaderMessage): void {
   try {
     tell(work());
   } catch (error) {

@@ -5,7 +5,7 @@ import type { Environment } from '../../config/checks/references.ts';
 import { parseListenAddress } from '../../config/sections/addresses.ts';
 import { readExports } from './client-variables.ts';
 
-/* Where the daemon listens that is started without a configuration. */
+/* Finds the addresses of a daemon that is started without a configuration. */
 
 /** `host:port` of the two listeners. */
 export interface FirstAddresses {
@@ -19,8 +19,8 @@ const host = '127.0.0.1';
 const portsTried = 100;
 
 /**
- * The addresses that were asked for, else those of the first start, else the usual ones; on a first start, a port that is
- * taken gives way to the next free one.
+ * Answers the addresses that were asked for, else those of the first start, else the usual ones. On a first start, a
+ * port that is taken gives way to the next free one.
  */
 export async function firstAddresses(file: string, env: Environment): Promise<FirstAddresses> {
   const before = existsSync(file) ? readExports(readFileSync(file, 'utf8')) : undefined;

@@ -143,7 +143,7 @@ function makeFile(file: string, adminSecret: string | undefined, addresses: Firs
   }
 }
 
-/** Where the daemon listens elsewhere than before, the file says so. */
+/** Writes the daemon's addresses into the file, if they differ from before. */
 function moveFile(file: string, addresses: FirstAddresses): void {
   const values = Object.fromEntries(readExports(readFileSync(file, 'utf8')));
   const urls = urlsOf(addresses, values['POSTERN_KEY'] ?? '');
@@ -158,7 +158,7 @@ const urlsOf = ({ proxy, control }: FirstAddresses, key: string): Readonly<Recor
   ...clientVariables(`http://${agentName}:${key}@${reachable(proxy)}`, resolve('./certs/ca.pem')),
 });
 
-/** What listens everywhere is reached on this machine. */
+/** Answers an address at which programs of this machine reach a listener, even one that listens everywhere. */
 const reachable = (address: string): string =>
   address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 

@@ -108,9 +108,10 @@ export class Member {
 }
 
 /**
- * A connection that is on its way to a worker when that ends would stay open for ever: Node's cluster waits for the worker to say that it has
- * taken it. Of each listener one at most is on its way, so the last one is remembered, and closed in the end; closing twice does nothing.
- * What the messages look like is Node's own affair: were they to look otherwise, nothing would be remembered.
+ * Closes the connections that an ended worker did not take. A connection that is on its way to a worker when that
+ * ends would stay open for ever. Node's cluster waits for the worker to say that it has taken it. At most one
+ * connection of each listener is on its way. So the last one is remembered, and closed in the end; closing twice does
+ * nothing. The form of these messages is Node's own affair. If it changed, nothing would be remembered.
  */
 function closeWhatItDidNotTake(worker: ClusterWorker): void {
   const child: { send: (...args: [unknown, unknown, ...unknown[]]) => boolean } = worker.process as never;

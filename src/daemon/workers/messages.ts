@@ -29,7 +29,7 @@ export type Order =
   | { readonly to: 'drop'; readonly reason: string }
   /** Takes the metrics of this worker. */
   | { readonly to: 'measure' }
-  /** What all workers have measured, for one that has asked. */
+  /** Shows the measurements of all workers to one that has asked. */
   | { readonly to: 'show'; readonly snapshots: readonly Snapshot[] }
   | { readonly to: 'stop'; readonly graceMs: number };
 

@@ -36,7 +36,7 @@ export interface Dialer {
    * Opens a TCP connection, and TLS on top of it for `https`. Throws EGRESS_BLOCKED, UPSTREAM_UNREACHABLE, UPSTREAM_TLS or
    * UPSTREAM_TIMEOUT. The host is normalised. `session` resumes an earlier TLS session with this same host and port.
    */
-  dial(endpoint: Endpoint, protocol: Protocol, session?: SessionStore): Promise<net.Socket>;
+  dial(endpoint: Endpoint, protocol: Protocol, session?: TlsSessionStore): Promise<net.Socket>;
 }
 
 export interface Endpoint {
@@ -50,7 +50,7 @@ export interface Endpoint {
 export type Protocol = 'http/1.1' | 'h2';
 
 /** Keeps the last TLS session of one origin. Never share one between hosts: a resumed session skips the name check. */
-export interface SessionStore {
+export interface TlsSessionStore {
   session: Buffer | undefined;
 }
 
@@ -76,7 +76,7 @@ export function createDialer(options: DialerOptions): Dialer {
   const parent = options.parent && createParent(options.parent);
   const passesBy = createPassesBy(options.parent?.noProxy ?? []);
 
-  async function dial(endpoint: Endpoint, protocol: Protocol, store?: SessionStore): Promise<net.Socket> {
+  async function dial(endpoint: Endpoint, protocol: Protocol, store?: TlsSessionStore): Promise<net.Socket> {
     const deadlineMs = performance.now() + connectTimeoutMs;
     const { addresses, port, parent: through } = await locate(endpoint);
     const allowHalfOpen = endpoint.scheme === 'tcp';
@@ -105,7 +105,7 @@ export function createDialer(options: DialerOptions): Dialer {
   async function dialStraight(
     { endpoint, addresses, deadlineMs, allowHalfOpen, peer }: Wanted,
     protocol: Protocol,
-    store: SessionStore | undefined,
+    store: TlsSessionStore | undefined,
   ): Promise<net.Socket> {
     const { scheme, host, port } = endpoint;
     let failure = new GatewayError('UPSTREAM_TIMEOUT', late(peer));
@@ -129,7 +129,7 @@ export function createDialer(options: DialerOptions): Dialer {
     { address: parentAddress, connect }: Parent,
     { endpoint, addresses, deadlineMs, allowHalfOpen, peer }: Wanted,
     protocol: Protocol,
-    store: SessionStore | undefined,
+    store: TlsSessionStore | undefined,
   ): Promise<net.Socket> {
     const { scheme, host, port } = endpoint;
     let failure = new GatewayError('UPSTREAM_TIMEOUT', late('parent proxy'));
@@ -156,7 +156,7 @@ export function createDialer(options: DialerOptions): Dialer {
     host: string,
     way: { readonly socket: net.Socket } | net.TcpNetConnectOpts,
     protocol: Protocol,
-    store: SessionStore | undefined,
+    store: TlsSessionStore | undefined,
   ): tls.TLSSocket {
     const socket = tls.connect({
       ...way,
@@ -180,7 +180,7 @@ export function createDialer(options: DialerOptions): Dialer {
   function createParent({ url }: ParentOptions): Parent {
     const address = parseParentUrl(url);
     if (!address) throw new RangeError('The URL of the parent proxy is not valid.');
-    const store: SessionStore = { session: undefined };
+    const store: TlsSessionStore = { session: undefined };
     return {
       address,
       async connect(timeoutMs, allowHalfOpen) {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Origin, OriginContext, Waiting } from './carrier.ts';
-import type { SessionStore } from './connect.ts';
+import type { TlsSessionStore } from './connect.ts';
 import { Connection, type Home } from './connection.ts';
 import { isProtocolRefused, toExchangeFailure } from './failures.ts';
 
@@ -15,11 +15,11 @@ export class ConnectionOrigin implements Origin, Home {
   running = 0;
   usedTick = 0;
   readonly #context: OriginContext;
-  readonly #dial: (session: SessionStore) => Promise<Socket>;
+  readonly #dial: (session: TlsSessionStore) => Promise<Socket>;
   readonly #makeSuccessor: (() => Origin) | undefined;
   /** Takes all requests since the upstream has said that it does not speak HTTP/1.1. */
   #successor: Origin | undefined;
-  readonly #session: SessionStore = { session: undefined };
+  readonly #session: TlsSessionStore = { session: undefined };
   /** The one that was used last stands last. */
   readonly #idle: Connection[] = [];
   /** Those that need a fresh connection stand first; each of them has one on its way. */
@@ -32,7 +32,7 @@ export class ConnectionOrigin implements Origin, Home {
 
   constructor(
     context: OriginContext,
-    dial: (session: SessionStore) => Promise<Socket>,
+    dial: (session: TlsSessionStore) => Promise<Socket>,
     makeSuccessor?: () => Origin,
   ) {
     this.#context = context;

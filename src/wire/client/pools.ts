@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import { type Target, toAuthority } from '../../core/target.ts';
 import type { Origin, OriginContext } from './carrier.ts';
-import type { Dialer, Endpoint, Protocol, SessionStore } from './connect.ts';
+import type { Dialer, Endpoint, Protocol, TlsSessionStore } from './connect.ts';
 import { shuttingDown } from './failures.ts';
 import { ConnectionOrigin } from './origin.ts';
 import type { Guard } from './reach/guard.ts';
@@ -52,7 +52,7 @@ export function createPools(options: PoolsOptions): Pools {
   let last: Taken | undefined;
   let isDestroyed = false;
 
-  async function dial(endpoint: Endpoint, protocol: Protocol, session: SessionStore) {
+  async function dial(endpoint: Endpoint, protocol: Protocol, session: TlsSessionStore) {
     if (isDestroyed) throw shuttingDown();
     const socket = await options.dialer.dial(endpoint, protocol, session);
     if (!isDestroyed) return socket;

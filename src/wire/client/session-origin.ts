@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { fieldsMax } from '../http1/head-reader.ts';
 import type { Origin, OriginContext, Waiting } from './carrier.ts';
-import type { SessionStore } from './connect.ts';
+import type { TlsSessionStore } from './connect.ts';
 import { ConnectionEnded, toExchangeFailure } from './failures.ts';
 import { StreamCarrier } from './stream-carrier.ts';
 
@@ -21,14 +21,14 @@ export class SessionOrigin implements Origin {
   running = 0;
   usedTick = 0;
   readonly #context: OriginContext;
-  readonly #dial: (session: SessionStore) => Promise<Socket>;
-  readonly #tlsSession: SessionStore = { session: undefined };
+  readonly #dial: (session: TlsSessionStore) => Promise<Socket>;
+  readonly #tlsSession: TlsSessionStore = { session: undefined };
   readonly #sessions = new Set<Session>();
   readonly #waiting: Waiting[] = [];
   #opening = 0;
   #isRetired = false;
 
-  constructor(context: OriginContext, dial: (session: SessionStore) => Promise<Socket>) {
+  constructor(context: OriginContext, dial: (session: TlsSessionStore) => Promise<Socket>) {
     this.#context = context;
     this.#dial = dial;
   }

@@ -107,9 +107,10 @@ export const listCredentials = route({
 });
 
 /**
- * `POST /v1/credentials/rekey`: seals anew what was not sealed with the first key of the vault, tokens of routes too, of the tenant, or of all for
- * the admin secret where it names none. What is sealed with the
- * other keys opens as before, so that it may be broken off and repeated; and one that is changed meanwhile is new already.
+ * `POST /v1/credentials/rekey`: seals anew what was not sealed with the first key of the vault, tokens of routes too.
+ * It covers the tenant, or all tenants for the admin secret where it names none. Secrets that are sealed with the
+ * other keys open as before, so that the work may be broken off and repeated. A secret that is changed meanwhile is
+ * sealed anew already.
  */
 export const rekeyCredentials = route({
   method: 'POST',
