@@ -17,7 +17,7 @@ type OwnField =
       | 'scan'
     )
   | ('feed' | 'channel' | 'status' | 'reason' | 'file' | 'dir' | 'pattern' | 'warning' | 'mistakes')
-  | ('signal' | 'credential' | 'loaded_at' | 'code' | 'kind' | 'ignored');
+  | ('signal' | 'credential' | 'loaded_at' | 'code' | 'kind');
 
 type Loggable =
   | (SafeName | number | boolean | null | undefined)

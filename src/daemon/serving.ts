@@ -18,6 +18,7 @@ import { listen } from './start/listeners.ts';
 import type { Loaded } from './start/loaded.ts';
 import { applyTerms, type SeedResult, seed } from './start/seed.ts';
 import { openServers } from './start/servers.ts';
+import { Exporter } from './telemetry/exporter.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /*
@@ -87,6 +88,12 @@ async function openAll(
   let bound: Bound = { proxy: [], control: [] };
   const status = { ...standing, isDraining: false };
   const metrics = createMetrics(gatherMetrics);
+  const exporter = new Exporter({
+    origin: { instance: `${process.pid}-${place.slot}`, startMs: performance.timeOrigin },
+    counters: metrics.counters,
+    families: metrics.families,
+    log,
+  });
   const { foundations, authority, feedConnections, notifications, startReaders } = await openFoundations(
     config,
     {
@@ -97,6 +104,7 @@ async function openAll(
       status: () => status,
       closers,
       metrics,
+      exporter,
     },
   );
   metrics.watch(listenerCertificates(() => tls));
@@ -110,6 +118,8 @@ async function openAll(
   const servers = openServers(() => gate, authority, tls, log);
   closers.add(() => servers.close());
   notifications.use(config, gate.transport);
+  exporter.use(config.telemetry.otlp, gate.transport);
+  closers.add(() => exporter.close());
 
   return {
     certFile: authority.certFile,
@@ -155,6 +165,7 @@ async function openAll(
           gate = nextGate;
           policyFiles = nextPolicies;
           notifications.use(next.config, nextGate.transport);
+          exporter.use(next.config.telemetry.otlp, nextGate.transport);
           servers.showTls(nextTls);
           tls = nextTls;
           config = next.config;

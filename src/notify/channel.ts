@@ -23,7 +23,7 @@ export interface Transport {
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
     },
-    channel: NotificationConfig,
+    channel: Pick<NotificationConfig, 'allowPrivate'>,
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
   /** A connected socket to a mail server, after the guard. Whoever takes it closes it. */

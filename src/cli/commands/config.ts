@@ -55,7 +55,6 @@ interface Checked {
 /** Throws with the first kind of mistakes that a start of the daemon would end with. Makes nothing. */
 async function checkAll(file: string, config: Config): Promise<Checked> {
   const { ConfigError, disk, mistakeSentence } = await import('../../config/load.ts');
-  const { ignoredKeys } = await import('../../daemon/not-yet.ts');
   const { checkTools, enginesFor } = await import('../../daemon/reload/generation.ts');
   const { loadPolicyFiles } = await import('../../daemon/reload/policy-files.ts');
   const { checkFiles } = await import('../../daemon/start/check-files.ts');
@@ -75,7 +74,7 @@ async function checkAll(file: string, config: Config): Promise<Checked> {
   if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);
   const { bodyLimitsInForce } = await import('../body-limits.ts');
   const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
-  const warnings = [...config.warnings.map(mistakeSentence), ...ignoredKeys(config), ...agents.warnings];
+  const warnings = [...config.warnings.map(mistakeSentence), ...agents.warnings];
   return { policies, warnings, bodyLimits };
 }
 

@@ -63,6 +63,7 @@ export function samplesOf(counters: Counters): Samples {
       ...(ok > 0 ? [single(ok, { operation, outcome: 'ok' })] : []),
       ...(failed > 0 ? [single(failed, { operation, outcome: 'failed' })] : []),
     ]),
+    postern_spans_total: named('outcome', counters.spans),
     postern_journal_problems_total: [single(counters.journalProblems)],
   };
 }

@@ -30,6 +30,8 @@ export class Counters {
   readonly state = new Histogram();
   readonly stateOk = new Map<string, { ok: number; failed: number }>();
   journalProblems = 0;
+  /** Spans on their way to an OTLP endpoint. */
+  readonly spans = new NamedCounts(['exported', 'dropped']);
 
   /** Counts a call by its decision, or a message of an open call. */
   count({ received, verdict, risk }: CallSoFar, refusal: GatewayError | undefined): void {

@@ -154,6 +154,11 @@ export const familyTexts = {
     labels: ['type'],
     aggregator: 'max',
   },
+  postern_spans_total: {
+    type: 'counter',
+    help: 'Spans that an OTLP endpoint took, and those dropped since too many waited or it refused them.',
+    labels: ['outcome'],
+  },
   postern_certificate_days: {
     type: 'gauge',
     help: 'Days until a certificate of the gateway expires: the authority, and those of the listeners.',

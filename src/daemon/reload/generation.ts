@@ -76,6 +76,8 @@ import { readListenersTls } from '../start/listener-tls.ts';
 import { createOwnNames } from '../start/own-names.ts';
 import { keylessOf, routeKey } from '../start/seed-keys.ts';
 import { createAccessLog } from '../telemetry/access-log.ts';
+import type { Exporter } from '../telemetry/exporter.ts';
+import { createSpans } from '../telemetry/spans.ts';
 import { createKeyReader } from './key-reader.ts';
 import { readerOfRoots } from './named-files.ts';
 import type { LoadedPolicyFile } from './policy-files.ts';
@@ -105,6 +107,7 @@ export interface Foundations {
   readonly events: Events;
   readonly notifications: NotificationDesk;
   readonly metrics: Metrics;
+  readonly exporter: Pick<Exporter, 'add'>;
   readonly log: Log;
   readonly registeredTenants: Set<string>;
   ownListeners(): readonly { address: string; port: number }[];
@@ -227,7 +230,10 @@ export function createGate(
     describeRefused: createDescribeRefused({ ...judging, policies }),
     namesFor,
   });
-  const watch = joinedWatch(config.log.access ? [createAccessLog(on.log, Date.now)] : []);
+  const watch = joinedWatch([
+    ...(config.log.access ? [createAccessLog(on.log, Date.now)] : []),
+    ...(config.telemetry.otlp === null ? [] : [createSpans((it) => on.exporter.add(it), Date.now)]),
+  ]);
   const record = countedRecorder(recordCall, counters, watch);
   let running = 0;
   const closeWhenIdle = (): void => {

@@ -4,7 +4,6 @@ import { ConfigError } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
 import type { Bound } from '../bound.ts';
-import { ignoredKeys } from '../not-yet.ts';
 
 /* The daemon's announcements of itself, for one process or many. */
 
@@ -18,11 +17,9 @@ export function urlsOf(
   };
 }
 
-/** Warns of what is allowed and yet unwise, and of keys without effect. */
+/** Warns of what is allowed and yet unwise. */
 export function warn(config: Config, log: Log): void {
   for (const warning of config.warnings) log.warn({ warning }, 'the configuration is taken with a warning');
-  for (const ignored of ignoredKeys(config))
-    log.warn({ ignored }, 'the configuration has a key without effect');
 }
 
 export function tellRefusal(error: unknown, log: Log): void {

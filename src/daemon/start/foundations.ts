@@ -39,6 +39,7 @@ import { sourcesOf } from '../metrics/sources.ts';
 import { withNudges } from '../nudges.ts';
 import { openReaders } from '../reader-threads.ts';
 import type { Foundations } from '../reload/generation.ts';
+import type { Exporter } from '../telemetry/exporter.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import { loadPepper } from './pepper.ts';
 
@@ -50,6 +51,7 @@ export interface FoundationsOptions {
   readonly status: () => GateStatus;
   readonly closers: Closers;
   readonly metrics: Metrics;
+  readonly exporter: Exporter;
 }
 
 const dataFolder = resolve(import.meta.dirname, '../../../config');
@@ -67,7 +69,7 @@ interface Opened {
 /** Opens what outlives reloads: state, journal, authority, and the data of detectors and tools. */
 export async function openFoundations(
   config: Config,
-  { files, place, log: plainLog, bound, status, closers, metrics }: FoundationsOptions,
+  { files, place, log: plainLog, bound, status, closers, metrics, exporter }: FoundationsOptions,
 ): Promise<Opened> {
   const { dir } = config.state;
   makeFolder(dir, 0o700);
@@ -157,6 +159,7 @@ export async function openFoundations(
     events: createEvents(store, log),
     notifications: notifications.desk,
     metrics,
+    exporter,
     log,
     registeredTenants: new Set(await store.registeredTenants()),
     ownListeners,

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../core/log.ts';
+import type { Transport } from '../../notify/channel.ts';
+import type { Counters } from '../metrics/counters.ts';
+import type { Family } from '../metrics/families.ts';
+import { type Origin, toMetrics, toTraces } from './otlp-json.ts';
+import type { Span } from './spans.ts';
+
+/*
+ * Sends spans and metrics to an OTLP endpoint, behind the back of calls. Spans wait in a bounded queue; what finds no room is dropped and
+ * counted, since no call waits for its trace. A batch that is not taken is sent again, unless the collector says that it never will be.
+ */
+
+export interface ExporterOptions {
+  readonly origin: Origin;
+  readonly counters: Pick<Counters, 'spans'>;
+  readonly families: () => Promise<readonly Family[]>;
+  readonly log: Pick<Log, 'warn' | 'info'>;
+  readonly timings?: Partial<ExporterTimings>;
+}
+
+export interface ExporterTimings {
+  /** A span waits no longer for company. */
+  readonly batchMs: number;
+  readonly metricsMs: number;
+  readonly retryMs: number;
+  readonly retryMsMax: number;
+  /** For the last batch, when the daemon ends. */
+  readonly closeMs: number;
+}
+
+const timingsDefault: ExporterTimings = {
+  batchMs: 1_000,
+  metricsMs: 15_000,
+  retryMs: 1_000,
+  retryMsMax: 30_000,
+  closeMs: 2_000,
+};
+export const waitingMax = 2_048;
+export const batchMax = 512;
+
+interface Way {
+  /** Without a slash at the end. */
+  readonly url: string;
+  readonly transport: Transport;
+}
+
+type Answered = 'taken' | 'refused' | 'later';
+
+export class Exporter {
+  readonly #options: ExporterOptions;
+  readonly #timings: ExporterTimings;
+  readonly #closing = new AbortController();
+  #way: Way | undefined;
+  #waiting: Span[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #metricsTimer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> | undefined;
+  #failures = 0;
+
+  constructor(options: ExporterOptions) {
+    this.#options = options;
+    this.#timings = { ...timingsDefault, ...options.timings };
+  }
+
+  /** Takes a span; drops it where too many wait. */
+  add(span: Span): void {
+    if (this.#waiting.length >= waitingMax) {
+      this.#options.counters.spans.add('dropped');
+      return;
+    }
+    this.#waiting.push(span);
+    if (this.#waiting.length >= batchMax) this.#sendBehind();
+    else this.#timer ??= setTimeout(() => this.#sendBehind(), this.#timings.batchMs).unref();
+  }
+
+  /** Sends to this endpoint from now on; null: to none. */
+  use(endpoint: string | null, transport: Transport): void {
+    this.#way = endpoint === null ? undefined : { url: endpoint.replace(/\/+$/, ''), transport };
+    clearInterval(this.#metricsTimer);
+    if (this.#way)
+      this.#metricsTimer = setInterval(() => void this.#sendMetrics(), this.#timings.metricsMs).unref();
+  }
+
+  /** Sends what waits once more, within `closeMs`. Never rejects. */
+  async close(): Promise<void> {
+    clearInterval(this.#metricsTimer);
+    clearTimeout(this.#timer);
+    this.#closing.abort();
+    await this.#sending;
+    const signal = AbortSignal.timeout(this.#timings.closeMs);
+    while (this.#waiting.length > 0 && this.#way) if ((await this.#sendBatch(signal)) === 'later') break;
+    await this.#sendMetrics(signal);
+    this.#options.counters.spans.add('dropped', this.#waiting.length);
+    this.#waiting = [];
+  }
+
+  #sendBehind(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  async #sendAll(): Promise<void> {
+    const { signal } = this.#closing;
+    while (this.#waiting.length > 0 && this.#way && !signal.aborted) {
+      if ((await this.#sendBatch(signal)) !== 'later') continue;
+      const { retryMs, retryMsMax } = this.#timings;
+      const pauseMs = Math.min(retryMs * 2 ** (this.#failures - 1), retryMsMax);
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #sendBatch(signal: AbortSignal): Promise<Answered> {
+    const batch = this.#waiting.slice(0, batchMax);
+    const answered = await this.#post('traces', toTraces(batch, this.#options.origin), signal);
+    if (answered === 'later') return answered;
+    this.#waiting.splice(0, batch.length);
+    this.#options.counters.spans.add(answered === 'taken' ? 'exported' : 'dropped', batch.length);
+    return answered;
+  }
+
+  /** Of metrics that are not taken the next ones tell all the same. */
+  async #sendMetrics(signal = this.#closing.signal): Promise<void> {
+    if (!this.#way) return;
+    const families = await this.#options.families();
+    await this.#post('metrics', toMetrics(families, this.#options.origin, Date.now()), signal);
+  }
+
+  async #post(kind: 'traces' | 'metrics', body: object, signal: AbortSignal): Promise<Answered> {
+    if (!this.#way) return 'later';
+    const { url, transport } = this.#way;
+    const headers = { 'Content-Type': 'application/json' };
+    try {
+      const request = { url: `${url}/v1/${kind}`, headers, body: JSON.stringify(body) };
+      const { status } = await transport.post(request, { allowPrivate: true }, signal);
+      if (status >= 200 && status < 300) this.#noteSuccess();
+      else this.#noteFailure(kind, status);
+      return status < 300 ? 'taken' : status < 500 && !mayBeLater.has(status) ? 'refused' : 'later';
+    } catch (error) {
+      this.#noteFailure(kind, undefined, error);
+      return 'later';
+    }
+  }
+
+  #noteSuccess(): void {
+    if (this.#failures > 0) this.#options.log.info({}, 'telemetry is taken again');
+    this.#failures = 0;
+  }
+
+  /** Told once, until it goes well again. */
+  #noteFailure(kind: string, status: number | undefined, err?: unknown): void {
+    this.#failures += 1;
+    if (this.#failures === 1) this.#options.log.warn({ kind, status, err }, 'telemetry is not taken');
+  }
+}
+
+/** RFC 9110, and the OTLP specification: worth another try. */
+const mayBeLater: ReadonlySet<number> = new Set([408, 429]);

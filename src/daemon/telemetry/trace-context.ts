@@ -1,0 +1,40 @@
+import type { ReceivedCall } from '../../core/call.ts';
+import { fieldOf } from '../../wire/http1/headers.ts';
+
+/*
+ * The trace that a call belongs to (W3C Trace Context, level 2). The trace of a call that brings none has the id of its record, without the
+ * dashes, so that either finds the other.
+ */
+
+export interface TraceContext {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits: the span that the caller was in. */
+  readonly parentSpanId?: string;
+  /** As the caller said; ours are sampled. Passed on only: whoever is watched does not choose whether it is. */
+  readonly flags: string;
+}
+
+/** Section 3.2: later versions may have more behind the fields that we know. */
+const written = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+export function contextOf(received: ReceivedCall): TraceContext {
+  const { headers, traceId } = received.message?.opening.received ?? received;
+  const [, version, givenId, parentSpanId, flags = '01', more] =
+    written.exec(fieldOf(headers, 'traceparent')) ?? [];
+  if (givenId === undefined || parentSpanId === undefined || (version === '00' && more !== undefined))
+    return { traceId: digitsOf(traceId), flags: '01' };
+  return { traceId: givenId, parentSpanId, flags };
+}
+
+export const toTraceparent = ({ traceId, flags }: TraceContext, spanId: string): string =>
+  `00-${traceId}-${spanId}-${flags}`;
+
+/** The span of a call at the gateway: the same whenever it is asked for, and never zero. */
+export const spanIdOf = (traceId: string): string => digitsOf(traceId).slice(16);
+
+const digitsOf = (uuid: string): string => uuid.replaceAll('-', '');
+
+/** A signature of the caller's own covers the field: another value would break it. */
+export const isSigned = (headers: readonly string[]): boolean =>
+  /SignedHeaders=[^,]*traceparent|headers="[^"]*traceparent/i.test(fieldOf(headers, 'authorization'));
