@@ -66,6 +66,7 @@ import { scan } from './routes/scan.ts';
 import { scanResponse } from './routes/scan-response.ts';
 import { slackInteractions } from './routes/slack-interactions.ts';
 import { stats } from './routes/stats.ts';
+import { listTenants } from './routes/tenants.ts';
 import { listTools, showTool } from './routes/tools.ts';
 import { listTracesRoute, showTrace } from './routes/traces/traces.ts';
 import { exportTracesRoute } from './routes/traces/traces-export.ts';
@@ -113,6 +114,7 @@ export const apiRoutes: readonly Route[] = [
   replaceInboundRoute,
   deleteInboundRoute,
   usage,
+  listTenants,
   listApprovals,
   showApproval,
   approvalStatus,

@@ -27,3 +27,10 @@ export const pastTime = (text: string): string => timeOf(text, -1, Date.now());
 
 /** Reads an option that names a time to come; `1h` is an hour from now. */
 export const comingTime = (text: string): string => timeOf(text, 1, Date.now());
+
+/** Reads an option that is a span of time; answers it in seconds. */
+export function spanArgument(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('It must be as 90s, 10m, 8h or 1d.');
+  return (Number(count) * (unitMs[unit] ?? 0)) / 1000;
+}

@@ -6,6 +6,7 @@ import { type Log, openLog } from '../core/log.ts';
 import type { Bound } from './bound.ts';
 import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
 import { untilStateAnswers } from './patience.ts';
+import { changedKeys, noteReload } from './reload/last-reload.ts';
 import { readInThread } from './reload/read-in-thread.ts';
 import { openServing, type Prepared, type Serving } from './serving.ts';
 import { announce, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
@@ -118,6 +119,8 @@ async function openGateway({ config: planned, env, addresses }: Plan, held: Held
     standing.generation += 1;
     standing.loadedAtMs = Date.now();
     await prepared.take(standing);
+    const { generation } = standing;
+    noteReload(next, { generation, changed: changedKeys(config, next), error: null });
     config = next;
     warn(next, log);
     log.info({ generation: standing.generation }, 'configuration reloaded');
@@ -129,7 +132,9 @@ async function openGateway({ config: planned, env, addresses }: Plan, held: Held
       return true;
     } catch (failure) {
       const error = placed(failure);
-      serving.refuse(error instanceof Error ? error.message : String(error));
+      const reason = error instanceof Error ? error.message : String(error);
+      serving.refuse(reason);
+      noteReload(config, { generation: standing.generation, changed: [], error: reason });
       tellRefusal(error, log);
       return false;
     }

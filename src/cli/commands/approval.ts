@@ -10,6 +10,10 @@ interface ListOptions extends PageOptions {
   readonly tool?: string;
 }
 
+interface WatchOptions extends CommonOptions {
+  readonly once?: boolean;
+}
+
 interface DecideOptions extends CommonOptions {
   readonly note?: string;
   readonly window?: boolean;
@@ -45,6 +49,16 @@ export function addApproval(program: Command): void {
         },
         { named },
       ),
+    );
+
+  command(group, 'watch', 'show each call that waits, and decide on it with one key')
+    .option('--once', 'end when nothing waits any more')
+    .action(
+      asks<WatchOptions>(async ({ client, options, misused }) => {
+        const { watchApprovals } = await import('../watch-approvals.ts');
+        if (!process.stdin.isTTY) return misused('it needs a terminal; "approval list" needs none');
+        await watchApprovals(client, options.once ?? false);
+      }),
     );
 
   const addDecision = (name: string, description: string, decision: 'approved' | 'denied'): Command =>

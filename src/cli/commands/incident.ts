@@ -17,6 +17,12 @@ interface ListOptions extends PageOptions {
   readonly severity?: string;
 }
 
+interface OpenOptions extends CommonOptions {
+  readonly severity?: string;
+  readonly trace?: string;
+  readonly note?: string;
+}
+
 interface TransitionOptions extends CommonOptions {
   readonly code?: string;
   readonly note?: string;
@@ -49,6 +55,21 @@ export function addIncident(program: Command): void {
         const { status, agent: agent_id, severity } = options;
         const query = { ...askPage(options), status, agent_id, severity };
         await showPage(await client.get<ListPage<Incident>>('/v1/incidents', query), columns);
+      }),
+    );
+
+  command(group, 'open', 'open an incident about an agent; a standing one of the kind is joined')
+    .argument('<agent_id>')
+    .argument('<title>')
+    .option('--severity <band>', 'LOW, MEDIUM, HIGH or CRITICAL (default: MEDIUM)')
+    .option('--trace <id>', 'the call that it is about')
+    .option('--note <text>', 'what is known')
+    .action(
+      asks<OpenOptions>(async ({ client, operands: [agent_id, title], options, tell }) => {
+        const { severity, trace: trace_id, note } = options;
+        const asked = { agent_id, title, severity, trace_id, note };
+        const incident = await client.send<Incident>('POST', '/v1/incidents', asked);
+        await tell(incident, `${incident.incident_id} is ${incident.status}.`);
       }),
     );
 

@@ -2,20 +2,32 @@ import type { Command } from 'commander';
 import { addAgent } from './agent.ts';
 import { addApproval } from './approval.ts';
 import { addAudit } from './audit.ts';
-import { addCa } from './ca.ts';
-import { addConfig } from './config.ts';
 import { addCredential } from './credential.ts';
-import { addDetect } from './detect.ts';
-import { addEnv } from './env.ts';
-import { addExplain } from './explain.ts';
+import { addBackup } from './daemon/backup.ts';
+import { addCa } from './daemon/ca.ts';
+import { addCompletion, addMan } from './daemon/completion.ts';
+import { addConfig } from './daemon/config.ts';
+import { addEnv } from './daemon/env.ts';
+import { addInit } from './daemon/init.ts';
+import { addLogs } from './daemon/logs.ts';
+import { addReload } from './daemon/reload.ts';
+import { addRun } from './daemon/run.ts';
+import { addServe } from './daemon/serve.ts';
+import { addStatus } from './daemon/status.ts';
+import { addUpgrade } from './daemon/upgrade.ts';
+import { addFeed } from './feed.ts';
+import { addInboundRoute } from './inbound-route.ts';
 import { addIncident } from './incident.ts';
-import { addInit } from './init.ts';
 import { addKey } from './key.ts';
+import { addMcpServer } from './mcp-server.ts';
 import { addNotify } from './notify.ts';
-import { addPolicy } from './policy.ts';
+import { addDetect } from './policy/detect.ts';
+import { addExplain } from './policy/explain.ts';
+import { addPolicy } from './policy/policy.ts';
 import { addRisk } from './risk.ts';
-import { addRun } from './run.ts';
-import { addServe } from './serve.ts';
+import { addStats } from './stats.ts';
+import { addTenant } from './tenant.ts';
+import { addTool } from './tool.ts';
 import { addTrace } from './trace.ts';
 import { addUsage } from './usage.ts';
 
@@ -28,8 +40,14 @@ export const commands: readonly ((program: Command) => void)[] = [
   addServe,
   addRun,
   addEnv,
+  addStatus,
+  addReload,
+  addLogs,
   addConfig,
   addCa,
+  addBackup,
+  addUpgrade,
+  addTenant,
   addKey,
   addAgent,
   addCredential,
@@ -37,10 +55,17 @@ export const commands: readonly ((program: Command) => void)[] = [
   addApproval,
   addIncident,
   addNotify,
+  addFeed,
+  addTool,
+  addMcpServer,
+  addInboundRoute,
   addTrace,
   addRisk,
   addAudit,
   addUsage,
+  addStats,
   addExplain,
   addDetect,
+  addCompletion,
+  addMan,
 ];

@@ -13,7 +13,7 @@ import {
 } from '../ask.ts';
 import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';
-import { comingTime } from '../times.ts';
+import { comingTime, spanArgument } from '../times.ts';
 
 interface MintOptions extends CommonOptions {
   readonly name?: string;
@@ -25,6 +25,27 @@ interface MintOptions extends CommonOptions {
   readonly description?: string;
   readonly perMinute?: number;
   readonly requireNonce?: boolean;
+}
+
+interface EphemeralOptions extends CommonOptions {
+  readonly ttl?: number;
+  readonly maxUses?: number;
+  readonly tool?: readonly string[];
+  readonly verb?: readonly string[];
+  readonly description?: string;
+}
+
+interface Ephemeral {
+  readonly key: string;
+  readonly ephemeral_id: string;
+  readonly expires_at: string;
+}
+
+interface EditOptions extends CommonOptions {
+  readonly name?: string;
+  readonly description?: string;
+  readonly allow?: readonly string[];
+  readonly allowAny?: boolean;
 }
 
 type Key = Readonly<Record<string, unknown>> & { readonly key_id: string };
@@ -64,6 +85,9 @@ export function addKey(program: Command): void {
       }),
     );
 
+  addEphemeral(group);
+  addEdit(group);
+
   group
     .command('generate')
     .description('make the text of a key, and the hash of it for keys: of the configuration; asks no daemon')
@@ -95,6 +119,52 @@ export function addKey(program: Command): void {
         async ({ client, operands, tell }) => {
           const key = await client.send<Key>('DELETE', apiPath('/v1/keys/?', ...operands));
           await tell(key, `${key.key_id} is revoked.`);
+        },
+        { named },
+      ),
+    );
+}
+
+/** A key of POSTERN_KEY, which ends by itself. */
+function addEphemeral(group: Command): void {
+  command(group, 'ephemeral', 'make a key of POSTERN_KEY that ends by itself, and with that key')
+    .option('--ttl <span>', 'its life: 90s, 10m, 8h, at most 1d (default: 10m)', spanArgument)
+    .option('--max-uses <n>', 'calls that it may make (default: any number)', integerArgument)
+    .option('--tool <name>', 'tools that it may call; may be repeated (default: any)', collect)
+    .option('--verb <verb>', 'READ, WRITE or ADMIN; may be repeated (default: any)', collect)
+    .option('--description <text>', 'free text')
+    .action(
+      asks<EphemeralOptions>(
+        async ({ client, options }) => {
+          const { ttl, maxUses, tool: tools, verb: verbs, description } = options;
+          const scope = tools || verbs ? { tools, verbs } : undefined;
+          const asked = { ttl_seconds: ttl, max_uses: maxUses, scope, description };
+          const made = await client.send<Ephemeral>('POST', '/v1/keys/ephemeral', asked);
+          await print(`${options.json ? toJson(made) : made.key}\n`);
+          if (!options.json) note(`It is ${made.ephemeral_id}, and ends at ${made.expires_at}.`);
+        },
+        { as: 'agent' },
+      ),
+    );
+}
+
+/** What is left out stays. */
+function addEdit(group: Command): void {
+  command(group, 'edit', 'change the name, the description or the addresses of a key')
+    .argument('<key_id>')
+    .option('--name <name>', 'name for people and the audit log')
+    .option('--description <text>', 'free text')
+    .option('--allow <cidr>', 'addresses that may use it; may be repeated', collect)
+    .option('--allow-any', 'any address may use it')
+    .action(
+      asks<EditOptions>(
+        async ({ client, operands, options, misused, tell }) => {
+          const { name, description, allow, allowAny } = options;
+          if (allow && allowAny) return misused('either --allow or --allow-any');
+          const change = { name, description, ip_allowlist: allowAny ? null : allow };
+          if (Object.values(change).every((it) => it === undefined)) return misused('name what to change');
+          const key = await client.send<Key>('PATCH', apiPath('/v1/keys/?', ...operands), change);
+          await tell(key, `${key.key_id} is changed.`);
         },
         { named },
       ),

@@ -87,6 +87,12 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
   };
 }
 
+/** The answer of `/readyz`, whether the daemon is ready or not, and where that was asked. */
+export async function readiness(options: CommonOptions): Promise<{ url: string } & Exchanged> {
+  const base = await controlUrl(options);
+  return { url: base.origin, ...(await exchange(new URL('/readyz', base), { method: 'GET' })) };
+}
+
 /** Tells whether a daemon answers at all. */
 export async function isAnswering(options: CommonOptions): Promise<boolean> {
   try {

@@ -20,6 +20,7 @@ import type { Addresses, ConfigStatus } from '../config-status.ts';
 import type { Gateway } from '../gateway.ts';
 import { type HeldAddresses, holdAddresses } from '../held-addresses.ts';
 import { untilStateAnswers } from '../patience.ts';
+import { changedKeys, noteReload } from '../reload/last-reload.ts';
 import { readerOfRoots, readPolicyFile } from '../reload/named-files.ts';
 import { announce, removePid, tellRefusal, urlsOf, warn } from '../start/announce.ts';
 import { checkFiles } from '../start/check-files.ts';
@@ -272,6 +273,8 @@ class Crew {
       const error = placed(failure);
       const reason = error instanceof Error ? error.message : String(error);
       this.#lastError = reason;
+      const { config, standing } = this.#inForce;
+      noteReload(config, { generation: standing.generation, changed: [], error: reason });
       await this.#tellAll((it) => it.ask({ to: 'drop', reason }, stepMs));
       tellRefusal(error, this.#log);
       return false;
@@ -289,10 +292,13 @@ class Crew {
       others.map((it) => ifThere(it.ask({ to: 'prepare', taken: next.taken }, timeoutMs))),
     );
     await first.ask({ to: 'seed' }, timeoutMs);
+    const before = this.#inForce.config;
     this.#inForce = next;
     this.#lastError = null;
     const { standing, config } = next;
     await this.#tellAll((it) => it.ask({ to: 'take', standing }, stepMs));
+    const { generation } = standing;
+    noteReload(config, { generation, changed: changedKeys(before, config), error: null });
     this.#log.level = config.log.level;
     warn(config, this.#log);
     this.#log.info({ generation: standing.generation }, 'configuration reloaded');

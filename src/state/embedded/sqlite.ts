@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { backup, DatabaseSync } from 'node:sqlite';
 import { GatewayError } from '../../core/errors.ts';
 
 /*
@@ -92,6 +92,39 @@ export function openDatabase(file: string, options: DatabaseOptions): Database {
     raw.close();
     throw toStateError(error);
   }
+}
+
+/** The schema version of a database, read without changing it; a daemon may have it open. */
+export function schemaVersion(file: string): number {
+  return readOnly(file, (raw) => Number(raw.prepare('PRAGMA user_version').get()?.['user_version']));
+}
+
+/** Copies a database as it is at one moment, while a daemon writes to it. Rejects where the copy is not whole. */
+export async function copyDatabase(file: string, to: string): Promise<void> {
+  const raw = new DatabaseSync(file, { readOnly: true });
+  try {
+    await backup(raw, to);
+  } finally {
+    raw.close();
+  }
+  checkDatabase(to);
+}
+
+/** Throws STATE_UNAVAILABLE where a database is damaged. */
+export function checkDatabase(file: string): void {
+  const found = readOnly(file, (raw) => String(raw.prepare('PRAGMA quick_check(1)').get()?.['quick_check']));
+  if (found !== 'ok') throw new GatewayError('STATE_UNAVAILABLE', `${file} is damaged.`);
+}
+
+function readOnly<T>(file: string, work: (raw: DatabaseSync) => T): T {
+  return guarded(() => {
+    const raw = new DatabaseSync(file, { readOnly: true });
+    try {
+      return work(raw);
+    } finally {
+      raw.close();
+    }
+  });
 }
 
 function wrap(raw: DatabaseSync): Database {

@@ -14,7 +14,7 @@ import { toClientFailure } from './client-failure.ts';
 export interface HttpRequest {
   /** `http` or `https`. A user and password in it are sent as basic authentication. */
   readonly url: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** If two names differ in case alone, the last one counts. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

@@ -50,6 +50,7 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
   'PUT /v1/inbound-routes/{prefix}': [['routes:write'], true],
   'DELETE /v1/inbound-routes/{prefix}': [['routes:write'], true],
   'GET /v1/usage': [['usage:read'], true],
+  'GET /v1/tenants': [['admin'], true],
   'GET /v1/feeds': [[], true],
   'POST /v1/feeds/{name}/refresh': [['admin'], true],
   'GET /v1/tools': [[], true],

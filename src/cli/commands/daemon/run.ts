@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Command } from 'commander';
-import type { Gateway } from '../../daemon/gateway.ts';
-import { NoAddressError } from '../connection/addresses.ts';
-import type { CommonOptions } from '../connection/client.ts';
-import type { WayOut } from '../connection/way-out.ts';
-import { note } from '../output.ts';
+import type { Gateway } from '../../../daemon/gateway.ts';
+import { NoAddressError } from '../../connection/addresses.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import type { WayOut } from '../../connection/way-out.ts';
+import { note } from '../../output.ts';
 
 type Variables = WayOut['variables'];
 
@@ -33,8 +33,8 @@ type Way = Pick<WayOut, 'url' | 'key' | 'variables'>;
 
 /** Runs the command with a key of its own, where the key of the shell may make one, and says what became of its calls. */
 async function runWithKey(command: readonly string[], way: Way, isQuiet: boolean): Promise<number> {
-  const { openChildKey } = await import('../programs/child-key.ts');
-  const { openPrograms } = await import('../programs/programs.ts');
+  const { openChildKey } = await import('../../programs/child-key.ts');
+  const { openPrograms } = await import('../../programs/programs.ts');
   const child = await openChildKey(way, command[0] ?? '');
   const variables = child ? withKey(way, child.text) : way.variables;
   const programs = await openPrograms({ variables });
@@ -54,13 +54,13 @@ const withKey = ({ key, variables }: Way, child: string): Variables =>
   );
 
 async function startOwn(config: string | undefined): Promise<Gateway> {
-  const { startGateway } = await import('../../daemon/gateway.ts');
+  const { startGateway } = await import('../../../daemon/gateway.ts');
   return startGateway(config, process.env);
 }
 
 /** The way through the daemon that runs already; undefined where none does. */
 async function standingWay(options: CommonOptions): Promise<Way | undefined> {
-  const { stands, toldWay, wayOfShell } = await import('../connection/way-out.ts');
+  const { stands, toldWay, wayOfShell } = await import('../../connection/way-out.ts');
   const ofShell = options.config === undefined && options.url === undefined ? wayOfShell() : undefined;
   if (ofShell) return (await stands(ofShell)) ? ofShell : undefined;
   const way = await toldWay(options).catch((error: unknown) => {
@@ -70,7 +70,7 @@ async function standingWay(options: CommonOptions): Promise<Way | undefined> {
   });
   if (way && (await stands(way))) return way;
   const named = options.url ?? process.env['POSTERN_URL'];
-  const { isAnswering } = await import('../connection/client.ts');
+  const { isAnswering } = await import('../../connection/client.ts');
   // A second gate beside the one that was meant would judge by other rules.
   if (named && named !== way?.url && (await isAnswering({ url: named })))
     throw new Error(
@@ -81,12 +81,12 @@ async function standingWay(options: CommonOptions): Promise<Way | undefined> {
 
 /** The way through the daemon that was started for this command. */
 async function wayThrough(gateway: Gateway | undefined, options: CommonOptions): Promise<Way> {
-  const { toldWay, variablesFor } = await import('../connection/way-out.ts');
+  const { toldWay, variablesFor } = await import('../../connection/way-out.ts');
   const key = gateway?.firstStart?.keyText;
   if (!gateway || !key) {
     const way = await toldWay(options);
     if (way) return way;
-    const { noKey } = await import('../connection/remedies.ts');
+    const { noKey } = await import('../../connection/remedies.ts');
     throw new Error(noKey('the command', options.config));
   }
   const { controlUrl: url, proxyUrl: proxy, caFile: ca } = gateway;

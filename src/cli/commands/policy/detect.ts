@@ -1,10 +1,10 @@
 import { extname } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type Confidence, confidences, type DataClass, dataClasses } from '../../core/call.ts';
-import type { Detected, Detection } from '../../inspect/detect.ts';
-import type { CommonOptions } from '../connection/client.ts';
-import { type FileDetector, openFileDetector } from '../detectors.ts';
-import { note, print, printable, toJson, toTable } from '../output.ts';
+import { type Confidence, confidences, type DataClass, dataClasses } from '../../../core/call.ts';
+import type { Detected, Detection } from '../../../inspect/detect.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { type FileDetector, openFileDetector } from '../../detectors.ts';
+import { note, print, printable, toJson, toTable } from '../../output.ts';
 import { differs } from './policy-diff.ts';
 
 interface DetectOptions extends CommonOptions {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { PolicyChange } from '../../policy/diff.ts';
-import { asks, command } from '../ask.ts';
-import type { CommonOptions } from '../connection/client.ts';
-import { print, toJson } from '../output.ts';
-import { changesFrom, readStanding, toChangeAnswer, toChangeLines } from '../policy-changes.ts';
-import { readValidPolicies } from '../policy-files.ts';
+import type { PolicyChange } from '../../../policy/diff.ts';
+import { asks, command } from '../../ask.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { print, toJson } from '../../output.ts';
+import { changesFrom, readStanding, toChangeAnswer, toChangeLines } from '../../policy-changes.ts';
+import { readValidPolicies } from '../../policy-files.ts';
 
 /** The exit code for CI where something differs. */
 export const differs = 3;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
-import type { ListPage } from '../connection/client.ts';
-import type { Policy } from '../policy-changes.ts';
+import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../../ask.ts';
+import type { ListPage } from '../../connection/client.ts';
+import type { Policy } from '../../policy-changes.ts';
 import { addPolicyApply } from './policy-apply.ts';
 import { addPolicyDiff } from './policy-diff.ts';
 import { addPolicySimulate } from './policy-simulate.ts';

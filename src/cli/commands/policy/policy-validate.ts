@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { command } from '../ask.ts';
-import type { CommonOptions } from '../connection/client.ts';
-import { readConfig } from '../connection/configuration.ts';
-import { print, toJson } from '../output.ts';
-import { namesKnownIn, type PolicyFiles, readPolicyFiles } from '../policy-files.ts';
-import { toProblemLine } from '../problems.ts';
+import { command } from '../../ask.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { readConfig } from '../../connection/configuration.ts';
+import { print, toJson } from '../../output.ts';
+import { namesKnownIn, type PolicyFiles, readPolicyFiles } from '../../policy-files.ts';
+import { toProblemLine } from '../../problems.ts';
 
 /** `postern policy validate`: asks no daemon. Mistakes are its output, and make it end with 1. */
 export function addPolicyValidate(group: Command): void {

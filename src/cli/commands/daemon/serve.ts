@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Gateway } from '../../daemon/gateway.ts';
-import type { FirstStart } from '../../daemon/start/first-start.ts';
-import type { CommonOptions } from '../connection/client.ts';
+import type { Gateway } from '../../../daemon/gateway.ts';
+import type { FirstStart } from '../../../daemon/start/first-start.ts';
+import type { CommonOptions } from '../../connection/client.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly listen?: string;
@@ -23,7 +23,7 @@ export function addServe(program: Command): void {
       // Variables hold for reloads and for worker processes, too.
       if (listen !== undefined) process.env['POSTERN_LISTEN'] = listen;
       if (control !== undefined) process.env['POSTERN_CONTROL_LISTEN'] = control;
-      const { startDaemon } = await import('../../daemon/start/start.ts');
+      const { startDaemon } = await import('../../../daemon/start/start.ts');
       const gateway = await startDaemon(config, process.env);
       announce(gateway, json ?? false);
       obeySignals(gateway);

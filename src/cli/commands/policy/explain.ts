@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { asks, command } from '../ask.ts';
-import type { CommonOptions } from '../connection/client.ts';
-import { readInput } from '../input.ts';
+import { asks, command } from '../../ask.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { readInput } from '../../input.ts';
 
 interface ExplainOptions extends CommonOptions {
   readonly env?: string;

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { asks, command, integerArgument } from '../ask.ts';
-import { note, print, printable, toJson, toTable } from '../output.ts';
-import { readValidPolicies, toDocument } from '../policy-files.ts';
-import { MistakesError } from '../problems.ts';
-import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
-import { readYamlFile } from '../yaml-file.ts';
+import { asks, command, integerArgument } from '../../ask.ts';
+import { note, print, printable, toJson, toTable } from '../../output.ts';
+import { readValidPolicies, toDocument } from '../../policy-files.ts';
+import { MistakesError } from '../../problems.ts';
+import { type FilterOptions, filterOf, withFilter } from '../../trace-filter.ts';
+import { readYamlFile } from '../../yaml-file.ts';
 import { differs } from './policy-diff.ts';
 
 interface SimulateOptions extends FilterOptions {

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { newId } from '../../core/ids.ts';
-import { keyDigest, newKeyText } from '../../core/key-text.ts';
-import type { CommonOptions } from '../connection/client.ts';
-import { print, toJson } from '../output.ts';
+import { newId } from '../../../core/ids.ts';
+import { keyDigest, newKeyText } from '../../../core/key-text.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { print, toJson } from '../../output.ts';
 
 interface InitOptions extends CommonOptions {
   readonly tenant: string;
@@ -14,7 +14,7 @@ interface InitOptions extends CommonOptions {
   readonly control: string;
 }
 
-const starter = resolve(import.meta.dirname, '../../../config/policies/packs/starter.yaml');
+const starter = resolve(import.meta.dirname, '../../../../config/policies/packs/starter.yaml');
 
 /** The permissions of the first key: it calls, makes keys for single runs, and sees what became of their calls. */
 const keyPermissions = ['scan', 'keys:ephemeral', 'keys:revoke', 'keys:read', 'activity:read', 'usage:read'];
@@ -47,10 +47,10 @@ interface Made {
 
 /** Writes everything, or nothing where one of the files is there already or the options are no configuration. */
 async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
-  const { makeFolder: make } = await import('../../util/make-folder.ts');
-  const { parseConfig } = await import('../../config/load.ts');
-  const { openAuthority } = await import('../../wire/tls/authority.ts');
-  const { agentKeyFile } = await import('../connection/way-out.ts');
+  const { makeFolder: make } = await import('../../../util/make-folder.ts');
+  const { parseConfig } = await import('../../../config/load.ts');
+  const { openAuthority } = await import('../../../wire/tls/authority.ts');
+  const { agentKeyFile } = await import('../../connection/way-out.ts');
   const [agentId, key] = [newId(), newKeyText('live')];
   const secret = randomBytes(24).toString('base64url');
   const text = configText(options, agentId, keyDigest(key));

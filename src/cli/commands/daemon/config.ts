@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { Config } from '../../config/schema.ts';
-import type { bodyLimitsInForce } from '../body-limits.ts';
-import type { CommonOptions } from '../connection/client.ts';
-import { readConfig } from '../connection/configuration.ts';
-import { print, toJson } from '../output.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { bodyLimitsInForce } from '../../body-limits.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { readConfig } from '../../connection/configuration.ts';
+import { print, toJson } from '../../output.ts';
 
 /** `postern config`: what can be known of a configuration before a daemon runs on it. */
 export function addConfig(program: Command): void {
@@ -17,7 +17,7 @@ export function addConfig(program: Command): void {
       const { config: option, json } = check.optsWithGlobals<CommonOptions>();
       const { file, config } = await readConfig(named ?? option);
       if (file === undefined) throw new Error('there is no configuration file; name one.');
-      const { placed } = await import('../../config/places.ts');
+      const { placed } = await import('../../../config/places.ts');
       const checked = await checkAll(file, config).catch((error: unknown) => {
         throw placed(error);
       });
@@ -31,7 +31,7 @@ export function addConfig(program: Command): void {
     )
     .action(async (_options: unknown, show: Command) => {
       const { config } = await readConfig(show.optsWithGlobals<CommonOptions>().config);
-      const { toShown } = await import('../../config/show.ts');
+      const { toShown } = await import('../../../config/show.ts');
       await print(`${toJson(toShown(config), 2)}\n`);
     });
 
@@ -39,7 +39,7 @@ export function addConfig(program: Command): void {
     .command('schema')
     .description('print the JSON schema of the file, for editors')
     .action(async () => {
-      const { toJsonSchema } = await import('../../config/json-schema.ts');
+      const { toJsonSchema } = await import('../../../config/json-schema.ts');
       await print(`${toJson(toJsonSchema(), 2)}\n`);
     });
 }
@@ -54,14 +54,14 @@ interface Checked {
 
 /** Throws with the first kind of mistakes that a start of the daemon would end with. Makes nothing. */
 async function checkAll(file: string, config: Config): Promise<Checked> {
-  const { ConfigError, disk, mistakeSentence } = await import('../../config/load.ts');
-  const { checkTools, enginesFor } = await import('../../daemon/reload/generation.ts');
-  const { loadPolicyFiles } = await import('../../daemon/reload/policy-files.ts');
-  const { checkFiles } = await import('../../daemon/start/check-files.ts');
-  const { namesInFiles } = await import('../../decision/trace/known-names.ts');
-  const { createCatalogues, ownTables } = await import('../../tenants/catalogues.ts');
-  const { openLog } = await import('../../core/log.ts');
-  const { loadEngines } = await import('../../tenants/engines.ts');
+  const { ConfigError, disk, mistakeSentence } = await import('../../../config/load.ts');
+  const { checkTools, enginesFor } = await import('../../../daemon/reload/generation.ts');
+  const { loadPolicyFiles } = await import('../../../daemon/reload/policy-files.ts');
+  const { checkFiles } = await import('../../../daemon/start/check-files.ts');
+  const { namesInFiles } = await import('../../../decision/trace/known-names.ts');
+  const { createCatalogues, ownTables } = await import('../../../tenants/catalogues.ts');
+  const { openLog } = await import('../../../core/log.ts');
+  const { loadEngines } = await import('../../../tenants/engines.ts');
   checkFiles(config, disk);
   enginesFor(config, loadEngines());
   const catalogues = createCatalogues(config, ownTables());
@@ -69,17 +69,17 @@ async function checkAll(file: string, config: Config): Promise<Checked> {
   const known = namesInFiles(config, catalogues);
   const log = openLog({ level: 'warn', file: null });
   const policies = loadPolicyFiles(config, known, log, disk).flatMap((it) => it.documents).length;
-  const { findUnknownAgents } = await import('../unknown-agents.ts');
+  const { findUnknownAgents } = await import('../../unknown-agents.ts');
   const agents = await findUnknownAgents(config);
   if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);
-  const { bodyLimitsInForce } = await import('../body-limits.ts');
+  const { bodyLimitsInForce } = await import('../../body-limits.ts');
   const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
   const warnings = [...config.warnings.map(mistakeSentence), ...agents.warnings];
   return { policies, warnings, bodyLimits };
 }
 
 async function tellChecked(file: string, config: Config, checked: Checked, json: boolean): Promise<void> {
-  const { toldBodyLimits } = await import('../body-limits.ts');
+  const { toldBodyLimits } = await import('../../body-limits.ts');
   const { policies, warnings, bodyLimits } = checked;
   const { size: tenants } = config.tenants;
   await print(

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { CaseResult } from '../../decision/approvals/cases.ts';
-import type { CaseFilesResult, FiledCase } from '../case-files.ts';
-import type { CommonOptions } from '../connection/client.ts';
-import { print, toJson } from '../output.ts';
-import { toProblemLine } from '../problems.ts';
+import type { CaseResult } from '../../../decision/approvals/cases.ts';
+import type { CaseFilesResult, FiledCase } from '../../case-files.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { print, toJson } from '../../output.ts';
+import { toProblemLine } from '../../problems.ts';
 
 /** `postern policy test`: judges without a daemon, as a daemon would. A case that fails makes it end with 1. */
 export function addPolicyTest(group: Command): void {
@@ -15,7 +15,7 @@ export function addPolicyTest(group: Command): void {
       'YAML or JSON: policies, and cases of a call and what is expected; - for standard input',
     )
     .action(async (files: readonly string[], _options: unknown, test: Command) => {
-      const { runCaseFiles } = await import('../case-files.ts');
+      const { runCaseFiles } = await import('../../case-files.ts');
       const outcome = await runCaseFiles(files);
       const { json } = test.optsWithGlobals<CommonOptions>();
       await print(json ? `${toJson(toAnswer(outcome))}\n` : toLines(outcome));

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { asks, command } from '../ask.ts';
-import type { Client, CommonOptions } from '../connection/client.ts';
-import { note, print, printable, toJson } from '../output.ts';
-import { changesFrom, type Policy, readStanding } from '../policy-changes.ts';
-import { type FiledPolicy, labelOf, readValidPolicies, toDocument } from '../policy-files.ts';
+import { asks, command } from '../../ask.ts';
+import type { Client, CommonOptions } from '../../connection/client.ts';
+import { note, print, printable, toJson } from '../../output.ts';
+import { changesFrom, type Policy, readStanding } from '../../policy-changes.ts';
+import { type FiledPolicy, labelOf, readValidPolicies, toDocument } from '../../policy-files.ts';
 import { reportChanges } from './policy-diff.ts';
 
 interface ApplyOptions extends CommonOptions {

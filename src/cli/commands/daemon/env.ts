@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import type { CommonOptions } from '../connection/client.ts';
-import { print, toJson } from '../output.ts';
-import { exportsFor, type Shell, shells } from '../programs/shells.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { print, toJson } from '../../output.ts';
+import { exportsFor, type Shell, shells } from '../../programs/shells.ts';
 
 /** `postern env`: what a shell must export so that its programs leave through the gate. */
 export function addEnv(program: Command): void {
@@ -11,8 +11,8 @@ export function addEnv(program: Command): void {
     .addOption(new Option('--shell <name>', 'the shell that reads them').choices(shells).default('bash'))
     .action(async (_options: unknown, env: Command) => {
       const options = env.optsWithGlobals<CommonOptions & { readonly shell: Shell }>();
-      const { stands, toldWay } = await import('../connection/way-out.ts');
-      const { readExports } = await import('../../daemon/start/client-variables.ts');
+      const { stands, toldWay } = await import('../../connection/way-out.ts');
+      const { readExports } = await import('../../../daemon/start/client-variables.ts');
       const way = await toldWay(options);
       if (!way)
         throw new Error(

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { route } from '../route.ts';
+
+/** `GET /v1/tenants`: all for the admin secret; of a key, its own. */
+export const listTenants = route({
+  method: 'GET',
+  path: '/v1/tenants',
+  tag: 'tenants',
+  summary: 'List the tenants that are served',
+  access: 'secret',
+  answer: z
+    .object({
+      items: z.array(
+        z.object({
+          tenant_id: z.string(),
+          name: z.string(),
+          plan: z.string(),
+          environments: z.array(z.string()),
+          mode: z.string().describe('enforce or monitor'),
+          is_configured: z.boolean().describe('false: registered by minting a key for it'),
+          suspended: z.boolean().describe('Whether all of its agents are suspended'),
+        }),
+      ),
+    })
+    .meta({ id: 'TenantList' }),
+  async handle({ gate, caller }) {
+    const ids = caller.kind === 'key' ? [caller.identity.tenantId] : gate.tenants.ids();
+    const tenants = ids.flatMap((id) => gate.tenants.find(id) ?? []);
+    const items = tenants.map(async ({ id, name, plan, environments, mode }) => ({
+      tenant_id: id,
+      name: name ?? id,
+      plan: plan.name,
+      environments: [...environments],
+      mode,
+      is_configured: gate.config.tenants.has(id),
+      suspended: (await gate.store.suspensionOf(id)) !== undefined,
+    }));
+    return { items: await Promise.all(items) };
+  },
+});

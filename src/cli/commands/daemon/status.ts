@@ -1,0 +1,86 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import {
+  type Client,
+  type CommonOptions,
+  type ListPage,
+  openClient,
+  readiness,
+} from '../../connection/client.ts';
+import { readAddresses } from '../../connection/configuration.ts';
+import { print, toFacts, toJson } from '../../output.ts';
+import { pastTime } from '../../times.ts';
+
+interface Ready {
+  readonly status: string;
+  readonly checks: { readonly state: string };
+  readonly config: {
+    readonly generation: number;
+    readonly loaded_at: string;
+    readonly last_error: string | null;
+  };
+}
+
+/** `postern status`: whether the daemon can judge, under which configuration, and what waits. Fails where it is not ready. */
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('say how the daemon is; fails where it is not ready')
+    .option('--tenant <id>', 'tenant, where the admin secret acts for several')
+    .action(async (_options: unknown, status: Command) => {
+      const options = status.optsWithGlobals<CommonOptions>();
+      const { url, status: code, answer } = await readiness(options);
+      const ready = answer as Ready;
+      if (ready.status !== 'ready') process.exitCode = 1;
+      const facts = {
+        control: url,
+        status: ready.status,
+        state: ready.checks.state,
+        configuration: `generation ${ready.config.generation}, loaded at ${ready.config.loaded_at}`,
+        last_reload: ready.config.last_error === null ? 'taken' : `refused: ${ready.config.last_error}`,
+        ...(await authorityFacts(options)),
+        ...(code === 200 ? await traffic(options) : {}),
+      };
+      await print(options.json ? `${toJson(facts)}\n` : toFacts(facts));
+    });
+}
+
+/** Of a daemon of this machine; the file of another one is not here. */
+async function authorityFacts(options: CommonOptions): Promise<Record<string, string>> {
+  if (options.url) return {};
+  try {
+    const { config } = await readAddresses(options.config);
+    const { cert } = config.authority;
+    const { validTo } = new X509Certificate(readFileSync(cert));
+    return { authority: `${cert}, valid to ${new Date(validTo).toISOString().slice(0, 10)}` };
+  } catch {
+    return {};
+  }
+}
+
+/** What the key or secret of the shell may see; nothing where there is none. */
+async function traffic(options: CommonOptions): Promise<Record<string, unknown>> {
+  const seen: Record<string, unknown> = {};
+  const client = await openClient(options).catch(() => undefined);
+  if (!client) return { traffic: 'not shown: there is no key or admin secret in this shell' };
+  const look = async (name: string, ask: (client: Client) => Promise<unknown>): Promise<void> => {
+    // A key may see some of it.
+    seen[name] = await ask(client).catch(() => undefined);
+  };
+  await look('calls_last_hour', async (it) => {
+    const stats = await it.get<Stats>('/v1/stats', { interval: 'minute', from: pastTime('1h') });
+    const named = stats.decisions.names.map(({ name, count }) => `${name} ${count}`).join(', ');
+    return named === '' ? '0' : `${stats.total}: ${named}`;
+  });
+  await look('approvals_waiting', async (it) => {
+    const page = await it.get<ListPage<unknown>>('/v1/approvals', { status: 'pending', limit: '1000' });
+    return page.next_cursor === null ? page.items.length : `more than ${page.items.length}`;
+  });
+  return Object.fromEntries(Object.entries(seen).filter(([, value]) => value !== undefined));
+}
+
+interface Stats {
+  readonly total: number;
+  readonly decisions: { readonly names: readonly { readonly name: string; readonly count: number }[] };
+}

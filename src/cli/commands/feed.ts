@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { apiPath, asks, command } from '../ask.ts';
+
+type Feed = Readonly<Record<string, unknown>> & { readonly name: string; readonly status: string };
+
+const columns = ['name', 'status', 'indicators', 'dropped', 'age_seconds', 'origin', 'last_error'];
+
+/** `postern feed`: threat feeds, and how they are. */
+export function addFeed(program: Command): void {
+  const group = program.command('feed').alias('feeds').description('threat feeds of the configuration');
+
+  command(group, 'list', 'list the feeds and how they are').action(
+    asks(async ({ client, showPage }) => {
+      const { items } = await client.get<{ items: readonly Feed[] }>('/v1/feeds');
+      await showPage({ items, next_cursor: null }, columns);
+    }),
+  );
+
+  command(group, 'refresh', 'fetch a feed now')
+    .argument('<name>')
+    .action(
+      asks(async ({ client, operands, tell }) => {
+        const feed = await client.send<Feed>('POST', apiPath('/v1/feeds/?/refresh', ...operands));
+        await tell(feed, `${feed.name} is ${feed.status}.`);
+      }),
+    );
+}

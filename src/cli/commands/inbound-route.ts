@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
+import type { ListPage } from '../connection/client.ts';
+import { readYamlFile } from '../yaml-file.ts';
+
+type Route = Readonly<Record<string, unknown>> & { readonly prefix: string };
+
+const path = '/v1/inbound-routes';
+const columns = ['prefix', 'upstream', 'tool', 'auth', 'agent', 'credential'];
+
+/** `postern inbound-route`: routes below /inbound that are made at run time, and those of the configuration. */
+export function addInboundRoute(program: Command): void {
+  const group = program
+    .command('inbound-route')
+    .alias('inbound-routes')
+    .description('routes below /inbound, as in inbound: of the configuration');
+
+  listCommand(group, 'list the routes by prefix').action(
+    asks<PageOptions>(async ({ client, options, showPage }) =>
+      showPage(await client.get<ListPage<Route>>(path, askPage(options)), columns),
+    ),
+  );
+
+  command(group, 'show', 'show a route')
+    .argument('<prefix>')
+    .action(
+      asks(async ({ client, operands, show }) =>
+        show(await client.get<Route>(apiPath(`${path}/?`, ...operands))),
+      ),
+    );
+
+  command(group, 'create', 'make a route of a YAML or JSON file with the keys of inbound:')
+    .argument('<file>', 'or - for standard input')
+    .action(
+      asks(async ({ client, operands: [file = ''], tell }) => {
+        const made = await client.send<Route>('POST', path, (await readYamlFile(file)).value);
+        await tell(made, `/inbound/${made.prefix}/ leads on from now on.`);
+      }),
+    );
+
+  command(group, 'replace', 'replace a route by what stands in a file')
+    .argument('<prefix>')
+    .argument('<file>', 'without prefix; or - for standard input')
+    .action(
+      asks(async ({ client, operands: [prefix, file = ''], tell }) => {
+        const { value } = await readYamlFile(file);
+        const route = await client.send<Route>('PUT', apiPath(`${path}/?`, prefix), value);
+        await tell(route, `/inbound/${route.prefix}/ is replaced.`);
+      }),
+    );
+
+  command(group, 'delete', 'delete a route; calls are answered 404 from the next one on')
+    .argument('<prefix>')
+    .action(
+      asks(async ({ client, operands, tell }) => {
+        const gone = await client.send<Route>('DELETE', apiPath(`${path}/?`, ...operands));
+        await tell(gone, `/inbound/${gone.prefix}/ is gone.`);
+      }),
+    );
+}

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { apiPath, askPage, asks, collect, command, listCommand, type PageOptions } from '../ask.ts';
+import type { CommonOptions, ListPage } from '../connection/client.ts';
+
+interface Server {
+  readonly [field: string]: unknown;
+  readonly server_id: string;
+  readonly origin: string;
+  readonly lists: readonly { readonly tools: number }[];
+  readonly concerns: readonly { readonly tool: string; readonly kinds: readonly string[] }[];
+}
+
+interface AcceptOptions extends CommonOptions {
+  readonly tool?: readonly string[];
+}
+
+const named = { path: '/v1/mcp-servers', field: 'server_id', noun: 'MCP server' };
+const columns = ['server_id', 'origin', 'tools', 'concerns', 'seen_at'];
+
+const toRow = ({ lists, concerns, ...server }: Server) => ({
+  ...server,
+  tools: lists.reduce((sum, it) => sum + it.tools, 0),
+  concerns: concerns.map(({ tool, kinds }) => `${tool}: ${kinds.join(' ')}`),
+});
+
+/** `postern mcp-server`: the tools that MCP servers have listed through the gate. */
+export function addMcpServer(program: Command): void {
+  const group = program
+    .command('mcp-server')
+    .alias('mcp-servers')
+    .description('MCP servers, and concerns about the tools that they list');
+
+  listCommand(group, 'list MCP servers, those last seen first').action(
+    asks<PageOptions>(async ({ client, options, showPage }) => {
+      const page = await client.get<ListPage<Server>>('/v1/mcp-servers', askPage(options));
+      await showPage(options.json ? page : { ...page, items: page.items.map(toRow) }, columns);
+    }),
+  );
+
+  command(group, 'accept', 'take the tools of a server as they are now')
+    .argument('<server_id>')
+    .option('--tool <name>', 'of its concerns; may be repeated (default: all)', collect)
+    .action(
+      asks<AcceptOptions>(
+        async ({ client, operands, options, tell }) => {
+          const path = apiPath('/v1/mcp-servers/?/accept', ...operands);
+          const server = await client.send<Server>('POST', path, { tools: options.tool });
+          await tell(server, `The tools of ${server.origin} are accepted.`);
+        },
+        { named },
+      ),
+    );
+}

@@ -1,0 +1,56 @@
+import { type Command, Option } from 'commander';
+import { asks, command } from '../ask.ts';
+import type { CommonOptions } from '../connection/client.ts';
+import { print, toFacts, toJson } from '../output.ts';
+import { pastTime } from '../times.ts';
+
+interface StatsOptions extends CommonOptions {
+  readonly interval: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly top: string;
+}
+
+interface Counted {
+  readonly names: readonly { readonly name: string; readonly count: number }[];
+  readonly other: number;
+}
+
+type Stats = Readonly<Record<'decisions' | 'reasons' | 'bands' | 'tools' | 'agents', Counted>> & {
+  readonly from: string;
+  readonly to: string;
+  readonly total: number;
+};
+
+const kinds = ['decisions', 'reasons', 'bands', 'tools', 'agents'] as const;
+
+const toLine = ({ names, other }: Counted): string =>
+  [...names.map(({ name, count }) => `${name} ${count}`), ...(other > 0 ? [`others ${other}`] : [])].join(
+    ', ',
+  );
+
+/** `postern stats`: how many calls there were, and what they were. */
+export function addStats(program: Command): void {
+  command(program, 'stats', 'how many calls there were, by decision, reason, band, tool and agent')
+    .addOption(
+      new Option('--interval <name>', 'of the series in --json')
+        .choices(['minute', 'hour', 'day'])
+        .default('hour'),
+    )
+    .option('--from <time>', 'not before: 1h (ago), 2030-01-31 (default: a day)', pastTime)
+    .option('--to <time>', 'before, in the same forms', pastTime)
+    .option('--top <n>', 'names of each kind', '10')
+    .action(
+      asks<StatsOptions>(async ({ client, options }) => {
+        const { interval, from, to, top } = options;
+        const stats = await client.get<Stats>('/v1/stats', { interval, from, to, top });
+        const facts = {
+          from: stats.from,
+          to: stats.to,
+          calls: stats.total,
+          ...Object.fromEntries(kinds.map((kind) => [kind, toLine(stats[kind])])),
+        };
+        await print(options.json ? `${toJson(stats)}\n` : toFacts(facts));
+      }),
+    );
+}

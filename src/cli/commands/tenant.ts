@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import { asks } from '../ask.ts';
+
+type Tenant = Readonly<Record<string, unknown>>;
+
+const columns = ['tenant_id', 'name', 'plan', 'environments', 'mode', 'is_configured', 'suspended'];
+
+/** `postern tenant`: those of the configuration, and those that were registered by minting a key for them. */
+export function addTenant(program: Command): void {
+  program
+    .command('tenant')
+    .alias('tenants')
+    .description('tenants, whose agents and keys are apart')
+    .command('list')
+    .description('list the tenants that are served')
+    .action(
+      asks(async ({ client, showPage }) => {
+        const { items } = await client.get<{ items: readonly Tenant[] }>('/v1/tenants');
+        await showPage({ items, next_cursor: null }, columns);
+      }),
+    );
+}

@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { apiPath, asks, command } from '../ask.ts';
+import { print, terminal, toFacts, toJson, toTable } from '../output.ts';
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** `postern tool`: the tools whose calls are understood, and the names that policies can use. */
+export function addTool(program: Command): void {
+  const group = program.command('tool').alias('tools').description('tools whose calls are understood');
+
+  command(group, 'list', 'list the tools by name').action(
+    asks(async ({ client, showPage }) => {
+      const { items } = await client.get<{ items: readonly Item[] }>('/v1/tools');
+      await showPage({ items, next_cursor: null }, ['name', 'title', 'operations', 'hosts']);
+    }),
+  );
+
+  command(group, 'show', 'show a tool and its operations')
+    .argument('<name>')
+    .action(
+      asks(async ({ client, operands, options }) => {
+        const tool = await client.get<Item & { operations: readonly Item[] }>(
+          apiPath('/v1/tools/?', ...operands),
+        );
+        const { operations, ...facts } = tool;
+        const columns = ['name', 'category', 'verb', 'calls'];
+        await print(
+          options.json
+            ? `${toJson(tool)}\n`
+            : `${toFacts(facts)}\n${toTable(operations, columns, terminal(options.wide))}`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,64 @@
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { Config } from '../config/schema.ts';
+import { openAuthority } from '../wire/tls/authority.ts';
+
+/*
+ * A new authority without a call that fails: the file that clients trust has both certificates from the first step to the last, the one
+ * that signs first. Each step may be repeated, and finishes one that was broken off.
+ */
+
+type Pair = Config['authority'];
+
+const nextOf = ({ cert, key }: Pair): Pair => ({ cert: `${cert}.next`, key: `${key}.next` });
+const oldKeyOf = ({ key }: Pair): string => `${key}.old`;
+
+/** Makes the next authority, and lets clients trust both. */
+export function prepareRotation(pair: Pair): string {
+  const next = nextOf(pair);
+  if (existsSync(oldKeyOf(pair)))
+    throw new Error('a rotation is under way: "postern ca rotate --finish" ends it.');
+  openAuthority({ certFile: next.cert, keyFile: next.key, nowMs: Date.now() });
+  const [coming = ''] = certificatesOf(next.cert);
+  const standing = certificatesOf(pair.cert).filter((it) => fingerprint(it) !== fingerprint(coming));
+  replace(pair.cert, [...standing, coming]);
+  return [
+    `The next authority is ${fingerprint(coming)}, and ${pair.cert} has both.`,
+    'Give that file to every client that trusts the old one; then "postern ca rotate --switch".',
+  ].join('\n');
+}
+
+/** Signs with the next authority from the next start on. */
+export function switchAuthority(pair: Pair): string {
+  const next = nextOf(pair);
+  if (!existsSync(next.cert)) throw new Error('there is no next authority: "postern ca rotate" makes one.');
+  const [coming = ''] = certificatesOf(next.cert);
+  const others = certificatesOf(pair.cert).filter((it) => fingerprint(it) !== fingerprint(coming));
+  if (existsSync(next.key)) {
+    renameSync(pair.key, oldKeyOf(pair));
+    renameSync(next.key, pair.key);
+  }
+  replace(pair.cert, [coming, ...others]);
+  rmSync(next.cert);
+  return `${pair.key} is the key of ${fingerprint(coming)}. Restart the daemon; when no client has the old certificate alone any more, "postern ca rotate --finish".`;
+}
+
+/** Lets clients trust the new authority alone, and removes the old key. */
+export function finishRotation(pair: Pair): string {
+  if (existsSync(nextOf(pair).cert))
+    throw new Error('the switch is not done: "postern ca rotate --switch" does it.');
+  const [current = ''] = certificatesOf(pair.cert);
+  replace(pair.cert, [current]);
+  rmSync(oldKeyOf(pair), { force: true });
+  return `${pair.cert} has ${fingerprint(current)} alone. Restart the daemon.`;
+}
+
+const certificatesOf = (file: string): string[] =>
+  readFileSync(file, 'latin1').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+
+const fingerprint = (pem: string): string => new X509Certificate(pem).fingerprint256;
+
+function replace(file: string, certificates: readonly string[]): void {
+  writeFileSync(`${file}.new`, certificates.map((it) => `${it}\n`).join(''), { mode: 0o644 });
+  renameSync(`${file}.new`, file);
+}

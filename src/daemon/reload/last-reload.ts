@@ -1,0 +1,60 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '../../config/schema.ts';
+
+/** What came of the last reload, for whoever has asked for it on this machine. */
+export interface LastReload {
+  readonly at: string;
+  readonly generation: number;
+  /** Paths of keys that have another value than before, at most 100 of them; of secrets too, but never a value. */
+  readonly changed: readonly string[];
+  /** Null where it was taken. */
+  readonly error: string | null;
+}
+
+export const lastReloadFile = ({ state }: Pick<Config, 'state'>): string =>
+  join(state.dir, 'last-reload.json');
+
+/** Replaced in one step; that it cannot be written keeps no reload from being taken. */
+export function noteReload(config: Config, reload: Omit<LastReload, 'at'>): void {
+  const file = lastReloadFile(config);
+  try {
+    const text = JSON.stringify({ at: new Date().toISOString(), ...reload });
+    writeFileSync(`${file}.new`, `${text}\n`, { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  } catch {
+    // The log has the same.
+  }
+}
+
+const changedMax = 100;
+
+/** The keys that differ, as the file names them. */
+export function changedKeys(before: Config, after: Config): readonly string[] {
+  const found: string[] = [];
+  const walk = (a: unknown, b: unknown, path: string): void => {
+    if (found.length >= changedMax || typeof a === 'function' || isDeepStrictEqual(a, b)) return;
+    const [left, right] = [entriesOf(a), entriesOf(b)];
+    if (!left || !right) {
+      found.push(path);
+      return;
+    }
+    for (const name of new Set([...left.keys(), ...right.keys()]))
+      walk(left.get(name), right.get(name), path === '' ? name : `${path}.${name}`);
+  };
+  const { warnings: _, ...old } = before;
+  const { warnings: __, ...next } = after;
+  walk(old, next, '');
+  return found;
+}
+
+/** The members of a mapping, by the names of the file; undefined for what has none. Lists are looked at as a whole. */
+function entriesOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
+  if (value instanceof Map) return new Map([...value].map(([name, it]) => [String(name), it]));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return new Map(Object.entries(value).map(([name, it]) => [toKey(name), it]));
+}
+
+const toKey = (name: string): string =>
+  name.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

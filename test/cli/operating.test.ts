@@ -1,0 +1,244 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { stringify } from 'yaml';
+import { stateMigrations } from '../../src/state/embedded/migrations.ts';
+import { run } from '../support/clients.ts';
+import { posternCommand, startDaemon } from '../support/daemon.ts';
+import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';
+import { needProgram } from '../support/programs.ts';
+import { operatorOf, postern } from './support.ts';
+
+const admin = `Bearer ${adminSecret}`;
+const held = { rule_id: 'ask', priority: 1, match: { methods: ['DELETE'] }, action: 'REQUIRE_APPROVAL' };
+
+t.test('the commands of whoever runs a daemon', async (t) => {
+  const setup = { policyFiles: { 'held.yaml': stringify({ name: 'held', rules: [held] }) } };
+  const { dir, configFile } = writeTestConfig(t, {
+    ...setup,
+    config: { log: { level: 'info', file: 'log.json' } },
+  });
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const operator = operatorOf(daemon);
+  const here = (...args: string[]) => postern(['--config', configFile, ...args]);
+  const asJson = async (args: readonly string[]) => {
+    const ran = await operator(['--json', ...args]);
+    t.equal(ran.code, 0, ran.stderr);
+    return JSON.parse(ran.stdout);
+  };
+  const { key, key_id } = (
+    await apiClient(daemon.controlUrl)(
+      'POST',
+      '/v1/keys',
+      { tenant_id: 'acme', name: 'x', default_agent_id: agentId },
+      admin,
+    )
+  ).body;
+
+  await t.test('status says how it is, and fails where nothing answers', async (t) => {
+    const { code, stdout } = await here('status');
+    t.equal(code, 0);
+    t.match(stdout, /status +ready\n/);
+    t.match(stdout, /authority +\S+ca\.pem, valid to \d{4}-/);
+    t.match(stdout, /approvals_waiting +0\n/);
+    t.equal((await postern(['--url', 'http://127.0.0.1:1', 'status'])).code, 1);
+  });
+
+  await t.test('reload says which keys have changed, or the mistakes', async (t) => {
+    const next = { log: { level: 'warn', file: 'log.json' }, approvals: { ttl: '5m' }, tenants: undefined };
+    writeFileSync(
+      configFile,
+      stringify(testConfig({ config: { ...next, tenants: testConfig({})['tenants'] } })),
+    );
+    const taken = await here('reload');
+    t.match(
+      taken,
+      { code: 0, stdout: /^generation 2 is in force\. Changed: .*approvals\.ttl/ },
+      taken.stderr,
+    );
+    t.match(taken.stdout, /log\.level/);
+    writeFileSync(configFile, `${stringify(testConfig({ config: next }))}limitz: {}\n`);
+    const refused = await here('reload');
+    t.match(refused, { code: 1 });
+    writeFileSync(
+      configFile,
+      stringify(testConfig({ config: { log: { level: 'info', file: 'log.json' } } })),
+    );
+    t.match((await here('--json', 'reload')).stdout, /"generation":3/);
+  });
+
+  await t.test('logs prints the last lines as text, from a level on', async (t) => {
+    const { stdout } = await here('logs', '--lines', '1');
+    t.match(stdout, /^\S+Z INFO configuration reloaded \{"generation":3\}\n$/);
+    t.equal((await here('logs', '--level', 'error')).stdout, '');
+  });
+
+  await t.test('keys are edited, and make ephemeral ones', async (t) => {
+    const edited = await operator(['key', 'edit', key_id, '--name', 'renamed', '--allow', '127.0.0.0/8']);
+    t.equal(edited.code, 0, edited.stderr);
+    t.match(await asJson(['key', 'show', key_id]), { name: 'renamed', ip_allowlist: ['127.0.0.0/8'] });
+    t.match(await operator(['key', 'edit', key_id]), { code: 2, stderr: /name what to change/ });
+    const made = await operator(['key', 'ephemeral', '--ttl', '90s', '--max-uses', '1'], {
+      env: { POSTERN_KEY: key, SERVICE_API_KEYS_ADMIN_SECRET: '' },
+    });
+    t.match(made, { code: 0, stdout: /^iv_eph_\w+\n$/, stderr: /ends at \d{4}-/ });
+  });
+
+  await t.test('what the API has, commands show', async (t) => {
+    const opened = await asJson(['incident', 'open', agentId, 'odd calls', '--severity', 'HIGH']);
+    t.match(opened, { status: 'open', severity: 'HIGH', title: 'odd calls' });
+    t.match(await asJson(['tenants', 'list']), {
+      items: [{ tenant_id: 'acme', plan: 'enterprise', suspended: false }],
+    });
+    t.same(await asJson(['feeds', 'list']), { items: [], next_cursor: null });
+    t.same((await asJson(['mcp-servers', 'list'])).items, []);
+    t.match(
+      (await operator(['tool', 'show', 'stripe'])).stdout,
+      /hosts +api\.stripe\.com[\s\S]*create_refund/,
+    );
+    t.match((await operator(['stats'])).stdout, /^from +\d{4}[\s\S]*calls +\d/);
+    const file = join(dir, 'route.yaml');
+    writeFileSync(
+      file,
+      stringify({ prefix: 'hook', agent: agentId, upstream: 'https://api.example.com', auth: 'key' }),
+    );
+    t.match(await operator(['inbound-route', 'create', file]), {
+      code: 0,
+      stdout: /\/inbound\/hook\/ leads on/,
+    });
+    t.match(await asJson(['inbound-route', 'show', 'hook']), {
+      upstream: 'https://api.example.com',
+      source: 'api',
+    });
+    t.match(await operator(['inbound-route', 'delete', 'hook']), { code: 0 });
+  });
+
+  await t.test('approval watch decides on a held call with one key', async (t) => {
+    if (!needProgram(t, 'python3')) return;
+    const call = { method: 'DELETE', url: 'https://api.example.com/x' };
+    const api = apiClient(daemon.controlUrl);
+    const { approval_id } = (await api('POST', '/v1/scan', call, `Bearer ${key}`)).body;
+    const script = join(dir, 'terminal.py');
+    writeFileSync(script, typing);
+    const watched = await run(
+      'python3',
+      [script, 'd', 'env', ...posternCommand(['approval', 'watch', '--once'])],
+      { POSTERN_URL: daemon.controlUrl, SERVICE_API_KEYS_ADMIN_SECRET: adminSecret },
+    );
+    t.match(watched.stdout, /https:\/\/api\.example\.com\/x/);
+    t.match(watched.stdout, `${approval_id} is denied.`);
+    t.match((await api('GET', `/v1/approvals/${approval_id}`, undefined, admin)).body, { status: 'denied' });
+    t.match(await operator(['approval', 'watch']), { code: 2, stderr: /needs a terminal/ });
+  });
+
+  await t.test('a backup is made while it runs, and restored where it fits', async (t) => {
+    const folder = join(dir, 'saved');
+    const made = await here('backup', folder);
+    t.equal(made.code, 0, made.stderr);
+    t.match(await here('backup', folder), { code: 1, stderr: /is there already/ });
+    t.match(await here('restore', folder), { code: 1, stderr: /has a state already; stop the daemon/ });
+    t.match((await here('upgrade', '--check')).stdout, /A start changes nothing/);
+    t.equal(await daemon.end('SIGTERM'), 0);
+    renameSync(join(dir, 'data'), join(dir, 'old'));
+    rmSync(join(dir, 'certs'), { recursive: true });
+    const list = join(folder, 'backup.json');
+    const listed = readFileSync(list, 'utf8');
+    const newer = { ...JSON.parse(listed), schema: stateMigrations.length + 1, version: '9.9.9' };
+    writeFileSync(list, JSON.stringify(newer));
+    t.match(await here('restore', folder), { code: 1, stderr: /of Postern 9\.9\.9.*Install the newer one/ });
+    writeFileSync(list, listed);
+    const pepper = readFileSync(join(folder, 'state/pepper'));
+    writeFileSync(join(folder, 'state/pepper'), 'changed');
+    t.match(await here('restore', folder), { code: 1, stderr: /pepper is not what the backup has listed/ });
+    t.notOk(existsSync(join(dir, 'data')), 'nothing is half restored');
+    writeFileSync(join(folder, 'state/pepper'), pepper);
+    const restored = await here('restore', folder);
+    t.equal(restored.code, 0, restored.stderr);
+    const again = await startDaemon(t, dir, ['--config', configFile]);
+    const scanned = await apiClient(again.controlUrl)(
+      'POST',
+      '/v1/scan',
+      { method: 'GET', url: 'https://api.example.com/' },
+      `Bearer ${key}`,
+    );
+    t.equal(scanned.status, 200, 'its keys are valid');
+    const verified = await here('audit', 'verify');
+    t.match(verified, { code: 0, stdout: /none altered or missing/ });
+    await again.end('SIGTERM');
+  });
+
+  await t.test('an authority is changed in three steps, in which clients trust both', async (t) => {
+    const certFile = join(dir, 'certs/ca.pem');
+    const count = () => readFileSync(certFile, 'utf8').match(/BEGIN CERTIFICATE/g)?.length;
+    const fingerprint = async () => JSON.parse((await here('--json', 'ca', 'show')).stdout).sha256;
+    const old = await fingerprint();
+    t.match(await here('ca', 'rotate', '--switch'), { code: 1, stderr: /there is no next authority/ });
+    t.match(await here('ca', 'rotate'), { code: 0, stdout: /has both/ });
+    t.equal(count(), 2);
+    t.equal(await fingerprint(), old, 'the old one signs');
+    t.match(await here('ca', 'rotate', '--switch'), { code: 0, stdout: /Restart the daemon/ });
+    t.equal(count(), 2);
+    t.not(await fingerprint(), old);
+    const restarted = await startDaemon(t, dir, ['--config', configFile]);
+    await restarted.end('SIGTERM');
+    t.match(await here('ca', 'rotate', '--finish'), { code: 0 });
+    t.equal(count(), 1);
+    t.match(
+      (await here('ca', 'export')).stdout,
+      /^-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n$/,
+    );
+    if (!needProgram(t, 'certutil')) return;
+    const nss = join(dir, 'nss');
+    mkdirSync(nss);
+    t.match(await here('ca', 'trust', '--nss', nss), { code: 0, stdout: /is trusted by what uses/ });
+    t.match((await run('certutil', ['-d', `sql:${nss}`, '-L'])).stdout, /postern-[0-9a-f]{16} +C,,/);
+    t.match(await here('ca', 'trust', '--nss', nss, '--remove'), { code: 0 });
+    t.notMatch((await run('certutil', ['-d', `sql:${nss}`, '-L'])).stdout, /postern-/);
+  });
+});
+
+t.test('shells complete commands, and man reads the manual page', async (t) => {
+  const completed = await run('bash', [
+    '-c',
+    'source <("$@"); COMP_WORDS=(postern key ""); COMP_CWORD=2; _postern; declare -p COMPREPLY',
+    'bash',
+    'env',
+    ...posternCommand(['completion', 'bash']),
+  ]);
+  t.match(completed.stdout, /"mint".*"ephemeral".*"edit".*"--json"/, completed.stderr);
+  t.equal((await postern(['completion', 'tcsh'])).code, 2);
+  const page = await postern(['man']);
+  t.match(page.stdout, /^\.TH POSTERN 1[\s\S]*\.SS "approval watch/);
+  if (!needProgram(t, 'groff')) return;
+  const read = await run('sh', [
+    '-c',
+    '"$@" | groff -man -Tutf8 -ww',
+    'sh',
+    'env',
+    ...posternCommand(['man']),
+  ]);
+  t.equal(read.stderr, '');
+});
+
+/** Runs a command in a terminal, and types a key when it asks for one. */
+const typing = `
+import os, pty, sys
+typed = sys.argv[1].encode()
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+shown = b''
+while True:
+    try:
+        part = os.read(fd, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    shown += part
+    if typed and b'[q]uit' in shown:
+        os.write(fd, typed)
+        typed = b''
+sys.stdout.buffer.write(shown)
+os.waitpid(pid, 0)
+`;
