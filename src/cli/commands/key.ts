@@ -130,8 +130,8 @@ function addEphemeral(group: Command): void {
   command(group, 'ephemeral', 'make a key of POSTERN_KEY that ends by itself, and with that key')
     .option('--ttl <span>', 'its life: 90s, 10m, 8h, at most 1d (default: 10m)', spanArgument)
     .option('--max-uses <n>', 'calls that it may make (default: any number)', integerArgument)
-    .option('--tool <name>', 'tools that it may call; may be repeated (default: any)', collect)
-    .option('--verb <verb>', 'READ, WRITE or ADMIN; may be repeated (default: any)', collect)
+    .option('--tool <name>', 'tools that it may call; may be repeated (default: any)', collectTexts)
+    .option('--verb <verb>', 'READ, WRITE or ADMIN; may be repeated (default: any)', collectTexts)
     .option('--description <text>', 'free text')
     .action(
       asks<EphemeralOptions>(
@@ -154,7 +154,7 @@ function addEdit(group: Command): void {
     .argument('<key_id>')
     .option('--name <name>', 'name for people and the audit log')
     .option('--description <text>', 'free text')
-    .option('--allow <cidr>', 'addresses that may use it; may be repeated', collect)
+    .option('--allow <cidr>', 'addresses that may use it; may be repeated', collectTexts)
     .option('--allow-any', 'any address may use it')
     .action(
       asks<EditOptions>(

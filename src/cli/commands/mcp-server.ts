@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { apiPath, askPage, asks, collect, command, listCommand, type PageOptions } from '../ask.ts';
+import { apiPath, askPage, asks, collectTexts, command, listCommand, type PageOptions } from '../ask.ts';
 import type { CommonOptions, ListPage } from '../connection/client.ts';
 
 interface Server {
@@ -39,7 +39,7 @@ export function addMcpServer(program: Command): void {
 
   command(group, 'accept', 'take the tools of a server as they are now')
     .argument('<server_id>')
-    .option('--tool <name>', 'of its concerns; may be repeated (default: all)', collect)
+    .option('--tool <name>', 'of its concerns; may be repeated (default: all)', collectTexts)
     .action(
       asks<AcceptOptions>(
         async ({ client, operands, options, tell }) => {
