@@ -1,24 +1,26 @@
 import { z } from 'zod';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gate } from '../../decision/gate.ts';
-import type { ApprovalFilter, ApprovalRecord } from '../../state/store.ts';
+import type { ApprovalRecord } from '../../state/store.ts';
 import { operatorOf } from '../audit-event.ts';
 import { settleApproval } from '../decide-approval.ts';
 import {
-  band,
+  approvalQuery,
+  approvalStatuses,
+  publicApproval,
+  showApprovalFields,
+  toApprovalFilter,
+} from '../fields/approval-fields.ts';
+import {
   idOf,
-  instant,
   missing,
   ofTenant,
   pageOf,
-  pageQuery,
-  present,
   time,
   toIso,
   toIsoOrNull,
   toListAnswer,
   toPage,
-  uuid,
 } from '../fields/fields.ts';
 import { route } from '../route.ts';
 
@@ -27,73 +29,9 @@ const what = 'approval';
 /** Who waits keeps a place that the held calls of the tenant need, too. */
 const waitsPerKeyMax = 32;
 
-const status = z.enum(['pending', 'approved', 'denied', 'expired']);
-
-const publicApproval = z
-  .object({
-    approval_id: z.uuid(),
-    status,
-    trace_id: z.uuid(),
-    tenant_id: z.string(),
-    env_name: z.string(),
-    agent_id: z.uuid(),
-    agent_name: z.string(),
-    tool_name: z.string(),
-    operation: z.string(),
-    method: z.string(),
-    url: z.string(),
-    body_preview: z.string().describe('The beginning; how much more there is stands behind it.'),
-    body_bytes: z.int().describe('Of the whole body, as it was received.'),
-    opens_websocket: z.boolean().describe('More follows, and is judged message by message.'),
-    findings: z
-      .array(z.object({ class: z.string(), kind: z.string(), location: z.string(), confidence: z.string() }))
-      .describe('What was found in the call, and where: the first 50.'),
-    reason_codes: z.array(z.string()),
-    risk_score: z.number(),
-    risk_band: band,
-    policy_id: z.string().nullable(),
-    rule_id: z.string().nullable(),
-    created_at: time,
-    expires_at: time,
-    decided_at: time.nullable(),
-    decided_by: z.string().nullable(),
-    scope: z.enum(['once', 'window']).nullable(),
-    note: z.string().nullable(),
-  })
-  .meta({ id: 'Approval' });
-
-const show = (it: ApprovalRecord): z.infer<typeof publicApproval> => ({
-  approval_id: it.approvalId,
-  status: it.status,
-  trace_id: it.traceId,
-  tenant_id: it.tenantId,
-  env_name: it.envName,
-  agent_id: it.agentId,
-  agent_name: it.agentName,
-  tool_name: it.toolName,
-  operation: it.operation,
-  method: it.method,
-  url: it.url,
-  body_preview: it.bodyPreview,
-  body_bytes: it.bodyBytes,
-  opens_websocket: it.opensWebSocket,
-  findings: [...it.findings],
-  reason_codes: [...it.reasonCodes],
-  risk_score: it.riskScore,
-  risk_band: band.parse(it.riskBand),
-  policy_id: it.policyId,
-  rule_id: it.ruleId,
-  created_at: toIso(it.createdAtMs),
-  expires_at: toIso(it.expiresAtMs),
-  decided_at: toIsoOrNull(it.decidedAtMs),
-  decided_by: it.decidedBy,
-  scope: it.scope,
-  note: it.note,
-});
-
 const approvalState = z
   .object({
-    status,
+    status: approvalStatuses,
     approval_id: z.uuid(),
     expires_at: time,
     decided_at: time.optional(),
@@ -155,28 +93,6 @@ export const awaitApproval = route({
   },
 });
 
-const word = z.string().min(1).max(256);
-
-const listQuery = z.object({
-  ...pageQuery,
-  status: status.optional(),
-  agent_id: uuid.optional(),
-  tool_name: word.optional(),
-  from: instant.optional().describe('Opened then or later.'),
-  to: instant.optional().describe('Opened before then.'),
-  agent: uuid.optional().describe('The same as agent_id.'),
-  tool: word.optional().describe('The same as tool_name.'),
-});
-
-const toFilter = (query: z.output<typeof listQuery>): ApprovalFilter =>
-  present({
-    status: query.status,
-    agentId: query.agent_id ?? query.agent,
-    toolName: query.tool_name ?? query.tool,
-    fromMs: query.from,
-    beforeMs: query.to,
-  });
-
 /** `GET /v1/approvals`: newest first. */
 export const listApprovals = route({
   method: 'GET',
@@ -184,13 +100,13 @@ export const listApprovals = route({
   tag,
   summary: 'List approvals',
   access: ['activity:read', 'approvals:decide'],
-  query: listQuery,
+  query: approvalQuery,
   answer: pageOf(publicApproval),
   isListing: true,
   async handle({ gate, query, tenantId, nowMs }) {
     return toListAnswer(
-      await gate.store.listApprovals(tenantId(), toFilter(query), nowMs, toPage(query)),
-      show,
+      await gate.store.listApprovals(tenantId(), toApprovalFilter(query), nowMs, toPage(query)),
+      (it) => showApprovalFields(gate, it),
     );
   },
 });
@@ -204,7 +120,7 @@ export const showApproval = route({
   access: ['activity:read', 'approvals:decide'],
   answer: publicApproval,
   async handle({ gate, params, tenantId, nowMs }) {
-    return show(await find(gate, tenantId(), idOf(params, 'approval_id', what), nowMs));
+    return showApprovalFields(gate, await find(gate, tenantId(), idOf(params, 'approval_id', what), nowMs));
   },
 });
 
@@ -240,7 +156,7 @@ export const decideApproval = route({
     });
     if (!decided) throw missing(what);
     if (!decided.isDecidedNow) throw alreadyDecided(decided.approval);
-    return show(decided.approval);
+    return showApprovalFields(gate, decided.approval);
   },
 });
 

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { coverageOf } from '../../decision/approvals/coverage.ts';
+import type { Gate } from '../../decision/gate.ts';
+import type { ApprovalFilter, ApprovalRecord } from '../../state/store.ts';
+import { band, instant, pageQuery, present, time, toIso, toIsoOrNull, uuid } from './fields.ts';
+
+/* Approvals in requests and answers. */
+
+export const approvalStatuses = z.enum(['pending', 'approved', 'denied', 'expired']);
+
+export const publicApproval = z
+  .object({
+    approval_id: z.uuid(),
+    status: approvalStatuses,
+    trace_id: z.uuid(),
+    tenant_id: z.string(),
+    env_name: z.string(),
+    agent_id: z.uuid(),
+    agent_name: z.string(),
+    tool_name: z.string(),
+    operation: z.string(),
+    method: z.string(),
+    url: z.string(),
+    body_preview: z.string().describe('The beginning; how much more there is stands behind it.'),
+    body_bytes: z.int().describe('Of the whole body, as it was received.'),
+    opens_websocket: z.boolean().describe('More follows, and is judged message by message.'),
+    findings: z
+      .array(z.object({ class: z.string(), kind: z.string(), location: z.string(), confidence: z.string() }))
+      .describe('What was found in the call, and where: the first 50.'),
+    reason_codes: z.array(z.string()),
+    risk_score: z.number(),
+    risk_band: band,
+    policy_id: z.string().nullable(),
+    rule_id: z.string().nullable(),
+    created_at: time,
+    expires_at: time,
+    decided_at: time.nullable(),
+    decided_by: z.string().nullable(),
+    scope: z.enum(['once', 'window']).nullable(),
+    note: z.string().nullable(),
+    covers: z
+      .object({ once: z.string(), window: z.string() })
+      .describe('What an approval would let through, by its scope, as sentences.'),
+  })
+  .meta({ id: 'Approval' });
+
+export const showApprovalFields = (
+  { tenants }: Gate,
+  it: ApprovalRecord,
+): z.infer<typeof publicApproval> => ({
+  approval_id: it.approvalId,
+  status: it.status,
+  trace_id: it.traceId,
+  tenant_id: it.tenantId,
+  env_name: it.envName,
+  agent_id: it.agentId,
+  agent_name: it.agentName,
+  tool_name: it.toolName,
+  operation: it.operation,
+  method: it.method,
+  url: it.url,
+  body_preview: it.bodyPreview,
+  body_bytes: it.bodyBytes,
+  opens_websocket: it.opensWebSocket,
+  findings: [...it.findings],
+  reason_codes: [...it.reasonCodes],
+  risk_score: it.riskScore,
+  risk_band: band.parse(it.riskBand),
+  policy_id: it.policyId,
+  rule_id: it.ruleId,
+  created_at: toIso(it.createdAtMs),
+  expires_at: toIso(it.expiresAtMs),
+  decided_at: toIsoOrNull(it.decidedAtMs),
+  decided_by: it.decidedBy,
+  scope: it.scope,
+  note: it.note,
+  covers: coverageOf(it, tenants.find(it.tenantId)?.approvals.grantWindowMs ?? 0),
+});
+
+const word = z.string().min(1).max(256);
+
+export const approvalQuery = z.object({
+  ...pageQuery,
+  status: approvalStatuses.optional(),
+  agent_id: uuid.optional(),
+  tool_name: word.optional(),
+  from: instant.optional().describe('Opened then or later.'),
+  to: instant.optional().describe('Opened before then.'),
+  agent: uuid.optional().describe('The same as agent_id.'),
+  tool: word.optional().describe('The same as tool_name.'),
+});
+
+export const toApprovalFilter = (
+  query: Omit<z.output<typeof approvalQuery>, 'limit' | 'cursor'>,
+): ApprovalFilter =>
+  present({
+    status: query.status,
+    agentId: query.agent_id ?? query.agent,
+    toolName: query.tool_name ?? query.tool,
+    fromMs: query.from,
+    beforeMs: query.to,
+  });

@@ -1,0 +1,36 @@
+import type { ApprovalRecord } from '../../state/store.ts';
+
+/* What an approval lets through, as sentences for the person who is about to give it. */
+
+/** By scope: one call, or all of the window. */
+export interface Coverage {
+  readonly once: string;
+  readonly window: string;
+}
+
+/** Sentences on what a grant of each scope would cover, from now on for `windowMs`. */
+export function coverageOf(approval: ApprovalRecord, windowMs: number): Coverage {
+  const { method, url, agentName, envName, bodyBytes, opensWebSocket } = approval;
+  const body = bodyBytes === 0 ? 'without a body' : `with exactly this body of ${bodyBytes} bytes`;
+  const call = `${method} ${url} ${body}, by the agent ${agentName} in ${envName}`;
+  const span = inWords(windowMs);
+  const more = opensWebSocket ? ' It opens a connection; each message on it is judged by itself.' : '';
+  const others = `Another agent, URL, body or method asks again.${more}`;
+  return {
+    once: `One call, if it comes within ${span}: ${call}. ${others}`,
+    window: `Every identical call for ${span}: ${call}. ${others}`,
+  };
+}
+
+const units = [
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
+/** In the largest unit in which it is a whole number. */
+function inWords(ms: number): string {
+  const [name, lengthMs] = units.find(([, it]) => ms >= it && ms % it === 0) ?? ['second', 1_000];
+  const count = Math.round(ms / lengthMs);
+  return `${count} ${name}${count === 1 ? '' : 's'}`;
+}
