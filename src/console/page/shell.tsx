@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, session } from './data/api.ts';
+import { useChanges } from './data/changes.ts';
 import { href, place } from './data/route.ts';
 import { usePending, waiting } from './data/waiting.ts';
 import type { Children } from './kit/bits.tsx';
@@ -43,6 +44,7 @@ const groups: readonly (readonly [
 export function Shell({ children }: Children) {
   const [isOpen, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
+  useChanges();
   usePending();
   const { page } = place.value;
   const first = useRef(true);

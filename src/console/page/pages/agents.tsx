@@ -36,9 +36,10 @@ interface Suspension {
 const withNote = (note: string) => (note === '' ? {} : { note });
 
 function AgentList() {
-  const list = useList<Agent>('/v1/agents', {}, refreshMs);
+  const list = useList<Agent>('/v1/agents', {}, { everyMs: refreshMs, area: 'agent' });
   const all = useResource('all', (signal) => get<Suspension>('/v1/agents/suspension', {}, signal), {
     everyMs: refreshMs,
+    area: 'tenant',
   });
   const isSuspended = all.data?.status === 'suspended';
   const change = async (action: 'suspend' | 'reactivate', note: string) => {
@@ -121,7 +122,10 @@ function Trust({ of }: { of: number }) {
 
 function AgentDetail({ agentId }: { agentId: string }) {
   const path = `/v1/agents/${encodeURIComponent(agentId)}`;
-  const agent = useResource(agentId, (signal) => get<Agent>(path, {}, signal), { everyMs: refreshMs });
+  const agent = useResource(agentId, (signal) => get<Agent>(path, {}, signal), {
+    everyMs: refreshMs,
+    area: 'agent',
+  });
   const it = agent.data;
   const change = async (action: string, note: string) => {
     await post(`${path}/${action}`, withNote(note));

@@ -27,7 +27,7 @@ const kinds = [
 export default function Audit() {
   const { query } = place.value;
   const { kind, subject } = query;
-  const list = useList<AuditEntry>('/v1/audit', { kind, subject }, 10_000);
+  const list = useList<AuditEntry>('/v1/audit', { kind, subject }, { everyMs: 5000 });
   const [read, setRead] = useState(0);
   const [verified, setVerified] = useState<Verified>();
   const verify = useAction(async () => {

@@ -18,7 +18,7 @@ const codes = [
   'policy_gap',
   'infrastructure',
 ] as const;
-const refreshMs = 4000;
+const refreshMs = 15_000;
 
 /** What somebody must look into. */
 export default function Incidents() {
@@ -30,7 +30,11 @@ function IncidentList() {
   const { query } = place.value;
   const names = useNames();
   const { status, severity, agent_id } = query;
-  const list = useList<Incident>('/v1/incidents', { status, severity, agent_id }, refreshMs);
+  const list = useList<Incident>(
+    '/v1/incidents',
+    { status, severity, agent_id },
+    { everyMs: refreshMs, area: 'incident' },
+  );
   const set = (name: string, value: string) => go(href('incidents', { ...query, [name]: value }));
   return (
     <>
@@ -113,6 +117,7 @@ function IncidentDetail({ incidentId }: { incidentId: string }) {
   const path = `/v1/incidents/${encodeURIComponent(incidentId)}`;
   const incident = useResource(incidentId, (signal) => get<WithTimeline>(path, {}, signal), {
     everyMs: refreshMs,
+    area: 'incident',
   });
   const it = incident.data;
   return (

@@ -44,7 +44,7 @@ export default function Notifications() {
       everyMs: 5000,
     },
   );
-  const failed = useList<Failed>('/v1/notifications/failed', {}, 5000);
+  const failed = useList<Failed>('/v1/notifications/failed', {}, { everyMs: 5000 });
   const [said, setSaid] = useState('');
   const test = useAction(async (name: string) => {
     setSaid('');

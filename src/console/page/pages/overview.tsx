@@ -71,7 +71,7 @@ function Numbers({ stats, per }: { stats: Stats; per: string }) {
   const incidents = useResource(
     'open',
     (signal) => get<Page<Incident>>('/v1/incidents', { status: 'open', limit: 5 }, signal),
-    { everyMs: refreshMs },
+    { everyMs: refreshMs, area: 'incident' },
   );
   const countOf = (decision: string) => stats.decisions.names.find((it) => it.name === decision)?.count ?? 0;
   const since = { from: stats.from };

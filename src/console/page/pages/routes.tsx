@@ -48,7 +48,7 @@ export default function Routes() {
 }
 
 function Credentials() {
-  const list = useList<Credential>('/v1/credentials', {}, 10_000);
+  const list = useList<Credential>('/v1/credentials', {}, { everyMs: 10_000, area: 'credential' });
   const [setting, setSetting] = useState<{ name: string; type: string }>();
   return (
     <Card

@@ -152,7 +152,8 @@ function Ended({ groups, current, ownDecisions }: EndedOf) {
 /** What was decided lately. */
 function Past() {
   const past = useResource('past', (signal) => get<Page<Approval>>('/v1/approvals', { limit: 50 }, signal), {
-    everyMs: 5000,
+    everyMs: 15_000,
+    area: 'approval',
   });
   const rows = (past.data?.items ?? []).filter((it) => it.status !== 'pending').slice(0, 20);
   if (rows.length === 0) return null;

@@ -42,7 +42,7 @@ export const mayMint = (): boolean => session.value?.role === 'admin' || may('ad
 
 function KeyList() {
   const names = useNames();
-  const list = useList<Key>('/v1/keys', {}, 10_000);
+  const list = useList<Key>('/v1/keys', {}, { everyMs: 10_000, area: 'key' });
   const [isMinting, setMinting] = useState(place.value.query['mint'] !== undefined);
   const [minted, setMinted] = useState<MintedKey>();
   return (

@@ -17,7 +17,7 @@ export default function Policies() {
 }
 
 function PolicyList() {
-  const list = useList<DescribedPolicy>('/v1/policies');
+  const list = useList<DescribedPolicy>('/v1/policies', {}, { area: 'policy' });
   return (
     <>
       <PageHead

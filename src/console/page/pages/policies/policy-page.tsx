@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, may } from '../../data/api.ts';
 import { type DescribedPolicy, toText } from '../../data/exception.ts';
 import { useList } from '../../data/pages.ts';
@@ -16,15 +16,24 @@ import { Workbench } from './workbench.tsx';
 /** One policy: its text, and all versions of it. */
 export function PolicyPage({ name, env }: { name: string; env: string | undefined }) {
   const path = `/v1/policies/by-name/${encodeURIComponent(name)}`;
-  const policy = useResource(`${name} ${env}`, (signal) => get<DescribedPolicy>(path, { env }, signal));
+  const policy = useResource(`${name} ${env}`, (signal) => get<DescribedPolicy>(path, { env }, signal), {
+    area: 'policy',
+  });
   const [text, setText] = useState<string>();
   const [said, setSaid] = useState('');
   const it = policy.data;
   const standing = it ? toYaml(toText(it)) : '';
+  const before = useRef<string | undefined>(undefined);
   useEffect(() => {
-    if (it) setText(toYaml(toText(it)));
-  }, [it?.version, it?.archived_at]);
+    if (!it) return;
+    // What somebody is writing stays, also when another has applied a version meanwhile.
+    const unchanged = before.current;
+    setText((own) => (own === undefined || own === unchanged ? standing : own));
+    before.current = standing;
+  }, [standing, text === undefined]);
   const applied = (version: number) => {
+    setText(undefined);
+    before.current = undefined;
     setSaid(`Version ${version} is in force from the next call on.`);
     policy.reload();
   };

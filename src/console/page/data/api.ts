@@ -1,0 +1,105 @@
+import { signal } from '@preact/signals';
+
+/* The public API, as the page calls it: with the cookie of the session, and the token that proves that the page asks. */
+
+export interface FieldError {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What the API answered instead of what was asked for. */
+export class ApiProblem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly errors: readonly FieldError[];
+  constructor(status: number, code: string, detail: string, errors: readonly FieldError[] = []) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.errors = errors;
+  }
+}
+
+/** Who is signed in; undefined before it is known, null when nobody is. */
+export interface Session {
+  readonly session_id: string;
+  readonly csrf_token: string;
+  readonly role: string;
+  readonly permissions: readonly string[];
+  readonly tenant_id: string;
+  readonly subject: string;
+  readonly idle_expires_at: string;
+  readonly expires_at: string;
+}
+export const session = signal<Session | null | undefined>(undefined);
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+export interface Asked {
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  /** Sent as it is, in place of JSON. */
+  readonly text?: { readonly type: string; readonly content: string } | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The address of an endpoint, beside the page: a path prefix in front of the daemon stays. */
+export function apiUrl(path: string, query: Query = {}): string {
+  const url = new URL(`..${path}`, document.baseURI);
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
+  return url.href;
+}
+
+/** Calls an endpoint; throws an ApiProblem. A session that has ended leads to the sign-in. */
+export async function call<T>(method: string, path: string, asked: Asked = {}): Promise<T> {
+  const headers = new Headers({ accept: 'application/json' });
+  let content: string | null = null;
+  if (asked.text !== undefined) {
+    headers.set('content-type', asked.text.type);
+    content = asked.text.content;
+  } else if (asked.body !== undefined) {
+    headers.set('content-type', 'application/json');
+    content = JSON.stringify(asked.body);
+  }
+  const token = session.value?.csrf_token;
+  if (method !== 'GET' && token !== undefined) headers.set('x-postern-csrf', token);
+  const answer = await fetch(apiUrl(path, asked.query), {
+    method,
+    headers,
+    body: content,
+    credentials: 'same-origin',
+    signal: asked.signal ?? null,
+  }).catch((error: unknown) => {
+    if (asked.signal?.aborted) throw error;
+    throw new ApiProblem(
+      0,
+      'UNREACHABLE',
+      'The daemon does not answer. It may be restarting; this page tries again.',
+    );
+  });
+  const text = await answer.text();
+  if (answer.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
+  if (answer.status === 401 && session.value) session.value = null;
+  throw toProblem(answer.status, text);
+}
+
+function toProblem(status: number, text: string): ApiProblem {
+  try {
+    const { code = '', detail, title, errors = [] } = JSON.parse(text);
+    return new ApiProblem(status, code, detail ?? title ?? `The daemon answered ${status}.`, errors);
+  } catch {
+    return new ApiProblem(status, '', `The daemon answered ${status}, and said no reason.`);
+  }
+}
+
+export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
+  call('GET', path, { query, signal });
+
+export const post = <T>(path: string, body?: unknown): Promise<T> => call('POST', path, { body });
+
+/** Whether the session may do this; a hint for the page only, the server decides. */
+export const may = (...permissions: readonly string[]): boolean => {
+  const held = session.value?.permissions ?? [];
+  return held.includes('admin') || permissions.some((it) => held.includes(it));
+};

@@ -1,0 +1,37 @@
+import { type Signal, signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import { apiUrl } from './api.ts';
+import { useStream } from './stream.ts';
+
+/* What others change is heard of as it happens: in which area, and then what is shown of it is read again. */
+
+export const areas = [
+  'approval',
+  'incident',
+  'agent',
+  'tenant',
+  'policy',
+  'key',
+  'credential',
+  'session',
+] as const;
+export type Area = (typeof areas)[number];
+
+/** How often something was heard of each area. */
+export const heard = Object.fromEntries(areas.map((it) => [it, signal(0)])) as Readonly<
+  Record<Area, Signal<number>>
+>;
+
+/** Listens while the frame stands; answers whether it is connected. */
+export function useChanges(): boolean {
+  const [isOpen, setOpen] = useState(false);
+  const count = (area: Area) => () => {
+    heard[area].value += 1;
+  };
+  const all = () => {
+    for (const area of areas) heard[area].value += 1;
+  };
+  const listeners = { ...Object.fromEntries(areas.map((it) => [it, count(it)])), gap: all };
+  useStream(apiUrl('/v1/events'), listeners, setOpen);
+  return isOpen;
+}

@@ -1,0 +1,53 @@
+import { call, post } from './api.ts';
+import type { Decision } from './types.ts';
+
+/* What is asked about policies from several pages. */
+
+export interface PolicyText {
+  readonly name: string;
+  readonly description?: string;
+  readonly env_name?: string | null;
+  readonly mode?: 'enforce' | 'monitor';
+  readonly rules: readonly unknown[];
+}
+
+export interface Outcome {
+  readonly decision: Decision;
+  readonly reason_codes: readonly string[];
+  readonly policy_name: string | null;
+  readonly rule_id: string | null;
+}
+
+export interface Simulation {
+  readonly evaluated: number;
+  readonly unchanged: number;
+  readonly changed: readonly {
+    readonly trace_id: string;
+    readonly before: Outcome;
+    readonly after: Outcome;
+  }[];
+  readonly undetermined: readonly { readonly trace_id: string; readonly because: string }[];
+  readonly warnings: readonly string[];
+}
+
+const dayMs = 86_400_000;
+const tracesMax = 10_000;
+
+/** What the policies would have changed of the last 24 hours: the newest 10,000 calls of them. */
+export const simulate = (policies: readonly unknown[]): Promise<Simulation> =>
+  post<Simulation>('/v1/policies/simulate', {
+    policies,
+    traces: { since: new Date(Date.now() - dayMs).toISOString(), limit: tracesMax },
+  });
+
+export interface Applied {
+  readonly name: string;
+  readonly version: number;
+  readonly unchanged: boolean;
+  readonly warnings: readonly string[];
+}
+
+export const apply = (policy: unknown): Promise<Applied> => post<Applied>('/v1/policies/apply', policy);
+
+export const archive = (name: string, env?: string | null): Promise<unknown> =>
+  call('DELETE', `/v1/policies/by-name/${encodeURIComponent(name)}`, { query: { env: env ?? undefined } });

@@ -1,0 +1,47 @@
+import { useEffect, useRef } from 'preact/hooks';
+
+export type Listeners = Readonly<Record<string, (event: MessageEvent<string>) => void>>;
+
+/**
+ * Follows an event stream while the page is seen: a browser has six connections for all pages of one daemon, so those in the
+ * background give theirs back. When it is seen again it goes on behind the last event.
+ */
+export function useStream(
+  url: string | undefined,
+  listeners: Listeners,
+  onOpen: (isOpen: boolean) => void,
+): void {
+  const latest = useRef({ listeners, onOpen });
+  latest.current = { listeners, onOpen };
+  useEffect(() => {
+    if (url === undefined) return;
+    let source: EventSource | undefined;
+    let last = '';
+    const close = () => {
+      source?.close();
+      source = undefined;
+      latest.current.onOpen(false);
+    };
+    const open = () => {
+      if (source) return;
+      const from = new URL(url);
+      if (last !== '') from.searchParams.set('last_event_id', last);
+      const opened = new EventSource(from);
+      source = opened;
+      opened.addEventListener('open', () => latest.current.onOpen(true));
+      opened.addEventListener('error', () => latest.current.onOpen(false));
+      for (const name of Object.keys(latest.current.listeners))
+        opened.addEventListener(name, (event: MessageEvent<string>) => {
+          last = event.lastEventId || last;
+          latest.current.listeners[name]?.(event);
+        });
+    };
+    const look = () => (document.hidden ? close() : open());
+    look();
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      document.removeEventListener('visibilitychange', look);
+      close();
+    };
+  }, [url]);
+}

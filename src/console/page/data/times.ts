@@ -1,0 +1,51 @@
+import { signal } from '@preact/signals';
+
+/* Times as people say them. One clock ticks for the whole page. */
+
+/** The present, to the second. */
+export const now = signal(Date.now());
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now();
+}, 1000);
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narrow' });
+const steps: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+];
+
+/** "3 min. ago", "in 2 hr." */
+export function toRelative(atMs: number, nowMs: number): string {
+  const distance = atMs - nowMs;
+  if (Math.abs(distance) < 5000) return 'now';
+  for (const [unit, ms] of steps)
+    if (Math.abs(distance) >= ms) return relative.format(Math.trunc(distance / ms), unit);
+  return 'now';
+}
+
+const absolute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+export const toAbsolute = (atMs: number): string => absolute.format(atMs);
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+export const toClock = (atMs: number): string => clock.format(atMs);
+
+/** "9:04" or "1:02:09"; never below zero. */
+export function toCountdown(leftMs: number): string {
+  const seconds = Math.max(0, Math.ceil(leftMs / 1000));
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
+}
+
+/** "10 minutes", "1 hour", "45 seconds". */
+export function toDuration(ms: number): string {
+  for (const [unit, size] of steps)
+    if (ms >= size) {
+      const value = Math.round(ms / size);
+      return `${value} ${unit}${value === 1 ? '' : 's'}`;
+    }
+  return 'a moment';
+}

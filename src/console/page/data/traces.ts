@@ -1,0 +1,157 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { apiUrl, get } from './api.ts';
+import type { Query } from './route.ts';
+import { useStream } from './stream.ts';
+import type { Page, TraceRow } from './types.ts';
+
+/* The calls that fit the filters: the newest at once, older ones on request, new ones as they come. */
+
+const pageSize = 100;
+/** Pages may be empty although more follow. */
+const emptyPagesMax = 20;
+/** Then the filters must say more. */
+export const rowsMax = 20_000;
+const freshMax = 1000;
+
+export const filterNames = [
+  'decision',
+  'band',
+  'reason',
+  'class',
+  'tool_name',
+  'operation',
+  'agent_id',
+  'tag',
+  'q',
+  'from',
+  'to',
+] as const;
+
+export function filtersOf(query: Query): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of filterNames) if (query[name]) found[name] = query[name];
+  return found;
+}
+
+export interface Traces {
+  readonly rows: readonly TraceRow[] | undefined;
+  /** Came in meanwhile; `take` puts them on top. */
+  readonly fresh: readonly TraceRow[];
+  readonly take: () => void;
+  readonly isLive: boolean;
+  readonly isLoading: boolean;
+  readonly hasMore: boolean;
+  readonly problem: Error | undefined;
+  readonly more: () => void;
+  readonly reload: () => void;
+}
+
+interface State {
+  readonly rows?: readonly TraceRow[];
+  readonly cursor?: string | null;
+  readonly problem?: Error | undefined;
+  readonly isLoading: boolean;
+}
+
+async function readPage(filters: Record<string, string>, cursor: string | undefined, signal: AbortSignal) {
+  let next = cursor;
+  for (let turn = 0; ; turn += 1) {
+    const page = await get<Page<TraceRow>>(
+      '/v1/traces',
+      { ...filters, limit: pageSize, cursor: next },
+      signal,
+    );
+    if (page.items.length > 0 || page.next_cursor === null || turn >= emptyPagesMax) return page;
+    next = page.next_cursor;
+  }
+}
+
+export function useTraces(filters: Record<string, string>, isPaused: boolean): Traces {
+  const key = JSON.stringify(filters);
+  const [turn, setTurn] = useState(0);
+  const [state, setState] = useState<State>({ isLoading: true });
+  const controller = useRef(new AbortController());
+  const busy = useRef(false);
+  const load = async (cursor: string | undefined, old: readonly TraceRow[]) => {
+    const { signal } = controller.current;
+    if (busy.current) return;
+    busy.current = true;
+    setState((it) => ({ ...it, isLoading: true, problem: undefined }));
+    try {
+      const page = await readPage(filters, cursor, signal);
+      if (signal.aborted) return;
+      setState((it) => ({
+        rows: merge(it.rows ?? old, page.items),
+        cursor: page.next_cursor,
+        isLoading: false,
+      }));
+    } catch (error) {
+      if (!signal.aborted) setState((it) => ({ ...it, isLoading: false, problem: error as Error }));
+    } finally {
+      if (!signal.aborted) busy.current = false;
+    }
+  };
+  useEffect(() => {
+    controller.current = new AbortController();
+    busy.current = false;
+    setState({ isLoading: true });
+    void load(undefined, []);
+    return () => controller.current.abort();
+  }, [key, turn]);
+  const live = useLive(key, filters, state.rows !== undefined && filters['to'] === undefined && !isPaused);
+  const rows = state.rows ?? [];
+  return {
+    rows: state.rows,
+    fresh: live.fresh,
+    isLive: live.isOpen,
+    isLoading: state.isLoading,
+    hasMore: state.cursor != null && rows.length < rowsMax,
+    problem: state.problem,
+    take: () => {
+      const taken = live.take();
+      if (taken.length > 0) setState((it) => ({ ...it, rows: merge(taken, it.rows ?? []) }));
+    },
+    more: () => {
+      if (state.cursor != null && rows.length < rowsMax && !state.problem) void load(state.cursor, rows);
+    },
+    reload: () => setTurn((it) => it + 1),
+  };
+}
+
+function merge(first: readonly TraceRow[], then: readonly TraceRow[]): readonly TraceRow[] {
+  const seen = new Set(first.map((it) => it.trace_id));
+  return [...first, ...then.filter((it) => !seen.has(it.trace_id))];
+}
+
+/** Holds new calls as they come, until they are taken. */
+function useLive(key: string, filters: Record<string, string>, isWanted: boolean) {
+  const [fresh, setFresh] = useState<readonly TraceRow[]>([]);
+  const [isOpen, setOpen] = useState(false);
+  const held = useRef<readonly TraceRow[]>([]);
+  const timer = useRef(0);
+  const { from: _, to: __, ...asked } = filters;
+  const hear = ({ data }: MessageEvent<string>) => {
+    held.current = [JSON.parse(data) as TraceRow, ...held.current].slice(0, freshMax);
+    // Many at once are drawn once.
+    timer.current ||= window.setTimeout(() => {
+      timer.current = 0;
+      setFresh(held.current);
+    }, 200);
+  };
+  useStream(isWanted ? apiUrl('/v1/traces/stream', asked) : undefined, { trace: hear }, setOpen);
+  useEffect(() => {
+    held.current = [];
+    setFresh([]);
+    return () => {
+      clearTimeout(timer.current);
+      timer.current = 0;
+    };
+  }, [key, isWanted]);
+  const take = (): readonly TraceRow[] => {
+    const taken = held.current;
+    held.current = [];
+    setFresh([]);
+    return taken;
+  };
+  return { fresh, isOpen, take };
+}

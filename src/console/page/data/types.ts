@@ -1,0 +1,132 @@
+/* What the API answers, as far as the page reads it. */
+
+export type Decision = 'ALLOW' | 'SANITIZE' | 'REQUIRE_APPROVAL' | 'DENY';
+export type Band = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly next_cursor: string | null;
+}
+
+export interface Finding {
+  readonly class: string;
+  readonly kind: string;
+  readonly location: string;
+  readonly confidence: string;
+}
+
+export interface Signal {
+  readonly engine: string;
+  readonly name: string;
+  readonly score: number;
+  readonly details: string;
+}
+
+export interface MatchedRule {
+  readonly policy_id: string;
+  readonly policy_name: string;
+  readonly version: number;
+  readonly rule_id: string;
+  readonly action: string;
+}
+
+/** The columns of the list. */
+export interface TraceRow {
+  readonly trace_id: string;
+  readonly at: string;
+  readonly env_name: string;
+  readonly agent_id: string;
+  readonly agent_name?: string;
+  readonly method: string;
+  readonly url: string;
+  readonly tool_name?: string;
+  readonly operation?: string;
+  readonly decision: Decision;
+  readonly would_be?: Decision;
+  readonly risk_score?: number;
+  readonly risk_band?: Band;
+  readonly reason_codes?: readonly string[];
+}
+
+export interface Approval {
+  readonly approval_id: string;
+  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
+  readonly trace_id: string;
+  readonly env_name: string;
+  readonly agent_id: string;
+  readonly agent_name: string;
+  readonly tool_name: string;
+  readonly operation: string;
+  readonly method: string;
+  readonly url: string;
+  readonly body_preview: string;
+  readonly body_bytes: number;
+  readonly opens_websocket: boolean;
+  readonly findings: readonly Finding[];
+  readonly reason_codes: readonly string[];
+  readonly risk_score: number;
+  readonly risk_band: Band;
+  readonly policy_id: string | null;
+  readonly rule_id: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly decided_at: string | null;
+  readonly decided_by: string | null;
+  readonly scope: 'once' | 'window' | null;
+  readonly note: string | null;
+}
+
+export interface Agent {
+  readonly agent_id: string;
+  readonly name: string;
+  readonly env_name: string;
+  readonly runtime_type: string | null;
+  readonly status: 'active' | 'suspended';
+  readonly tenant_suspended: boolean;
+  readonly trust_score: number;
+  readonly trust_reasons: readonly string[];
+  readonly created_at: string;
+  readonly first_seen: string | null;
+  readonly last_seen: string | null;
+  readonly calls_total: number;
+  readonly decisions_24h: Readonly<Partial<Record<Decision, number>>>;
+}
+
+export interface Names {
+  readonly names: readonly { readonly name: string; readonly count: number }[];
+  readonly other: number;
+}
+
+export interface Stats {
+  readonly interval: 'minute' | 'hour' | 'day';
+  readonly from: string;
+  readonly to: string;
+  readonly total: number;
+  readonly series: readonly {
+    readonly at: string;
+    readonly total: number;
+    readonly decisions: Readonly<Partial<Record<Decision, number>>>;
+  }[];
+  readonly decisions: Names;
+  readonly reasons: Names;
+  readonly bands: Names;
+  readonly tools: Names;
+  readonly agents: Names;
+}
+
+export interface Incident {
+  readonly incident_id: string;
+  readonly env_name: string;
+  readonly agent_id: string;
+  readonly trigger: string;
+  readonly title: string;
+  readonly severity: Band;
+  readonly status: 'open' | 'investigating' | 'closed';
+  readonly trace_ids: readonly string[];
+  readonly trace_count: number;
+  readonly opened_at: string;
+  readonly changed_at: string;
+  readonly closed_at: string | null;
+  readonly close_code: string | null;
+  readonly closed_by: string | null;
+}

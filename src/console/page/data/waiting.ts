@@ -1,0 +1,40 @@
+import { computed, signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { get } from './api.ts';
+import { heard } from './changes.ts';
+import type { Approval, Page } from './types.ts';
+
+/* The calls that wait for a person: read once for the whole page, when one changes, and now and then, since they run out. */
+
+const everyMs = 10_000;
+/** More than a person can look through; the count says "200+". */
+const heldMax = 200;
+
+export const pending = signal<readonly Approval[] | undefined>(undefined);
+export const pendingProblem = signal<Error | undefined>(undefined);
+export const waiting = computed(() => pending.value?.length ?? 0);
+
+/** Reads them now. */
+export async function readPending(): Promise<void> {
+  try {
+    const { items } = await get<Page<Approval>>('/v1/approvals', { status: 'pending', limit: heldMax });
+    // A new list only where something differs, so that nothing is drawn in vain.
+    if (JSON.stringify(items) !== JSON.stringify(pending.value)) pending.value = items;
+    pendingProblem.value = undefined;
+  } catch (error) {
+    pendingProblem.value = error as Error;
+  }
+}
+
+/** Keeps them fresh while the frame stands. */
+export function usePending(): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) void readPending();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, []);
+  useEffect(() => {
+    void readPending();
+  }, [heard.approval.value]);
+}
