@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { Dispatcher, Client as UndiciClient } from 'undici';
-import Client from 'undici/lib/dispatcher/client.js';
 import { GatewayError } from '../../core/errors.ts';
 import { parseDescribed, toAuthority } from '../../core/target.ts';
 import { toClientFailure } from './client-failure.ts';
@@ -75,6 +74,9 @@ export function createHttpClient({ connect, idleTimeoutMs }: HttpClientOptions):
             );
           };
     const origin = `${scheme}://${toAuthority(scheme, host, port)}`;
+    // Loaded with the first request: many daemons send none.
+    const { default: Client } = await import('undici/lib/dispatcher/client.js');
+    signal?.throwIfAborted();
     const exchange = new Exchange(new Client(origin, { ...options, connect: connector }), signal);
     const sent = byLowerName({ ...authorizationOf(userInfo), ...headers });
     return exchange.begin({ path, method, headers: sent, body, reset: true });
