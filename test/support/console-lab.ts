@@ -101,7 +101,7 @@ export async function startConsoleLab(
         },
       ],
       credentials: [
-        { name: 'github-bot', tenant: 'acme', type: 'bearer', hosts: ['api.github.com'], vault: true },
+        { name: 'github-bot', tenant: 'acme', type: 'bearer', hosts: ['vault.test.example'], vault: true },
       ],
       ...config,
     },
@@ -213,4 +213,47 @@ export async function fillConsoleLab({ gateway, send, admin }: ConsoleLab): Prom
     severity: 'HIGH',
     note: 'Seen twice within a minute.',
   });
+}
+
+export interface ConsolePage {
+  readonly name: string;
+  readonly place: string;
+  /** Is there when the page is. */
+  readonly text: RegExp;
+}
+
+/** Every page of the console, with what a filled lab shows there. */
+export async function consolePages({ admin }: ConsoleLab): Promise<readonly ConsolePage[]> {
+  const firstOf = async (path: string, id: string): Promise<string> =>
+    (await admin('GET', path)).body.items[0]?.[id];
+  const denied = await firstOf('/v1/traces?decision=DENY&limit=1', 'trace_id');
+  const sanitized = await firstOf('/v1/traces?decision=SANITIZE&limit=1', 'trace_id');
+  const agent = await firstOf('/v1/agents?limit=1', 'agent_id');
+  const key = await firstOf('/v1/keys?limit=1', 'key_id');
+  const incident = await firstOf('/v1/incidents?limit=1', 'incident_id');
+  return [
+    { name: 'overview', place: 'overview', text: /Calls per minute/ },
+    { name: 'activity', place: 'activity', text: /api\.github\.com/ },
+    { name: 'denied', place: `activity/${denied}`, text: /Why it was denied/ },
+    { name: 'sanitized', place: `activity/${sanitized}`, text: /What was found, and where/ },
+    { name: 'approvals', place: 'approvals', text: /The agent before|No call waits/ },
+    { name: 'incidents', place: 'incidents', text: /Release bot/ },
+    { name: 'incident', place: `incidents/${incident}`, text: /Timeline/ },
+    { name: 'agents', place: 'agents', text: /billing-agent/ },
+    { name: 'agent', place: `agents/${agent}`, text: /Last calls/ },
+    { name: 'policies', place: 'policies', text: /guard/ },
+    { name: 'policy', place: 'policies/guard', text: /Before it counts/ },
+    { name: 'new-policy', place: 'policies/new', text: /Nothing changes before you apply it/ },
+    { name: 'keys', place: 'keys', text: /billing, production/ },
+    { name: 'key', place: `keys/${key}`, text: /What it may do/ },
+    { name: 'routes', place: 'routes', text: /github-bot/ },
+    { name: 'tools', place: 'tools', text: /Slack/ },
+    { name: 'tool', place: 'tools/slack', text: /post_message/ },
+    { name: 'feeds', place: 'feeds', text: /Fetch now/ },
+    { name: 'notifications', place: 'notifications', text: /sec-hook/ },
+    { name: 'usage', place: 'usage', text: /Calls per day/ },
+    { name: 'audit', place: 'audit', text: /policy\.applied/ },
+    { name: 'settings', place: 'settings', text: /proxy\.listen/ },
+    { name: 'missing', place: 'nowhere', text: /There is no such page/ },
+  ];
 }

@@ -67,7 +67,7 @@ export function Shell({ children }: Children) {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the page
       </button>
-      <div class="topbar">
+      <header class="topbar">
         <Brand />
         <button
           type="button"
@@ -78,7 +78,7 @@ export function Shell({ children }: Children) {
         >
           Menu{waiting.value > 0 && ` (${waiting.value})`}
         </button>
-      </div>
+      </header>
       <Side isOpen={isOpen} page={page} close={() => setOpen(false)} />
       <main class="main" ref={main} tabIndex={-1}>
         {children}
@@ -96,7 +96,7 @@ const Brand = () => (
 
 function Side({ isOpen, page, close }: { isOpen: boolean; page: string; close: () => void }) {
   return (
-    <div class={isOpen ? 'side open' : 'side'} id="side">
+    <aside class={isOpen ? 'side open' : 'side'} id="side" aria-label="Pages and session">
       <Brand />
       <nav aria-label="Pages">
         {groups.map(([name, pages]) => (
@@ -121,7 +121,7 @@ function Side({ isOpen, page, close }: { isOpen: boolean; page: string; close: (
         ))}
       </nav>
       <Who />
-    </div>
+    </aside>
   );
 }
 

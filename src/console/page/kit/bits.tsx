@@ -174,7 +174,7 @@ export function Card({
   actions,
 }: Children & { title?: string; actions?: ComponentChildren }) {
   return (
-    <section class="card" {...(title === undefined ? {} : { 'aria-label': title })}>
+    <section class="card">
       {title !== undefined && (
         <div class="card-head">
           <h2>{title}</h2>

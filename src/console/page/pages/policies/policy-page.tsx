@@ -132,7 +132,7 @@ function Versions({ path, env, current, onApplied }: VersionsOf) {
             { name: 'By', kind: 'wide', cell: (it) => <span class="clip">{it.created_by}</span> },
             { name: 'When', cell: (it) => <Time at={it.created_at} /> },
             {
-              name: '',
+              name: 'Compare',
               cell: (it) =>
                 it.version === current.version ? (
                   <span class="faint">in force</span>

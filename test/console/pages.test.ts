@@ -1,0 +1,278 @@
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { conditionWords, matchKeys, ruleKeys } from '../../src/console/page/data/policy-words.ts';
+import { conditionKeys, matchSchema, ruleSchema } from '../../src/policy/schema.ts';
+import { accessibilityProblems, builtPage, launchBrowser, openTab } from '../support/console-browser.ts';
+import { consolePages, fillConsoleLab, startConsoleLab } from '../support/console-lab.ts';
+import { needProgram } from '../support/programs.ts';
+
+/* The console in a real browser: the stories of those who use it, one after another on one gateway. */
+
+const firstPageBytesMax = 150 * 1024;
+const script = '<img/src=x/onerror=globalThis.ran=1>';
+
+t.test('the editor of policies knows the words of their language', async (t) => {
+  t.same([...matchKeys].sort(), Object.keys(matchSchema.shape).sort());
+  t.same([...conditionWords].sort(), [...conditionKeys].sort());
+  t.same([...ruleKeys].sort(), Object.keys(ruleSchema.shape).sort());
+});
+
+t.test('people work with the console in a browser', async (t) => {
+  const executablePath = needProgram(t, 'chromium');
+  if (!executablePath) return;
+  const lab = await startConsoleLab(t);
+  const { gateway, upstream, send, admin } = lab;
+  const browser = await launchBrowser(t, executablePath);
+  const tab = await openTab(browser, gateway.controlUrl);
+  const { page, show } = tab;
+  await builtPage(gateway.controlUrl);
+  const main = page.getByRole('main');
+  const button = (name: string | RegExp) => main.getByRole('button', { name });
+  const shows = (text: string | RegExp) => main.getByText(text).filter({ visible: true }).first().waitFor();
+  const wentOut = (path: string) => upstream.requests.filter(({ url }) => url.includes(path)).length;
+
+  await t.test('a wrong secret is refused in a sentence', async (t) => {
+    await page.goto(new URL('/console/', gateway.controlUrl).href);
+    await page.getByLabel('Secret or key').fill('not-the-secret');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').filter({ hasText: 'neither the admin secret nor a valid key' }).waitFor();
+    t.same(await accessibilityProblems(page), []);
+  });
+
+  await t.test('a first visit guides to the first call, sees it arrive, and is light', async (t) => {
+    const bodies: Promise<Buffer>[] = [];
+    page.on('response', (response) => {
+      if (response.url().includes('/console/') && response.ok()) bodies.push(response.body());
+    });
+    await tab.signIn(gateway.adminSecret);
+    await page.getByRole('heading', { name: 'Send the first call' }).waitFor();
+    const loaded = await Promise.all(bodies);
+    t.ok(loaded.length >= 3, 'page, script and style were seen');
+    const bytes = loaded.reduce((sum, it) => sum + gzipSync(it).length, 0);
+    t.ok(bytes < firstPageBytesMax, `${bytes} bytes are fewer than ${firstPageBytesMax}`);
+    t.same(await accessibilityProblems(page), []);
+    await send({ url: 'http://api.github.com/zen' });
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await fillConsoleLab(lab);
+  });
+
+  await t.test('a key is minted, shown once, and its call arrives in the list', async (t) => {
+    await show('keys');
+    await button('Mint a key').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('story');
+    await dialog.getByRole('button', { name: 'Mint it' }).click();
+    const once = page.getByRole('region', { name: 'The new key' });
+    const key = (await once.getByRole('region', { name: 'The text of the key' }).textContent()) ?? '';
+    t.match(key, /^iv_live_\w+$/);
+    for (const way of ['Node', 'Python', 'Docker']) {
+      await once.getByRole('button', { name: way }).click();
+      t.ok((await once.getByRole('region', { name: `For ${way}` }).textContent())?.includes(key), way);
+    }
+    await once.getByRole('link', { name: 'Watch its calls arrive' }).click();
+    await shows('No call fits these filters.');
+    await show('activity');
+    await page.getByText('Live').waitFor();
+    await send({ url: 'http://story.test.example/arrived', key });
+    await main.getByRole('link', { name: /story\.test\.example\/arrived/ }).waitFor();
+    await show('keys');
+    t.notOk((await main.textContent())?.includes(key), 'afterwards it is nowhere');
+  });
+
+  await t.test('held calls are approved and denied with the keyboard, and end in sight', async (t) => {
+    const refund = (payment: string, amount: number) => ({
+      method: 'POST',
+      url: 'http://api.stripe.com/v1/refunds',
+      body: { payment_intent: payment, amount },
+    });
+    await show('approvals');
+    await shows(/5 calls/);
+    await shows(/They differ in/);
+    await button('Approve once (5)').waitFor();
+    t.equal(wentOut('/v1/refunds'), 0);
+    await page.keyboard.press('a');
+    await shows('5 calls are approved once.');
+
+    await shows(/\$?98000/);
+    await page.keyboard.press('d');
+    await page.getByLabel(/^Why, for the agent/).fill('Too much.');
+    await page.keyboard.press('Enter');
+    await shows('The call is denied.');
+    const denied = await admin('GET', '/v1/approvals?status=denied');
+    t.match(denied.body.items, [{ note: 'Too much.', decided_by: 'admin' }]);
+
+    await send(refund('pi_3000', 7));
+    await shows(/pi_3000/);
+    await page.keyboard.press('a');
+    await shows('The call is approved once.');
+    t.equal((await send(refund('pi_3000', 7))).status, 200, 'the same call goes out');
+    t.equal(wentOut('/v1/refunds'), 1);
+    t.equal((await send(refund('pi_3000', 7))).status, 403, 'once');
+
+    const waiting = (await admin('GET', '/v1/approvals?status=pending')).body.items;
+    t.equal(waiting.length, 1);
+    await shows(/pi_3000/);
+    await admin('POST', `/v1/approvals/${waiting[0].approval_id}/decision`, { decision: 'denied' });
+    await shows('The call that you were looking at was denied by admin.');
+    await shows('No call waits for a person.');
+  });
+
+  await t.test('a trace is found by its reason, and says why and what would let it through', async (t) => {
+    await show('activity?reason=NO_DELETES');
+    await shows(/2 calls; there are no older ones/);
+    await main.getByRole('link', { name: /DELETE .*repos\/acme\/app$/ }).click();
+    const detail = page.getByRole('article', { name: 'The chosen call' });
+    await detail.getByText('Why it was denied').waitFor();
+    await detail.getByText(/Rule "no-delete" of policy "guard"/).waitFor();
+    await detail.getByRole('button', { name: 'What would let exactly this through?' }).click();
+    await detail.getByText(/, 1 would have been decided otherwise/).waitFor();
+    const agentId = (await admin('GET', '/v1/traces?reason=NO_DELETES&limit=1')).body.items[0].agent_id;
+    const { key } = await gateway.mint({ default_agent_id: agentId, env_name: 'staging' });
+    const again = { method: 'DELETE', url: 'http://api.github.com/repos/acme/app', key };
+    await detail.getByRole('button', { name: 'Apply' }).click();
+    await detail.getByText('In force from the next call on.').waitFor();
+    t.equal((await send(again)).status, 200, 'exactly this call goes out');
+    t.equal((await send({ ...again, url: `${again.url}x` })).status, 403, 'and no other');
+    await detail.getByRole('button', { name: 'Undo' }).click();
+    await detail.getByRole('button', { name: 'Apply' }).waitFor();
+    t.equal((await send(again)).status, 403, 'after the undo it is denied again');
+  });
+
+  await t.test('a rule is written, simulated, applied, bites, and is rolled back', async (t) => {
+    const call = { url: 'http://api.github.com/repos/acme/app/issues/101' };
+    await show('policies/guard');
+    const editor = page.getByLabel('The policy, as YAML or JSON');
+    const standing = await editor.inputValue();
+    await editor.fill(
+      `${standing}  - rule_id: no-issues\n    match: { methodss: [GET] }\n    action: DENY\n`,
+    );
+    await shows(/^Line \d+:/);
+    await shows(/did you mean methods/);
+    await editor.fill(
+      `${standing}  - rule_id: no-issues\n    match: { operations: [get_issue] }\n    action: DENY\n`,
+    );
+    await button('Simulate on the last 24 hours').click();
+    await shows(/would have been decided otherwise/);
+    await button('Apply').first().click();
+    await shows(/^Version \d+ is in force/);
+    t.equal((await send(call)).status, 403, 'it bites');
+    const versions = page.getByRole('region', { name: 'Versions, newest first' });
+    await versions.getByRole('button', { name: 'Compare' }).first().click();
+    await page.getByRole('button', { name: /^Roll back to version/ }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    t.equal((await send(call)).status, 200, 'after the roll-back it goes out');
+  });
+
+  await t.test('an agent is suspended and reactivated', async (t) => {
+    await show(`agents/${gateway.agentId}`);
+    await button('Suspend').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+    await button('Reactivate').waitFor();
+    t.equal((await send({ url: 'http://api.github.com/zen' })).status, 403);
+    await button('Reactivate').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reactivate' }).click();
+    await button('Suspend').waitFor();
+    t.equal((await send({ url: 'http://api.github.com/zen' })).status, 200);
+  });
+
+  await t.test('an incident is looked into, and the audit log verified', async () => {
+    await show('incidents');
+    await main.getByRole('link', { name: 'Release bot deletes repositories' }).click();
+    await page.getByLabel('Note').fill('It was the new release job.');
+    await button('Add the note').click();
+    await shows('It was the new release job.');
+    await button('Begin to investigate').click();
+    await shows(/moved it from open to investigating/);
+    await button('Close the incident').click();
+    await shows(/moved it from investigating to closed: false positive/);
+    await show('audit');
+    await button('Verify the log').click();
+    await shows(/entries, none altered or missing/);
+  });
+
+  await t.test('what agents write runs nowhere', async (t) => {
+    const asked = {
+      method: 'POST',
+      url: `http://evil.test.example/${encodeURIComponent(script)}?q=${script}`,
+      headers: { 'x-note': script, 'user-agent': script },
+      body: { text: script, token: script },
+      agent_name: script,
+      runtime_type: script.slice(0, 60),
+      context: script,
+    };
+    const { status, body } = await gateway.api('POST', '/v1/scan', asked);
+    t.equal(status, 200, body.detail);
+    await gateway.mint({ name: script, description: script });
+    const { agent_id } = (await admin('GET', '/v1/agents?limit=1')).body.items[0];
+    await admin('PATCH', `/v1/agents/${agent_id}`, { name: script });
+    await admin('POST', '/v1/incidents', { agent_id, title: script, note: script });
+    await send({
+      method: 'POST',
+      url: 'http://api.stripe.com/v1/refunds',
+      body: { text: script, amount: 1 },
+    });
+    const places = [
+      'overview',
+      `activity/${body.trace_id}`,
+      'approvals',
+      'incidents',
+      'agents',
+      `agents/${agent_id}`,
+      'keys',
+      'audit',
+    ];
+    for (const place of places) {
+      await show(place);
+      await shows(/onerror|evil\.test\.example/);
+    }
+    t.equal(await page.evaluate(() => 'ran' in globalThis), false);
+  });
+
+  await t.test('an auditor sees, and changes nothing', async (t) => {
+    const { key } = await gateway.mint({
+      name: 'auditor',
+      permissions: ['activity:read', 'policies:read', 'keys:read'],
+    });
+    const other = await openTab(browser, gateway.controlUrl);
+    await other.signIn(key);
+    await other.show('keys');
+    await other.page.getByRole('link', { name: 'release, staging' }).waitFor();
+    t.equal(await other.page.getByRole('button', { name: 'Mint a key' }).count(), 0);
+    const tried = await other.page.evaluate(`(async () => {
+      const session = await (await fetch('../v1/console/sessions/current')).json();
+      const ask = async (path, body) => {
+        const headers = { 'content-type': 'application/json', 'x-postern-csrf': session.csrf_token };
+        const answer = await fetch('..' + path, { method: 'POST', headers, body: JSON.stringify(body) });
+        return [answer.status, (await answer.json()).code];
+      };
+      return {
+        role: session.role,
+        suspend: await ask('/v1/agents/${gateway.agentId}/suspend', {}),
+        policy: await ask('/v1/policies/apply', { name: 'x', rules: [{ rule_id: 'x', action: 'ALLOW' }] }),
+      };
+    })()`);
+    t.same(tried, { role: 'auditor', suspend: [403, 'FORBIDDEN'], policy: [403, 'FORBIDDEN'] });
+    t.same(other.complaints, []);
+    await other.page.context().close();
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await t.test(`every page can be used by everybody, ${colorScheme}`, async (t) => {
+      await page.emulateMedia({ colorScheme });
+      for (const { place, text } of await consolePages(lab)) {
+        await show(place);
+        await shows(text);
+        t.same(await accessibilityProblems(page), [], place);
+      }
+    });
+  }
+
+  await t.test('signing out ends the session', async () => {
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Secret or key').waitFor();
+    await page.reload();
+    await page.getByLabel('Secret or key').waitFor();
+  });
+
+  t.same(tab.complaints, [], 'the browser had nothing to complain of');
+});
