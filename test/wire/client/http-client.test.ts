@@ -181,8 +181,14 @@ t.test('a signal ends the exchange wherever it is', async (t) => {
 
   const connecting = new AbortController();
   const opened = Promise.withResolvers<Socket>();
-  const slow = createHttpClient({ connect: () => opened.promise, idleTimeoutMs: 10_000 });
+  const asked = Promise.withResolvers<void>();
+  const connect = (): Promise<Socket> => {
+    asked.resolve();
+    return opened.promise;
+  };
+  const slow = createHttpClient({ connect, idleTimeoutMs: 10_000 });
   const waiting = slow({ url: 'http://a.test/', method: 'GET', headers: {}, signal: connecting.signal });
+  await asked.promise;
   connecting.abort(reason);
   await t.rejects(waiting, reason, 'while the connection is opened');
   const late = net.connect({ host: '127.0.0.1', port });
