@@ -7,6 +7,7 @@ import { addBackup } from './daemon/backup.ts';
 import { addCa } from './daemon/ca.ts';
 import { addCompletion, addMan } from './daemon/completion.ts';
 import { addConfig } from './daemon/config.ts';
+import { addDoctor } from './daemon/doctor.ts';
 import { addEnv } from './daemon/env.ts';
 import { addInit } from './daemon/init.ts';
 import { addLogs } from './daemon/logs.ts';
@@ -41,6 +42,7 @@ export const commands: readonly ((program: Command) => void)[] = [
   addRun,
   addEnv,
   addStatus,
+  addDoctor,
   addReload,
   addLogs,
   addConfig,

@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto';
+import type { Command } from 'commander';
+import type { Config } from '../../../config/schema.ts';
+import type { CommonOptions } from '../../connection/client.ts';
+import { readConfig } from '../../connection/configuration.ts';
+import type { WayOut } from '../../connection/way-out.ts';
+import type { Check } from '../../doctor/check.ts';
+import type { Outside } from '../../doctor/ways-out.ts';
+import { print, terminal, toJson, toTable } from '../../output.ts';
+
+interface DoctorOptions extends CommonOptions {
+  readonly prove?: boolean;
+  readonly outside?: string;
+  readonly outside6?: string;
+  readonly dns?: string;
+}
+
+/** `postern doctor`: sends what must not get out, and says what is enforced, what is not, and which setting changes it. */
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description(
+      'send canaries through the daemon and past it; say what is enforced, and which setting changes it',
+    )
+    .option(
+      '--prove',
+      'try the ways past the gate alone, from where agents run; fails when anything gets out',
+    )
+    .option(
+      '--outside <host:port>',
+      'what a direct connection and QUIC are tried with (default: 1.1.1.1:443)',
+    )
+    .option('--outside6 <[address]:port>', 'the same over IPv6')
+    .option(
+      '--dns <address:port>',
+      'name server that must not answer (default: 1.1.1.1:53, and that of this machine)',
+    )
+    .action(async (_options: unknown, doctor: Command) => {
+      const options = doctor.optsWithGlobals<DoctorOptions>();
+      const checks = options.prove ? await prove(options) : await examine(options);
+      const failing = checks.filter((it) => it.verdict === 'not enforced').length;
+      if (options.prove && failing > 0) process.exitCode = 1;
+      const columns = ['verdict', 'name', 'detail', 'setting'];
+      await print(
+        options.json
+          ? `${toJson({ checks, not_enforced: failing })}\n`
+          : `${toTable(checks.map(asRow), columns, terminal(options.wide))}\n${toSentence(checks)}\n`,
+      );
+    });
+}
+
+/** The setting matters where something is to be done. */
+const asRow = ({ setting, ...it }: Check) => ({ ...it, setting: it.verdict === 'enforced' ? '' : setting });
+
+function toSentence(checks: readonly Check[]): string {
+  const count = (verdict: Check['verdict']): number => checks.filter((it) => it.verdict === verdict).length;
+  return `${count('enforced')} enforced, ${count('not enforced')} not enforced, ${count('unknown')} unknown.`;
+}
+
+async function outsideOf({ outside, outside6, dns }: DoctorOptions): Promise<Outside> {
+  const { usualOutside } = await import('../../doctor/ways-out.ts');
+  return {
+    ipv4: outside ?? usualOutside.ipv4,
+    ipv6: outside6 ?? usualOutside.ipv6,
+    dns: dns ?? usualOutside.dns,
+  };
+}
+
+/** Where agents run there is no configuration: the way through the gate is that of the shell. */
+async function prove(options: DoctorOptions): Promise<readonly Check[]> {
+  const { tryWaysOut } = await import('../../doctor/ways-out.ts');
+  const { wayOfShell } = await import('../../connection/way-out.ts');
+  const way = wayOfShell();
+  const out = await tryWaysOut(await outsideOf(options));
+  return way ? [...out, await reachesGate(way)] : out;
+}
+
+/** A containment that closes the way to the gate as well proves nothing. */
+async function reachesGate({ variables }: WayOut): Promise<Check> {
+  const { openTunnel } = await import('../../doctor/through-proxy.ts');
+  const { check } = await import('../../doctor/check.ts');
+  const answered = await openTunnel(new URL(variables['HTTPS_PROXY'] ?? ''), 'canary.postern.example:443')
+    .then(({ connect, socket }) => {
+      socket?.destroy();
+      return connect;
+    })
+    .catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
+  const isOpen = answered === 200 || answered === 403;
+  return check(
+    'the way through the gate',
+    isOpen,
+    `the proxy answers ${answered}`,
+    'let agents reach proxy.listen',
+  );
+}
+
+async function examine(options: DoctorOptions): Promise<readonly Check[]> {
+  const { checkSettings } = await import('../../doctor/settings.ts');
+  const { sendCanaries } = await import('../../doctor/canaries.ts');
+  const { tryWaysOut } = await import('../../doctor/ways-out.ts');
+  const { stands, toldWay, wayOfShell } = await import('../../connection/way-out.ts');
+  const { file, config } = await readConfig(options.config);
+  const way = (await toldWay(options).catch(() => undefined)) ?? wayOfShell();
+  if (!way) throw new Error('there is no daemon of this folder; name its configuration with --config.');
+  if (!(await stands(way))) throw new Error('the daemon does not answer: start it with "postern serve".');
+  const canaries = await withOwnAgent(way, config, ({ HTTPS_PROXY: proxy = '', POSTERN_CA: ca = '' }) =>
+    sendCanaries({ proxy, ca }, config.doctor.canaryUrl),
+  );
+  return [
+    ...canaries,
+    // What runs may be another file's, where none is named.
+    ...(file === undefined ? [] : checkSettings(config)),
+    ...(await checkOwnKey(way, config)),
+    ...(await tryWaysOut(await outsideOf(options))),
+  ];
+}
+
+const keyLifeMs = 600_000;
+
+/**
+ * Canaries are of an agent of their own, where the admin secret can make its key: nobody else shall lose trust by them. They leave
+ * traces, and perhaps an incident, as what they are.
+ */
+async function withOwnAgent<T>(
+  { url, key, variables }: WayOut,
+  { control, tenants }: Config,
+  work: (variables: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
+  const [tenant] = tenants.keys();
+  const secret = process.env['SERVICE_API_KEYS_ADMIN_SECRET'] || control.adminSecret;
+  if (url === undefined || !secret || key === '' || tenant === undefined) return work(variables);
+  const { clientFor } = await import('../../connection/client.ts');
+  const client = clientFor(new URL(url), secret);
+  const made = await client.send<{ key: string; key_id: string }>('POST', '/v1/keys', {
+    tenant_id: tenant,
+    name: 'postern doctor',
+    default_agent_id: agentOf(tenant),
+    permissions: ['scan'],
+    expires_at: new Date(Date.now() + keyLifeMs).toISOString(),
+  });
+  try {
+    const own = Object.entries(variables).map(([name, it]) => [name, it.replace(key, () => made.key)]);
+    return await work(Object.fromEntries(own));
+  } finally {
+    await client.send('DELETE', `/v1/keys/${made.key_id}`, undefined, { tenant_id: tenant });
+  }
+}
+
+/** The same agent each time (UUID version 8, RFC 9562). */
+function agentOf(tenant: string): string {
+  const hex = hash('sha256', `postern doctor ${tenant}`);
+  return [
+    ...[hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`],
+    hex.slice(20, 32),
+  ].join('-');
+}
+
+/** The permissions of the key that programs of this shell get; left out where it may not be looked at. */
+async function checkOwnKey({ url, key }: WayOut, config: Config): Promise<readonly Check[]> {
+  const { clientFor } = await import('../../connection/client.ts');
+  const { checkKey } = await import('../../doctor/settings.ts');
+  const { adminSecret } = config.control;
+  if (url === undefined || key === '') return [];
+  const client = clientFor(new URL(url), adminSecret ?? key);
+  try {
+    for await (const page of client.pages<{ prefix: string; permissions: readonly string[] }>('/v1/keys')) {
+      const own = page.find(({ prefix }) => key.startsWith(prefix));
+      if (own) return [checkKey(own.permissions)];
+    }
+  } catch {
+    // The key may not see keys, which is as it should be.
+  }
+  return [];
+}
