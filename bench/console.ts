@@ -1,7 +1,8 @@
 // What the console asks of a million traces of one day: each filter of Activity, the overview, and a trace by its id, over HTTP from a daemon of
 // its own, on the embedded state or on Redis (a server of its own on a free port). Goals: 200 ms for any filter (p95), 300 ms for the overview.
-// `node bench/console.ts [traces] [embedded|redis]`
+// `node bench/console.ts [traces] [embedded|redis]`. With `KEEP=<folder>` the embedded state is kept there, and filled once.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { newId, newTraceId } from '../src/core/ids.ts';
+import { derivedId, newId, newTraceId } from '../src/core/ids.ts';
 import { ownName } from '../src/core/safe-name.ts';
 import { toLine } from '../src/state/journal/line.ts';
 import { openStore, type StateAddress } from '../src/state/open.ts';
@@ -22,7 +23,7 @@ const adminSecret = newId();
 const dayMs = 86_400_000;
 const spanMs = dayMs - 60_000;
 const firstMs = Date.now() - spanMs;
-const agentIds = Array.from({ length: 40 }, newId);
+const agentIds = Array.from({ length: 40 }, (_, at) => derivedId(hash('sha256', `agent ${at}`)));
 const keyId = newId();
 const tools = Array.from({ length: 30 }, (_, at) => `tool_${at}`);
 /** Among all traces these are a handful. */
@@ -195,12 +196,14 @@ async function run(dir: string, address: StateAddress, url: string): Promise<voi
   const data = join(dir, 'data');
   const log = { warn: () => undefined };
   const store = await openStore({ url: address, dir: data, timeoutMs: 10_000, caFile: null, log });
-  await fill(store);
+  const { items } = await store.listTraces(tenantId, {}, { limit: 1, cursor: undefined });
+  if (items.length === 0) await fill(store);
   await store.close();
   await askDaemon(dir, url);
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'postern-bench-'));
+const kept = process.env['KEEP'];
+const dir = kept ?? mkdtempSync(join(tmpdir(), 'postern-bench-'));
 try {
   if (driver === 'embedded') await run(dir, { driver: 'embedded', dir: './data' }, 'embedded:./data');
   else {
@@ -229,5 +232,5 @@ try {
     }
   }
 } finally {
-  rmSync(dir, { recursive: true, force: true });
+  if (kept === undefined) rmSync(dir, { recursive: true, force: true });
 }

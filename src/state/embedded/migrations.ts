@@ -289,4 +289,8 @@ export const tracesMigrations: readonly string[] = [
     PRIMARY KEY (tenant_id, interval_ms, start_ms)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Further names that searches go by, as JSON; NULL where there are counts from before.
+  ALTER TABLE stats ADD COLUMN names TEXT;
+  `,
 ];

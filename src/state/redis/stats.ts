@@ -1,6 +1,8 @@
+import { decisions } from '../../core/call.ts';
 import type { StatBucket, Store } from '../store.ts';
 import type { LikelySource } from '../traces/likely.ts';
 import {
+  isSearchDimension,
   noCounts,
   otherName,
   type StatCounts,
@@ -48,6 +50,8 @@ export function createStats(connection: RedisConnection, names: Names): Pick<Sto
   };
 }
 
+const decisionFields = decisions.map((it) => `decision:${it}`);
+
 /** `LikelySource.mayHave` of `traces/likely.ts`. */
 export const redisMayHave =
   (connection: RedisConnection, names: TenantNames): LikelySource['mayHave'] =>
@@ -59,12 +63,21 @@ export const redisMayHave =
     return Promise.all(
       starts.map(async (startMs) => {
         const key = names.stats(statIntervals[interval], startMs);
+        const asked = await connection.call('HMGET', key, 'named', ...decisionFields, ...fields);
+        const [named, ...counted] = (asked as (string | null)[]).map((it) => it ?? undefined);
         // Each call has a decision.
-        const [any, ...found] = (await connection.call('HMGET', key, 'decision', ...fields)) as (
-          | string
-          | null
-        )[];
-        return any == null || wanted.every((_, at) => found[2 * at] != null || found[2 * at + 1] != null);
+        const calls = counted.slice(0, decisionFields.length).reduce((sum, it) => sum + Number(it ?? 0), 0);
+        const found = counted.slice(decisionFields.length);
+        const isWhole = Number(named ?? 0) === calls;
+        return (
+          calls === 0 ||
+          wanted.every(
+            ({ dimension }, at) =>
+              found[2 * at] !== undefined ||
+              found[2 * at + 1] !== undefined ||
+              (!isWhole && isSearchDimension(dimension)),
+          )
+        );
       }),
     );
   };

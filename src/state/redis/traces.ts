@@ -11,7 +11,7 @@ import { marksText } from '../rules/trust.ts';
 import type { RecordedCall, Store, TraceFilter, TrustTerms } from '../store.ts';
 import { findTrace } from '../traces/lines.ts';
 import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
-import { createFactReader, statNamesMax, statStart } from '../traces/stats.ts';
+import { createFactReader, statNamesMax, statStart, type TraceFacts } from '../traces/stats.ts';
 import { arrivalsSince } from './arrivals.ts';
 import { toGivenBackArgs } from './budgets.ts';
 import { fromChunk, idBytes, secondOf, startsOf, toChunk, windowsOf } from './link/chunks.ts';
@@ -115,7 +115,9 @@ export function createTraces(
     for (const call of calls) {
       const { traceId, agentId, sizeClass = 0, marks = [] } = call;
       const touched = touchedBy(call);
-      const { tool = '', band = '', reasons } = readFacts(call.line, 0, call.line.length);
+      const facts = readFacts(call.line, 0, call.line.length);
+      const { tool = '', band = '' } = facts;
+      const reasons = listedNames(facts);
       const charges = givenBack(call);
       const places = [agents.get(agentId), windows.get(secondOf(timeOfTraceId(traceId) ?? 0))];
       places.push(minutes.get(statStart(call.atMs, 'minute')));
@@ -198,6 +200,14 @@ export function createTraces(
     },
   };
 }
+
+/** What a call has several of, or only searches go by, each with its dimension. */
+const listedNames = ({ operation, reasons, classes, tags }: TraceFacts): readonly string[] => [
+  ...reasons.map((it) => `reason:${it}`),
+  ...classes.map((it) => `class:${it}`),
+  ...tags.map((it) => `tag:${it}`),
+  ...(operation === undefined ? [] : [`operation:${operation}`]),
+];
 
 const toLine = ({ traceId, line }: RecordedCall): string => `${traceId}\t${line}\n`;
 

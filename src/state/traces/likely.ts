@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MaybePromise, TraceFilter } from '../store.ts';
 import {
+  type SearchDimension,
   type StatDimension,
   type StatInterval,
   statIntervals,
@@ -16,7 +17,7 @@ import {
 
 /** A name that calls are counted by. */
 export interface CountedName {
-  readonly dimension: StatDimension;
+  readonly dimension: StatDimension | SearchDimension;
   readonly name: string;
 }
 
@@ -97,15 +98,19 @@ function createBarrenSearch(source: LikelySource, names: readonly CountedName[])
   };
 }
 
-function countedNames({ reason, agentId, toolName, band, decision }: TraceFilter): readonly CountedName[] {
-  const asked: Record<StatDimension, string | undefined> = {
+function countedNames(filter: TraceFilter): readonly CountedName[] {
+  const { reason, agentId, toolName, band, decision, operation, dataClass, tag } = filter;
+  const asked: Record<CountedName['dimension'], string | undefined> = {
     reason,
+    operation,
+    class: dataClass,
+    tag,
     agent: agentId,
     tool: toolName,
     band,
     decision,
   };
   return Object.entries(asked)
-    .filter((it): it is [StatDimension, string] => it[1] !== undefined)
+    .filter((it): it is [CountedName['dimension'], string] => it[1] !== undefined)
     .map(([dimension, name]) => ({ dimension, name: statName(name) }));
 }

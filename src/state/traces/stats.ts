@@ -16,6 +16,16 @@ export const statIntervalNames = Object.keys(statIntervals) as readonly StatInte
 export const statDimensions = ['decision', 'reason', 'band', 'tool', 'agent'] as const;
 export type StatDimension = (typeof statDimensions)[number];
 
+/**
+ * Further dimensions that no chart shows: they tell searches which buckets have none of a name. A call may have several tags and classes.
+ * Counts from before there were any of these lack them, so that they come with the number of calls that they are of.
+ */
+export const searchDimensions = ['operation', 'class', 'tag'] as const;
+export type SearchDimension = (typeof searchDimensions)[number];
+export const isSearchDimension = (name: string): name is SearchDimension =>
+  (searchDimensions as readonly string[]).includes(name);
+export type SearchCounts = Record<SearchDimension, StatNames> & { calls: number };
+
 /** Names by which one bucket counts; calls with further ones count under `otherName`. */
 export const statNamesMax = 256;
 /** No name of a call is empty. */
@@ -43,6 +53,18 @@ export const noCounts = (): StatCounts => ({
   agent: newNames(),
 });
 
+export const noSearchCounts = (): SearchCounts => ({
+  calls: 0,
+  operation: newNames(),
+  class: newNames(),
+  tag: newNames(),
+});
+
+export function addSearchCounts(into: SearchCounts, from: Partial<SearchCounts>): void {
+  into.calls += from.calls ?? 0;
+  for (const dimension of searchDimensions) addNames(into[dimension], from[dimension] ?? {}, statNamesMax);
+}
+
 /** Names come from requests: none of them may mean something to an object. */
 const newNames = (): StatNames => Object.create(null) as StatNames;
 
@@ -66,12 +88,18 @@ export function addCounts(into: StatCounts, from: Partial<StatCounts>, namesMax 
 export interface TraceFacts {
   readonly tool: string | undefined;
   readonly band: string | undefined;
+  readonly operation: string | undefined;
   readonly reasons: readonly string[];
+  readonly classes: readonly string[];
+  readonly tags: readonly string[];
 }
 
 const toolMember = '"tool_name":"';
 const bandMember = '"risk_band":"';
+const operationMember = '"operation":"';
 const reasonsMember = '"reason_codes":[';
+const classesMember = '"classifications":[';
+const tagsMember = '"tags":[';
 const factsMax = 4_096;
 /** A longer piece of a trace is parsed each time. */
 const sliceLengthMax = 1_024;
@@ -125,8 +153,8 @@ export function createFactReader(coding: 'text' | 'latin1') {
     return name || undefined;
   }
 
-  function listAt(text: string, start: number, end: number): readonly string[] {
-    const from = placeOf(text, reasonsMember, start, end);
+  function listAt(text: string, member: string, start: number, end: number): readonly string[] {
+    const from = placeOf(text, member, start, end);
     if (from === undefined) return none;
     const close = text.indexOf('"]', from);
     if (close === -1 || close >= end) return none;
@@ -147,12 +175,15 @@ export function createFactReader(coding: 'text' | 'latin1') {
     return {
       tool: nameAt(text, toolMember, start, end),
       band: nameAt(text, bandMember, start, end),
-      reasons: listAt(text, start, end),
+      operation: nameAt(text, operationMember, start, end),
+      reasons: listAt(text, reasonsMember, start, end),
+      classes: listAt(text, classesMember, start, end),
+      tags: listAt(text, tagsMember, start, end),
     };
   };
 }
 
-/** Reasons of one call; further ones count together, as one. */
+/** Reasons, classes and tags of one call; further ones count together, as one. */
 export const reasonsMax = 32;
 const none: readonly string[] = [];
 
@@ -174,6 +205,7 @@ export interface MinuteCounts {
   readonly tenantId: string;
   readonly startMs: number;
   readonly counts: StatCounts;
+  readonly names: SearchCounts;
 }
 
 interface Counted {
@@ -194,19 +226,23 @@ export function createStatTally(): {
     const startMs = statStart(atMs, 'minute');
     if (last?.startMs === startMs && last.tenantId === tenantId) return last;
     const key = `${startMs} ${tenantId}`;
-    last = byMinute.get(key) ?? { tenantId, startMs, counts: noCounts() };
+    last = byMinute.get(key) ?? { tenantId, startMs, counts: noCounts(), names: noSearchCounts() };
     byMinute.set(key, last);
     return last;
   }
 
   return {
-    add({ tenantId, agentId, decision }, atMs, { tool, band, reasons }) {
-      const { counts } = minuteOf(tenantId, atMs);
+    add({ tenantId, agentId, decision }, atMs, { tool, band, operation, reasons, classes, tags }) {
+      const { counts, names } = minuteOf(tenantId, atMs);
       bump(counts.decision, decision);
       bump(counts.agent, agentId);
       if (band !== undefined) bump(counts.band, band);
       if (tool !== undefined) bump(counts.tool, tool);
       for (const reason of reasons) bump(counts.reason, reason);
+      names.calls += 1;
+      if (operation !== undefined) bump(names.operation, operation);
+      for (const name of classes) bump(names.class, name);
+      for (const tag of tags) bump(names.tag, tag);
     },
     take() {
       const taken = [...byMinute.values()];

@@ -107,8 +107,10 @@ export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
           const call = callAt(tenantId, nowMs - ageMs - at * 7_000, {
             agent_id: 'b5b0ff1e-51bb-43d6-8c3b-6a6f0a3e2a11',
             tool_name: isRare ? 'rare "tool"' : 'common',
+            operation: isRare ? 'rare \\ "op"' : 'common',
             risk_band: isRare ? 'CRITICAL' : 'LOW',
             decision: isRare ? 'DENY' : 'ALLOW',
+            ...(isRare ? { classifications: ['PII', 'PHI'], tags: ['a', 'rare'] } : { tags: ['a'] }),
             // The last of more reasons than are counted one by one.
             reason_codes: isRare ? [...Array.from({ length: 40 }, (_, nth) => `R${nth}`), 'RARE'] : ['USUAL'],
           });
@@ -127,6 +129,10 @@ export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
         { reason: 'RARE' },
         { band: 'CRITICAL' },
         { decision: 'DENY' },
+        { operation: 'rare \\ "op"' },
+        { dataClass: 'PHI' },
+        { tag: 'rare' },
+        { tag: 'a', dataClass: 'PII', operation: 'rare \\ "op"', band: 'CRITICAL' },
         { decision: 'DENY', toolName: 'rare "tool"', reason: 'R1', band: 'CRITICAL' },
       ];
       const walk = async (node: Store, filter: TraceFilter, limit: number): Promise<string[]> => {
@@ -144,15 +150,18 @@ export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
         for (const filter of searches)
           for (const limit of [1, 100]) t.same(await walk(node, filter, limit), want, JSON.stringify(filter));
       t.same(await walk(store, { toolName: 'rare "tool"', decision: 'ALLOW' }, 100), []);
-      t.same(await walk(store, { reason: 'none' }, 100), []);
+      for (const filter of [{ reason: 'none' }, { operation: 'none' }, { tag: 'none' }, { dataClass: 'SECRETS' }])
+        t.same(await walk(store, filter, 100), []);
       t.equal((await walk(store, { agentId: calls[0]?.agentId ?? '' }, 100)).length, calls.length);
       // More names than a minute counts: what is not named there may be there.
       const crowd = Array.from({ length: statNamesMax + 9 }, (_, at) =>
-        callAt(tenantId, nowMs - 600_000, { tool_name: `crowd-${at}` }),
+        callAt(tenantId, nowMs - 600_000, { tool_name: `crowd-${at}`, operation: `op-${at}`, tags: [`tag-${at}`] }),
       );
       await store.recordCalls(callBatch(crowd));
       const last = `crowd-${statNamesMax + 8}`;
       t.equal((await walk(store, { toolName: last }, 100)).length, 1);
+      t.equal((await walk(store, { operation: `op-${statNamesMax + 8}` }, 100)).length, 1);
+      t.equal((await walk(store, { tag: `tag-${statNamesMax + 8}` }, 100)).length, 1);
     },
   );
 

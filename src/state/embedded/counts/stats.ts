@@ -2,44 +2,53 @@ import type { StatBucket } from '../../store.ts';
 import type { CountedName } from '../../traces/likely.ts';
 import {
   addCounts,
+  addSearchCounts,
+  isSearchDimension,
   type MinuteCounts,
   noCounts,
+  noSearchCounts,
   otherName,
+  type SearchCounts,
   type StatCounts,
   type StatInterval,
   statIntervalNames,
   statIntervals,
   statStart,
 } from '../../traces/stats.ts';
-import { type Database, parseStored } from '../sqlite.ts';
+import { type Database, parseStored, type Row } from '../sqlite.ts';
 import { createTenantsOf } from '../tenants-of.ts';
 
 /* Counts of calls by minute, hour and day: a row each, with all its names, as JSON. */
 
-const oneBucket = 'SELECT counts FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?';
+const oneBucket = 'SELECT counts, names FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?';
 
 /** Adds the calls of a batch, in the transaction that is running. */
 export function createStatWriter(db: Database): (minutes: readonly MinuteCounts[]) => void {
   const find = db.prepare(oneBucket);
   const put = db.prepare(`
-    INSERT INTO stats (tenant_id, interval_ms, start_ms, counts) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET counts = excluded.counts
+    INSERT INTO stats (tenant_id, interval_ms, start_ms, counts, names) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET counts = excluded.counts, names = excluded.names
   `);
 
-  function add(tenantId: string, interval: StatInterval, startMs: number, counts: StatCounts): void {
+  function add({ tenantId, counts, names }: MinuteCounts, interval: StatInterval, startMs: number): void {
     const place = [tenantId, statIntervals[interval], startMs] as const;
-    const sum = noCounts();
+    const [sum, searched] = [noCounts(), noSearchCounts()];
     const standing = find.get(...place);
     if (standing) addCounts(sum, parseStored<Partial<StatCounts>>(standing['counts']));
+    if (standing) addSearchCounts(searched, namesIn(standing));
     addCounts(sum, counts);
-    put.run(...place, JSON.stringify(sum));
+    addSearchCounts(searched, names);
+    put.run(...place, JSON.stringify(sum), JSON.stringify(searched));
   }
 
   return (minutes) => {
-    for (const { tenantId, startMs, counts } of minutes)
-      for (const interval of statIntervalNames) add(tenantId, interval, statStart(startMs, interval), counts);
+    for (const minute of minutes)
+      for (const interval of statIntervalNames) add(minute, interval, statStart(minute.startMs, interval));
   };
 }
+
+const namesIn = (row: Row): Partial<SearchCounts> =>
+  row['names'] == null ? {} : parseStored<Partial<SearchCounts>>(row['names']);
 
 export interface StatReader {
   /** `Store.callStats`. */
@@ -68,8 +77,11 @@ export function createStatReader(db: Database): StatReader {
         const row = findOne.get(tenantId, statIntervals[interval], startMs);
         if (!row) return true;
         const counts = parseStored<Partial<StatCounts>>(row['counts']);
+        const searched = namesIn(row);
+        const calls = Object.values(counts.decision ?? {}).reduce((sum, it) => sum + it, 0);
         return names.every(({ dimension, name }) => {
-          const counted = counts[dimension] ?? {};
+          if (isSearchDimension(dimension) && searched.calls !== calls) return true;
+          const counted = { ...counts, ...searched }[dimension] ?? {};
           return Object.hasOwn(counted, name) || Object.hasOwn(counted, otherName);
         });
       }),

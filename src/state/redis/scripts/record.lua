@@ -7,7 +7,7 @@
 --       11, 12, 13 ms that counts of minutes, hours and days are kept  14 ids of all calls, 16 bytes each  15 agents, then each as it is counted
 --       then for each window: its second, its calls as a chunk
 --       then for each call: number of its agent, of its window and of its minute, ms, size class, how many names it has touched (0 where it was
---       not let out), reasons, marks and charges to give back it has, all in one text, decision, name of its credential or '', tool or '', band or '',
+--       not let out), reasons and other names (each as `<dimension>:<name>`), marks and charges to give back it has, all in one text, decision, name of its credential or '', tool or '', band or '',
 --       the names, the reasons, the parts and the text of each mark, for each charge the number of its day in KEYS, name, amount
 
 local keptMs, destinationsMax, trustParts, trustCalls = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -58,7 +58,7 @@ for w = 1, windows do
 end
 
 -- Of each minute, by the name of the dimension and the name in it.
-local counts = {}
+local counts, callsOf = {}, {}
 local function tally(minute, dimension, name)
   local ofMinute = counts[minute] or {}
   local names = ofMinute[dimension] or {}
@@ -96,7 +96,8 @@ while i <= #ARGV do
     tally(minute, 'agent', agentNames[agentNumber])
     if tool ~= '' then tally(minute, 'tool', tool) end
     if band ~= '' then tally(minute, 'band', band) end
-    for _, reason in ipairs(reasons) do tally(minute, 'reason', reason) end
+    for _, reason in ipairs(reasons) do tally(minute, string.match(reason, '^(%a+):(.*)$')) end
+    callsOf[minute] = (callsOf[minute] or 0) + 1
     local first, last = tonumber(field(agent, 'first')), tonumber(field(agent, 'last'))
     if not first or ms < first then setField(agent, 'first', digits(ms)) end
     if not last or ms > last then setField(agent, 'last', digits(ms)) end
@@ -145,6 +146,8 @@ for minute, dimensions in pairs(counts) do
     for dimension, names in pairs(dimensions) do
       for name, count in pairs(names) do addCount(key, dimension, name, count) end
     end
+    -- Those of which all names were counted: older counts have fewer of them.
+    redis.call('HINCRBY', key, 'named', callsOf[minute])
     redis.call('PEXPIRE', key, ARGV[10 + place])
   end
 end
