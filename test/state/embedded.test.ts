@@ -650,3 +650,28 @@ t.test('survives a disk that is full', async (t) => {
   const store = await open(t, dir);
   t.match(await store.verifyAudit('acme'), { ok: true });
 });
+
+t.test('counts from a former version are not taken for whole by searches', async (t) => {
+  const dir = t.testdir();
+  const tenantId = 'acme';
+  const call = (operation: string, agoMs: number) => {
+    const traceId = newTraceId(Date.now() - agoMs);
+    const line = ownName(JSON.stringify({ trace_id: traceId, operation, decision: 'ALLOW' }));
+    return recordedCall({ tenantId, traceId, atMs: Date.now() - agoMs, line });
+  };
+  const find = async (store: Store, operation: string) =>
+    (await store.listTraces(tenantId, { operation }, { limit: 10, cursor: undefined })).items.length;
+  let store = await openEmbeddedStore({ dir });
+  await store.recordCalls(callBatch([call('old', 1_000), call('old', 90_000_000)]));
+  await store.close();
+  const db = new DatabaseSync(join(dir, 'traces.db'));
+  db.exec('UPDATE stats SET names = NULL');
+  db.close();
+  store = await openEmbeddedStore({ dir });
+  t.teardown(() => store.close());
+  t.equal(await find(store, 'old'), 2);
+  await store.recordCalls(callBatch([call('new', 500)]));
+  t.equal(await find(store, 'old'), 2, 'nor are those to which others were added');
+  t.equal(await find(store, 'new'), 1);
+  t.equal(await find(store, 'none'), 0);
+});

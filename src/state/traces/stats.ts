@@ -70,6 +70,11 @@ const newNames = (): StatNames => Object.create(null) as StatNames;
 
 /** Names without room count under `otherName`. */
 function addNames(into: StatNames, from: StatNames, namesMax: number): void {
+  if (namesMax === Number.POSITIVE_INFINITY) {
+    // A day of minutes has a hundred thousand of them.
+    for (const name in from) into[name] = (into[name] ?? 0) + (from[name] ?? 0);
+    return;
+  }
   let size = Object.keys(into).length - (into[otherName] === undefined ? 0 : 1);
   for (const [name, count] of Object.entries(from)) {
     const isKnown = name === otherName || into[name] !== undefined;
@@ -251,6 +256,13 @@ export function createStatTally(): {
       return taken;
     },
   };
+}
+
+/** Counts as they were stored, as an object that inherits nothing. */
+export function toCounts(stored: Partial<StatCounts>): StatCounts {
+  const counts = noCounts();
+  for (const dimension of statDimensions) Object.assign(counts[dimension], stored[dimension]);
+  return counts;
 }
 
 /** Not bounded: a batch is. */

@@ -150,12 +150,21 @@ export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
         for (const filter of searches)
           for (const limit of [1, 100]) t.same(await walk(node, filter, limit), want, JSON.stringify(filter));
       t.same(await walk(store, { toolName: 'rare "tool"', decision: 'ALLOW' }, 100), []);
-      for (const filter of [{ reason: 'none' }, { operation: 'none' }, { tag: 'none' }, { dataClass: 'SECRETS' }])
+      for (const filter of [
+        { reason: 'none' },
+        { operation: 'none' },
+        { tag: 'none' },
+        { dataClass: 'SECRETS' },
+      ])
         t.same(await walk(store, filter, 100), []);
       t.equal((await walk(store, { agentId: calls[0]?.agentId ?? '' }, 100)).length, calls.length);
       // More names than a minute counts: what is not named there may be there.
       const crowd = Array.from({ length: statNamesMax + 9 }, (_, at) =>
-        callAt(tenantId, nowMs - 600_000, { tool_name: `crowd-${at}`, operation: `op-${at}`, tags: [`tag-${at}`] }),
+        callAt(tenantId, nowMs - 600_000, {
+          tool_name: `crowd-${at}`,
+          operation: `op-${at}`,
+          tags: [`tag-${at}`],
+        }),
       );
       await store.recordCalls(callBatch(crowd));
       const last = `crowd-${statNamesMax + 8}`;

@@ -14,6 +14,7 @@ import {
   statIntervalNames,
   statIntervals,
   statStart,
+  toCounts,
 } from '../../traces/stats.ts';
 import { type Database, parseStored, type Row } from '../sqlite.ts';
 import { createTenantsOf } from '../tenants-of.ts';
@@ -86,11 +87,10 @@ export function createStatReader(db: Database): StatReader {
         });
       }),
     read: (tenantId, interval, fromMs, beforeMs) =>
-      find.all(tenantId, statIntervals[interval], fromMs, beforeMs).map((row) => {
-        const counts = noCounts();
-        addCounts(counts, parseStored<Partial<StatCounts>>(row['counts']));
-        return { startMs: Number(row['start_ms']), counts };
-      }),
+      find.all(tenantId, statIntervals[interval], fromMs, beforeMs).map((row) => ({
+        startMs: Number(row['start_ms']),
+        counts: toCounts(parseStored<Partial<StatCounts>>(row['counts'])),
+      })),
   };
 }
 
