@@ -39,7 +39,7 @@ t.test('init leaves a configuration that works, and a folder that has one stays 
   const again = await postern(['init', join(dir, 'gate')]);
   t.match(again, {
     code: 1,
-    stderr: /has admin-secret, agent-key, postern\.yaml, ca\.pem, ca-key\.pem already/,
+    stderr: /has admin-secret, agent-key, vault-key, postern\.yaml, ca\.pem, ca-key\.pem already/,
   });
   t.same(readdirSync(join(dir, 'gate')), before);
   const refused = await postern(['init', join(dir, 'other'), '--listen', 'nowhere']);

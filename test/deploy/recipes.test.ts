@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
+import { loadConfig, parseConfig } from '../../src/config/load.ts';
 import { run } from '../support/clients.ts';
+import { posternCommand } from '../support/daemon.ts';
 import { leaveOut, needProgram } from '../support/programs.ts';
 
 const recipe = (name: string): string =>
@@ -75,13 +77,72 @@ t.test('pods of agents may reach the port of the gateway, and nothing else', asy
   t.equal(policy.spec.egress[0].to.length, 1, 'namespace and pod are one condition');
 });
 
-for (const [name, path] of [
-  ['the gateway', '../../systemd/postern.service'],
-  ['an agent', '../../docs/deploy/agent.service'],
-] as const) {
-  t.test(`the unit of ${name} has no directive that systemd does not know`, async (t) => {
+const root = resolve(import.meta.dirname, '../..');
+const manifest = (name: string) => readFileSync(join(root, name), 'utf8');
+
+t.test(
+  'the image runs as nobody special, and its compose file makes a configuration that works',
+  async (t) => {
+    t.match(manifest('Dockerfile'), /^USER 10001:10001$[\s\S]*^HEALTHCHECK .*"status"\]$[\s\S]*^ENTRYPOINT/m);
+    const { services } = parse(manifest('compose.yaml'), { merge: true });
+    for (const [name, service] of Object.entries<Record<string, unknown>>(services))
+      t.match(service, { read_only: true, cap_drop: ['ALL'] }, name);
+    for (const address of services.postern.ports) t.match(address, /^127\.0\.0\.1:/);
+    const [, options = ''] = /exec postern init \. (.*)$/.exec(services.setup.command[0].trim()) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'postern-compose-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    const made = await run('env', ['-C', folder, ...posternCommand(['init', '.', ...options.split(/\s+/)])]);
+    t.equal(made.code, 0, made.stderr);
+    const config = loadConfig(join(folder, 'postern.yaml'), {});
+    t.match(config, {
+      control: { listen: [{ host: '0.0.0.0', port: 8081 }] },
+      state: { url: { driver: 'redis' } },
+    });
+  },
+);
+
+t.test('gateways in Kubernetes have probes, time to drain, and a configuration that is valid', async (t) => {
+  const files = parseAllDocuments(manifest('docs/kubernetes/postern.yaml')).map((it) => it.toJS());
+  const find = (kind: string) => files.find((it) => it.kind === kind);
+  const secrets = { 'admin-secret': 'x'.repeat(24), 'state-url': 'redis://redis:6379/0' };
+  const config = parseConfig(find('ConfigMap').data['postern.yaml'], {
+    file: '/etc/postern/postern.yaml',
+    env: { POSTERN_VAULT_KEY: '0'.repeat(64) },
+    readFile: (path) => Object.entries(secrets).find(([name]) => path.endsWith(name))?.[1] ?? '',
+  });
+  const { replicas, template } = find('Deployment').spec;
+  const graceMs = template.spec.terminationGracePeriodSeconds * 1000;
+  t.ok(graceMs > config.drainDelayMs + 30_000 + 15_000, 'nothing is killed while it drains');
+  t.ok(find('PodDisruptionBudget').spec.minAvailable < replicas, 'a node can be emptied');
+  for (const it of [...template.spec.containers, ...template.spec.initContainers])
+    t.match(it.securityContext, { readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+  const [{ ports, readinessProbe, livenessProbe }] = template.spec.containers;
+  t.equal(readinessProbe.httpGet.path, '/readyz');
+  // One that drains, or whose state is away, is not to be killed for it.
+  t.equal(livenessProbe.httpGet.path, '/healthz');
+  const listening = [...config.proxy.listen, ...config.control.listen];
+  t.same(
+    ports.map((it: { containerPort: number }) => it.containerPort),
+    listening.map((it) => (it.kind === 'tcp' ? it.port : 0)),
+  );
+  const sidecar = parse(manifest('docs/kubernetes/sidecar.yaml'));
+  const shown = sidecar.spec.containers[0].volumeMounts.map((it: { subPath: string }) => it.subPath);
+  t.same(shown, ['agent-key', 'ca.pem'], 'an agent sees no other secret');
+});
+
+const units = [
+  ['the gateway', '../../systemd/postern.service', 15],
+  ['one of several gateways', '../../systemd/postern@.service', 15],
+  ['an agent', '../../docs/deploy/agent.service', 25],
+] as const;
+for (const [name, path, exposureMax] of units) {
+  t.test(`the unit of ${name} is known to systemd, and little exposed`, async (t) => {
     if (!needProgram(t, 'systemd-analyze')) return;
-    const { stderr } = await run('systemd-analyze', ['verify', resolve(import.meta.dirname, path)]);
+    const file = resolve(import.meta.dirname, path);
+    const { stderr } = await run('systemd-analyze', ['verify', file]);
     t.notMatch(stderr, /Unknown|Failed to parse|Invalid|not a valid/i);
+    const offline = ['security', '--offline=true', `--threshold=${exposureMax}`, file];
+    const { code, stdout } = await run('systemd-analyze', offline);
+    t.equal(code, 0, stdout.trimEnd().split('\n').at(-1) ?? '');
   });
 }

@@ -12,6 +12,7 @@ interface InitOptions extends CommonOptions {
   readonly agent: string;
   readonly listen: string;
   readonly control: string;
+  readonly state: string;
 }
 
 const starter = resolve(import.meta.dirname, '../../../../config/policies/packs/starter.yaml');
@@ -29,6 +30,7 @@ export function addInit(program: Command): void {
     .option('--agent <name>', 'the first agent', 'agent')
     .option('--listen <address>', 'address of the proxy', '127.0.0.1:8080')
     .option('--control <address>', 'address of the control plane', '127.0.0.1:8081')
+    .option('--state <url>', 'embedded:DIR, redis://HOST/0 and the like', 'embedded:./state')
     .action(async (named: string, _options: unknown, init: Command) => {
       const options = init.optsWithGlobals<InitOptions>();
       const folder = resolve(named);
@@ -59,7 +61,8 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
   const files: readonly (readonly [string, string, number])[] = [
     ['admin-secret', secret, 0o600],
     [agentKeyFile, `${key}\n`, 0o600],
-    ['.gitignore', 'admin-secret\nagent-key\nca-key.pem\nstate/\n', 0o644],
+    ['.gitignore', 'admin-secret\nagent-key\nvault-key\nca-key.pem\nstate/\n', 0o644],
+    ['vault-key', `${randomBytes(32).toString('hex')}\n`, 0o600],
     ['postern.yaml', text, 0o644],
   ];
   const standing = [...files.map(([name]) => name), 'ca.pem', 'ca-key.pem'].filter(
@@ -123,7 +126,11 @@ function toldNext({ config, admin_secret_file, key_file, ca }: Made): string {
 const quoted = (text: string): string =>
   /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-const configText = ({ tenant, agent, listen, control }: InitOptions, agentId: string, hash: string): string =>
+const configText = (
+  { tenant, agent, listen, control, state }: InitOptions,
+  agentId: string,
+  hash: string,
+): string =>
   `# Postern. Every key that is left out has its default: "postern config show" prints them all, and
 # docs/administration/configuration.md explains them. "postern config check" says what is wrong with this file;
 # "postern reload" takes a change over.
@@ -134,7 +141,9 @@ control:
   listen: ${JSON.stringify(control)}             # API, console and health checks, for you alone
   admin_secret: \${file:admin-secret}
 state:
-  url: embedded:./state                   # several machines: redis://HOST/0
+  url: ${JSON.stringify(state)}             # several machines: redis://HOST/0
+  dir: ./state
+vault: { key_file: vault-key }            # opens stored credentials; all machines need the same
 authority: { cert: ./ca.pem, key: ./ca-key.pem }     # agents trust the first; nobody else reads the second
 
 tenants:

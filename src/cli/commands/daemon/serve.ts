@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Gateway } from '../../../daemon/gateway.ts';
 import type { FirstStart } from '../../../daemon/start/first-start.ts';
 import type { CommonOptions } from '../../connection/client.ts';
+import { openServiceManager, type ServiceManager } from '../../service-manager.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly listen?: string;
@@ -26,7 +27,9 @@ export function addServe(program: Command): void {
       const { startDaemon } = await import('../../../daemon/start/start.ts');
       const gateway = await startDaemon(config, process.env);
       announce(gateway, json ?? false);
-      obeySignals(gateway);
+      const manager = openServiceManager(process.env);
+      manager.ready(`proxy ${gateway.proxyUrl}, control ${gateway.controlUrl}`);
+      obeySignals(gateway, manager);
     });
 }
 
@@ -59,10 +62,11 @@ function toldFirstStart({ isNew, exports, file }: FirstStart): string {
   ].join('\n');
 }
 
-function obeySignals(gateway: Gateway): void {
+function obeySignals(gateway: Gateway, manager: ServiceManager): void {
   let isStopping = false;
   const stop = async (): Promise<void> => {
     isStopping = true;
+    manager.stopping();
     try {
       await gateway.stop();
       gateway.log.info({}, 'stopped');
@@ -83,7 +87,14 @@ function obeySignals(gateway: Gateway): void {
   });
   process.on('SIGTERM', obey);
   process.on('SIGINT', obey);
-  process.on('SIGHUP', () => void gateway.reload());
+  const reload = async (): Promise<void> => {
+    manager.reloading();
+    const isTaken = await gateway.reload();
+    manager.ready(
+      isTaken ? 'the configuration was reloaded' : 'the configuration was refused; the old one stays',
+    );
+  };
+  process.on('SIGHUP', () => void reload());
   // Whatever nobody caught is a bug. What was acknowledged is on disk; a gate in an unknown state must not go on judging.
   process.on('uncaughtException', (error) => {
     gateway.log.fatal({ err: error }, 'a bug: the daemon ends');

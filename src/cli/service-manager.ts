@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+
+/*
+ * What a service manager is told (sd_notify(3)): ready, reloading, stopping, and that the daemon is alive. Node has no datagram sockets of
+ * the Unix domain, so `systemd-notify` sends them; the unit allows that with NotifyAccess=all.
+ */
+
+export interface ServiceManager {
+  ready(status: string): void;
+  reloading(): void;
+  stopping(): void;
+}
+
+const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
+
+/** The manager that has started this process; nobody is told where none has. */
+export function openServiceManager(env: NodeJS.ProcessEnv): ServiceManager {
+  if (!env['NOTIFY_SOCKET']) return nobody;
+  const tell = (...lines: string[]): void => {
+    // What cannot be told is no reason to stop; a manager that waits in vain ends the daemon by itself.
+    execFile('systemd-notify', lines, { timeout: 10_000 }, () => undefined);
+  };
+  const watchdogMs = Number(env['WATCHDOG_USEC'] ?? 0) / 1000;
+  // A daemon whose event loop stands still tells nothing, and is started anew.
+  if (watchdogMs > 0) setInterval(() => tell('WATCHDOG=1'), Math.max(watchdogMs / 3, 1_000)).unref();
+  return {
+    ready: (status) => tell('READY=1', `STATUS=${status}`),
+    reloading: () => tell('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`),
+    stopping: () => tell('STOPPING=1', 'STATUS=draining'),
+  };
+}
