@@ -74,7 +74,7 @@ export async function openTab(
       await page.goto(url);
       await page.getByLabel('Secret or key').fill(secret);
       await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
+      await page.locator('.frame').waitFor();
     },
   };
 }

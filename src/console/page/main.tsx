@@ -1,6 +1,8 @@
 import '@picocss/pico/css/pico.min.css';
 import './style/tokens.css';
 import './style/base.css';
+import './style/parts.css';
+import './style/messages.css';
 import './style/shell.css';
 import './style/overview.css';
 import './style/pages.css';

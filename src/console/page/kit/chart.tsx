@@ -33,6 +33,8 @@ function stack(stats: Stats): UPlot.AlignedData {
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+/** The last bar needs the width of one. */
+const secondsOf = { minute: 60, hour: 3600, day: 86_400 } as const;
 const toLabel = (interval: Stats['interval'], seconds: number): string =>
   (interval === 'day' ? day : clock).format(seconds * 1000);
 
@@ -47,7 +49,10 @@ function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
     legend: { show: false },
     cursor: { show: false },
     padding: [8, 8, 0, 0],
-    scales: { y: { range: (_, __, max) => [0, Math.max(4, max * 1.1)] } },
+    scales: {
+      x: { range: (_, min, max) => [min, max + secondsOf[stats.interval]] },
+      y: { range: (_, __, max) => [0, Math.max(4, max * 1.1)] },
+    },
     axes: [
       {
         ...axis,

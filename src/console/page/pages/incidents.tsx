@@ -168,7 +168,7 @@ function Timeline({ steps, names }: { steps: readonly Step[]; names: ReadonlyMap
   return (
     <ol class="timeline">
       {steps.map((it) => (
-        <li key={it.at + it.kind + (it.trace_id ?? it.text ?? '')} class={it.kind}>
+        <li key={it.at + it.kind + (it.trace_id ?? it.text ?? '')} class={`step-${it.kind}`}>
           <span class="faint">
             <Time at={it.at} /> · {names.get(it.by) ?? it.by}
           </span>
