@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiDocument } from './generate-api.ts';
 import { configurationDocument } from './generate-configuration.ts';
+import { noticesDocument } from './generate-notices.ts';
 import { policyReference } from './generate-policies.ts';
 import { recipesDocument } from './generate-recipes.ts';
 import { toolsDocument } from './generate-tools.ts';
@@ -10,6 +11,7 @@ import { toolsDocument } from './generate-tools.ts';
 
 /** What makes each page, by its path below `docs/`. */
 export const generatedPages: Readonly<Record<string, () => string>> = {
+  '../THIRD_PARTY_NOTICES': noticesDocument,
   'administration/configuration.md': configurationDocument,
   'api.md': apiDocument,
   'policy-recipes.md': recipesDocument,

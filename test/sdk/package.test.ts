@@ -1,5 +1,6 @@
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,7 +14,7 @@ import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { run } from '../support/clients.ts';
-import { needProgram } from '../support/programs.ts';
+import { findOldNode, needProgram } from '../support/programs.ts';
 import { awsKeyId } from '../support/secrets.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startAgentLab } from './support.ts';
@@ -28,6 +29,7 @@ const packed = [
   'src',
   'systemd',
   'CHANGELOG.md',
+  'THIRD_PARTY_NOTICES',
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',
@@ -82,6 +84,22 @@ t.test('the package has the SDK, for Node and for browsers', async (t) => {
       readFileSync(join(root, 'src/sdk/python/postern.py'), 'utf8'),
       'the client in Python is there',
     );
+  });
+
+  await t.test('its command works with what is installed beside it, also by an older Node', async (t) => {
+    const modules = join(user, 'node_modules');
+    for (const name of readdirSync(join(root, 'node_modules')))
+      if (!existsSync(join(modules, name)))
+        symlinkSync(join(root, 'node_modules', name), join(modules, name));
+    const old = await findOldNode(t);
+    const command = [old ?? process.execPath, join(modules, 'postern/bin/postern')];
+    const asUser = (...args: string[]) =>
+      run('env', ['-u', 'NODE_OPTIONS', '-u', 'POSTERN_CONFIG', '-C', user, ...command, ...args]);
+    const addresses = ['--listen', '127.0.0.1:0', '--control', '127.0.0.1:0'];
+    const made = await asUser('init', 'gate', ...addresses);
+    t.equal(made.code, 0, made.stderr);
+    const ran = await asUser('--config', 'gate/postern.yaml', 'run', '--', 'sh', '-c', 'echo "$HTTPS_PROXY"');
+    t.match(ran, { code: 0, stdout: /^http:\/\/agent:iv_eph_\w+@127\.0\.0\.1:\d+\n/ }, ran.stderr);
   });
 
   await t.test('Node finds it by its name', async (t) => {
