@@ -48,7 +48,7 @@ function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
     height: 240,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 22, 0, 0],
     scales: {
       x: { range: (_, min, max) => [min, max + secondsOf[stats.interval]] },
       y: { range: (_, __, max) => [0, Math.max(4, max * 1.1)] },

@@ -5,8 +5,8 @@ import { Command, PageHead } from '../kit/bits.tsx';
 const steps = {
   curl: `. data/first-start.env\ncurl -i https://api.github.com/zen`,
   agent: '. data/first-start.env\nbin/postern run -- python3 agent.py',
-  offline:
-    '. data/first-start.env\nbin/postern scan POST https://api.github.com/repos/acme/app/issues \'{"title":"hello"}\'',
+  offline: `. data/first-start.env
+curl "$POSTERN_URL/v1/scan" -H "authorization: Bearer $POSTERN_KEY" -H 'content-type: application/json' -d '{"method":"GET","url":"https://api.github.com/zen"}'`,
 } as const;
 const words: Readonly<Record<keyof typeof steps, string>> = {
   curl: 'With curl',

@@ -85,10 +85,7 @@ function IncidentList() {
           { name: 'Opened', cell: (it) => <Time at={it.opened_at} /> },
         ]}
         empty={
-          <Empty
-            title="There is no incident."
-            command="bin/postern incident open --agent AGENT_ID --title 'What happened'"
-          >
+          <Empty title="There is no incident." command="bin/postern incident open AGENT_ID 'What happened'">
             Attacks, sudden losses of trust and rules with OPEN_INCIDENT open one; so can you.
           </Empty>
         }

@@ -97,7 +97,7 @@ export default function Notifications() {
             },
             { name: 'Delivered', kind: 'extra', cell: (it) => it.delivered.toLocaleString('en') },
             { name: 'Waiting', kind: 'extra', cell: (it) => it.waiting },
-            { name: 'Failed', kind: 'number', cell: (it) => it.failed },
+            { name: 'Failed', kind: 'extra', cell: (it) => it.failed },
             { name: 'Last', kind: 'extra', cell: (it) => <Time at={it.last_delivered} /> },
             {
               name: 'Try',
