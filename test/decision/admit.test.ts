@@ -1,6 +1,6 @@
 import t from 'tap';
 import { newId } from '../../src/core/ids.ts';
-import { registrationsPerDayMax } from '../../src/decision/stages/admit.ts';
+import { registrationsPerDayMax } from '../../src/decision/stages/agent-registration.ts';
 import { awsKeyId } from '../support/secrets.ts';
 import { agentId, key, nowMs, openStage } from './admit-stage.ts';
 

@@ -24,7 +24,6 @@ import type {
   TrustTerms,
 } from '../../state/store.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
-import type { PolicyBook } from '../../tenants/policy-book.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
 import type { ToolSettings } from '../../tenants/tool-settings.ts';
 import { after } from '../../util/maybe-promise.ts';
@@ -35,18 +34,11 @@ import { admitDegraded, identifyOrRecall } from '../degraded.ts';
 import { mcpCallOf } from '../facts/mcp-call.ts';
 import { RefusedCall, type Stage } from '../pipeline.ts';
 import type { Events } from '../trace/events.ts';
-import { readName } from '../trace/safe-names.ts';
 import { touchedNamesOf } from '../trace/touched-names.ts';
+import { createRegistration, type RegisterAgent, type RegistrationOptions } from './agent-registration.ts';
 
-const dayMs = 86_400_000;
-/** Registrations of one tenant a day, by this process. */
-export const registrationsPerDayMax = 10_000;
-
-export interface AdmitOptions {
-  readonly store: Store;
-  readonly tenants: Tenants;
+export interface AdmitOptions extends RegistrationOptions {
   readonly catalogues: Catalogues;
-  readonly policies: Pick<PolicyBook, 'rulesFor'>;
   readonly events: Events;
   readonly toolSettings: Pick<ToolSettings, 'maxBodyBytes' | 'smallestMaxBodyBytes'>;
   /** How trust comes back. */
@@ -64,76 +56,85 @@ type Admitting = MaybePromise<AdmittedCall<TenantConfig> | RefusedCall>;
  * May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. Here
  * alone the tenant of a live call is looked up: all later stages find it in the call.
  */
-export function admit(options: AdmitOptions): Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
-  const { store, tenants, catalogues, policies, events, toolSettings, trust } = options;
-  const chargesOf = createCharges(tenants);
+export const admit = (options: AdmitOptions): Stage<ClassifiedCall, AdmittedCall<TenantConfig>> =>
+  new AdmitStage(options);
 
-  const ask = (request: AdmitRequest): MaybePromise<Admission> => {
+class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
+  readonly name = 'admit';
+  readonly #options: AdmitOptions;
+  readonly #chargesOf: ChargesOf | undefined;
+  readonly #register: RegisterAgent;
+
+  constructor(options: AdmitOptions) {
+    this.#options = options;
+    this.#chargesOf = createCharges(options.tenants);
+    this.#register = createRegistration(options);
+  }
+
+  run(call: ClassifiedCall): Admitting {
+    const { tenants, toolSettings } = this.#options;
+    const request = toRequest(call, tenants.termsOf, this.#chargesOf);
+    const wayMax = call.received.bodyBytesMax ?? tenants.smallestMaxBodyBytes;
+    return call.body.length > Math.min(wayMax, toolSettings.smallestMaxBodyBytes)
+      ? this.#tooLargeCall(call, request).then((refused) => refused ?? this.#enter(call, request))
+      : this.#enter(call, request);
+  }
+
+  #enter(call: ClassifiedCall, request: AdmitRequest): Admitting {
+    return after(this.#ask(request), (it) => this.#settle(call, request, it));
+  }
+
+  #ask(request: AdmitRequest): MaybePromise<Admission> {
     try {
-      const admission = store.admit(request);
+      const admission = this.#options.store.admit(request);
       return admission instanceof Promise
-        ? admission.catch((error: unknown) => withoutState(request, error))
+        ? admission.catch((error: unknown) => this.#withoutState(request, error))
         : admission;
     } catch (error) {
-      return withoutState(request, error);
+      return this.#withoutState(request, error);
     }
-  };
+  }
 
   /** The last known standing of the key, where its tenant allows that; else the failure stands. */
-  function withoutState(request: AdmitRequest, error: unknown): Admission {
+  #withoutState(request: AdmitRequest, error: unknown): Admission {
+    const { store, tenants } = this.#options;
     const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
     const admission = isAway ? admitDegraded(store, tenants, request) : undefined;
     if (!admission) throw error;
     return admission;
   }
 
-  /**
-   * A UUID that no agent has yet is registered for the key's tenant, then the call is admitted like any other. The call is not read yet,
-   * but what it says of the agent is.
-   */
-  async function registerAgent(call: ClassifiedCall, request: AdmitRequest): Promise<Admission> {
-    const holder = await store.identify(request.keyHash, request.nowMs);
-    if (!holder.ok || request.agentId === undefined) {
-      throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-    }
-    const { tenantId } = holder.identity;
-    if (!tenants.find(tenantId)?.autoRegisterAgents) {
-      throw new GatewayError(
-        'FORBIDDEN',
-        'This agent is not known, and agents are not registered by their calls here.',
-      );
-    }
-    countRegistration(tenantId, request.nowMs);
-    const { engine } = await policies.rulesFor(tenantId);
-    const { agentName, runtimeType } = call.received.claimed;
-    await store.ensureAgent({
-      agentId: request.agentId,
-      tenantId,
-      envName: request.envName ?? holder.identity.envName,
-      name: (agentName && readName(engine, agentName)) || request.agentId,
-      runtimeType: (runtimeType && readName(engine, runtimeType)) || null,
-      status: 'active',
-      createdAtMs: request.nowMs,
-    });
-    return ask(request);
+  #settle(call: ClassifiedCall, request: AdmitRequest, admission: Admission): Admitting {
+    if (admission.ok) return this.#accept(call, admission);
+    const tenantId = admission.identity?.tenantId;
+    if (tenantId !== undefined && !this.#options.tenants.find(tenantId))
+      return this.#askAnew(call, request, tenantId, admission);
+    if (admission.code !== 'UNKNOWN_AGENT') return this.#accept(call, admission);
+    return this.#registerAndAsk(call, request).then(
+      (it) => this.#accept(call, it),
+      // Whatever becomes of it, it is known whose call it was.
+      (error: unknown) => refusedOf(call, admission.identity, toGatewayError(error)),
+    );
   }
 
-  /** Registered since the day began, by tenant. */
-  const registered = new Map<string, number>();
-  let day = 0;
-
-  function countRegistration(tenantId: string, nowMs: number): void {
-    const today = Math.floor(nowMs / dayMs);
-    if (today !== day) registered.clear();
-    day = today;
-    const count = (registered.get(tenantId) ?? 0) + 1;
-    if (count > registrationsPerDayMax) {
-      throw new GatewayError('FORBIDDEN', 'Too many agents were registered by their calls today.');
-    }
-    registered.set(tenantId, count);
+  async #registerAndAsk(call: ClassifiedCall, request: AdmitRequest): Promise<Admission> {
+    await this.#register(call.received.claimed, request);
+    return this.#ask(request);
   }
 
-  function accept(call: ClassifiedCall, admission: Admission): AdmittedCall<TenantConfig> | RefusedCall {
+  /** Another node may have registered the tenant. */
+  async #askAnew(
+    call: ClassifiedCall,
+    request: AdmitRequest,
+    tenantId: string,
+    refused: NotAdmitted,
+  ): Promise<AdmittedCall<TenantConfig> | RefusedCall> {
+    const isKnown = (await this.#options.tenants.learn(tenantId)) !== undefined;
+    return isKnown ? this.#settle(call, request, await this.#ask(request)) : this.#accept(call, refused);
+  }
+
+  #accept(call: ClassifiedCall, admission: Admission): AdmittedCall<TenantConfig> | RefusedCall {
+    const { tenants, trust } = this.#options;
     const { identity } = admission;
     if (!admission.ok)
       return refusedOf(call, identity, admissionError(admission), outcomeOf[admission.code] ?? 'refused');
@@ -143,7 +144,8 @@ export function admit(options: AdmitOptions): Stage<ClassifiedCall, AdmittedCall
       return refusedOf(call, identity, error);
     }
     const { scansPerMonth } = tenant.plan;
-    if (scansPerMonth !== null) tellUsage(tenant.id, call.receivedAtMs, admission.scansUsed, scansPerMonth);
+    if (scansPerMonth !== null)
+      this.#tellUsage(tenant.id, call.receivedAtMs, admission.scansUsed, scansPerMonth);
     const isDegraded = 'isDegraded' in admission;
     return new AdmittedCall(call, {
       tenant,
@@ -156,63 +158,22 @@ export function admit(options: AdmitOptions): Stage<ClassifiedCall, AdmittedCall
       exceededBudgets: admission.exceededBudgets,
       charges: admission.charges,
       toolConcerns: admission.toolConcerns,
-      history: historyOf(call, admission),
+      history: historyOf(call, admission, trust),
     });
   }
 
-  function historyOf(call: ClassifiedCall, admission: Admitted): CallHistory {
-    const { newNames, habits, trust: standing, sightings, isNewDestination } = admission;
-    const [host, tool, operation] = newNames.length > 0 ? touchedNamesOf(call) : [];
-    return {
-      isNewDestination,
-      isNewHost: host !== undefined && newNames.includes(host),
-      isNewOperation:
-        operation !== undefined &&
-        newNames.includes(operation) &&
-        tool !== undefined &&
-        !newNames.includes(tool),
-      newNames,
-      habits,
-      trustScore: trustPartsAt(standing, call.receivedAtMs, trust) / trustPartsMax,
-      trustMarks: standing.marks,
-      sightings,
-    };
-  }
-
   /** Each count is given to one call alone: that one tells it. */
-  function tellUsage(tenantId: string, atMs: number, used: number, quota: number): void {
+  #tellUsage(tenantId: string, atMs: number, used: number, quota: number): void {
     const percent = alertAt(used, quota);
-    if (percent !== undefined) events.tellUsage({ tenantId, atMs, percent, used, quota });
-  }
-
-  function settle(call: ClassifiedCall, request: AdmitRequest, admission: Admission): Admitting {
-    if (admission.ok) return accept(call, admission);
-    const tenantId = admission.identity?.tenantId;
-    if (tenantId !== undefined && !tenants.find(tenantId)) return askAnew(call, request, tenantId, admission);
-    if (admission.code !== 'UNKNOWN_AGENT') return accept(call, admission);
-    return registerAgent(call, request).then(
-      (it) => accept(call, it),
-      // Whatever becomes of it, it is known whose call it was.
-      (error: unknown) => refusedOf(call, admission.identity, toGatewayError(error)),
-    );
-  }
-
-  /** Another node may have registered the tenant. */
-  async function askAnew(
-    call: ClassifiedCall,
-    request: AdmitRequest,
-    tenantId: string,
-    refused: NotAdmitted,
-  ): Promise<AdmittedCall<TenantConfig> | RefusedCall> {
-    const isKnown = (await tenants.learn(tenantId)) !== undefined;
-    return isKnown ? settle(call, request, await ask(request)) : accept(call, refused);
+    if (percent !== undefined) this.#options.events.tellUsage({ tenantId, atMs, percent, used, quota });
   }
 
   /** Whose limit counts is asked only of bodies that are too large for some tenant. Who may not call at all is not told of it. */
-  async function tooLargeCall(
+  async #tooLargeCall(
     call: ClassifiedCall,
     { keyHash, nowMs }: AdmitRequest,
   ): Promise<RefusedCall | undefined> {
+    const { store, tenants, catalogues, toolSettings } = this.#options;
     const { body, target, operation } = call;
     const holder = await identifyOrRecall({ store, tenants }, keyHash, nowMs);
     if (!holder.ok || !isAddressAllowed(holder.key, call.clientAddress)) return undefined;
@@ -225,19 +186,21 @@ export function admit(options: AdmitOptions): Stage<ClassifiedCall, AdmittedCall
       ? refusedOf(call, holder.identity, tooLarge(body.length, bytesMax))
       : undefined;
   }
+}
 
-  const enter = (call: ClassifiedCall, request: AdmitRequest): Admitting =>
-    after(ask(request), (it) => settle(call, request, it));
-
+function historyOf(call: ClassifiedCall, admission: Admitted, trust: TrustTerms): CallHistory {
+  const { newNames, habits, trust: standing, sightings, isNewDestination } = admission;
+  const [host, tool, operation] = newNames.length > 0 ? touchedNamesOf(call) : [];
+  const isNew = (name: string | undefined): boolean => name !== undefined && newNames.includes(name);
   return {
-    name: 'admit',
-    run(call) {
-      const request = toRequest(call, tenants.termsOf, chargesOf);
-      const wayMax = call.received.bodyBytesMax ?? tenants.smallestMaxBodyBytes;
-      return call.body.length > Math.min(wayMax, toolSettings.smallestMaxBodyBytes)
-        ? tooLargeCall(call, request).then((refused) => refused ?? enter(call, request))
-        : enter(call, request);
-    },
+    isNewDestination,
+    isNewHost: isNew(host),
+    isNewOperation: isNew(operation) && tool !== undefined && !isNew(tool),
+    newNames,
+    habits,
+    trustScore: trustPartsAt(standing, call.receivedAtMs, trust) / trustPartsMax,
+    trustMarks: standing.marks,
+    sightings,
   };
 }
 
