@@ -20,11 +20,9 @@ import type {
   Admitted,
   MaybePromise,
   NotAdmitted,
-  Store,
   TrustTerms,
 } from '../../state/store.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
-import type { Tenants } from '../../tenants/tenants.ts';
 import type { ToolSettings } from '../../tenants/tool-settings.ts';
 import { after } from '../../util/maybe-promise.ts';
 import { tooLarge } from '../../wire/server/collect.ts';
