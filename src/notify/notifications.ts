@@ -5,21 +5,22 @@ import { toGatewayError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { ownName, safely } from '../core/safe-name.ts';
-import { alertPercents, periodOf } from '../state/rules/limits.ts';
 import type { CallBatch, ChannelQueue, NewNotice, Store } from '../state/store.ts';
 import type { Channel, DeliveryOutcome, Transport } from './channel.ts';
 import { kindOfDecision, type WantedDecisions } from './decision-notices.ts';
-import { createDelivery, type Delivery, pauseFrom, type Timings, timings } from './delivery.ts';
+import { createDelivery, type Delivery } from './delivery.ts';
 import { createFilter, type Filter } from './filters.ts';
 import { giveUpLost, type LostTimings } from './lost-messages.ts';
 import { createManyAsked } from './many-asked.ts';
 import type { Notice } from './notice.ts';
 import { createOutbox } from './outbox.ts';
-import { createRelay } from './relay.ts';
+import { createRelay, type Relay } from './relay.ts';
+import { pauseFrom, type Timings, timings } from './settlement.ts';
+import { createUsageSweep, type UsageSweep, type UsageSweepOptions } from './usage-sweep.ts';
 
 /* Puts together how people are told: where notices come from, which channels want them, the queue, and who empties it. */
 
-export interface NotificationsOptions {
+export interface NotificationsOptions extends Pick<UsageSweepOptions, 'alertUsage'> {
   readonly store: Store;
   /** Whose channels it begins with; `use` gives them a way. */
   readonly config: NotificationConfigs;
@@ -28,8 +29,6 @@ export interface NotificationsOptions {
   readonly log: Log;
   /** This process looks after what nobody has nudged anybody for: of a daemon with several, one does. */
   readonly sweeps: boolean;
-  /** Sends alerts on usage. */
-  readonly alertUsage: (tenantId: string, percent: number, used: number, quota: number) => Promise<void>;
   readonly now?: () => number;
   readonly random?: () => number;
   readonly timings?: Partial<Timings & SweepTimings>;
@@ -95,191 +94,202 @@ interface Known {
   readonly filter: Filter;
 }
 
-export function createNotifications(options: NotificationsOptions): Notifications {
-  const { store, log, sweeps, alertUsage, now = Date.now, random = Math.random } = options;
-  const times = { ...timings, ...sweepTimings, ...options.timings };
-  const manyAsked = createManyAsked();
-  const delivery: Delivery = createDelivery({ ...options, now, random, timings: times });
-  let known: readonly Known[] = [];
-  let tenants: NotificationConfigs = options.config;
-  let wanted: WantedDecisions | undefined;
-  let share = waitingOfOneMin;
-  let held: Notice[] = [];
+export const createNotifications = (options: NotificationsOptions): Notifications =>
+  new NotificationService(options);
+
+class NotificationService implements Notifications {
+  readonly #options: NotificationsOptions;
+  readonly #now: () => number;
+  readonly #timings: Timings & SweepTimings;
+  readonly #delivery: Delivery;
+  readonly #relay: Relay;
+  readonly #usage: UsageSweep;
+  readonly #manyAsked = createManyAsked();
+  readonly shipTo: Notifications['shipTo'];
+  #known: readonly Known[] = [];
+  #tenants: NotificationConfigs;
+  #wanted: WantedDecisions | undefined;
+  #share = waitingOfOneMin;
+  #held: Notice[] = [];
   /** Such notices on their way into the queue. */
-  let leaving = 0;
-  let telling: Promise<void> | undefined;
-  let sweeping: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let isStarted = false;
-  let isClosed = false;
+  #leaving = 0;
+  #telling: Promise<void> | undefined;
+  #sweeping: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isStarted = false;
+  #isClosed = false;
 
-  function know(config: NotificationConfigs): void {
-    known = config.notifications.map((it) => ({ config: it, filter: createFilter(it) }));
-    tenants = config;
-    wanted = known.length === 0 ? undefined : wantedBy(known);
-    const equalShare = Math.floor(waitingMax / Math.max(1, known.length));
-    share = Math.min(waitingOfOneMax, Math.max(waitingOfOneMin, equalShare));
+  constructor(options: NotificationsOptions) {
+    const { store, log, alertUsage, config, now = Date.now, random = Math.random } = options;
+    const tell = (notices: readonly Notice[]): Promise<void> => this.#enqueue(notices);
+    const wants = (kind: EventKind, tenantId: string): boolean => this.#wants(kind, tenantId);
+    this.#options = options;
+    this.#now = now;
+    this.#timings = { ...timings, ...sweepTimings, ...options.timings };
+    this.#delivery = createDelivery({ ...options, now, random, timings: this.#timings });
+    this.#relay = createRelay({ store, wants, tell, now, log });
+    this.#usage = createUsageSweep({ store, alertUsage, now, wants });
+    this.shipTo = createOutbox({ wanted: () => this.#wanted, tell });
+    this.#tenants = config;
+    this.#know(config);
   }
-  know(options.config);
 
-  const wants = (kind: EventKind, tenantId: string): boolean =>
-    known.some(({ filter }) => filter.mayWant(kind) && filter.isFor(tenantId));
+  nudge(...given: Parameters<Notifications['nudge']>): void {
+    this.#relay.nudge(...given);
+  }
 
-  const isKnown = (channel: string): boolean => known.some(({ config }) => config.name === channel);
+  tell(notice: Notice): void {
+    if (!this.#known.some(({ filter }) => filter.wants(notice))) return;
+    if (this.#held.length + this.#leaving >= heldMax) {
+      const { kind, summary } = notice;
+      this.#options.log.warn({ kind, summary }, 'a notice is dropped: the state is away');
+      return;
+    }
+    this.#held.push(notice);
+    if (this.#isStarted) void this.#tellSoon();
+  }
 
-  const relay = createRelay({ store, wants, tell: enqueue, now, log });
+  use(config: NotificationConfigs, transport: Transport): void {
+    this.#know(config);
+    this.#delivery.use(config.notifications, transport);
+  }
 
-  function toNew(notice: Notice): NewNotice[] {
-    const targets = known.filter(({ filter }) => filter.wants(notice));
+  start(): void {
+    this.#isStarted = true;
+    this.#delivery.start();
+    // Notices that an earlier process has left are told first.
+    this.#sweepSoon(0);
+  }
+
+  drain(graceMs: number): Promise<void> {
+    return this.#delivery.drain(graceMs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#delivery.drain(0);
+    await Promise.all([this.#sweeping, this.#relay.close()]);
+    await this.#tellSoon();
+  }
+
+  readonly desk: NotificationDesk = {
+    channels: async () => {
+      const queues = new Map((await this.#options.store.channelQueues()).map((it) => [it.name, it]));
+      return this.#known.map(({ config }) => {
+        const queue = queues.get(config.name);
+        return { config, queue, circuit: circuitOf(queue, this.#now()) };
+      });
+    },
+    test: async (name) => {
+      const config = this.#find(name);
+      return config && this.#delivery.send(testMessage(config, this.#now()), config);
+    },
+    find: (name) => this.#find(name),
+    wake: () => this.#delivery.nudge(),
+  };
+
+  #know(config: NotificationConfigs): void {
+    this.#known = config.notifications.map((it) => ({ config: it, filter: createFilter(it) }));
+    this.#tenants = config;
+    this.#wanted = this.#known.length === 0 ? undefined : wantedBy(this.#known);
+    const equalShare = Math.floor(waitingMax / Math.max(1, this.#known.length));
+    this.#share = Math.min(waitingOfOneMax, Math.max(waitingOfOneMin, equalShare));
+  }
+
+  #find(name: string): NotificationConfig | undefined {
+    return this.#known.find((it) => it.config.name === name)?.config;
+  }
+
+  #wants(kind: EventKind, tenantId: string): boolean {
+    return this.#known.some(({ filter }) => filter.mayWant(kind) && filter.isFor(tenantId));
+  }
+
+  #toNew(notice: Notice): NewNotice[] {
+    const targets = this.#known.filter(({ filter }) => filter.wants(notice));
     if (targets.length === 0) return [];
     const { noticeId, kind, tenantId, atMs, data } = notice;
     const traceId = typeof data['trace_id'] === 'string' ? data['trace_id'] : null;
     // Each held call waits for a decision of its own, and for no window to end, unless there are many.
-    const isAlone = kind === 'decision.require_approval' && !manyAsked.isOneOfMany(tenantId ?? '', now());
+    const isAlone =
+      kind === 'decision.require_approval' && !this.#manyAsked.isOneOfMany(tenantId ?? '', this.#now());
     const channels = targets.map(({ config }) => ({
       name: config.name,
       owner: config.tenantId,
       digestMs: isAlone ? 0 : config.digestMs,
-      waitingMax: share,
+      waitingMax: this.#share,
     }));
     return [{ noticeId, kind, tenantId, atMs, traceId, body: JSON.stringify(notice), channels }];
   }
 
   /** Rejects where the state does not take them now. What it will never take holds up nobody, and is told of in the log. */
-  async function enqueue(notices: readonly Notice[]): Promise<void> {
-    const wantedOnes = notices.flatMap(toNew);
+  async #enqueue(notices: readonly Notice[]): Promise<void> {
+    const { store, log } = this.#options;
+    const wantedOnes = notices.flatMap((it) => this.#toNew(it));
     if (wantedOnes.length === 0) return;
     try {
-      await store.enqueueNotices(wantedOnes, now());
+      await store.enqueueNotices(wantedOnes, this.#now());
     } catch (error) {
       if (mayPass(error)) throw error;
       log.error({ err: error, notices: wantedOnes.length }, 'notices cannot be put into the queue');
     }
-    delivery.nudge();
+    this.#delivery.nudge();
   }
 
-  async function tellHeld(): Promise<void> {
-    while (held.length > 0) {
-      const all = held;
-      held = [];
-      leaving = all.length;
+  #tellSoon(): Promise<void> {
+    this.#telling ??= this.#tellHeld().finally(() => {
+      this.#telling = undefined;
+    });
+    return this.#telling;
+  }
+
+  async #tellHeld(): Promise<void> {
+    while (this.#held.length > 0) {
+      const all = this.#held;
+      this.#held = [];
+      this.#leaving = all.length;
       try {
-        await enqueue(all);
+        await this.#enqueue(all);
       } catch (error) {
-        held = [...all, ...held];
-        log.warn({ err: error, notices: held.length }, 'notices wait for the state');
+        this.#held = [...all, ...this.#held];
+        this.#options.log.warn({ err: error, notices: this.#held.length }, 'notices wait for the state');
         return;
       } finally {
-        leaving = 0;
+        this.#leaving = 0;
       }
     }
   }
 
-  function tellSoon(): Promise<void> {
-    telling ??= tellHeld().finally(() => {
-      telling = undefined;
-    });
-    return telling;
+  #sweepSoon(ms: number): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#sweeping = this.#sweep().finally(() => {
+        this.#sweeping = undefined;
+        this.#sweepSoon(this.#timings.sweepMs);
+      });
+    }, ms).unref();
   }
 
-  async function tenantIds(): Promise<readonly string[]> {
-    return [...new Set([...tenants.tenants.keys(), ...(await store.registeredTenants())])];
-  }
-
-  /** Counts are told when they are reached; of those that a crash has passed over it is told here. */
-  async function sweepUsage(ids: readonly string[]): Promise<void> {
-    for (const tenantId of ids) {
-      const { plan } = tenants.tenants.get(tenantId) ?? tenants.defaultTenant(tenantId);
-      const quota = plan.scansPerMonth;
-      if (quota === null || isClosed || !wants('usage.threshold', tenantId)) continue;
-      const { scansUsed } = await store.usageOf(tenantId, now());
-      for (const percent of alertPercents)
-        if (scansUsed >= Math.ceil((quota * percent) / 100))
-          await alertOnce(tenantId, percent, scansUsed, quota);
-    }
-  }
-
-  /** Alerts that this process has sent need no look at the state. */
-  const alerted = new Map<string, number>();
-
-  async function alertOnce(tenantId: string, percent: number, used: number, quota: number): Promise<void> {
-    const { startMs } = periodOf(now());
-    const name = `${tenantId} ${percent}`;
-    if (alerted.get(name) === startMs) return;
-    await alertUsage(tenantId, percent, used, quota);
-    alerted.set(name, startMs);
-  }
-
-  async function sweep(): Promise<void> {
+  async #sweep(): Promise<void> {
+    const { store, log, sweeps } = this.#options;
     try {
-      await tellSoon();
+      await this.#tellSoon();
       if (!sweeps) return;
-      const ids = known.length === 0 ? [] : await tenantIds();
-      await relay.sweep(ids);
-      await sweepUsage(ids);
-      await giveUpLost({ store, log, isKnown, nowMs: now(), timings: times });
+      const ids = this.#known.length === 0 ? [] : await this.#tenantIds();
+      await this.#relay.sweep(ids);
+      await this.#usage(ids, this.#tenants, () => this.#isClosed);
+      const isKnown = (channel: string): boolean => this.#find(channel) !== undefined;
+      await giveUpLost({ store, log, isKnown, nowMs: this.#now(), timings: this.#timings });
     } catch (error) {
       log.warn({ err: error }, 'the sweep for notices failed; it is done again');
     }
   }
 
-  function sweepSoon(ms: number): void {
-    if (isClosed) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      sweeping = sweep().finally(() => {
-        sweeping = undefined;
-        sweepSoon(times.sweepMs);
-      });
-    }, ms).unref();
+  async #tenantIds(): Promise<readonly string[]> {
+    const registered = await this.#options.store.registeredTenants();
+    return [...new Set([...this.#tenants.tenants.keys(), ...registered])];
   }
-
-  return {
-    shipTo: createOutbox({ wanted: () => wanted, tell: enqueue }),
-    nudge: relay.nudge,
-    tell(notice) {
-      if (!known.some(({ filter }) => filter.wants(notice))) return;
-      if (held.length + leaving >= heldMax) {
-        log.warn({ kind: notice.kind, summary: notice.summary }, 'a notice is dropped: the state is away');
-        return;
-      }
-      held.push(notice);
-      if (isStarted) void tellSoon();
-    },
-    use(config, transport) {
-      know(config);
-      delivery.use(config.notifications, transport);
-    },
-    start() {
-      isStarted = true;
-      delivery.start();
-      // Notices that an earlier process has left are told first.
-      sweepSoon(0);
-    },
-    drain: delivery.drain,
-    async close() {
-      isClosed = true;
-      clearTimeout(timer);
-      await delivery.drain(0);
-      await Promise.all([sweeping, relay.close()]);
-      await tellSoon();
-    },
-    desk: {
-      async channels() {
-        const queues = new Map((await store.channelQueues()).map((it) => [it.name, it]));
-        return known.map(({ config }) => {
-          const queue = queues.get(config.name);
-          return { config, queue, circuit: circuitOf(queue, now()) };
-        });
-      },
-      async test(name) {
-        const config = known.find((it) => it.config.name === name)?.config;
-        return config && delivery.send(testMessage(config, now()), config);
-      },
-      find: (name) => known.find((it) => it.config.name === name)?.config,
-      wake: delivery.nudge,
-    },
-  };
 }
 
 const passing: ReadonlySet<string> = new Set(['STATE_UNAVAILABLE', 'GATEWAY_BUSY', 'SHUTTING_DOWN']);

@@ -29,7 +29,7 @@ interface RelayOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-interface Relay {
+export interface Relay {
   /** Something has been written to the log of the tenant. */
   nudge(tenantId: string): void;
   /** Reads on for all these; resolves when that is done, and never rejects: what fails is tried by the next one. */

@@ -6,7 +6,6 @@ import { parseConfig } from '../../src/config/load.ts';
 import { newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import { channels } from '../../src/notify/channels/index.ts';
-import type { Timings } from '../../src/notify/delivery.ts';
 import type { Notice } from '../../src/notify/notice.ts';
 import {
   createNotifications,
@@ -14,6 +13,7 @@ import {
   type NotificationsOptions,
   type SweepTimings,
 } from '../../src/notify/notifications.ts';
+import type { Timings } from '../../src/notify/settlement.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';

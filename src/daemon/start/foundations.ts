@@ -93,8 +93,8 @@ export async function openFoundations(
     },
   });
   closers.add(() => notifications.close());
-  const store = withNudges(state, notifications.nudge);
-  const log = withErrorsTold(plainLog, notifications.tell, Date.now);
+  const store = withNudges(state, (tenantId) => notifications.nudge(tenantId));
+  const log = withErrorsTold(plainLog, (notice) => notifications.tell(notice), Date.now);
   const vault = openVault(config);
   const pepper = loadPepper(config, log);
   const { cert: certFile, key: keyFile } = config.authority;
