@@ -56,7 +56,8 @@ export async function authenticate(gate: Gate, route: Route, presented: SessionR
 function permitted(route: Route, caller: KeyCaller | SessionCaller): Caller {
   const { access } = route;
   if (caller.kind === 'admin') {
-    if (route.isForKeys) throw invalidKey();
+    // No 401: the session stands, and a page would ask to sign in again.
+    if (route.isForKeys) throw new GatewayError('FORBIDDEN', 'This is for keys; sign in with one.');
   } else if (access === 'secret') demand(caller.key, ['admin']);
   else if (typeof access !== 'string') demand(caller.key, access);
   else if (!isForAnyKey(access)) demand(caller.key, [access]);

@@ -25,6 +25,8 @@ export interface AuthThrottles {
   /** Secrets that people chose: they are not even compared where too many failed. */
   readonly adminSecret: AuthThrottle;
   readonly routeTokens: AuthThrottle;
+  /** Sessions that a secret opens: each one is written down, so that they have the rate of failures. */
+  readonly signIns: AuthThrottle;
 }
 
 /** The throttles of one of several processes, among which the connections of an address are spread evenly. */
@@ -32,10 +34,14 @@ export const createAuthThrottles = (processes = 1): AuthThrottles => ({
   keys: createAuthThrottle(processes),
   adminSecret: createAuthThrottle(processes),
   routeTokens: createAuthThrottle(processes),
+  signIns: createAuthThrottle(processes, 'Too many sessions were opened from this address; wait before the next.'),
 });
 
 /** Remembers at most `addressesMax` addresses; beyond that the one that has not failed for longest is forgotten. */
-export function createAuthThrottle(processes = 1): AuthThrottle {
+export function createAuthThrottle(
+  processes = 1,
+  detail = 'Too many requests from this address had no valid key; wait before the next.',
+): AuthThrottle {
   const rate = {
     perMinute: Math.max(1, Math.floor(whole.perMinute / processes)),
     capacity: Math.max(1, Math.floor(whole.capacity / processes)),
@@ -48,11 +54,7 @@ export function createAuthThrottle(processes = 1): AuthThrottle {
     const bucket = buckets.get(source);
     const level = bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;
     if (level >= partsPerToken) return level;
-    throw new GatewayError(
-      'RATE_LIMITED',
-      'Too many requests from this address had no valid key; wait before the next.',
-      { retryAfterSeconds: secondsUntilToken(level, rate) },
-    );
+    throw new GatewayError('RATE_LIMITED', detail, { retryAfterSeconds: secondsUntilToken(level, rate) });
   }
 
   return {

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { keyDigest, keyPrefix, newKeyText } from '../../src/core/key-text.ts';
+import { sessionsPerSecretMax } from '../../src/state/rules/sessions.ts';
 import { adminSecret, denyDeletes, startTestGateway, type TestGateway } from '../support/gateway.ts';
 
 interface Ask {
@@ -65,6 +66,7 @@ t.test('whoever signs in acts with a cookie as with the secret', async (t) => {
 
   const admin = await signIn(gateway, adminSecret);
   t.match(admin.answer.body, { role: 'admin', tenant_id: 'acme', subject: 'admin' });
+  t.match(await admin.change('POST', '/v1/scan', call), { status: 403 }, 'what is for keys ends no session');
   t.match(await admin.change('POST', '/v1/keys', { name: 'k', default_agent_id: gateway.agentId }), {
     status: 201,
   });
@@ -251,6 +253,20 @@ t.test('secrets and cookies that are none', async (t) => {
   t.match(last, { status: 429 }, 'guesses are slowed down');
   t.match(await tryIn(adminSecret), { status: 429 }, 'and nothing is compared any more');
   t.match(await again.get('/v1/keys'), { status: 200 }, 'who is signed in works on');
+});
+
+t.test('sessions are opened at a rate, and the ones that were used longest ago end', async (t) => {
+  const gateway = await startTestGateway(t);
+  const ask = browserOf(gateway);
+  const first = await signIn(gateway, gateway.key);
+  const tryIn = (secret: string) => ask('/v1/console/sessions', { method: 'POST', body: { secret } });
+  let last = await tryIn(gateway.key);
+  for (let i = 0; i < 200 && last.status === 201; i += 1) last = await tryIn(gateway.key);
+  t.match(last, { status: 429, body: { code: 'RATE_LIMITED', detail: /sessions were opened/ } });
+  const { items } = (await gateway.api('GET', '/v1/console/sessions', undefined, `Bearer ${adminSecret}`)).body;
+  t.equal(items.length, sessionsPerSecretMax);
+  t.match(await first.get('/v1/keys'), { status: 401 });
+  t.match(await tryIn(adminSecret), { status: 201 }, 'whoever has another secret is not held up');
 });
 
 t.test('sessions outlive the daemon, and end with the admin secret that opened them', async (t) => {
