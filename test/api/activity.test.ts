@@ -209,6 +209,10 @@ t.test('counts are there by time and by what calls were', async (t) => {
   t.match(body.series.at(-1).decisions, { ALLOW: Number, DENY: Number, SANITIZE: 0, REQUIRE_APPROVAL: 0 });
   for (const interval of ['hour', 'day'])
     t.match(await gateway.api('GET', `/v1/stats?interval=${interval}`), { body: { total: 6 } }, interval);
+  const ago = new Date(Date.now() - 5 * 3_600_000).toISOString();
+  const long = (await gateway.api('GET', `/v1/stats?interval=minute&from=${ago}`)).body;
+  for (const it of ['total', 'decisions', 'reasons', 'bands', 'tools', 'agents'])
+    t.same(long[it], body[it], it);
   const one = (await gateway.api('GET', '/v1/stats?interval=day&top=1')).body;
   t.same(one.decisions, { names: [{ name: 'ALLOW', count: 4 }], other: 2 }, 'the rest is one');
 

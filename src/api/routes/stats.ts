@@ -65,9 +65,12 @@ export const stats = route({
     const { interval, top } = query;
     const keptMs = gate.tenants.find(tenant)?.retentionMs ?? 0;
     const range = rangeOf(query, nowMs, interval === 'day' ? keptMs : statKeptMs[interval]);
-    const buckets = await gate.store.callStats(tenant, interval, range.fromMs, range.beforeMs);
+    const { fromMs, beforeMs } = range;
+    const buckets = await gate.store.callStats(tenant, interval, fromMs, beforeMs, 'decision');
     const sums = noCounts();
-    for (const { counts } of buckets) addCounts(sums, counts, Number.POSITIVE_INFINITY);
+    for (const it of partsOf(interval, range))
+      for (const { counts } of await gate.store.callStats(tenant, it.interval, it.fromMs, it.beforeMs))
+        addCounts(sums, counts, Number.POSITIVE_INFINITY);
     return {
       tenant_id: tenant,
       interval,
@@ -87,6 +90,21 @@ export const stats = route({
 interface Range {
   readonly fromMs: number;
   readonly beforeMs: number;
+}
+
+/** The same time in as few buckets as have all of its counts: whole hours of minutes are read as hours. */
+function partsOf(
+  interval: StatInterval,
+  { fromMs, beforeMs }: Range,
+): (Range & { interval: StatInterval })[] {
+  const hourMs = statIntervals.hour;
+  const [first, last] = [Math.ceil(fromMs / hourMs) * hourMs, Math.floor(beforeMs / hourMs) * hourMs];
+  if (interval !== 'minute' || first >= last) return [{ interval, fromMs, beforeMs }];
+  return [
+    { interval, fromMs, beforeMs: first },
+    { interval: 'hour', fromMs: first, beforeMs: last },
+    { interval, fromMs: last, beforeMs },
+  ];
 }
 
 /** Whole buckets, none of them from before what is kept. */

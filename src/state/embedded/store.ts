@@ -193,8 +193,10 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     listTraces: (tenantId, filter, page) => traces.list(tenantId, keptOf(tenantId, filter), page),
     exportTraces: (tenantId, filter) => traces.export(tenantId, keptOf(tenantId, filter)),
     tracesSince: async (tenantId, position) => traces.since(tenantId, position),
-    callStats: async (tenantId, interval, fromMs, beforeMs) =>
-      traces.stats.read(tenantId, interval, fromMs, beforeMs),
+    callStats: async (tenantId, interval, fromMs, beforeMs, only) =>
+      only
+        ? traces.stats.readDecisions(tenantId, interval, fromMs, beforeMs)
+        : traces.stats.read(tenantId, interval, fromMs, beforeMs),
     async addResponseScan(tenantId, traceId, scan) {
       if (traceById(tenantId, traceId) === undefined) return false;
       await responseScans.add(tenantId, traceId, scan);

@@ -30,6 +30,9 @@ export interface TraceSource extends LikelySource {
 /** A page ends after the window with which it has read so much, or looked at so many: a search for what is rare takes several pages. */
 const bytesPerPage = 8 * 1024 * 1024;
 const windowsPerPage = 2_000;
+/** It also ends where it has taken so long, once it has looked at some hundreds: whoever waits for it can ask for the next one. */
+const pageMsMax = 120;
+const windowsPerPageMin = 250;
 /** After so much, or so many windows that hold little, others get their turn: reading half a megabyte takes a millisecond. */
 const bytesPerTurn = 256 * 1024;
 const windowsPerTurn = 25;
@@ -42,6 +45,7 @@ export async function listTraces(
   { limit, cursor }: Page,
 ): Promise<Paged<string>> {
   const items: string[] = [];
+  const endMs = performance.now() + pageMsMax;
   let bytes = 0;
   let count = 0;
   for await (const window of walk(source, filter, firstBound(cursor, filter.beforeMs))) {
@@ -51,7 +55,8 @@ export async function listTraces(
     }
     bytes += window.bytes;
     count += 1;
-    if (count >= windowsPerPage || bytes >= bytesPerPage)
+    const isLate = count >= windowsPerPageMin && performance.now() > endMs;
+    if (isLate || count >= windowsPerPage || bytes >= bytesPerPage)
       return { items, nextCursor: toCursor(traceIdsFrom(window.startMs)) };
   }
   return { items, nextCursor: null };

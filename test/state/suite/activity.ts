@@ -265,6 +265,11 @@ export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
         t.ok(buckets.every((it) => it.startMs % lengthMs === 0));
         t.equal(buckets.length, interval === 'day' ? 2 : 3, interval);
         for (const dimension of statDimensions) t.same(sum(buckets, dimension), want[dimension], dimension);
+        if (interval === 'minute') continue;
+        const few = await node.callStats(tenantId, interval, from, to, 'decision');
+        t.same(sum(few, 'decision'), want.decision, 'decisions alone');
+        t.same(sum(few, 'tool'), {}, 'and nothing else');
+        t.equal(few.length, buckets.length);
       }
       t.same(await node.callStats(tenantId, 'hour', noon + dayMs, noon + 2 * dayMs), []);
       t.same(await node.callStats(tenantId, 'hour', noon, noon), []);

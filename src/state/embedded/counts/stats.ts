@@ -16,7 +16,7 @@ import {
   statStart,
   toCounts,
 } from '../../traces/stats.ts';
-import { type Database, parseStored, type Row } from '../sqlite.ts';
+import { type Database, parseStored, type Row, type Statement } from '../sqlite.ts';
 import { createTenantsOf } from '../tenants-of.ts';
 
 /* Counts of calls by minute, hour and day: a row each, with all its names, as JSON. */
@@ -54,6 +54,8 @@ const namesIn = (row: Row): Partial<SearchCounts> =>
 export interface StatReader {
   /** `Store.callStats`. */
   read(tenantId: string, interval: StatInterval, fromMs: number, beforeMs: number): readonly StatBucket[];
+  /** The same, with the counts of decisions alone. */
+  readonly readDecisions: StatReader['read'];
   /** `LikelySource.mayHave` of `traces/likely.ts`. */
   mayHave(
     tenantId: string,
@@ -70,7 +72,18 @@ export function createStatReader(db: Database): StatReader {
     SELECT start_ms, counts FROM stats
     WHERE tenant_id = ? AND interval_ms = ? AND start_ms >= ? AND start_ms < ? ORDER BY start_ms
   `);
+  const findDecisions = db.prepare(`
+    SELECT start_ms, json_object('decision', json_extract(counts, '$.decision')) AS counts FROM stats
+    WHERE tenant_id = ? AND interval_ms = ? AND start_ms >= ? AND start_ms < ? ORDER BY start_ms
+  `);
   const findOne = db.prepare(oneBucket);
+  const readBy =
+    (statement: Statement): StatReader['read'] =>
+    (tenantId, interval, fromMs, beforeMs) =>
+      statement.all(tenantId, statIntervals[interval], fromMs, beforeMs).map((row) => ({
+        startMs: Number(row['start_ms']),
+        counts: toCounts(parseStored<Partial<StatCounts>>(row['counts'])),
+      }));
   return {
     tenants: createTenantsOf(db, 'stats'),
     mayHave: (tenantId, interval, starts, names) =>
@@ -86,11 +99,8 @@ export function createStatReader(db: Database): StatReader {
           return Object.hasOwn(counted, name) || Object.hasOwn(counted, otherName);
         });
       }),
-    read: (tenantId, interval, fromMs, beforeMs) =>
-      find.all(tenantId, statIntervals[interval], fromMs, beforeMs).map((row) => ({
-        startMs: Number(row['start_ms']),
-        counts: toCounts(parseStored<Partial<StatCounts>>(row['counts'])),
-      })),
+    read: readBy(find),
+    readDecisions: readBy(findDecisions),
   };
 }
 

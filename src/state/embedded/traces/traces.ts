@@ -34,7 +34,7 @@ export interface Traces {
   export(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]>;
   /** `Store.tracesSince`. */
   since(tenantId: string, position: string | undefined): Arrivals;
-  readonly stats: Pick<StatReader, 'read'>;
+  readonly stats: Pick<StatReader, 'read' | 'readDecisions'>;
   /** Those that have traces, or counts of them. */
   tenants(): string[];
   /** Removes the traces from before then; such as lie in one chunk with younger ones stay as long as these. */

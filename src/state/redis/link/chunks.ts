@@ -34,8 +34,8 @@ export function fromChunk(chunk: Buffer): Buffer {
   }
 }
 
-/** Windows asked for ahead, and chunks of one window at once: old traces come quickly in little room. */
-const aheadMax = 8;
+/** Windows asked for ahead, once a search has gone so far, and chunks of one window at once: old traces come quickly in little room. */
+const aheadMax = 32;
 const chunksAtOnce = 64;
 const windowsAtOnce = 256;
 
@@ -45,13 +45,13 @@ export async function* windowsOf(
   names: TenantNames,
   starts: AsyncIterable<number>,
 ): AsyncGenerator<TraceWindow> {
-  let isBegun = false;
+  // The first page of a list needs the newest one, and no more as a rule; whoever looks further looks far.
+  let ahead = 1;
   const pending: TraceWindow[] = [];
   for await (const startMs of starts) {
     pending.push(readAhead(connection, names, secondOf(startMs)));
-    // The first page of a list needs the newest one, and no more as a rule.
-    if (isBegun && pending.length < aheadMax) continue;
-    isBegun = true;
+    if (pending.length < ahead) continue;
+    ahead = Math.min(2 * ahead, aheadMax);
     const next = pending.shift();
     if (next) yield next;
   }
