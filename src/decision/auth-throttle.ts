@@ -34,7 +34,10 @@ export const createAuthThrottles = (processes = 1): AuthThrottles => ({
   keys: createAuthThrottle(processes),
   adminSecret: createAuthThrottle(processes),
   routeTokens: createAuthThrottle(processes),
-  signIns: createAuthThrottle(processes, 'Too many sessions were opened from this address; wait before the next.'),
+  signIns: createAuthThrottle(
+    processes,
+    'Too many sessions were opened from this address; wait before the next.',
+  ),
 });
 
 /** Remembers at most `addressesMax` addresses; beyond that the one that has not failed for longest is forgotten. */

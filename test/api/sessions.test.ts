@@ -263,7 +263,8 @@ t.test('sessions are opened at a rate, and the ones that were used longest ago e
   let last = await tryIn(gateway.key);
   for (let i = 0; i < 200 && last.status === 201; i += 1) last = await tryIn(gateway.key);
   t.match(last, { status: 429, body: { code: 'RATE_LIMITED', detail: /sessions were opened/ } });
-  const { items } = (await gateway.api('GET', '/v1/console/sessions', undefined, `Bearer ${adminSecret}`)).body;
+  const { items } = (await gateway.api('GET', '/v1/console/sessions', undefined, `Bearer ${adminSecret}`))
+    .body;
   t.equal(items.length, sessionsPerSecretMax);
   t.match(await first.get('/v1/keys'), { status: 401 });
   t.match(await tryIn(adminSecret), { status: 201 }, 'whoever has another secret is not held up');
