@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 
 /*
- * What a service manager is told (sd_notify(3)): ready, reloading, stopping, and that the daemon is alive. Node has no datagram sockets of
- * the Unix domain, so `systemd-notify` sends them; the unit allows that with NotifyAccess=all.
+ * Tells a service manager (sd_notify(3)) that the daemon is ready, reloads, stops, and is alive. Node has no datagram
+ * sockets of the Unix domain, so `systemd-notify` sends the messages. The unit allows that with NotifyAccess=all.
  */
 
 export interface ServiceManager {
@@ -17,7 +17,7 @@ const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
 export function openServiceManager(env: NodeJS.ProcessEnv): ServiceManager {
   if (!env['NOTIFY_SOCKET']) return nobody;
   const tell = (...lines: string[]): void => {
-    // What cannot be told is no reason to stop; a manager that waits in vain ends the daemon by itself.
+    // A message that cannot be sent is no reason to stop. A manager that waits in vain ends the daemon by itself.
     execFile('systemd-notify', lines, { timeout: 10_000 }, () => undefined);
   };
   const watchdogMs = Number(env['WATCHDOG_USEC'] ?? 0) / 1000;

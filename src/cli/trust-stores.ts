@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/* Where programs of a machine look for authorities, beside the variables of `env`. */
+/* The stores in which programs of a machine look for authorities, beside the variables of `env`. */
 
 const execute = promisify(execFile);
 

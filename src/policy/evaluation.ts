@@ -59,7 +59,8 @@ export class Evaluation {
    * Tells whether the values behind a path meet a condition; `isMet` answers undefined where they do not tell. A body
    * without the word that the path needs cannot meet it, however unclear it is. That is mostly known without parsing
    * the body. Where the values are unclear the answer is the safe one: a rule that `allows` does not hold, any other
-   * does. Such a rule does not hold either for a body that has several readings, or a name that is spelt otherwise.
+   * does. A rule that `allows` does not hold either where the body has several readings, or a name is spelt
+   * otherwise.
    */
   meetsAt(
     { place, word }: CompiledBodyPath,

@@ -148,7 +148,7 @@ function addEphemeral(group: Command): void {
     );
 }
 
-/** What is left out stays. */
+/** Changes the values that are given; the others stay. */
 function addEdit(group: Command): void {
   command(group, 'edit', 'change the name, the description or the addresses of a key')
     .argument('<key_id>')

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { type Check, check, unknown } from './check.ts';
-import { askThrough, openTunnel, type Seen, type Through } from './through-proxy.ts';
+import { askThrough, openCanaryTunnel, type Seen, type Through } from './through-proxy.ts';
 
 /* Calls that the gate must not let out as they are. Each is sent as an agent would send it. */
 
@@ -37,7 +37,7 @@ async function withoutKey({ proxy }: Through, { host, port }: URL): Promise<Chec
   const url = new URL(proxy);
   url.username = '';
   url.password = '';
-  const { connect, socket } = await openTunnel(url, `${host}:${port || 443}`);
+  const { connect, socket } = await openCanaryTunnel(url, `${host}:${port || 443}`);
   socket?.destroy();
   return check(
     'CONNECT without a key',

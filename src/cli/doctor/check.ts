@@ -3,9 +3,9 @@ export interface Check {
   readonly name: string;
   /** unknown: it could not be tried from here. */
   readonly verdict: 'enforced' | 'not enforced' | 'unknown';
-  /** What was seen. */
+  /** Says what was seen. */
   readonly detail: string;
-  /** What changes it. */
+  /** Names the setting that changes it. */
   readonly setting: string;
 }
 

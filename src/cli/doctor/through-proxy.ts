@@ -23,7 +23,7 @@ export interface Canary {
 export interface Seen {
   /** The answer to CONNECT. */
   readonly connect: number;
-  /** Whether the certificate in the tunnel is one of the gate's. */
+  /** Tells whether the certificate in the tunnel is one of the gate's. */
   readonly isRead: boolean;
   readonly status: number | undefined;
   readonly decision: string | undefined;
@@ -36,7 +36,7 @@ const answerBytesMax = 256 * 1024;
 
 /** Sends one call through the proxy; rejects where the proxy itself cannot be reached, or does not answer in time. */
 export async function askThrough({ proxy, ca }: Through, canary: Canary): Promise<Seen> {
-  const { connect, socket, body } = await openTunnel(new URL(proxy), `${canary.host}:${canary.port}`);
+  const { connect, socket, body } = await openCanaryTunnel(new URL(proxy), `${canary.host}:${canary.port}`);
   const none = { connect, isRead: false, status: undefined, decision: undefined };
   if (!socket) return { ...none, code: codeIn(body) };
   try {
@@ -56,7 +56,7 @@ export async function askThrough({ proxy, ca }: Through, canary: Canary): Promis
 }
 
 /** Opens a tunnel; without a socket where the proxy refuses. */
-export async function openTunnel(proxy: URL, authority: string) {
+export async function openCanaryTunnel(proxy: URL, authority: string) {
   const credentials = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
   const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
   const request = (proxy.protocol === 'https:' ? https : http).request({

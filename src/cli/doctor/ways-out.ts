@@ -7,7 +7,7 @@ import { type Check, check } from './check.ts';
 /* Ways past the proxy, tried from where the doctor runs: what gets out here, a program gets out by as well. */
 
 /** Addresses of others that answer everybody. */
-export interface Outside {
+export interface OutsideAddresses {
   /** `host:port` over IPv4, for TCP and QUIC. */
   readonly ipv4: string;
   readonly ipv6: string;
@@ -15,7 +15,7 @@ export interface Outside {
   readonly dns: string;
 }
 
-export const usualOutside: Outside = {
+export const usualOutside: OutsideAddresses = {
   ipv4: '1.1.1.1:443',
   ipv6: '[2606:4700:4700::1111]:443',
   dns: '1.1.1.1:53',
@@ -25,7 +25,7 @@ const timeoutMs = 3_000;
 const setting = 'docs/deploy: a network that lets agents reach the gate alone';
 
 /** Tries each of them; the name server of the machine as well, unless another one is named. */
-export async function tryWaysOut({ ipv4, ipv6, dns }: Outside): Promise<readonly Check[]> {
+export async function tryWaysOut({ ipv4, ipv6, dns }: OutsideAddresses): Promise<readonly Check[]> {
   const isUsual = dns === usualOutside.dns;
   const [tcp, tcp6, names, ofSystem, quic] = await Promise.all([
     connects(ipv4),

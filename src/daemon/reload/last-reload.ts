@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
 
-/** What came of the last reload, for whoever has asked for it on this machine. */
+/** The result of the last reload, for whoever has asked for it on this machine. */
 export interface LastReload {
   readonly at: string;
   readonly generation: number;

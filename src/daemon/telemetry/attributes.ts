@@ -4,12 +4,13 @@ import { redactedMethod } from '../../decision/trace/redacted.ts';
 import { shownOperation } from '../../decision/trace/safe-names.ts';
 
 /*
- * What a span says of a call, by the names of OpenTelemetry's semantic conventions (HTTP, GenAI, MCP) where they have one. Never a path, a
- * query, a header or a text of the body but the names of model and tool, which are read for secrets like all names of callers.
+ * Attributes of a call's span, by the names of OpenTelemetry's semantic conventions (HTTP, GenAI, MCP) where they
+ * have one. They never hold a path, a query, a header or a text of the body. The names of model and tool are the
+ * exception. They are read for secrets like all names of callers.
  */
 
-export type Value = SafeName | number | boolean | readonly SafeName[];
-export type Attributes = Record<string, Value>;
+export type AttributeValue = SafeName | number | boolean | readonly SafeName[];
+export type Attributes = Record<string, AttributeValue>;
 
 /** Providers of models, by the tool of the catalogue. */
 const providers: ReadonlyMap<string, string> = new Map([
@@ -41,7 +42,7 @@ const mcpMethods: ReadonlySet<string> = new Set([
 /** The place that a call goes to, and what it is there. */
 export function targetAttributes(call: CallSoFar): Attributes {
   const { received, inspection, operation } = call;
-  // Of a call that was not read nobody knows what stands in its names.
+  // If a call was not read, nobody knows what stands in its names.
   if (!inspection) return {};
   const { safeName, head } = inspection;
   const { scheme, host, port } = received.target;

@@ -3,8 +3,8 @@ import type { Log } from '../../core/log.ts';
 import type { Transport } from '../../notify/channel.ts';
 import type { Counters } from '../metrics/counters.ts';
 import type { Family } from '../metrics/families.ts';
-import { type Origin, toMetrics, toTraces } from './otlp-json.ts';
-import type { Span } from './spans.ts';
+import { type TelemetryOrigin, toMetrics, toTraces } from './otlp-json.ts';
+import type { CallSpan } from './spans.ts';
 
 /*
  * Sends spans and metrics to an OTLP endpoint, behind the back of calls. Spans wait in a bounded queue; what finds no room is dropped and
@@ -12,7 +12,7 @@ import type { Span } from './spans.ts';
  */
 
 export interface ExporterOptions {
-  readonly origin: Origin;
+  readonly origin: TelemetryOrigin;
   readonly counters: Pick<Counters, 'spans'>;
   readonly families: () => Promise<readonly Family[]>;
   readonly log: Pick<Log, 'warn' | 'info'>;
@@ -52,7 +52,7 @@ export class Exporter {
   readonly #timings: ExporterTimings;
   readonly #closing = new AbortController();
   #way: Way | undefined;
-  #waiting: Span[] = [];
+  #waiting: CallSpan[] = [];
   #timer: NodeJS.Timeout | undefined;
   #metricsTimer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
@@ -64,7 +64,7 @@ export class Exporter {
   }
 
   /** Takes a span; drops it where too many wait. */
-  add(span: Span): void {
+  add(span: CallSpan): void {
     if (this.#waiting.length >= waitingMax) {
       this.#options.counters.spans.add('dropped');
       return;
@@ -122,7 +122,7 @@ export class Exporter {
     return answered;
   }
 
-  /** Of metrics that are not taken the next ones tell all the same. */
+  /** Sends the metrics once. If they are not taken, the next ones tell the same. */
   async #sendMetrics(signal = this.#closing.signal): Promise<void> {
     if (!this.#way) return;
     const families = await this.#options.families();

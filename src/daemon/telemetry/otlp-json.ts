@@ -1,14 +1,14 @@
 import { version } from '../../util/version.ts';
 import type { Family, Sample } from '../metrics/families.ts';
-import type { Value } from './attributes.ts';
-import type { Span } from './spans.ts';
+import type { AttributeValue } from './attributes.ts';
+import type { CallSpan } from './spans.ts';
 
 /* Spans and metrics as OTLP 1.x in JSON: ids in hex, numbers of 64 bits as text. */
 
 const cumulative = 2;
 const scope = { name: 'postern' };
 
-export interface Origin {
+export interface TelemetryOrigin {
   /** Tells processes of a daemon apart. */
   readonly instance: string;
   readonly startMs: number;
@@ -16,9 +16,12 @@ export interface Origin {
 
 const toNano = (ms: number): string => `${Math.round(ms * 1000)}000`;
 
-const toAttribute = ([key, value]: readonly [string, Value]): object => ({ key, value: toValue(value) });
+const toAttribute = ([key, value]: readonly [string, AttributeValue]): object => ({
+  key,
+  value: toValue(value),
+});
 
-function toValue(value: Value): object {
+function toValue(value: AttributeValue): object {
   if (typeof value === 'boolean') return { boolValue: value };
   if (typeof value === 'number')
     return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
@@ -26,7 +29,7 @@ function toValue(value: Value): object {
   return { arrayValue: { values: value.map((it) => ({ stringValue: it })) } };
 }
 
-const resourceOf = ({ instance }: Origin): object => ({
+const resourceOf = ({ instance }: TelemetryOrigin): object => ({
   attributes: Object.entries({
     'service.name': 'postern',
     'service.version': version(),
@@ -35,7 +38,7 @@ const resourceOf = ({ instance }: Origin): object => ({
 });
 
 /** The body of a request to `/v1/traces`. */
-export const toTraces = (spans: readonly Span[], origin: Origin): object => ({
+export const toTraces = (spans: readonly CallSpan[], origin: TelemetryOrigin): object => ({
   resourceSpans: [
     {
       resource: resourceOf(origin),
@@ -57,7 +60,7 @@ export const toTraces = (spans: readonly Span[], origin: Origin): object => ({
 });
 
 /** The body of a request to `/v1/metrics`. */
-export const toMetrics = (families: readonly Family[], origin: Origin, nowMs: number): object => ({
+export const toMetrics = (families: readonly Family[], origin: TelemetryOrigin, nowMs: number): object => ({
   resourceMetrics: [
     {
       resource: resourceOf(origin),

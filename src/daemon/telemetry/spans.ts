@@ -10,7 +10,7 @@ import { contextOf, isSigned, spanIdOf, type TraceContext, toTraceparent } from 
 /** OTLP's numbers of span kinds. */
 export const spanKinds = { internal: 1, server: 2, client: 3 } as const;
 
-export interface Span {
+export interface CallSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string | undefined;
@@ -26,7 +26,7 @@ export interface Span {
  * Makes spans of calls: one of the gateway, from receiving a call to the end of its answer, and below it one of the request that went out.
  * The request carries the latter on, in `traceparent`.
  */
-export const createSpans = (take: (span: Span) => void, now: () => number): CallWatch => ({
+export const createSpans = (take: (span: CallSpan) => void, now: () => number): CallWatch => ({
   decided(call, refusal) {
     if (!goesOut(call)) take(gatewaySpan(call, refusal, now()));
   },
@@ -36,14 +36,14 @@ export const createSpans = (take: (span: Span) => void, now: () => number): Call
 class Going implements GoingCall {
   readonly fields: readonly string[];
   readonly #call: DecidedCall;
-  readonly #take: (span: Span) => void;
+  readonly #take: (span: CallSpan) => void;
   readonly #now: () => number;
   readonly #context: TraceContext;
   readonly #spanId: string;
   readonly #startMs: number;
   #hasEnded = false;
 
-  constructor(call: DecidedCall, take: (span: Span) => void, now: () => number) {
+  constructor(call: DecidedCall, take: (span: CallSpan) => void, now: () => number) {
     this.#call = call;
     this.#take = take;
     this.#now = now;
@@ -82,7 +82,7 @@ function gatewaySpan(
   refusal: GatewayError | undefined,
   endMs: number,
   outcome: Attributes = {},
-): Span {
+): CallSpan {
   const { received } = call;
   const { traceId, parentSpanId } = contextOf(received);
   const opening = received.message?.opening.received;
@@ -103,7 +103,7 @@ function gatewaySpan(
   };
 }
 
-/** As the conventions name spans: what is done, and to what. */
+/** Names a span as the conventions do: what is done, and to what. */
 function nameOf(attributes: Attributes): SafeName {
   const names = [
     attributes['mcp.method.name'] ?? attributes['gen_ai.operation.name'] ?? attributes['http.request.method'],

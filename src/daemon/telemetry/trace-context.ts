@@ -11,7 +11,10 @@ export interface TraceContext {
   readonly traceId: string;
   /** 16 hex digits: the span that the caller was in. */
   readonly parentSpanId?: string;
-  /** As the caller said; ours are sampled. Passed on only: whoever is watched does not choose whether it is. */
+  /**
+   * The flags that the caller sent; ours are sampled. They are passed on only: a caller does not choose
+   * whether it is watched.
+   */
   readonly flags: string;
 }
 

@@ -1,6 +1,6 @@
 import type { ApprovalRecord } from '../../state/store.ts';
 
-/* What an approval lets through, as sentences for the person who is about to give it. */
+/* Says what an approval lets through, in sentences for the person who is about to give it. */
 
 /** By scope: one call, or all of the window. */
 export interface Coverage {

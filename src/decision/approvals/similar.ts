@@ -2,8 +2,9 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { ApprovalRecord } from '../../state/store.ts';
 
 /*
- * Held calls that differ in one argument, for one card in place of fifty. Only what a person can see whole counts: a call of which something is
- * cut out or left out stands by itself, since it may differ from the others in just that.
+ * Groups held calls that differ in one argument, for one card in place of fifty. Only what a person can see whole
+ * counts. A call of which something is cut out or left out stands by itself, since it may differ from the others in
+ * just that.
  */
 
 export interface SimilarCalls {
@@ -30,7 +31,7 @@ export function groupSimilar(approvals: readonly ApprovalRecord[]): readonly Sim
     const values = new Map<string, ApprovalRecord>();
     for (const it of members) {
       const value = known.get(it)?.get(differs) ?? '';
-      // Of two that look the same, something that is not shown differs.
+      // If two calls look the same, something that is not shown differs.
       if (!taken.has(it) && !values.has(value)) values.set(value, it);
     }
     if (values.size < 2) continue;
@@ -80,7 +81,7 @@ function createDigests(): (text: string) => bigint {
   };
 }
 
-/** What must be the same in any case, and does not stand in the call. */
+/** The fields that must be the same in any case and do not stand in the call. */
 const placeOf = (it: ApprovalRecord): readonly unknown[] => [
   it.agentId,
   it.ownAgentId,

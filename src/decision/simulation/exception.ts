@@ -15,7 +15,7 @@ export interface EditablePolicy {
 /** The call of a trace, in the words of a rule. */
 export interface ExceptionMatch {
   readonly match: Rule['match'];
-  /** What else the rule would let through, as sentences. */
+  /** Sentences on what else the rule would let through. */
   readonly wider: readonly string[];
 }
 

@@ -201,7 +201,7 @@ export function createTraces(
   };
 }
 
-/** What a call has several of, or only searches go by, each with its dimension. */
+/** Names of a call, each with its dimension. A call has several of them, or only searches go by them. */
 const listedNames = ({ operation, reasons, classes, tags }: TraceFacts): readonly string[] => [
   ...reasons.map((it) => `reason:${it}`),
   ...classes.map((it) => `class:${it}`),

@@ -5,7 +5,7 @@ import { ownName } from '../../../src/core/safe-name.ts';
 import { parseDescribed } from '../../../src/core/target.ts';
 import { Counters } from '../../../src/daemon/metrics/counters.ts';
 import { Exporter, waitingMax } from '../../../src/daemon/telemetry/exporter.ts';
-import type { Span } from '../../../src/daemon/telemetry/spans.ts';
+import type { CallSpan } from '../../../src/daemon/telemetry/spans.ts';
 import { contextOf, isSigned } from '../../../src/daemon/telemetry/trace-context.ts';
 import type { Transport } from '../../../src/notify/channel.ts';
 import { basic, openSecureTunnel, send } from '../../support/clients.ts';
@@ -132,7 +132,7 @@ t.test('spans wait in a bounded queue, and what is dropped is counted', async (t
     ...{ counters, log, families: async () => [] },
     timings: { batchMs: 1, retryMs: 1, retryMsMax: 1 },
   });
-  const span: Span = {
+  const span: CallSpan = {
     ...{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), name: ownName('x'), kind: 2 },
     ...{ startMs: 0, endMs: 0, attributes: {}, isError: false },
   };

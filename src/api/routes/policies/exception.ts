@@ -123,7 +123,8 @@ async function search(
     return true;
   };
   let outcome = await judge([]);
-  // What the body decides, a trace does not tell: the rules that held back then are taken for those that do now.
+  // A trace does not tell what the body decides. So the rules that held the call back then are taken for those that
+  // do now.
   if (outcome.kind === 'undetermined') add(trace.policy_name, trace.rule_id);
   for (let count = 0; count < changesMax; count += 1) {
     outcome = await judge(drafts.map((it) => it.changed));
@@ -161,7 +162,7 @@ async function editablePolicies({ gate, tenantId }: Request, envName: string): P
   );
 }
 
-/** Where no rule has decided but the posture: a policy of its own, which any environment may have. */
+/** The policy that takes exceptions where no rule has decided but the posture. Any environment may have it. */
 const exceptionsOf = (policies: readonly EditablePolicy[]): EditablePolicy =>
   policies.find(({ document, source }) => document.name === exceptionsName && source === 'api') ?? {
     document: {
@@ -221,7 +222,7 @@ function toAnswer({ nowMs }: Request, { trace, drafts, outcome, wider }: Found):
   };
 }
 
-/** As apply takes it; a policy file may have several environments. */
+/** Writes a policy as apply takes it; a policy file may have several environments. */
 function toApply({ name, description, envNames, mode, rules }: PolicyDocument): Record<string, unknown> {
   const env =
     envNames === undefined ? {} : envNames.length === 1 ? { env_name: envNames[0] } : { env_names: envNames };

@@ -18,8 +18,9 @@ import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
 
 /*
- * A backup is a folder: copies of both databases as they were at one moment each, the journal of calls that were not in them yet, the secrets
- * beside them, the authority and the configuration, and a list of all with their digests, which comes last.
+ * A backup is a folder. It has copies of both databases as they were at one moment each, and the journal of calls
+ * that were not in them yet. It has the secrets beside them, the authority and the configuration. A list of all with
+ * their digests comes last.
  */
 
 const listFile = 'backup.json';

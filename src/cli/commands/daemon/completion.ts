@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander';
 import { print } from '../../output.ts';
 
-/* What shells and `man` are told of the commands: made of the commands themselves, so that it is never behind them. */
+/*
+ * Describes the commands to shells and to `man`. It is made of the commands themselves, so that it is never behind
+ * them.
+ */
 
 interface Described {
   /** Empty for the program itself. */

@@ -5,7 +5,7 @@ import type { CommonOptions } from '../../connection/client.ts';
 import { readConfig } from '../../connection/configuration.ts';
 import type { WayOut } from '../../connection/way-out.ts';
 import type { Check } from '../../doctor/check.ts';
-import type { Outside } from '../../doctor/ways-out.ts';
+import type { OutsideAddresses } from '../../doctor/ways-out.ts';
 import { print, terminal, toJson, toTable } from '../../output.ts';
 
 interface DoctorOptions extends CommonOptions {
@@ -57,7 +57,7 @@ function toSentence(checks: readonly Check[]): string {
   return `${count('enforced')} enforced, ${count('not enforced')} not enforced, ${count('unknown')} unknown.`;
 }
 
-async function outsideOf({ outside, outside6, dns }: DoctorOptions): Promise<Outside> {
+async function outsideOf({ outside, outside6, dns }: DoctorOptions): Promise<OutsideAddresses> {
   const { usualOutside } = await import('../../doctor/ways-out.ts');
   return {
     ipv4: outside ?? usualOutside.ipv4,
@@ -66,7 +66,9 @@ async function outsideOf({ outside, outside6, dns }: DoctorOptions): Promise<Out
   };
 }
 
-/** Where agents run there is no configuration: the way through the gate is that of the shell. */
+/**
+ * Proves the gate from where agents run. No configuration is there, so the way through the gate is that of the shell.
+ */
 async function prove(options: DoctorOptions): Promise<readonly Check[]> {
   const { tryWaysOut } = await import('../../doctor/ways-out.ts');
   const { wayOfShell } = await import('../../connection/way-out.ts');
@@ -77,9 +79,12 @@ async function prove(options: DoctorOptions): Promise<readonly Check[]> {
 
 /** A containment that closes the way to the gate as well proves nothing. */
 async function reachesGate({ variables }: WayOut): Promise<Check> {
-  const { openTunnel } = await import('../../doctor/through-proxy.ts');
+  const { openCanaryTunnel } = await import('../../doctor/through-proxy.ts');
   const { check } = await import('../../doctor/check.ts');
-  const answered = await openTunnel(new URL(variables['HTTPS_PROXY'] ?? ''), 'canary.postern.example:443')
+  const answered = await openCanaryTunnel(
+    new URL(variables['HTTPS_PROXY'] ?? ''),
+    'canary.postern.example:443',
+  )
     .then(({ connect, socket }) => {
       socket?.destroy();
       return connect;
@@ -108,7 +113,7 @@ async function examine(options: DoctorOptions): Promise<readonly Check[]> {
   );
   return [
     ...canaries,
-    // What runs may be another file's, where none is named.
+    // If no file is named, the running daemon may have another one, whose settings are not known.
     ...(file === undefined ? [] : checkSettings(config)),
     ...(await checkOwnKey(way, config)),
     ...(await tryWaysOut(await outsideOf(options))),

@@ -75,7 +75,7 @@ function isShown(line: string, { level }: LogsOptions): boolean {
   }
 }
 
-/** As it is with `--json`, else as text. */
+/** Shows a line as it is with `--json`, else as text. */
 function shown(line: string, { json }: LogsOptions): string {
   try {
     const { level, time, pid: _, msg, ...fields } = JSON.parse(line);

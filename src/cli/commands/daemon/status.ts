@@ -46,7 +46,7 @@ export function addStatus(program: Command): void {
     });
 }
 
-/** Of a daemon of this machine; the file of another one is not here. */
+/** Tells of the authority of a daemon of this machine; the file of another one is not here. */
 async function authorityFacts(options: CommonOptions): Promise<Record<string, string>> {
   if (options.url) return {};
   try {
@@ -59,7 +59,7 @@ async function authorityFacts(options: CommonOptions): Promise<Record<string, st
   }
 }
 
-/** What the key or secret of the shell may see; nothing where there is none. */
+/** Tells of the traffic that the key or secret of the shell may see; nothing where there is none. */
 async function traffic(options: CommonOptions): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {};
   const client = await openClient(options).catch(() => undefined);
