@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AnswerError } from '../connection/answer-error.ts';
 import { type Client, clientFor, type ListPage } from '../connection/client.ts';
 import type { WayOut } from '../connection/way-out.ts';
@@ -6,6 +7,7 @@ import type { WayOut } from '../connection/way-out.ts';
 
 const ttlSeconds = 86_400;
 const pagesMax = 100;
+const shippedMs = 400;
 
 export interface ChildKey {
   readonly text: string;
@@ -30,7 +32,14 @@ export async function openChildKey(
     text: made.key,
     async end() {
       await permitted(() => client.send('DELETE', `/v1/keys/${made.ephemeral_id}`));
-      return permitted(() => reportOf(client, made.ephemeral_id, from));
+      return permitted(async () => {
+        // Calls are in the list a quarter of a second after their answer, and later where the state is slow.
+        await sleep(shippedMs);
+        const first = await countCalls(client, made.ephemeral_id, from);
+        if (first.total > 0) return toReport(first);
+        await sleep(2 * shippedMs);
+        return toReport(await countCalls(client, made.ephemeral_id, from));
+      });
     },
   };
 }
@@ -47,7 +56,14 @@ async function permitted<T>(work: () => Promise<T>): Promise<T | undefined> {
 
 const words = { ALLOW: 'allowed', SANITIZE: 'sanitised', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
 
-async function reportOf(client: Client, keyId: string, from: string): Promise<string> {
+interface Counted {
+  readonly total: number;
+  readonly counts: Readonly<Record<string, number>>;
+  /** There are more, which were not read. */
+  readonly isCut: boolean;
+}
+
+async function countCalls(client: Client, keyId: string, from: string): Promise<Counted> {
   const counts: Record<string, number> = {};
   let total = 0;
   let cursor: string | undefined;
@@ -62,8 +78,12 @@ async function reportOf(client: Client, keyId: string, from: string): Promise<st
     cursor = next_cursor ?? undefined;
     if (cursor === undefined) break;
   }
+  return { total, counts, isCut: cursor !== undefined };
+}
+
+function toReport({ total, counts, isCut }: Counted): string {
   if (total === 0) return 'no call has left through the gate: does the program honour HTTPS_PROXY?';
-  const more = cursor === undefined ? '' : 'at least ';
+  const more = isCut ? 'at least ' : '';
   const parts = Object.entries(words).map(([decision, word]) => `${counts[decision] ?? 0} ${word}`);
   const next = counts['REQUIRE_APPROVAL'] ? ' "postern approval list" shows what waits.' : '';
   return `${more}${total} call${total === 1 ? '' : 's'}: ${parts.join(', ')}.${next}`;

@@ -129,7 +129,7 @@ function makeFile(file: string, adminSecret: string | undefined, addresses: Firs
     POSTERN_KEY: key,
     POSTERN_KEY_ID: newId(),
     POSTERN_AGENT_ID: newId(),
-    SERVICE_API_KEYS_ADMIN_SECRET: adminSecret || randomBytes(24).toString('base64url'),
+    SERVICE_API_KEYS_ADMIN_SECRET: adminSecret || randomBytes(24).toString('hex'),
   });
   makeFolder(dirname(file), 0o700);
   const draft = writeDraft(file, text);

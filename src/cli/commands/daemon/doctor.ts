@@ -108,8 +108,12 @@ async function examine(options: DoctorOptions): Promise<readonly Check[]> {
   const way = (await toldWay(options).catch(() => undefined)) ?? wayOfShell();
   if (!way) throw new Error('there is no daemon of this folder; name its configuration with --config.');
   if (!(await stands(way))) throw new Error('the daemon does not answer: start it with "postern serve".');
-  const canaries = await withOwnAgent(way, config, ({ HTTPS_PROXY: proxy = '', POSTERN_CA: ca = '' }) =>
-    sendCanaries({ proxy, ca }, config.doctor.canaryUrl),
+  const canaries = await withOwnAgent(
+    way,
+    config,
+    options,
+    ({ HTTPS_PROXY: proxy = '', POSTERN_CA: ca = '' }) =>
+      sendCanaries({ proxy, ca }, config.doctor.canaryUrl),
   );
   return [
     ...canaries,
@@ -128,26 +132,38 @@ const keyLifeMs = 600_000;
  */
 async function withOwnAgent<T>(
   { url, key, variables }: WayOut,
-  { control, tenants }: Config,
+  { tenants }: Config,
+  options: CommonOptions,
   work: (variables: Readonly<Record<string, string>>) => Promise<T>,
 ): Promise<T> {
+  // Without a configuration there is one tenant, which need not be named.
   const [tenant] = tenants.keys();
-  const secret = process.env['SERVICE_API_KEYS_ADMIN_SECRET'] || control.adminSecret;
-  if (url === undefined || !secret || key === '' || tenant === undefined) return work(variables);
+  const { secretFor } = await import('../../connection/secrets.ts');
+  const secret = await secretFor('operator', options).catch(() => undefined);
+  if (url === undefined || !secret || key === '' || secret === key) return work(variables);
   const { clientFor } = await import('../../connection/client.ts');
   const client = clientFor(new URL(url), secret);
-  const made = await client.send<{ key: string; key_id: string }>('POST', '/v1/keys', {
+  const asked = {
     tenant_id: tenant,
     name: 'postern doctor',
-    default_agent_id: agentOf(tenant),
+    default_agent_id: agentOf(tenant ?? ''),
     permissions: ['scan'],
     expires_at: new Date(Date.now() + keyLifeMs).toISOString(),
-  });
+  };
+  type Made = { readonly key: string; readonly key_id: string };
+  // Whoever may make no key sends them as the agent that he is.
+  const made = await client.send<Made>('POST', '/v1/keys', asked).catch(() => undefined);
+  if (!made) return work(variables);
   try {
     const own = Object.entries(variables).map(([name, it]) => [name, it.replace(key, () => made.key)]);
     return await work(Object.fromEntries(own));
   } finally {
-    await client.send('DELETE', `/v1/keys/${made.key_id}`, undefined, { tenant_id: tenant });
+    await client.send(
+      'DELETE',
+      `/v1/keys/${made.key_id}`,
+      undefined,
+      tenant === undefined ? {} : { tenant_id: tenant },
+    );
   }
 }
 

@@ -54,7 +54,7 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
   const { openAuthority } = await import('../../../wire/tls/authority.ts');
   const { agentKeyFile } = await import('../../connection/way-out.ts');
   const [agentId, key] = [newId(), newKeyText('live')];
-  const secret = randomBytes(24).toString('base64url');
+  const secret = randomBytes(24).toString('hex');
   const text = configText(options, agentId, keyDigest(key));
   const file = join(folder, 'postern.yaml');
   parseConfig(text, { file, env: {}, readFile: () => secret });

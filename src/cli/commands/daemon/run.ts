@@ -29,6 +29,9 @@ export function addRun(program: Command): void {
     });
 }
 
+const ownKey =
+  'postern: the program gets the key itself, which makes none for single runs: "postern key mint --permission scan --permission keys:ephemeral --permission keys:revoke --permission activity:read" makes one that does.';
+
 type Way = Pick<WayOut, 'url' | 'key' | 'variables'>;
 
 /** Runs the command with a key of its own, where the key of the shell may make one, and says what became of its calls. */
@@ -36,6 +39,7 @@ async function runWithKey(command: readonly string[], way: Way, isQuiet: boolean
   const { openChildKey } = await import('../../programs/child-key.ts');
   const { openPrograms } = await import('../../programs/programs.ts');
   const child = await openChildKey(way, command[0] ?? '');
+  if (!child && way.key !== '' && !isQuiet) note(ownKey);
   const variables = child ? withKey(way, child.text) : way.variables;
   const programs = await openPrograms({ variables });
   try {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
 import type { Command } from 'commander';
 import type { Gateway } from '../../../daemon/gateway.ts';
 import type { FirstStart } from '../../../daemon/start/first-start.ts';
@@ -48,17 +50,20 @@ function announce(gateway: Gateway, json: boolean): void {
   if (nextSteps.length === 0) console.log(firstStart ? toldFirstStart(firstStart) : whatNext);
 }
 
-const whatNext = 'Next: "postern run -- CMD" leads a program through it; "postern status" says how it is.';
+/** As it is typed in this folder: in a checkout the command is no program of the shell. */
+const command = existsSync('bin/postern') && existsSync('src/cli') ? 'bin/postern' : 'postern';
+const whatNext = `Next: "${command} run -- CMD" leads a program through it; "${command} status" says how it is.`;
 
 function toldFirstStart({ isNew, exports, file }: FirstStart): string {
-  if (!isNew) return `Key, secret and exports are in ${file}; "postern env" prints them. ${whatNext}`;
+  if (!isNew) return `Key, secret and exports are in ${file}; "${command} env" prints them. ${whatNext}`;
   return [
     '\nThis was the first start. Type next, in another terminal in this folder:\n',
-    '  postern run -- CMD        a program whose calls leave through the gate',
-    `  . ${file}   or a whole shell`,
-    '  postern trace tail        watch the calls',
-    '  postern init DIR          a configuration of your own\n',
-    `The shell then has these exports, which stay in that file, for you alone:\n\n${exports}`,
+    `  ${command} run -- CMD     a program whose calls leave through the gate`,
+    `  . ${relative('.', file)}   a whole shell, with the exports below`,
+    `  ${command} trace tail     watch the calls`,
+    `  ${command} doctor         what is enforced, and what is not`,
+    `  ${command} init DIR       a configuration of your own\n`,
+    `The exports stay in ${file}, for you alone:\n\n${exports}`,
   ].join('\n');
 }
 
