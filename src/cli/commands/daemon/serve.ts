@@ -46,12 +46,15 @@ function announce(gateway: Gateway, json: boolean): void {
     return;
   }
   console.log(`postern is ready: proxy ${proxyUrl}, control ${controlUrl}, authority ${caFile}`);
-  for (const sentence of [...(firstStart?.addresses.moved ?? []), ...nextSteps]) console.log(sentence);
+  const passedOver = firstStart && existsSync('postern.yaml') ? [unused] : [];
+  for (const sentence of [...(firstStart?.addresses.moved ?? []), ...passedOver, ...nextSteps])
+    console.log(sentence);
   if (nextSteps.length === 0) console.log(firstStart ? toldFirstStart(firstStart) : whatNext);
 }
 
 /** As it is typed in this folder: in a checkout the command is no program of the shell. */
 const command = existsSync('bin/postern') && existsSync('src/cli') ? 'bin/postern' : 'postern';
+const unused = `postern.yaml of this folder is not used, since nothing names it: ${command} --config postern.yaml serve`;
 const whatNext = `Next: "${command} run -- CMD" leads a program through it; "${command} status" says how it is.`;
 
 function toldFirstStart({ isNew, exports, file }: FirstStart): string {
