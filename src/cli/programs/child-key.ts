@@ -25,20 +25,22 @@ export async function openChildKey(
   const from = new Date().toISOString();
   const asked = { ttl_seconds: ttlSeconds, description: `postern run ${program}`.slice(0, 200) };
   const made = await permitted(() =>
-    client.send<{ key: string; ephemeral_id: string }>('POST', '/v1/keys/ephemeral', asked),
+    client.send<{ key?: string; ephemeral_id?: string }>('POST', '/v1/keys/ephemeral', asked),
   );
-  if (!made) return undefined;
+  // Whatever has answered may be no daemon.
+  const { key: text, ephemeral_id: keyId } = made ?? {};
+  if (!text || !keyId) return undefined;
   return {
-    text: made.key,
+    text,
     async end() {
-      await permitted(() => client.send('DELETE', `/v1/keys/${made.ephemeral_id}`));
+      await permitted(() => client.send('DELETE', `/v1/keys/${keyId}`));
       return permitted(async () => {
         // Calls are in the list a quarter of a second after their answer, and later where the state is slow.
         await sleep(shippedMs);
-        const first = await countCalls(client, made.ephemeral_id, from);
+        const first = await countCalls(client, keyId, from);
         if (first.total > 0) return toReport(first);
         await sleep(2 * shippedMs);
-        return toReport(await countCalls(client, made.ephemeral_id, from));
+        return toReport(await countCalls(client, keyId, from));
       });
     },
   };

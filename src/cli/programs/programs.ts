@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { WayOut } from '../connection/way-out.ts';
@@ -26,7 +26,10 @@ export async function openPrograms(way: Pick<WayOut, 'variables'>): Promise<Prog
     return file;
   };
   const { POSTERN_CA: caFile = '', HTTPS_PROXY: proxyUrl = '' } = way.variables;
-  const trustStore = write('trust.p12', toTrustStore(readFileSync(caFile, 'utf8')));
+  // A program that is not of Java runs without it as well.
+  const trustStore = existsSync(caFile)
+    ? write('trust.p12', toTrustStore(readFileSync(caFile, 'utf8')))
+    : undefined;
   const javaOptions = write('java-options', toJavaOptions(new URL(proxyUrl), trustStore));
   return {
     variables: {
@@ -44,7 +47,7 @@ export async function openPrograms(way: Pick<WayOut, 'variables'>): Promise<Prog
 const joined = (before: string | undefined, more: string): string => (before ? `${before} ${more}` : more);
 
 /** The JDK itself sends no password to a proxy; Maven, Gradle and HTTP clients that read these properties do. */
-function toJavaOptions({ hostname, port, username, password }: URL, trustStore: string): string {
+function toJavaOptions({ hostname, port, username, password }: URL, trustStore: string | undefined): string {
   const host = hostname.replace(/^\[|\]$/g, '');
   const each = (scheme: string): string[] => [
     `-D${scheme}.proxyHost=${host}`,
@@ -57,9 +60,13 @@ function toJavaOptions({ hostname, port, username, password }: URL, trustStore: 
     ...each('http'),
     '-Dhttp.nonProxyHosts=localhost|127.*|[::1]',
     '-Djdk.http.auth.tunneling.disabledSchemes=',
-    `-Djavax.net.ssl.trustStore=${trustStore}`,
-    '-Djavax.net.ssl.trustStoreType=PKCS12',
-    '-Djavax.net.ssl.trustStorePassword=',
+    ...(trustStore === undefined ? [] : trusting(trustStore)),
     '',
   ].join('\n');
 }
+
+const trusting = (trustStore: string): string[] => [
+  `-Djavax.net.ssl.trustStore=${trustStore}`,
+  '-Djavax.net.ssl.trustStoreType=PKCS12',
+  '-Djavax.net.ssl.trustStorePassword=',
+];

@@ -1,8 +1,9 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ConfigError } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
+import { makeFolder } from '../../util/make-folder.ts';
 import type { Bound } from '../bound.ts';
 
 /* The daemon's announcements of itself, for one process or many. */
@@ -33,7 +34,9 @@ export function announce({ state, pidFile }: Config, bound: Bound): void {
   // Replaced in one step, so that nobody reads half of it.
   writeFileSync(`${file}.new`, `${JSON.stringify({ ...bound, pid: process.pid })}\n`);
   renameSync(`${file}.new`, file);
-  if (pidFile) writeFileSync(pidFile, `${process.pid}\n`);
+  if (!pidFile) return;
+  makeFolder(dirname(pidFile));
+  writeFileSync(pidFile, `${process.pid}\n`);
 }
 
 export function removePid({ pidFile }: Config): void {

@@ -197,7 +197,14 @@ t.test('no command goes through the proxy that its shell exports for agents', as
   // Nobody is there, and nobody is asked instead.
   t.equal((await postern(['usage'], { env: { ...env, POSTERN_URL: 'https://127.0.0.1:1' } })).code, 1);
   t.same(proxied, [], 'nothing came to the proxy');
-  t.same(asked, ['/v1/usage', '/v1/traces/export?format=ndjson', '/healthz', '/v1/feeds']);
+  const asks = [
+    '/v1/usage',
+    '/v1/traces/export?format=ndjson',
+    '/healthz',
+    '/v1/feeds',
+    '/v1/keys/ephemeral',
+  ];
+  t.same(asked, asks);
 });
 
 t.test('the beginning of an id chooses nothing from a list that has no end', async (t) => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -108,6 +108,15 @@ t.test('a first start takes the next free ports, says so, and later starts stay 
   t.not(movedControl, controlUrl);
   t.match(exports(), `POSTERN_URL='${movedControl}'`, 'the exports follow');
   t.match(exports(), `@${new URL(movedProxy).host}'`);
+});
+
+t.test('a process file may be in a folder that is not there yet, and goes with the daemon', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, { config: { pid_file: './run/here/postern.pid' } });
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const file = join(dir, 'run/here/postern.pid');
+  t.equal(readFileSync(file, 'utf8'), `${daemon.process.pid}\n`);
+  await daemon.end('SIGTERM');
+  t.notOk(existsSync(file));
 });
 
 t.test('a second daemon of the same configuration names the process of the first', async (t) => {

@@ -98,13 +98,20 @@ async function showJournal({ lines, follow }: LogsOptions): Promise<void> {
     String(lines),
     ...(follow ? ['--follow'] : []),
   ];
-  const child = spawn('journalctl', args, { stdio: 'inherit' });
-  const ended = once(child, 'exit');
+  const child = spawn('journalctl', args, { stdio: ['ignore', 'pipe', 'ignore'] });
   const failed = once(child, 'error').then(() => {
-    throw new Error(
-      'the daemon logs to its standard error, and there is no journal here: look at the terminal that it runs in, or set log.file.',
-    );
+    throw new Error(noJournal);
   });
-  const [code] = await Promise.race([ended, failed]);
-  process.exitCode = Number(code ?? 1);
+  let bytes = 0;
+  const shows = async (): Promise<void> => {
+    for await (const part of child.stdout) {
+      bytes += part.length;
+      await print(String(part));
+    }
+    if (bytes === 0) throw new Error(noJournal);
+  };
+  await Promise.race([shows(), failed]);
 }
+
+const noJournal =
+  'nothing is in the journal of a service "postern", and log.file is not set: the daemon logs to its standard error. Look at the terminal that it runs in, or set log.file.';
