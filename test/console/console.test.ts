@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, request as send } from 'node:http';
 import { createConnection } from 'node:net';
 import t from 'tap';
 import { agentId, startTestGateway } from '../support/gateway.ts';
@@ -126,4 +126,52 @@ t.test('what an inbound route brings is no page of the console, and sees no cook
   for (const url of [gateway.controlUrl, gateway.proxyUrl])
     t.equal((await ask(url, { cookie, 'sec-fetch-dest': 'empty' })).status, 200);
   t.same(seen, ['a=1; b=2', 'a=1; b=2']);
+});
+
+t.test('behind a proxy with a prefix, links lead below it and people sign in', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { hostname, port } = new URL(gateway.controlUrl);
+  // As nginx does with `location /gate/ { proxy_pass http://…/; }`: Host becomes that of the daemon.
+  const front = createServer((request, response) => {
+    const path = (request.url ?? '').replace(/^\/gate/, '');
+    const headers = {
+      ...request.headers,
+      host: `${hostname}:${port}`,
+      'x-forwarded-host': request.headers.host,
+    };
+    const passed = send({ host: hostname, port, path, method: request.method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(passed);
+  });
+  front.listen(0, '127.0.0.1');
+  await once(front, 'listening');
+  t.teardown(() => {
+    front.closeAllConnections();
+    front.close();
+  });
+  const origin = `http://127.0.0.1:${(front.address() as { port: number }).port}`;
+  let page = await fetch(`${origin}/gate/console`);
+  for (let i = 0; i < 60 && page.status === 503; i += 1) {
+    await page.text();
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    page = await fetch(`${origin}/gate/console`);
+  }
+  t.match([page.status, page.url], [200, `${origin}/gate/console/`]);
+  const links = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, it = '']) => it);
+  for (const link of links) t.equal((await fetch(new URL(link, page.url))).status, 200, link);
+
+  const signIn = (from: string) =>
+    fetch(new URL('../v1/console/sessions', page.url), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: from },
+      body: JSON.stringify({ secret: gateway.key }),
+    });
+  t.equal((await signIn('http://127.0.0.1:1')).status, 403, 'a page of another port');
+  const signed = await signIn(origin);
+  t.equal(signed.status, 201);
+  const cookie = (signed.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const current = await fetch(new URL('../v1/console/sessions/current', page.url), { headers: { cookie } });
+  t.equal(current.status, 200);
 });
