@@ -71,7 +71,7 @@ t.test('events of OCSF have what their class demands', async (t) => {
     class_uid: 6003,
     type_uid: 600399,
     time: Date.parse(at),
-    metadata: { version: '1.3.0', product: { vendor_name: 'Postern' } },
+    metadata: { version: '1.9.0', product: { vendor_name: 'Postern' } },
     api: { operation: String },
   });
   for (const decision of decisions) {
@@ -105,6 +105,15 @@ t.test('events of OCSF have what their class demands', async (t) => {
     status_code: 'PII',
     unmapped: { tags: ['finance'] },
   });
+  const risky = { decision: 'DENY', risk_score: 0.815, risk_band: 'CRITICAL', policy_id: 'p1', policy_name: 'payments' };
+  t.match(JSON.parse(ocsf.toText(trace(risky))), {
+    is_alert: true,
+    risk_level_id: 4,
+    risk_score: 82,
+    policy: { uid: 'p1', name: 'payments' },
+    unmapped: { risk_score: 0.815 },
+  });
+  t.equal(bare.is_alert, false);
   t.equal(JSON.parse(ocsf.toText(trace({ url: '[REDACTED:url]' }))).dst_endpoint, undefined);
   for (const method of ['constructor', '__proto__', 'toString', 'get'])
     t.match(JSON.parse(ocsf.toText(trace({ method }))), { activity_id: 99, activity_name: method }, method);

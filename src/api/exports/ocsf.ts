@@ -2,11 +2,11 @@ import type { Band, Decision } from '../../core/call.ts';
 import type { ExportFormat } from './format.ts';
 
 /*
- * Traces as events of the Open Cybersecurity Schema Framework, 1.3.0: API Activity (class 6003) with the profile `security_control`, one a line. What
+ * Traces as events of the Open Cybersecurity Schema Framework, 1.9.0: API Activity (class 6003) with the profile `security_control`, one a line. What
  * the class demands is always there; what has no place in it stands under `unmapped`.
  */
 
-const version = '1.3.0';
+const version = '1.9.0';
 const classUid = 6003;
 
 /** No object: over HTTP/2 a method is what its client says, and may be a name that means something to objects. */
@@ -26,6 +26,13 @@ const severities: Readonly<Record<Band, readonly [id: number, name: string]>> = 
   MEDIUM: [3, 'Medium'],
   HIGH: [4, 'High'],
   CRITICAL: [5, 'Critical'],
+};
+
+const riskLevels: Readonly<Record<Band, readonly [id: number, name: string]>> = {
+  LOW: [1, 'Low'],
+  MEDIUM: [2, 'Medium'],
+  HIGH: [3, 'High'],
+  CRITICAL: [4, 'Critical'],
 };
 
 interface Outcome {
@@ -65,6 +72,8 @@ interface Trace {
   readonly risk_band?: Band;
   readonly reason_codes?: readonly string[];
   readonly explanation?: readonly string[];
+  readonly policy_id?: string;
+  readonly policy_name?: string;
 }
 
 function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
@@ -88,6 +97,8 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
     risk_band = 'LOW',
     reason_codes = [],
     explanation,
+    policy_id,
+    policy_name,
     ...unmapped
   } = trace;
   const [activityId, activityName] = activities.get(method ?? '') ?? [99, method ?? 'Other'];
@@ -114,6 +125,9 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
     action: action[1],
     disposition_id: disposition[0],
     disposition: disposition[1],
+    is_alert: decision !== 'ALLOW' && severityId >= 3,
+    ...riskOf(risk_score, risk_band),
+    ...(policy_id === undefined ? {} : { policy: { uid: policy_id, name: policy_name } }),
     metadata: {
       version,
       profiles: ['security_control'],
@@ -138,6 +152,13 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
     http_request: { http_method: method, url: { url_string: url } },
     unmapped: { decision, runtime_type, risk_score, risk_band, reason_codes, ...unmapped },
   };
+}
+
+/** The score of OCSF is a whole number; ours is from 0 to 1. */
+function riskOf(score: number | undefined, band: Band): Readonly<Record<string, unknown>> {
+  const [id, name] = riskLevels[band];
+  const level = { risk_level_id: id, risk_level: name };
+  return score === undefined ? level : { ...level, risk_score: Math.round(score * 100) };
 }
 
 /** The destination by a URL that may be cut or redacted. */

@@ -26,7 +26,7 @@ export const exportTracesRoute = route({
     format: z
       .enum(formatNames)
       .default('ndjson')
-      .describe('ocsf: API Activity (6003) of OCSF 1.3.0, one event a line.'),
+      .describe('ocsf: API Activity (6003) of OCSF 1.9.0, one event a line.'),
   }),
   answer: z.string().describe('An answer that is cut off ends without the last chunk of HTTP.'),
   answerTypes: [...new Set(formatNames.map((it) => formats[it].contentType))],
