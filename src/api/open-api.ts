@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { problems } from '../core/errors.ts';
+import { requestExamples } from './examples.ts';
+import { inboundOperations, inboundPath, inboundTag } from './inbound-described.ts';
+import { anyProblem, problemResponses, problemsOf } from './problem-answers.ts';
 import { formType } from './request-body.ts';
 import type { Route } from './route.ts';
 import { cookieName, csrfHeader } from './session/cookie.ts';
@@ -42,13 +45,23 @@ export function toOpenApi(routes: readonly Route[]): Json {
   const paths: Record<string, Json> = {};
   const named: Named = { Problem: problemSchema };
   for (const route of routes) {
-    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    const path = templateOf(route.path);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: toOperation(route, named) };
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Postern', version: '1', description: 'The control plane of the egress gateway.' },
-    paths,
+    info: {
+      title: 'Postern',
+      version: '1',
+      description: 'The control plane of the egress gateway.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [
+      { url: '/', description: 'The daemon that serves this document' },
+      { url: 'http://127.0.0.1:8081', description: 'The control listener by default' },
+    ],
+    tags: [...new Set([...routes.map((it) => it.tag), inboundTag])].map((name) => ({ name })),
+    paths: { ...paths, [inboundPath]: inboundOperations },
     components: {
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key, iv_live_… or iv_eph_…' },
@@ -61,6 +74,7 @@ export function toOpenApi(routes: readonly Route[]): Json {
         },
       },
       schemas: named,
+      responses: { ...problemResponses, Problem: anyProblem },
     },
   };
 }
@@ -79,7 +93,7 @@ function toOperation(route: Route, named: Named): Json {
       ? {
           requestBody: {
             required: !route.isBodyOptional,
-            content: contentOf(toSchema(body, 'input', named), typesOf(route)),
+            content: contentOf(toSchema(body, 'input', named), typesOf(route), exampleOf(route)),
           },
         }
       : {}),
@@ -88,10 +102,8 @@ function toOperation(route: Route, named: Named): Json {
         description: 'Done',
         ...(status === 204 ? {} : { content: contentOf(toSchema(answer, 'output', named), answerTypes) }),
       },
-      default: {
-        description: 'A problem (RFC 9457)',
-        content: contentOf({ $ref: '#/components/schemas/Problem' }, ['application/problem+json']),
-      },
+      ...problemsOf(route),
+      ...otherAnswer(route, toSchema(answer, 'output', named)),
     },
   };
 }
@@ -104,8 +116,23 @@ const securityOf = ({ access, isForKeys }: Route): readonly Json[] => [
 const typesOf = ({ takesForm, takesYaml }: Route): readonly string[] =>
   takesForm ? [formType] : takesYaml ? ['application/json', 'application/yaml'] : ['application/json'];
 
-const contentOf = (schema: Json, types: readonly string[]): Json =>
-  Object.fromEntries(types.map((type) => [type, { schema }]));
+const contentOf = (schema: Json, types: readonly string[], example?: unknown): Json =>
+  Object.fromEntries(types.map((type) => [type, example === undefined ? { schema } : { schema, example }]));
+
+const otherAnswer = ({ otherStatus }: Route, schema: Json): Json =>
+  otherStatus === undefined
+    ? {}
+    : {
+        [otherStatus]: {
+          description: otherStatus === 503 ? 'The same, where something is wrong' : 'It was there already',
+          content: contentOf(schema, ['application/json']),
+        },
+      };
+
+const exampleOf = ({ method, path }: Route): unknown => requestExamples[`${method} ${templateOf(path)}`];
+
+/** The path with its parameters as OpenAPI writes them. */
+const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
 /** The permissions of which a key needs any. The admin secret needs none. */
 function permissionOf(access: Route['access']): readonly string[] {

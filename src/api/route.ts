@@ -64,7 +64,7 @@ export class RawAnswer {
   constructor(
     status: number,
     body: Buffer,
-    contentType = status < 400 ? 'application/json' : 'application/problem+json',
+    contentType = 'application/json',
     fields: readonly string[] = [],
   ) {
     this.status = status;
@@ -115,6 +115,8 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly answerTypes?: readonly string[];
   /** The status of the answer; 200 where absent. */
   readonly status?: number;
+  /** Its answer may also come with this status. */
+  readonly otherStatus?: 200 | 503;
   /** Reads a page or more of what the tenant has: such requests of one tenant come one after another. */
   readonly isListing?: true;
   /** Requests that a key may have under way, with those of its ephemeral keys. */

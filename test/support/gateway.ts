@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { startGateway } from '../../src/daemon/gateway.ts';
+import { checkDescribed } from './described-answers.ts';
 
 /*
  * A whole gateway for tests: real listeners on free ports, a state of its own in a temporary folder, one tenant, one agent, one key.
@@ -152,10 +153,10 @@ export function apiClient(controlUrl: string) {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: text === '' ? undefined : JSON.parse(text),
-    };
+    const { status, headers } = response;
+    const contentType = headers.get('content-type');
+    const parsed = text === '' ? undefined : JSON.parse(text);
+    checkDescribed(method, path, { status, contentType, body: parsed });
+    return { status, headers, body: parsed };
   };
 }

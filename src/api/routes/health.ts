@@ -30,6 +30,7 @@ export const ready = route({
   summary: 'Whether the gateway can judge calls',
   access: 'public',
   answer: readiness,
+  otherStatus: 503,
   async handle({ gate }) {
     const { generation, loadedAtMs, lastError, isDraining } = gate.status();
     const trouble = await gate.store.trouble();

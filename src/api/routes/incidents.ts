@@ -145,6 +145,7 @@ export const createIncident = route({
   }),
   answer: publicIncident,
   status: 201,
+  otherStatus: 200,
   async handle({ gate, caller, body, tenantId, nowMs }) {
     const tenant = tenantId();
     const agent = await gate.store.agentById(body.agent_id);

@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { createTestAuthority } from '../../support/certificates.ts';
 import { type Daemon, startDaemon } from '../../support/daemon.ts';
+import { checkDescribed } from '../../support/described-answers.ts';
 import { startRawUpstream, startUpstream, type TestUpstream } from '../../support/upstream.ts';
 import { contractConfig, policyFile } from './config.ts';
 
@@ -193,15 +194,16 @@ export function send(
           response.destroy();
           return;
         }
-        response.toArray().then(
-          (chunks) =>
-            resolve({
-              status: response.statusCode ?? 0,
-              headers: toHeaders(response.rawHeaders),
-              body: parsed(Buffer.concat(chunks).toString()),
-            }),
-          reject,
-        );
+        response
+          .toArray()
+          .then((chunks) => {
+            const status = response.statusCode ?? 0;
+            const body = parsed(Buffer.concat(chunks).toString());
+            const contentType = response.headers['content-type'] ?? null;
+            checkDescribed(method, path, { status, contentType, body });
+            return { status, headers: toHeaders(response.rawHeaders), body };
+          })
+          .then(resolve, reject);
       },
     );
     sent.once('error', reject);
