@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { apiDocument } from './generate-api.ts';
 import { configurationDocument } from './generate-configuration.ts';
 import { noticesDocument } from './generate-notices.ts';
+import { codesDocument, metricsDocument } from './generate-observability.ts';
 import { policyReference } from './generate-policies.ts';
 import { recipesDocument } from './generate-recipes.ts';
 import { toolsDocument } from './generate-tools.ts';
@@ -14,6 +15,8 @@ export const generatedPages: Readonly<Record<string, () => string>> = {
   '../THIRD_PARTY_NOTICES': noticesDocument,
   'administration/configuration.md': configurationDocument,
   'api.md': apiDocument,
+  'observability/codes.md': codesDocument,
+  'observability/metrics.md': metricsDocument,
   'policy-recipes.md': recipesDocument,
   'policy-reference.md': policyReference,
   'tools.md': toolsDocument,
