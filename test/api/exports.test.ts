@@ -105,7 +105,13 @@ t.test('events of OCSF have what their class demands', async (t) => {
     status_code: 'PII',
     unmapped: { tags: ['finance'] },
   });
-  const risky = { decision: 'DENY', risk_score: 0.815, risk_band: 'CRITICAL', policy_id: 'p1', policy_name: 'payments' };
+  const risky = {
+    decision: 'DENY',
+    risk_score: 0.815,
+    risk_band: 'CRITICAL',
+    policy_id: 'p1',
+    policy_name: 'payments',
+  };
   t.match(JSON.parse(ocsf.toText(trace(risky))), {
     is_alert: true,
     risk_level_id: 4,
