@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -82,6 +91,22 @@ t.test('run gives each program a key of its own, and says what became of its cal
     t.match(after, { code: 1, stderr: /does not take the key in POSTERN_KEY/ });
     const [, folder = ''] = /VMOptionsFile=(\S+)\/java-options/.exec(stdout) ?? [];
     t.ok(folder !== '' && !existsSync(folder), 'its files are gone');
+  });
+
+  await t.test('without a key of the shell, the admin secret makes one, and it ends as well', async (t) => {
+    const [key, aside] = [join(dir, 'agent-key'), join(dir, 'agent-key.aside')];
+    renameSync(key, aside);
+    const { code, stdout, stderr } = await runs('sh', '-c', 'echo "$POSTERN_KEY"');
+    renameSync(aside, key);
+    t.equal(code, 0, stderr);
+    t.match(stdout, /^iv_eph_\w+\n$/);
+    const listed = await postern(['--config', config, '--json', 'key', 'list']);
+    const { items } = JSON.parse(listed.stdout);
+    t.equal(
+      items.find((it: { name: string; type: string }) => it.name === 'postern run' && it.type === 'live')
+        ?.status,
+      'revoked',
+    );
   });
 
   await t.test('calls are counted by what became of them', async (t) => {

@@ -54,11 +54,18 @@ function keyBeside({ file }: Config): string | undefined {
   }
 }
 
+/** The way is known, and no key for it. */
+export class NoKeyError extends Error {
+  constructor(config: string | undefined) {
+    super(noKey('the programs that shall leave through the gate', config));
+  }
+}
+
 /** To the daemon of a configuration, with the key of the shell. */
 export function wayByConfig(config: Config, options: CommonOptions): WayOut {
   const url = options.url ?? urlOf(config, 'control');
   const key = process.env['POSTERN_KEY'] || keyBeside(config);
-  if (!key) throw new Error(noKey('the programs that shall leave through the gate', options.config));
+  if (!key) throw new NoKeyError(options.config);
   const proxy = urlOf(config, 'proxy');
   if (proxy === undefined) throw new Error('proxy.listen names no address.');
   const variables = variablesFor({ url, proxy, key, ca: config.authority.cert });

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/schema.ts';
 import type { CommonOptions } from '../../connection/client.ts';
@@ -7,6 +6,7 @@ import type { WayOut } from '../../connection/way-out.ts';
 import type { Check } from '../../doctor/check.ts';
 import type { OutsideAddresses } from '../../doctor/ways-out.ts';
 import { print, terminal, toJson, toTable } from '../../output.ts';
+import { ownAgentId } from '../../own-agent.ts';
 
 interface DoctorOptions extends CommonOptions {
   readonly prove?: boolean;
@@ -146,7 +146,7 @@ async function withOwnAgent<T>(
   const asked = {
     tenant_id: tenant,
     name: 'postern doctor',
-    default_agent_id: agentOf(tenant ?? ''),
+    default_agent_id: ownAgentId('doctor', tenant ?? ''),
     permissions: ['scan'],
     expires_at: new Date(Date.now() + keyLifeMs).toISOString(),
   };
@@ -165,15 +165,6 @@ async function withOwnAgent<T>(
       tenant === undefined ? {} : { tenant_id: tenant },
     );
   }
-}
-
-/** The same agent each time (UUID version 8, RFC 9562). */
-function agentOf(tenant: string): string {
-  const hex = hash('sha256', `postern doctor ${tenant}`);
-  return [
-    ...[hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`],
-    hex.slice(20, 32),
-  ].join('-');
 }
 
 /** The permissions of the key that programs of this shell get; left out where it may not be looked at. */

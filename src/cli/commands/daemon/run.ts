@@ -21,8 +21,12 @@ export function addRun(program: Command): void {
       const standing = await standingWay(options);
       const gateway = standing ? undefined : await startOwn(options.config);
       try {
-        const way = standing ?? (await wayThrough(gateway, options));
-        process.exitCode = await runWithKey(command, way, quiet ?? false);
+        const { way, end } = standing ?? (await wayThrough(gateway, options));
+        try {
+          process.exitCode = await runWithKey(command, way, quiet ?? false);
+        } finally {
+          await end();
+        }
       } finally {
         await gateway?.stop();
       }
@@ -33,6 +37,14 @@ const ownKey =
   'postern: the program gets the key itself, which makes none for single runs: "postern key mint --permission scan --permission keys:ephemeral --permission keys:revoke --permission activity:read" makes one that does.';
 
 type Way = Pick<WayOut, 'url' | 'key' | 'variables'>;
+
+interface Reached {
+  readonly way: Way;
+  /** Ends the key that was made for the way, where one was. */
+  end(): Promise<void>;
+}
+
+const nothingToEnd = async (): Promise<void> => undefined;
 
 /** Runs the command with a key of its own, where the key of the shell may make one, and says what became of its calls. */
 async function runWithKey(command: readonly string[], way: Way, isQuiet: boolean): Promise<number> {
@@ -63,18 +75,21 @@ async function startOwn(config: string | undefined): Promise<Gateway> {
 }
 
 /** The way through the daemon that runs already; undefined where none does. */
-async function standingWay(options: CommonOptions): Promise<Way | undefined> {
-  const { stands, toldWay, wayOfShell } = await import('../../connection/way-out.ts');
+async function standingWay(options: CommonOptions): Promise<Reached | undefined> {
+  const { NoKeyError, stands, wayOfShell } = await import('../../connection/way-out.ts');
+  const { isAnswering } = await import('../../connection/client.ts');
+  const { wayWithKey } = await import('../../programs/minted-key.ts');
   const ofShell = options.config === undefined && options.url === undefined ? wayOfShell() : undefined;
-  if (ofShell) return (await stands(ofShell)) ? ofShell : undefined;
-  const way = await toldWay(options).catch((error: unknown) => {
-    // A free port cannot be known beforehand.
-    if (error instanceof NoAddressError) return undefined;
+  if (ofShell) return (await stands(ofShell)) ? { way: ofShell, end: nothingToEnd } : undefined;
+  const { way, end } = await wayWithKey(options).catch(async (error: unknown) => {
+    // A free port cannot be known beforehand, and a daemon that is started now may have a secret to make a key with.
+    const mayStart = error instanceof NoKeyError && !(await isAnswering(options).catch(() => true));
+    if (error instanceof NoAddressError || mayStart) return { way: undefined, end: nothingToEnd };
     throw error;
   });
-  if (way && (await stands(way))) return way;
+  if (way && (await stands(way))) return { way, end };
+  await end();
   const named = options.url ?? process.env['POSTERN_URL'];
-  const { isAnswering } = await import('../../connection/client.ts');
   // A second gate beside the one that was meant would judge by other rules.
   if (named && named !== way?.url && (await isAnswering({ url: named })))
     throw new Error(
@@ -84,17 +99,18 @@ async function standingWay(options: CommonOptions): Promise<Way | undefined> {
 }
 
 /** The way through the daemon that was started for this command. */
-async function wayThrough(gateway: Gateway | undefined, options: CommonOptions): Promise<Way> {
-  const { toldWay, variablesFor } = await import('../../connection/way-out.ts');
+async function wayThrough(gateway: Gateway | undefined, options: CommonOptions): Promise<Reached> {
+  const { variablesFor } = await import('../../connection/way-out.ts');
   const key = gateway?.firstStart?.keyText;
   if (!gateway || !key) {
-    const way = await toldWay(options);
-    if (way) return way;
+    const { wayWithKey } = await import('../../programs/minted-key.ts');
+    const { way, end } = await wayWithKey(options);
+    if (way) return { way, end };
     const { noKey } = await import('../../connection/remedies.ts');
     throw new Error(noKey('the command', options.config));
   }
   const { controlUrl: url, proxyUrl: proxy, caFile: ca } = gateway;
-  return { url, key, variables: variablesFor({ url, proxy, key, ca }) };
+  return { way: { url, key, variables: variablesFor({ url, proxy, key, ca }) }, end: nothingToEnd };
 }
 
 /** Runs to the end; answers its exit code, or 128 plus the signal's number as shells do. */
