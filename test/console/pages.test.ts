@@ -228,6 +228,37 @@ t.test('people work with the console in a browser', async (t) => {
     t.equal(await page.evaluate(() => 'ran' in globalThis), false);
   });
 
+  await t.test('a long list is read and drawn in parts, and what comes in moves nothing', async (t) => {
+    const scan = (i: number) =>
+      gateway.api('POST', '/v1/scan', { method: 'GET', url: `http://long.test.example/${i}` });
+    for (let i = 0; i < 250; i += 50) await Promise.all(Array.from({ length: 50 }, (_, j) => scan(i + j)));
+    await show('activity?q=long.test.example');
+    await main
+      .getByRole('link', { name: /long\.test\.example/ })
+      .first()
+      .waitFor();
+    const list = page.getByRole('region', { name: 'Calls, newest first' });
+    const toEnd = () => list.evaluate((it) => it.scrollTo(0, it.scrollHeight));
+    const end = main.getByText('250 calls; there are no older ones.');
+    for (let i = 0; i < 100 && (await end.count()) === 0; i += 1) {
+      await toEnd();
+      await page.waitForTimeout(50);
+    }
+    t.equal(await end.count(), 1, 'all pages were read');
+    await toEnd();
+    const rows = list.locator('tr[data-row]');
+    t.ok((await rows.count()) < 100, 'few rows are in the document');
+    const last = await rows.last().textContent();
+    await scan(250);
+    await button(/^1 new call/).waitFor();
+    t.equal(
+      (await rows.last().textContent())?.replace(/^.*(?=Allowed)/, ''),
+      last?.replace(/^.*(?=Allowed)/, ''),
+    );
+    await button(/^1 new call/).click();
+    await main.getByRole('link', { name: /long\.test\.example\/250$/ }).waitFor();
+  });
+
   await t.test('an auditor sees, and changes nothing', async (t) => {
     const { key } = await gateway.mint({
       name: 'auditor',
@@ -266,6 +297,22 @@ t.test('people work with the console in a browser', async (t) => {
       }
     });
   }
+
+  await t.test('every page fits a narrow screen, and the menu leads to all of them', async (t) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const { place, text } of await consolePages(lab)) {
+      await show(place);
+      await shows(text);
+      t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390, place);
+    }
+    await page.getByRole('button', { name: /^Menu/ }).click();
+    const pages = page.getByRole('navigation', { name: 'Pages' });
+    t.same(await accessibilityProblems(page), []);
+    await pages.getByRole('link', { name: 'Approvals' }).click();
+    await pages.waitFor({ state: 'hidden' });
+    t.same(await accessibilityProblems(page), []);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
 
   await t.test('signing out ends the session', async () => {
     await page.getByRole('button', { name: 'Sign out' }).click();

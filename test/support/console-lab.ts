@@ -233,7 +233,7 @@ export async function consolePages({ admin }: ConsoleLab): Promise<readonly Cons
   const incident = await firstOf('/v1/incidents?limit=1', 'incident_id');
   return [
     { name: 'overview', place: 'overview', text: /Calls per minute/ },
-    { name: 'activity', place: 'activity', text: /api\.github\.com/ },
+    { name: 'activity', place: 'activity', text: /https?:/ },
     { name: 'denied', place: `activity/${denied}`, text: /Why it was denied/ },
     { name: 'sanitized', place: `activity/${sanitized}`, text: /What was found, and where/ },
     { name: 'approvals', place: 'approvals', text: /The agent before|No call waits/ },

@@ -13,10 +13,16 @@ import type { Trace } from './trace-detail.tsx';
 /** What is refused before rules are asked, none lets through. */
 const beforeRules: Readonly<Record<string, string>> = {
   AGENT_SUSPENDED: 'The agent is suspended. Reactivate it on its page.',
+  DENYLISTED: 'The denylist of the tenant has the destination: tenants[].denylist of the configuration.',
+  THREAT_INTEL_MATCH:
+    'A threat feed lists the destination: tenants[].allowlist of the configuration lifts that.',
+  EPHEMERAL_SCOPE_VIOLATION: 'The key was made for other calls. Make one with a wider scope.',
+  UNREADABLE: 'The call cannot be read to its end within the limits of the configuration.',
+  RECENT_APPROVAL_DENIAL: 'A person has denied it. The denial ends after approvals.deny_window.',
   QUOTA_EXCEEDED: 'The quota of the period is used up.',
   RATE_LIMITED: 'The agent sent too many calls in a minute. It goes on by itself.',
   EGRESS_BLOCKED:
-    'The address is on the denylist, or is private: upstream.allow_private of the configuration.',
+    'The address is private or refused: upstream.allow_private and upstream.deny of the configuration.',
   PAYLOAD_TOO_LARGE: 'The body is larger than limits.max_body_bytes of the configuration.',
   REPLAYED: 'The call came a second time.',
   GATEWAY_BUSY: 'The gateway had no room. It goes on by itself.',
@@ -25,7 +31,8 @@ const beforeRules: Readonly<Record<string, string>> = {
 export function LetThrough({ trace }: { trace: Trace }) {
   const [changes, setChanges] = useState<readonly Change[]>();
   const [tried, setTried] = useState<Simulation>();
-  const refused = trace.reason_codes?.find((it) => it in beforeRules);
+  // Where a rule decided, it is the rule that must change.
+  const refused = trace.policy_name ? undefined : trace.reason_codes?.find((it) => it in beforeRules);
   const isRedacted = trace.url.includes('[REDACTED');
   const ask = useAction(async () => {
     if (refused || isRedacted) return setChanges([]);
