@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { stringify } from 'yaml';
 import { stateMigrations } from '../../src/state/embedded/migrations.ts';
@@ -165,6 +166,19 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     const verified = await here('audit', 'verify');
     t.match(verified, { code: 0, stdout: /none altered or missing/ });
     await again.end('SIGTERM');
+
+    const state = new DatabaseSync(join(dir, 'data/state.db'));
+    state.exec(`PRAGMA user_version = ${stateMigrations.length + 1}`);
+    t.match(await here('upgrade', '--check'), {
+      code: 1,
+      stdout: /of a newer version, which alone can open it/,
+    });
+    t.match(await here('serve'), {
+      code: 1,
+      stderr: /schema version \d+, and this version of Postern knows/,
+    });
+    state.exec(`PRAGMA user_version = ${stateMigrations.length}`);
+    state.close();
   });
 
   await t.test('an authority is changed in three steps, in which clients trust both', async (t) => {
