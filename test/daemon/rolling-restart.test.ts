@@ -102,7 +102,7 @@ t.test('three daemons are restarted one after the other, and no call fails', asy
           vault: { key_file: join(shared.dir, 'vault-key') },
           authority: { cert: join(shared.dir, 'ca.pem'), key: join(shared.dir, 'ca-key.pem') },
           limits: { scan_timeout: '5s' },
-          drain_delay: '2s',
+          drain_delay: '5s',
         },
       }),
     );
