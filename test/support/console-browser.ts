@@ -83,12 +83,16 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 
 /** What axe finds wrong with what is shown: rule and element. It is put in past the policy of the page, which would refuse it. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axeSource);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; target: string[] }[] }[] }> };
+      axe: {
+        run(options: {
+          resultTypes: string[];
+        }): Promise<{ violations: { id: string; nodes: { html: string; target: string[] }[] }[] }>;
+      };
     };
-    const { violations } = await axe.run();
+    const { violations } = await axe.run({ resultTypes: ['violations'] });
     return violations.flatMap(({ id, nodes }) =>
       nodes.map((it) => `${id}: ${it.target.join(' ')} ${it.html.slice(0, 160)}`),
     );
