@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { lockDirectory } from '../state/embedded/lock.ts';
+import { lockDirectory } from '../state/embedded/file/lock.ts';
 import { type JournalOptions, openJournal } from '../state/journal.ts';
 import type { Closers } from './closers.ts';
 import type { WorkerSlot } from './worker-slot.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { stringify } from 'yaml';
-import { stateMigrations } from '../../src/state/embedded/migrations.ts';
+import { stateMigrations } from '../../src/state/embedded/file/migrations.ts';
 import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';

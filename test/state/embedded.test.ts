@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
-import { stateMigrations } from '../../src/state/embedded/migrations.ts';
+import { stateMigrations } from '../../src/state/embedded/file/migrations.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { chunkBytesMax } from '../../src/state/embedded/traces/traces-chunks.ts';
 import { removedMax } from '../../src/state/embedded/traces/traces-removal.ts';

@@ -147,7 +147,7 @@ async function restoreBackup(config: Config, folder: string): Promise<Listed> {
     if (!existsSync(path) || digestOf(path) !== digest)
       throw new Error(`${path} is not what the backup has listed: it is missing, or was changed.`);
   }
-  const { stateMigrations } = await import('../../../state/embedded/migrations.ts');
+  const { stateMigrations } = await import('../../../state/embedded/file/migrations.ts');
   const { checkDatabase } = await import('../../../state/embedded/sqlite.ts');
   if (listed.schema > stateMigrations.length)
     throw new Error(

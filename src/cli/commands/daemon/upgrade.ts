@@ -28,7 +28,7 @@ export function addUpgrade(program: Command): void {
 }
 
 async function embeddedFacts(dir: string): Promise<Record<string, unknown>> {
-  const { stateMigrations } = await import('../../../state/embedded/migrations.ts');
+  const { stateMigrations } = await import('../../../state/embedded/file/migrations.ts');
   const { schemaVersion } = await import('../../../state/embedded/sqlite.ts');
   const known = stateMigrations.length;
   if (!existsSync(join(dir, 'state.db'))) return { verdict: 'There is no state yet; a start makes it.' };

@@ -6,7 +6,7 @@ import { createCounterWriter } from '../counts/counters.ts';
 import { createHistoryWriter } from '../counts/history.ts';
 import { createStatsRemover, createStatWriter, type StatsRemoval } from '../counts/stats.ts';
 import { createDestinationWriter } from '../destinations.ts';
-import { tracesMigrations } from '../migrations.ts';
+import { tracesMigrations } from '../file/migrations.ts';
 import { openDatabase } from '../sqlite.ts';
 import {
   type Chunk,

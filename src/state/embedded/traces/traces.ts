@@ -14,7 +14,7 @@ import { type CounterReader, createCounterReader } from '../counts/counters.ts';
 import { createHistoryReader, type HistoryReader } from '../counts/history.ts';
 import { createStatReader, type StatReader, statsRemovedMax } from '../counts/stats.ts';
 import { createDestinations, type Destinations } from '../destinations.ts';
-import { tracesMigrations } from '../migrations.ts';
+import { tracesMigrations } from '../file/migrations.ts';
 import { openDatabase, openRaw, toStateError } from '../sqlite.ts';
 import { createTenantsOf } from '../tenants-of.ts';
 import { createChunkReader } from './traces-reader.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { GatewayError } from '../../core/errors.ts';
-import { openRaw } from './sqlite.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { openRaw } from '../sqlite.ts';
 
 /**
  * Takes the state directory for this process; answers what gives it back. The lock is a file lock that SQLite holds on
