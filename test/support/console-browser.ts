@@ -37,7 +37,7 @@ export async function launchBrowser(t: Test, executablePath: string): Promise<Br
 
 /** Where the page is built first, the daemon tells to ask again. */
 export async function builtPage(controlUrl: string): Promise<void> {
-  for (let i = 0; i < 120; i += 1) {
+  for (let i = 0; i < 480; i += 1) {
     if ((await fetch(new URL('/console/', controlUrl))).status !== 503) return;
     await sleep(500);
   }
@@ -53,7 +53,7 @@ export async function openTab(
 ): Promise<ConsoleTab> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' && !expected.test(message.text())) complaints.push(message.text());
