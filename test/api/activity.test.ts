@@ -72,7 +72,7 @@ t.test('exports have all traces that the filters leave, in each form', async (t)
     status_id: 2,
     time: Number,
     severity_id: Number,
-    metadata: { version: '1.3.0', uid: ids[5], tenant_uid: 'acme' },
+    metadata: { version: '1.9.0', uid: ids[5], tenant_uid: 'acme' },
     actor: { app_uid: agentId },
     api: { operation: String },
     src_endpoint: { ip: '127.0.0.1' },
