@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -28,18 +28,18 @@ export async function trustIn(certFile: string, { system, nss, remove }: Stores)
   const certificate = new X509Certificate(readFileSync(certFile));
   const name = `postern-${certificate.fingerprint256.replaceAll(':', '').slice(0, 16).toLowerCase()}`;
   const said: string[] = [];
-  if (system) said.push(await inSystem(certFile, name, remove));
+  if (system) said.push(await inSystem(certificate, name, remove));
   if (nss !== undefined) said.push(await inNss(certFile, name, nss || join(homedir(), '.pki/nssdb'), remove));
   return said;
 }
 
-async function inSystem(certFile: string, name: string, remove: boolean): Promise<string> {
+async function inSystem(certificate: X509Certificate, name: string, remove: boolean): Promise<string> {
   const store = systemStores.find(({ folder }) => existsSync(folder));
   if (!store)
     throw new Error('no store of this system is known; export the certificate and install it by hand.');
   const file = join(store.folder, `${name}.crt`);
   if (remove) rmSync(file, { force: true });
-  else copyFileSync(certFile, file);
+  else writeFileSync(file, certificate.toString(), { mode: 0o644 });
   await run(store.command, store.args);
   return remove ? `${file} is removed.` : `${file} is trusted by what uses the store of the system.`;
 }

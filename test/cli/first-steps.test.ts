@@ -186,7 +186,16 @@ t.test('exports of a first start whose key the daemon does not know are said to 
       { code: 1, stdout: '', stderr: /first-start\.env is stale/ },
       args.join(' '),
     );
+  write(folder, 'http://203.0.113.9:80');
+  for (const args of [['env'], ['key', 'list']])
+    t.match(await inFolder(...args), { code: 1, stdout: '' }, 'a file of a folder leads to no other machine');
+  t.match((await inFolder('env')).stderr, /leads to another machine/);
   write(folder, 'http://127.0.0.1:1');
+  const file = join(folder, 'data/first-start.env');
+  const written = readFileSync(file, 'utf8');
+  writeFileSync(file, `${written}touch obeyed\nexport LD_PRELOAD='/x.so'\n`);
+  t.equal((await inFolder('env')).stdout, written, 'of the file nothing else is passed on');
+  writeFileSync(file, written);
   const offline = await inFolder('env');
   t.match(
     offline,

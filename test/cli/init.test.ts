@@ -153,6 +153,10 @@ t.test('exports are read by each shell as they were meant', async (t) => {
     `${values.A}|plain`,
   );
   t.equal(exportsFor.fish(values), `set -gx A 'it\\'s 100% "$HOME" \\\\ done'\nset -gx B 'plain'\n`);
+  t.equal(
+    exportsFor.powershell({ A: 'x\u2019; calc; \u2018' }),
+    "$env:A = 'x\u2019\u2019; calc; \u2018\u2018'\n",
+  );
   t.equal(exportsFor.powershell(values), `$env:A = 'it''s 100% "$HOME" \\ done'\n$env:B = 'plain'\n`);
   t.equal(exportsFor.cmd({ A: '50%' }), 'set "A=50%%"\n');
   t.throws(() => exportsFor.cmd({ A: 'a"b' }), /characters that cmd cannot hold/);

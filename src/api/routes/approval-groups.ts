@@ -11,7 +11,6 @@ import { route } from '../route.ts';
 
 /** Approvals that are put into groups at once. */
 const groupedMax = 500;
-const valueLengthMax = 200;
 
 /** `GET /v1/approvals/groups`: those of one page, with calls that differ in one argument together. */
 export const groupApprovals = route({
@@ -46,7 +45,7 @@ export const groupApprovals = route({
       if (!first) return [];
       return {
         differs,
-        values: values.map((it) => (it.length > valueLengthMax ? `${it.slice(0, valueLengthMax)}…` : it)),
+        values: [...values],
         approval_ids: approvals.map((it) => it.approvalId),
         first: showApprovalFields(gate, first),
         next_expires_at: toIso(Math.min(...approvals.map((it) => it.expiresAtMs))),

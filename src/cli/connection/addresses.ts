@@ -29,8 +29,15 @@ export function urlOf(config: Config, listener: Listener): string | undefined {
 export function urlHere(config: Config, listener: Listener): string | undefined {
   if (!existsSync(fileOf(config))) return undefined;
   const [address] = boundAddresses(config, listener);
-  return address && `http://${address}`;
+  return address !== undefined && isOfThisMachine(`http://${address}`) ? `http://${address}` : undefined;
 }
+
+/**
+ * Tells whether a URL leads to the loopback of this machine. What stands in the files of a folder may be anybody's, and the secrets
+ * of the shell go nowhere else for it.
+ */
+export const isOfThisMachine = (url: string): boolean =>
+  /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/.test(URL.parse(url)?.hostname ?? '');
 
 const fileOf = ({ state }: Config): string => join(state.dir, 'listening.json');
 

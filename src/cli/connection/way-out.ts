@@ -4,7 +4,7 @@ import { disk, readText } from '../../config/files.ts';
 import type { Config } from '../../config/schema.ts';
 import { clientVariables, readExports, toExports } from '../../daemon/start/client-variables.ts';
 import { staleExports } from '../../daemon/start/next-steps.ts';
-import { urlOf } from './addresses.ts';
+import { isOfThisMachine, urlOf } from './addresses.ts';
 import { type CommonOptions, isAnswering, isRefused } from './client.ts';
 import { readAddresses } from './configuration.ts';
 import { firstExports, noKey } from './remedies.ts';
@@ -82,10 +82,17 @@ export function wayOfFirstStart(): WayOut | undefined {
   const { POSTERN_URL: url, POSTERN_KEY: key, POSTERN_CA: ca, HTTPS_PROXY: proxy } = made;
   if (!url || !key || !ca || !proxy)
     throw new Error(`${file} lacks exports; restore the file, or remove it.`);
+  if (!isOfThisMachine(url) || !isOfThisMachine(proxy))
+    throw new Error(`${file} leads to another machine; name the configuration of the daemon with --config.`);
   const variables = { POSTERN_URL: url, POSTERN_KEY: key, POSTERN_CA: ca, ...clientVariables(proxy, ca) };
   const refused = `${staleExports(file)}, or name the configuration of the daemon with --config.`;
-  return { url, key, variables, exports, refused };
+  // The shell obeys what it is given, so nothing of the file is passed on as it stands.
+  const known = new Set([...Object.keys(variables), ...idsOfFirstStart]);
+  const shown = Object.entries(made).filter(([name]) => known.has(name));
+  return { url, key, variables, exports: toExports(Object.fromEntries(shown)), refused };
 }
+
+const idsOfFirstStart = ['POSTERN_KEY_ID', 'POSTERN_AGENT_ID', 'SERVICE_API_KEYS_ADMIN_SECRET'];
 
 /** The exports of `env` in this shell, as a whole: another proxy than the gate's has no authority of its own. */
 export function wayOfShell(): WayOut | undefined {

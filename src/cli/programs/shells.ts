@@ -26,6 +26,8 @@ export const exportsFor: Readonly<Record<Shell, (values: Values) => string>> = {
       values,
       (name, value) => `set -gx ${name} '${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`,
     ),
-  powershell: (values) => lines(values, (name, value) => `$env:${name} = '${value.replaceAll("'", "''")}'`),
+  // PowerShell takes typographic quotes for quotes, too.
+  powershell: (values) =>
+    lines(values, (name, value) => `$env:${name} = '${value.replace(/['\u2018-\u201b]/g, '$&$&')}'`),
   cmd: (values) => lines(values, toCmdLine),
 };

@@ -12,7 +12,7 @@ export const countedRecorder =
   (call, refusal) => {
     counters.count(call, refusal);
     const recorded = record(call, refusal);
-    if (watch) recorded.then(() => watch.decided(call, refusal), ignored);
+    if (watch) recorded.then(() => watch.decided(call, refusal)).catch(ignored);
     recorded.catch(() => {
       counters.unrecorded += 1;
     });

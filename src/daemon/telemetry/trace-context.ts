@@ -40,4 +40,7 @@ const digitsOf = (uuid: string): string => uuid.replaceAll('-', '');
 
 /** A signature of the caller's own covers the field: another value would break it. */
 export const isSigned = (headers: readonly string[]): boolean =>
-  /SignedHeaders=[^,]*traceparent|headers="[^"]*traceparent/i.test(fieldOf(headers, 'authorization'));
+  /(?:SignedHeaders=|headers=")([^,"]*)/i
+    .exec(fieldOf(headers, 'authorization'))?.[1]
+    ?.toLowerCase()
+    .includes('traceparent') === true;

@@ -18,6 +18,8 @@ export interface SimilarCalls {
 /** Further arguments of a call are one. */
 const argumentsMax = 32;
 const depthMax = 12;
+/** Longer values are not shown whole, and could be alike as far as they are shown. */
+const shownMax = 200;
 
 type Arguments = ReadonlyMap<string, string>;
 
@@ -32,7 +34,7 @@ export function groupSimilar(approvals: readonly ApprovalRecord[]): readonly Sim
     for (const it of members) {
       const value = known.get(it)?.get(differs) ?? '';
       // If two calls look the same, something that is not shown differs.
-      if (!taken.has(it) && !values.has(value)) values.set(value, it);
+      if (!taken.has(it) && !values.has(value) && value.length <= shownMax) values.set(value, it);
     }
     if (values.size < 2) continue;
     for (const it of values.values()) taken.add(it);
@@ -100,11 +102,13 @@ function argumentsOf({ url, bodyPreview, bodyBytes }: ApprovalRecord): Arguments
   const isWhole =
     Buffer.byteLength(bodyPreview) === bodyBytes && !`${url}${bodyPreview}`.includes('[REDACTED');
   const parsed = isWhole && !url.endsWith('…') ? URL.parse(url) : null;
-  if (!parsed) return undefined;
+  // Bytes that are no text are all shown as the same sign.
+  if (!parsed || hasBrokenEscapes(parsed)) return undefined;
   const named = new Map<string, string>();
   const add = (name: string, value: string): void => {
-    const place = named.size < argumentsMax || named.has(name) ? name : 'the rest';
-    named.set(place, named.has(place) ? `${named.get(place)}\n${value}` : value);
+    const isOwn = named.size < argumentsMax || named.has(name);
+    const [place, text] = isOwn ? [name, value] : ['the rest', JSON.stringify([name, value])];
+    named.set(place, named.has(place) ? `${named.get(place)}\n${text}` : text);
   };
   add('host', `${parsed.protocol}//${parsed.host}`);
   for (const [at, segment] of parsed.pathname.split('/').slice(1).entries()) add(`path ${at + 1}`, segment);
@@ -114,6 +118,9 @@ function argumentsOf({ url, bodyPreview, bodyBytes }: ApprovalRecord): Arguments
   return named;
 }
 
+const hasBrokenEscapes = ({ search, searchParams }: URL): boolean =>
+  search.includes('%') && searchParams.toString().includes('%EF%BF%BD');
+
 function addBody(text: string, add: (name: string, value: string) => void): void {
   if (text === '') return;
   const parsed = parseWhole(text);
@@ -121,11 +128,19 @@ function addBody(text: string, add: (name: string, value: string) => void): void
   else add('body', text);
 }
 
-/** The JSON of a text; undefined where it is none, or has names twice, of which only the last value would be seen. */
+type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown;
+/** The types of TypeScript do not know the third argument of a reviver yet. */
+const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
+
+/**
+ * The JSON of a text; undefined where it is none, has names twice, of which only the last value would be seen, or a number that is
+ * read as another one.
+ */
 function parseWhole(text: string): { readonly value: unknown } | undefined {
   let members = 0;
   try {
-    const value: unknown = JSON.parse(text, (_, it: unknown) => {
+    const value: unknown = parse(text, (_, it, { source }) => {
+      if (typeof it === 'number' && String(it) !== source) throw new RangeError('The number is not exact.');
       if (typeof it === 'object' && it !== null && !Array.isArray(it)) members += Object.keys(it).length;
       return it;
     });

@@ -37,7 +37,9 @@ export function matchOf(trace: Trace): ExceptionMatch | undefined {
   };
   const wider = [
     ...(isExact ? [] : ['Every URL that begins so: the trace does not hold the rest.']),
-    ...(trace.body_bytes > 0 ? ['The same request with any other body, whatever is found in it.'] : []),
+    trace.body_bytes > 0
+      ? 'The same request with any other body, whatever is found in it.'
+      : 'The same request with a body, whatever is found in it.',
   ];
   return { match, wider };
 }

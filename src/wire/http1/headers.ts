@@ -180,13 +180,21 @@ export function toClientHeaders(
   const headers: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
-    if (!notToClient.has(name) && !isOurs(name, extra, ownPrefix))
-      headers.push(name, fields[i + 1] as string);
+    const value = fields[i + 1] as string;
+    if (!notToClient.has(name) && !isOurs(name, extra, ownPrefix) && !isOwnCookie(name, value))
+      headers.push(name, value);
   }
   const sent = withoutOptions(headers, connection);
   for (const part of extra) sent.push(part);
   return sent;
 }
+
+/**
+ * Tells the cookie of the console's sessions. Cookies do not know ports, so an upstream whose answers come from this host could sign
+ * people in as somebody else.
+ */
+const isOwnCookie = (name: string, value: string): boolean =>
+  isNamed(name, 'set-cookie') && /^\s*postern_session\s*=/i.test(value);
 
 /** The trailers of an answer, as pairs, under the rules of its head and without what may only stand there. */
 export function toClientTrailers(

@@ -197,6 +197,18 @@ t.test('makes the head of an answer for the client', async (t) => {
       want: ['X_Y', '1'],
     },
     { name: 'keeps the Via of others', raw: ['via', '1.1 cdn'], want: ['via', '1.1 cdn'] },
+    {
+      name: "drops the cookie of the console's sessions, and no other",
+      raw: [
+        'Set-Cookie',
+        'a=1',
+        'set-cookie',
+        'postern_session=x; Path=/',
+        'SET-COOKIE',
+        ' postern_session =y',
+      ],
+      want: ['Set-Cookie', 'a=1'],
+    },
     { name: 'keeps bytes above ASCII', raw: ['X-N', 'caf\xe9'], want: ['X-N', 'caf\xe9'] },
   ];
   for (const { name, raw, want } of cases) {

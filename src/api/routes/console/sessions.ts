@@ -71,6 +71,8 @@ export const signIn = route({
   async handle({ gate, body, headers, clientAddress, nowMs }) {
     refuseForeign(headers, gate.config.control.names);
     const caller = await holderOf(gate, body.secret, { clientAddress, nowMs });
+    // Another node may have registered it.
+    if (caller.kind === 'admin' && body.tenant_id) await gate.tenants.learn(body.tenant_id);
     const tenantId = tenantOf(gate, caller, body.tenant_id);
     const token = newSessionToken();
     const session: SessionRecord = {

@@ -61,7 +61,7 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
   const files: readonly (readonly [string, string, number])[] = [
     ['admin-secret', secret, 0o600],
     [agentKeyFile, `${key}\n`, 0o600],
-    ['.gitignore', 'admin-secret\nagent-key\nvault-key\nca-key.pem\nstate/\n', 0o644],
+    ['.gitignore', 'admin-secret\nagent-key\nvault-key\nca-key.pem*\nstate/\n', 0o644],
     ['vault-key', `${randomBytes(32).toString('hex')}\n`, 0o600],
     ['postern.yaml', text, 0o644],
   ];
