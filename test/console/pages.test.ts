@@ -112,8 +112,18 @@ t.test('people work with the console in a browser', async (t) => {
     const waiting = (await admin('GET', '/v1/approvals?status=pending')).body.items;
     t.equal(waiting.length, 1);
     await shows(/pi_3000/);
+    await send(refund('pi_3000', 8));
+    await page.locator('article.approval').nth(1).waitFor();
+    t.match(await button(/^Approve once/).textContent(), /^Approve once +a$/, 'what comes does not join it');
     await admin('POST', `/v1/approvals/${waiting[0].approval_id}/decision`, { decision: 'denied' });
-    await shows('The call that you were looking at was denied by admin.');
+    await shows(
+      'The call that you were looking at was denied by admin. No other is open until you choose it.',
+    );
+    for (const key of ['a', 'w', 'd', 'j']) await page.keyboard.press(key);
+    await page.keyboard.press('d');
+    await page.getByLabel(/^Why, for the agent/).fill('Twice.');
+    await page.keyboard.press('Enter');
+    await shows('The call is denied.');
     await shows('No call waits for a person.');
   });
 

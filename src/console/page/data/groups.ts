@@ -1,11 +1,15 @@
+import { readExact } from './exact-json.ts';
 import type { Approval } from './types.ts';
 
-/* Held calls that differ in one argument stand on one card. */
+/*
+ * Held calls that differ in one argument stand on one card. Agents write these calls, and who decides sees one of
+ * them: whatever else could differ, or could not be seen to differ, makes a call stand alone.
+ */
 
 export interface Difference {
   /** `$.amount`, or `the address`. */
   readonly place: string;
-  /** Of each call, in their order. */
+  /** Of each call, in their order: the address as it is, and of a body JSON. */
   readonly values: readonly string[];
 }
 
@@ -16,79 +20,120 @@ export interface Group {
   readonly difference: Difference | undefined;
 }
 
-type Leaves = ReadonlyMap<string, string>;
+/** The path and the value of each, in their order. */
+type Leaves = readonly (readonly [path: string, value: string])[];
 
 const leavesMax = 400;
+/** A value that differs is shown whole: it is no longer than this, and there are no more than those. */
+const valueLengthMax = 80;
+const shownValuesMax = 60;
 
-/** The texts and numbers of a body by their paths; of a body that is no JSON, the whole. */
-function leavesOf(it: Approval): Leaves {
-  const leaves = new Map<string, string>([['the address', it.url]]);
-  let body: unknown = it.body_preview;
-  try {
-    body = JSON.parse(it.body_preview);
-  } catch {
-    // A preview that was cut, or no JSON: it counts as one text.
-  }
+/** Stands for what was taken out of a call, cut off it, or is no text: two calls may differ there unseen. */
+const hidden = /\[REDACTED|…|\ufffd/;
+/** What leaves no mark of its own on a screen, more than one space among it. */
+const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}]|[^\S ]|\s{2}/u;
+
+const plainName = /^[A-Za-z_]\w*$/;
+
+/** What a call says; undefined where not all of it can be compared. */
+function leavesOf({ url, body_preview: text, body_bytes: bytes }: Approval): Leaves | undefined {
+  if (hidden.test(url) || hidden.test(text)) return undefined;
+  const leaves: [string, string][] = [['the address', url]];
   const walk = (value: unknown, path: string): void => {
-    if (leaves.size >= leavesMax) return;
-    if (typeof value !== 'object' || value === null) leaves.set(path, String(value));
-    else
-      for (const [name, inner] of Object.entries(value))
-        walk(inner, Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`);
+    if (leaves.length >= leavesMax) return;
+    const inner = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+    if (inner.length === 0) leaves.push([path, JSON.stringify(value)]);
+    for (const [name, it] of inner) walk(it, path + stepTo(name, Array.isArray(value)));
   };
-  walk(body, typeof body === 'object' ? '$' : 'the body');
-  return leaves;
+  if (bytes > 0 || text !== '') {
+    const body = readExact(text);
+    if (body === undefined) return undefined;
+    walk(body, '$');
+  }
+  return leaves.length < leavesMax ? leaves : undefined;
 }
 
-/** Where two calls differ: one place, none (null), or too many (undefined). */
-function differenceOf(a: Leaves, b: Leaves): string | null | undefined {
-  if (a.size !== b.size || a.size >= leavesMax) return undefined;
-  let found: string | null = null;
-  for (const [path, value] of a) {
-    const other = b.get(path);
-    if (other === undefined) return undefined;
-    if (other === value) continue;
+function stepTo(name: string, isIndex: boolean): string {
+  if (isIndex) return `[${name}]`;
+  return plainName.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+/** At which leaf two calls differ: one, none (null), or too many (undefined). */
+function differenceOf(a: Leaves, b: Leaves): number | null | undefined {
+  if (a.length !== b.length) return undefined;
+  let found: number | null = null;
+  for (const [index, [path, value]] of a.entries()) {
+    const other = b[index];
+    if (other?.[0] !== path) return undefined;
+    if (other[1] === value) continue;
     if (found !== null) return undefined;
-    found = path;
+    found = index;
   }
   return found;
 }
 
+const isShownWhole = (value: string): boolean => value.length <= valueLengthMax && !unseen.test(value);
+
 interface Open {
   readonly first: Leaves;
-  place: string | null;
+  place: number | null;
+  /** Those at the place that differs. */
+  readonly values: Set<string>;
   readonly leaves: Leaves[];
   readonly approvals: Approval[];
 }
 
-/** The calls in groups, in the order of the first of each. */
-export function toGroups(approvals: readonly Approval[]): readonly Group[] {
-  const open = new Map<string, Open[]>();
+/** Takes a call into a group where all that differs will be seen; says whether it did. */
+function join(group: Open, it: Approval, leaves: Leaves): boolean {
+  const place = differenceOf(group.first, leaves);
+  if (place === undefined) return false;
+  if (place !== null) {
+    if (group.place !== null && place !== group.place) return false;
+    const values = [valueAt(group.first, place), valueAt(leaves, place)];
+    if (!values.every(isShownWhole)) return false;
+    if (group.values.size >= shownValuesMax && values.some((value) => !group.values.has(value))) return false;
+    group.place = place;
+    for (const value of values) group.values.add(value);
+  }
+  group.approvals.push(it);
+  group.leaves.push(leaves);
+  return true;
+}
+
+const valueAt = (leaves: Leaves, place: number): string => leaves[place]?.[1] ?? '';
+
+/** All that a card shows of its first call, or that was decided about it, and may not differ in another. */
+const kindOf = (it: Approval): string =>
+  JSON.stringify([
+    ...[it.agent_id, it.env_name, it.method, it.tool_name, it.operation, it.policy_id, it.rule_id],
+    ...[it.risk_band, it.reason_codes, it.findings, it.opens_websocket],
+  ]);
+
+/** The calls in groups, in the order of the first of each; those of the open card join no others. */
+export function toGroups(approvals: readonly Approval[], openIds: readonly string[] = []): readonly Group[] {
+  const known = new Map<string, Open[]>();
   const order: Open[] = [];
   for (const it of approvals) {
-    const kind = [it.agent_id, it.env_name, it.method, it.tool_name, it.operation, it.rule_id].join(' ');
     const leaves = leavesOf(it);
-    const known = open.get(kind) ?? [];
-    open.set(kind, known);
-    const fitting = known.find((group) => {
-      const place = differenceOf(group.first, leaves);
-      if (place === undefined) return false;
-      if (place !== null && group.place !== null && place !== group.place) return false;
-      group.place ??= place;
-      return true;
-    });
-    if (fitting) {
-      fitting.approvals.push(it);
-      fitting.leaves.push(leaves);
-      continue;
-    }
-    const group: Open = { first: leaves, place: null, leaves: [leaves], approvals: [it] };
-    known.push(group);
+    const kind = `${openIds.includes(it.approval_id)} ${kindOf(it)}`;
+    const fitting = known.get(kind) ?? [];
+    if (leaves && fitting.some((group) => join(group, it, leaves))) continue;
+    const group: Open = {
+      first: leaves ?? [],
+      place: null,
+      values: new Set(),
+      leaves: [leaves ?? []],
+      approvals: [it],
+    };
     order.push(group);
+    if (leaves) known.set(kind, [...fitting, group]);
   }
-  return order.map(({ place, leaves, approvals: own }) => ({
+  return order.map(({ first, place, leaves, approvals: own }) => ({
     key: own[0]?.approval_id ?? '',
     approvals: own,
-    difference: place === null ? undefined : { place, values: leaves.map((it) => it.get(place) ?? '') },
+    difference:
+      place === null
+        ? undefined
+        : { place: first[place]?.[0] ?? '', values: leaves.map((it) => valueAt(it, place)) },
   }));
 }

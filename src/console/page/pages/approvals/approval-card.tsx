@@ -61,8 +61,6 @@ export function ApprovalCard({ group, isCurrent, isDenying, onChoose, onDeny, on
   );
 }
 
-const shownValuesMax = 60;
-
 function Differs({ group }: { group: Group }) {
   const { difference } = group;
   if (!difference) return null;
@@ -71,13 +69,12 @@ function Differs({ group }: { group: Group }) {
   return (
     <p class="differs">
       <span class="faint">They differ in</span> <code>{difference.place}</code>{' '}
-      {[...counts].slice(0, shownValuesMax).map(([value, count]) => (
+      {[...counts].map(([value, count]) => (
         <span key={value} class="tag">
-          {value.slice(0, 80)}
+          {value}
           {count > 1 && ` ×${count}`}
         </span>
       ))}
-      {counts.size > shownValuesMax && <span class="faint"> and {counts.size - shownValuesMax} more</span>}
     </p>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { get, may } from '../../data/api.ts';
 import { type Group, toGroups } from '../../data/groups.ts';
 import { useResource } from '../../data/resource.ts';
@@ -25,9 +25,7 @@ bin/postern policy apply ask.yaml`;
 export default function Approvals() {
   const [shown] = place.value.parts;
   const items = pending.value;
-  const groups = toGroups([...(items ?? [])].sort((a, b) => a.created_at.localeCompare(b.created_at)));
-  const isWaiting =
-    shown === undefined || groups.some((it) => it.approvals.some((own) => own.approval_id === shown));
+  const isWaiting = shown === undefined || (items ?? []).some((it) => it.approval_id === shown);
   // What was opened while it waited stays in the queue when it ends: the queue says what became of it.
   const [opened] = useState(shown !== undefined && isWaiting ? shown : undefined);
   if (shown !== undefined && items !== undefined && !isWaiting && opened !== shown)
@@ -41,47 +39,66 @@ export default function Approvals() {
         <Alerts count={items?.length ?? 0} />
       </PageHead>
       <Problem of={pendingProblem.value} />
-      {items === undefined ? <Skeleton lines={8} /> : <Queue groups={groups} shown={shown} />}
+      {items === undefined ? <Skeleton lines={8} /> : <Queue items={items} shown={shown} />}
       <Past />
     </>
   );
 }
 
-const holds = (group: Group, id: string | undefined): boolean =>
-  group.key === id || group.approvals.some((it) => it.approval_id === id);
+const idsOf = (group: Group): readonly string[] => group.approvals.map((it) => it.approval_id);
 
-function Queue({ groups, shown }: { groups: readonly Group[]; shown: string | undefined }) {
-  const [chosen, setChosen] = useState(shown);
-  const [denying, setDenying] = useState<string>();
+/**
+ * The cards, and which one is open: it keeps the calls that it had when it was opened, so that a decision covers
+ * what was seen. When they end, no other card is opened in its place.
+ */
+function useQueue(items: readonly Approval[], shown: string | undefined) {
+  const [chosen, setChosen] = useState<readonly string[] | undefined>(
+    shown === undefined ? undefined : [shown],
+  );
+  const sorted = [...items].sort((a, b) => a.created_at.localeCompare(b.created_at));
+  const groups = toGroups(sorted, chosen);
+  const index = groups.findIndex((it) => it.approvals.some((own) => chosen?.includes(own.approval_id)));
+  const [first] = groups;
+  useLayoutEffect(() => {
+    if (chosen === undefined && first) setChosen(idsOf(first));
+  });
+  return { groups, index, current: groups[index], chosen, setChosen };
+}
+
+function Queue({ items, shown }: { items: readonly Approval[]; shown: string | undefined }) {
+  const { groups, index, current, chosen, setChosen } = useQueue(items, shown);
+  const [denying, setDenying] = useState<readonly string[]>();
   const [said, setSaid] = useState<Told>({ text: '' });
   const isBusy = useRef(false);
-  const index = Math.max(
-    0,
-    groups.findIndex((it) => holds(it, chosen)),
-  );
-  const current = groups[index];
-  const decided = useRef(new Set<string>());
+  const decided = useRef<ReadonlySet<string>>(new Set());
+  const choose = (group: Group) => group !== current && setChosen(idsOf(group));
   const run = async (group: Group, choice: Choice) => {
     if (isBusy.current) return;
     isBusy.current = true;
     const next = groups[index + 1] ?? groups[index - 1];
     setDenying(undefined);
-    decided.current = new Set(group.approvals.map((it) => it.approval_id));
+    decided.current = new Set(idsOf(group));
     const told = await decide(group.approvals, choice);
     isBusy.current = false;
     setSaid(told);
-    if (told.problem === undefined) setChosen(next?.key);
+    if (told.problem !== undefined) {
+      decided.current = new Set();
+      return;
+    }
+    // Who has chosen another meanwhile stays there.
+    setChosen((now) => (now === chosen ? next && idsOf(next) : now));
   };
   useKeys({
     groups,
     index,
-    choose: (it) => setChosen(it.key),
-    deny: (it) => setDenying(it.key),
+    choose,
+    deny: () => setDenying(chosen),
     run: (it, choice) => void run(it, choice),
   });
+  const isGone = current === undefined && !chosen?.some((it) => decided.current.has(it));
   return (
     <>
-      <Ended groups={groups} current={current} ownDecisions={decided.current} />
+      <Ended id={isGone ? chosen?.[0] : undefined} hasOthers={groups.length > 0} />
       <p class="said" role="status">
         {said.text}
       </p>
@@ -94,13 +111,13 @@ function Queue({ groups, shown }: { groups: readonly Group[]; shown: string | un
       ) : (
         <ul class="queue">
           {groups.map((it) => (
-            <li key={it.key}>
+            <li key={it === current ? chosen?.[0] : it.key}>
               <ApprovalCard
                 group={it}
                 isCurrent={it === current}
-                isDenying={denying === it.key}
-                onChoose={() => setChosen(it.key)}
-                onDeny={(isOpen) => setDenying(isOpen ? it.key : undefined)}
+                isDenying={it === current && denying === chosen}
+                onChoose={() => choose(it)}
+                onDeny={(isOpen) => setDenying(isOpen ? chosen : undefined)}
                 onDecide={(choice) => run(it, choice)}
               />
             </li>
@@ -117,36 +134,30 @@ function Queue({ groups, shown }: { groups: readonly Group[]; shown: string | un
   );
 }
 
-interface EndedOf {
-  readonly groups: readonly Group[];
-  readonly current: Group | undefined;
-  readonly ownDecisions: ReadonlySet<string>;
-}
-
-/** Says so when the call that is looked at has been decided elsewhere, or has run out. */
-function Ended({ groups, current, ownDecisions }: EndedOf) {
-  const seen = useRef<string | undefined>(undefined);
-  const [ended, setEnded] = useState<string>();
-  const key = groups.map((it) => it.key).join(' ');
+/** Says so when the call that was looked at has been decided elsewhere, or has run out. */
+function Ended({ id, hasOthers }: { id: string | undefined; hasOthers: boolean }) {
+  const [ended, setEnded] = useState<Approval>();
   useEffect(() => {
-    const before = seen.current;
-    seen.current = current?.key;
-    if (before === undefined || ownDecisions.has(before) || groups.some((it) => holds(it, before))) return;
-    get<Approval>(`/v1/approvals/${before}`).then(
-      (it) =>
-        setEnded(
-          it.status === 'expired'
-            ? 'The call that you were looking at has run out: nobody decided in time, so it does not go out.'
-            : `The call that you were looking at was ${it.status} by ${it.decided_by ?? 'somebody'}.`,
-        ),
-      () => undefined,
-    );
-  }, [key, current?.key]);
+    if (id === undefined) return;
+    get<Approval>(`/v1/approvals/${encodeURIComponent(id)}`).then(setEnded, () => undefined);
+  }, [id]);
   return (
-    <p class={ended === undefined ? 'hidden' : 'note'} role="status">
-      {ended}
+    <p class={id === undefined ? 'hidden' : 'note'} role="status">
+      {id !== undefined && (
+        <>
+          {ended?.approval_id === id ? endOf(ended) : 'The call that you were looking at has ended.'}
+          {hasOthers && ' No other is open until you choose it.'}
+        </>
+      )}
     </p>
   );
+}
+
+function endOf({ status, decided_by: by }: Approval): string {
+  if (status === 'pending') return 'The call that you were looking at is not in this list any more.';
+  return status === 'expired'
+    ? 'The call that you were looking at has run out: nobody decided in time, so it does not go out.'
+    : `The call that you were looking at was ${status} by ${by ?? 'somebody'}.`;
 }
 
 /** What was decided lately. */

@@ -1,3 +1,4 @@
+import { readExact } from '../../data/exact-json.ts';
 import type { Finding } from '../../data/types.ts';
 import { Marked } from '../../kit/marked.tsx';
 
@@ -8,12 +9,10 @@ interface BodyOf {
   readonly isWebSocket: boolean;
 }
 
+/** JSON in lines of its own; a text that this would change stays as it is. */
 function laidOut(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
+  const value = readExact(text);
+  return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
 /** The body as it may be seen: what was found in it is taken out, and marked where it was. */

@@ -5,6 +5,7 @@ import type { Choice } from './decide.ts';
 
 interface KeysOf {
   readonly groups: readonly Group[];
+  /** Of the card that is open; -1 for none. */
   readonly index: number;
   readonly choose: (group: Group) => void;
   readonly deny: (group: Group) => void;
@@ -22,7 +23,7 @@ export function useKeys(it: KeysOf): void {
       if (ctrlKey || metaKey || altKey || event.repeat) return;
       const { groups, index, choose, deny, run } = latest.current;
       const step = key === 'j' ? 1 : key === 'k' ? -1 : 0;
-      const next = groups[index + step];
+      const next = index < 0 ? groups.at(step > 0 ? 0 : -1) : groups[index + step];
       if (step !== 0 && next) return choose(next);
       const current = groups[index];
       if (!current || !may('approvals:decide')) return;
