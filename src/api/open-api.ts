@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { problems } from '../core/errors.ts';
 import { requestExamples } from './examples.ts';
 import { inboundOperations, inboundPath, inboundTag } from './inbound-described.ts';
-import { anyProblem, problemResponses, problemsOf } from './problem-answers.ts';
+import { anyProblem, problemContent, problemResponses, problemsOf } from './problem-answers.ts';
 import { formType } from './request-body.ts';
 import type { Route } from './route.ts';
 import { cookieName, csrfHeader } from './session/cookie.ts';
@@ -125,7 +125,11 @@ const otherAnswer = ({ otherStatus }: Route, schema: Json): Json =>
     : {
         [otherStatus]: {
           description: otherStatus === 503 ? 'The same, where something is wrong' : 'It was there already',
-          content: contentOf(schema, ['application/json']),
+          content: {
+            ...contentOf(schema, ['application/json']),
+            // A daemon that is still starting has nothing to tell but that.
+            ...(otherStatus === 503 ? problemContent : {}),
+          },
         },
       };
 

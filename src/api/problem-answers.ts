@@ -44,7 +44,8 @@ export function problemsOf({ method, path, access, body, answer: _, ...route }: 
   return { ...named, default: { $ref: '#/components/responses/Problem' } };
 }
 
-export const anyProblem: Json = {
-  description: 'A problem (RFC 9457)',
-  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+export const problemContent: Json = {
+  'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
 };
+
+export const anyProblem: Json = { description: 'A problem (RFC 9457)', content: problemContent };

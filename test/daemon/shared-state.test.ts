@@ -142,9 +142,13 @@ t.test('traces are kept as long as the configuration says, from the reload on', 
     activity: { retention },
   });
   const gateway = await startTestGateway(t, { config: config('3d') });
-  const asKey = () => gateway.api('GET', `/v1/traces/${traceId}`, undefined, `Bearer ${gateway.adminSecret}`);
-  t.match(await asKey(), { status: 200 });
+  // The record is no whole trace, which the API of a test would not take.
+  const statusOf = async (): Promise<number> => {
+    const url = new URL(`/v1/traces/${traceId}`, gateway.controlUrl);
+    return (await fetch(url, { headers: { authorization: `Bearer ${gateway.adminSecret}` } })).status;
+  };
+  t.equal(await statusOf(), 200);
   writeFileSync(gateway.configFile, stringify(testConfig({ config: config('1d') })));
   t.ok(await gateway.reload());
-  t.match(await asKey(), { status: 404 });
+  t.equal(await statusOf(), 404);
 });
