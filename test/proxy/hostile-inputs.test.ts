@@ -117,7 +117,7 @@ async function startLab(t: Test) {
         if (end !== undefined) return end;
       }
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+      if (!closedCodes.has((error as NodeJS.ErrnoException).code)) throw error;
     } finally {
       socket.destroy();
     }
@@ -146,6 +146,9 @@ async function startLab(t: Test) {
   };
   return { outcome, goodRequest, strangers, fieldsOf, inside, rssMegabytes, daemon };
 }
+
+/** A daemon may have closed the connection before all of the input was written. */
+const closedCodes: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE']);
 
 const asBytes = (bytes: string | Buffer): Buffer =>
   typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
