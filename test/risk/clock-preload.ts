@@ -38,8 +38,8 @@ const changes: Readonly<Record<string, readonly [source: string, changed: string
   // Else the state on Redis would go by the clock of Redis.
   '/src/state/redis/store.ts': ["clock = 'server'", "clock = 'caller'"],
   '/src/daemon/start/servers.ts': [
-    'const control = besideInbound(connectionsOf.control, api);',
-    'const control = globalThis.serveAtTime(besideInbound(connectionsOf.control, api));',
+    'agents.serve(socket, control)',
+    'agents.serve(socket, globalThis.serveAtTime(control))',
   ],
 };
 registerHooks({
