@@ -8,8 +8,30 @@ export interface PolicyText {
   readonly description?: string;
   readonly env_name?: string | null;
   readonly mode?: 'enforce' | 'monitor';
-  readonly rules: readonly unknown[];
+  readonly rules: readonly Readonly<Record<string, unknown>>[];
 }
+
+export interface DescribedPolicy {
+  readonly policy_id: string;
+  readonly name: string;
+  readonly env_name: string | null;
+  readonly version: number;
+  readonly mode: 'enforce' | 'monitor';
+  readonly rules: readonly Readonly<Record<string, unknown>>[];
+  readonly source: 'api' | 'file';
+  readonly description: string;
+  readonly created_at: string | null;
+  readonly created_by: string;
+  readonly archived_at: string | null;
+}
+
+export const toText = (it: DescribedPolicy): PolicyText => ({
+  name: it.name,
+  description: it.description,
+  env_name: it.env_name,
+  mode: it.mode,
+  rules: it.rules,
+});
 
 export interface Outcome {
   readonly decision: Decision;

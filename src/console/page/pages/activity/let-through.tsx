@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { may } from '../../data/api.ts';
-import { type Change, exceptionFor } from '../../data/exception.ts';
+import { beforeOf, type Exception, exceptionFor } from '../../data/exception.ts';
 import { apply, archive, type Simulation, simulate } from '../../data/policy-call.ts';
 import { pretty } from '../../data/pretty.ts';
 import { useAction } from '../../data/resource.ts';
@@ -10,37 +10,15 @@ import { Diff } from '../../kit/diff.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
 import type { Trace } from './trace-detail.tsx';
 
-/** What is refused before rules are asked, none lets through. */
-const beforeRules: Readonly<Record<string, string>> = {
-  AGENT_SUSPENDED: 'The agent is suspended. Reactivate it on its page.',
-  DENYLISTED: 'The denylist of the tenant has the destination: tenants[].denylist of the configuration.',
-  THREAT_INTEL_MATCH:
-    'A threat feed lists the destination: tenants[].allowlist of the configuration lifts that.',
-  EPHEMERAL_SCOPE_VIOLATION: 'The key was made for other calls. Make one with a wider scope.',
-  UNREADABLE: 'The call cannot be read to its end within the limits of the configuration.',
-  RECENT_APPROVAL_DENIAL: 'A person has denied it. The denial ends after approvals.deny_window.',
-  QUOTA_EXCEEDED: 'The quota of the period is used up.',
-  RATE_LIMITED: 'The agent sent too many calls in a minute. It goes on by itself.',
-  EGRESS_BLOCKED:
-    'The address is private or refused: upstream.allow_private and upstream.deny of the configuration.',
-  PAYLOAD_TOO_LARGE: 'The body is larger than limits.max_body_bytes of the configuration.',
-  REPLAYED: 'The call came a second time.',
-  GATEWAY_BUSY: 'The gateway had no room. It goes on by itself.',
-};
-
 export function LetThrough({ trace }: { trace: Trace }) {
-  const [changes, setChanges] = useState<readonly Change[]>();
+  const [exception, setException] = useState<Exception>();
   const [tried, setTried] = useState<Simulation>();
-  // Where a rule decided, it is the rule that must change.
-  const refused = trace.policy_name ? undefined : trace.reason_codes?.find((it) => it in beforeRules);
-  const isRedacted = trace.url.includes('[REDACTED');
   const ask = useAction(async () => {
-    if (refused || isRedacted) return setChanges([]);
-    const found = await exceptionFor(trace);
-    setChanges(found);
-    setTried(await simulate(found.map((it) => it.after)));
+    const found = await exceptionFor(trace.trace_id);
+    setException(found);
+    if (found.changes.length > 0) setTried(await simulate(found.changes.map((it) => it.policy)));
   });
-  if (changes === undefined)
+  if (exception === undefined)
     return (
       <div>
         <Problem of={ask.problem} />
@@ -52,47 +30,47 @@ export function LetThrough({ trace }: { trace: Trace }) {
   return (
     <section>
       <h3>What would let exactly this through</h3>
-      {refused && <p class="hint">No rule does. {beforeRules[refused]}</p>}
-      {isRedacted && (
-        <p class="hint">The address held a secret, which is not kept, so no rule can name it exactly.</p>
-      )}
-      {changes.length > 0 && <Proposal changes={changes} tried={tried} problem={ask.problem} />}
+      {exception.because !== null && <p class="hint">{exception.because}</p>}
+      {exception.changes.length > 0 && <Proposal exception={exception} tried={tried} problem={ask.problem} />}
     </section>
   );
 }
 
 interface ProposalOf {
-  readonly changes: readonly Change[];
+  readonly exception: Exception;
   readonly tried: Simulation | undefined;
   readonly problem: Error | undefined;
 }
 
-function Proposal({ changes, tried, problem }: ProposalOf) {
+function Proposal({ exception: { summary, wider, changes }, tried, problem }: ProposalOf) {
   const [isApplied, setApplied] = useState(false);
   const change = useAction(async () => {
-    for (const { before, after } of changes) {
-      if (!isApplied) await apply(after);
-      else if (before) await apply(before);
-      else await archive(after.name);
+    for (const it of changes) {
+      if (!isApplied) await apply(it.policy);
+      else if (it.version !== null) await apply(beforeOf(it));
+      else await archive(it.name);
     }
     setApplied(!isApplied);
   });
-  const file = changes.find((it) => it.isFile);
+  const file = changes.find((it) => it.source === 'file');
   return (
     <>
-      <p class="hint">
-        An exception for the same agent, method and address, in front of what stops the call:
-      </p>
-      {changes.map(({ before, after }) => (
-        <div key={after.name}>
+      <p class="hint">{summary}</p>
+      {wider.map((it) => (
+        <p class="hint" key={it}>
+          {it}
+        </p>
+      ))}
+      {changes.map((it) => (
+        <div key={it.name}>
           <p class="hint">
-            Policy <a href={href(['policies', after.name])}>{after.name}</a>
-            {before ? '' : ', a new one'}
+            Policy <a href={href(['policies', it.name])}>{it.name}</a>
+            {it.version === null ? ', a new one' : ''}
           </p>
           <Diff
-            label={`What changes in the policy ${after.name}`}
-            before={before ? pretty(before.rules) : ''}
-            after={pretty(after.rules)}
+            label={`What changes in the policy ${it.name}`}
+            before={it.version === null ? '' : pretty(beforeOf(it).rules)}
+            after={pretty(it.policy.rules)}
           />
         </div>
       ))}
@@ -107,7 +85,7 @@ function Proposal({ changes, tried, problem }: ProposalOf) {
         )
       )}
       {file ? (
-        <p class="hint">The policy {file.after.name} stands in a file: add the rule there.</p>
+        <p class="hint">The policy {file.name} stands in a file: add the rule there.</p>
       ) : may('policies:write') ? (
         <div class="row">
           <button

@@ -1,6 +1,6 @@
 import { may } from '../../data/api.ts';
-import type { DescribedPolicy } from '../../data/exception.ts';
 import { useList } from '../../data/pages.ts';
+import type { DescribedPolicy } from '../../data/policy-call.ts';
 import { href, place } from '../../data/route.ts';
 import { Empty, PageHead, Status, Time } from '../../kit/bits.tsx';
 import { List } from '../../kit/list.tsx';

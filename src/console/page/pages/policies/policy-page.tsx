@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, may } from '../../data/api.ts';
-import { type DescribedPolicy, toText } from '../../data/exception.ts';
 import { useList } from '../../data/pages.ts';
-import { apply, archive } from '../../data/policy-call.ts';
+import { apply, archive, type DescribedPolicy, toText } from '../../data/policy-call.ts';
 import { toYaml } from '../../data/policy-text.ts';
 import { useAction, useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
