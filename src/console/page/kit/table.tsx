@@ -21,27 +21,41 @@ export function Table<T>({ label, columns, rows, keyOf, isChosen }: TableOf<T>) 
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
     <section class="table-box" tabIndex={0} aria-label={label}>
       <table class="dense">
-        <thead>
-          <tr>
-            {columns.map((it) => (
-              <th key={it.name} scope="col" class={it.kind}>
-                {it.name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Head columns={columns} />
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)} class={isChosen?.(row) ? 'chosen' : undefined}>
-              {columns.map((it) => (
-                <td key={it.name} class={it.kind}>
-                  {it.cell(row)}
-                </td>
-              ))}
+              <Cells columns={columns} row={row} />
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+export function Head<T>({ columns }: { columns: readonly Column<T>[] }) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((it) => (
+          <th key={it.name} scope="col" class={it.kind}>
+            {it.name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+export function Cells<T>({ columns, row }: { columns: readonly Column<T>[]; row: T }) {
+  return (
+    <>
+      {columns.map((it) => (
+        <td key={it.name} class={it.kind}>
+          {it.cell(row)}
+        </td>
+      ))}
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Column } from './table.tsx';
+import { Cells, type Column, Head } from './table.tsx';
 
 /* A table of many rows, of which only those in sight are drawn. All rows have one height, which the style sheet gives. */
 
@@ -46,15 +46,7 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
     <section class="table-box windowed" ref={box} tabIndex={0} aria-label={label} onScroll={measure}>
       <table class="dense" aria-rowcount={rows.length + 1}>
-        <thead>
-          <tr>
-            {columns.map((it) => (
-              <th key={it.name} scope="col" class={it.kind}>
-                {it.name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Head columns={columns} />
         <tbody>
           <Gap height={from * view.row} columns={columns.length} />
           {rows.slice(from, to).map((row, index) => {
@@ -67,11 +59,7 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
                 class={key === chosen ? 'chosen' : undefined}
                 onClick={() => onChoose(row)}
               >
-                {columns.map((it) => (
-                  <td key={it.name} class={it.kind}>
-                    {it.cell(row)}
-                  </td>
-                ))}
+                <Cells columns={columns} row={row} />
               </tr>
             );
           })}

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { call } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
-import { Problem } from '../kit/bits.tsx';
 import { Dialog } from '../kit/dialog.tsx';
+import { Form } from '../kit/form.tsx';
 
 interface Field {
   readonly name: string;
@@ -64,15 +64,7 @@ export function CredentialForm({ name, type: first, onClose, onSet }: FormOf) {
   });
   return (
     <Dialog title={name === '' ? 'Set a credential' : `Replace ${name}`} onClose={onClose}>
-      <form
-        class="stack"
-        autocomplete="off"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void set.run(event.currentTarget);
-        }}
-      >
-        <Problem of={set.problem} />
+      <Form action={set} autocomplete="off">
         {name === '' && (
           <label>
             Name, as credentials[] or a route has it
@@ -112,7 +104,7 @@ export function CredentialForm({ name, type: first, onClose, onSet }: FormOf) {
             Seal it
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

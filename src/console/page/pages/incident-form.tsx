@@ -3,8 +3,8 @@ import { useNames } from '../data/agents.ts';
 import { post } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
 import type { Incident } from '../data/types.ts';
-import { Problem } from '../kit/bits.tsx';
 import { Dialog } from '../kit/dialog.tsx';
+import { AgentOptions, Form } from '../kit/form.tsx';
 
 /** Opens an incident by hand. */
 export function IncidentForm({ onOpened }: { onOpened: (incidentId: string) => void }) {
@@ -26,22 +26,11 @@ export function IncidentForm({ onOpened }: { onOpened: (incidentId: string) => v
       </button>
       {isOpen && (
         <Dialog title="Open an incident" onClose={() => setOpen(false)}>
-          <form
-            class="stack"
-            onSubmit={(event) => {
-              event.preventDefault();
-              void open.run(event.currentTarget);
-            }}
-          >
-            <Problem of={open.problem} />
+          <Form action={open}>
             <label>
               Agent
               <select name="agent_id" required>
-                {[...names].map(([id, name]) => (
-                  <option key={id} value={id}>
-                    {name}
-                  </option>
-                ))}
+                <AgentOptions names={names} />
               </select>
             </label>
             <label>
@@ -66,7 +55,7 @@ export function IncidentForm({ onOpened }: { onOpened: (incidentId: string) => v
                 Open it
               </button>
             </div>
-          </form>
+          </Form>
         </Dialog>
       )}
     </>

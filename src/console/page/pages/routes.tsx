@@ -3,9 +3,10 @@ import { useNames } from '../data/agents.ts';
 import { call, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
-import { Card, Empty, PageHead, Problem, Status, Time } from '../kit/bits.tsx';
+import { Card, Empty, PageHead, Status, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { Dialog } from '../kit/dialog.tsx';
+import { AgentOptions, Form } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';
 import { CredentialForm } from './credential-form.tsx';
 
@@ -221,14 +222,7 @@ function RouteForm({ onClose, onMade }: { onClose: () => void; onMade: () => voi
   });
   return (
     <Dialog title="Make a route" onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void make.run(event.currentTarget);
-        }}
-      >
-        <Problem of={make.problem} />
+      <Form action={make}>
         <label>
           Prefix: callers send to /inbound/&lt;prefix&gt;/…
           <input name="prefix" required maxLength={64} />
@@ -241,11 +235,7 @@ function RouteForm({ onClose, onMade }: { onClose: () => void; onMade: () => voi
           Agent
           <select name="agent">
             <option value="">that of the key</option>
-            {[...names].map(([id, name]) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
+            <AgentOptions names={names} />
           </select>
         </label>
         <label>
@@ -257,7 +247,7 @@ function RouteForm({ onClose, onMade }: { onClose: () => void; onMade: () => voi
             Make it
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

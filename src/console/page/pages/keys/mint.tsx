@@ -5,8 +5,9 @@ import { type ProxyPlace, proxyPlace } from '../../data/config.ts';
 import { exportsFor } from '../../data/exports.ts';
 import { useAction } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import { Command, Problem } from '../../kit/bits.tsx';
+import { Command } from '../../kit/bits.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
+import { AgentOptions, Form } from '../../kit/form.tsx';
 import type { Key } from './keys.tsx';
 
 export interface MintedKey extends Key {
@@ -80,14 +81,7 @@ export function MintForm({ onClose, onMinted }: MintOf) {
   });
   return (
     <Dialog title="Mint a key" onClose={onClose} isWide>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void mint.run(event.currentTarget);
-        }}
-      >
-        <Problem of={mint.problem} />
+      <Form action={mint}>
         <div class="cols">
           <label>
             Name
@@ -97,11 +91,7 @@ export function MintForm({ onClose, onMinted }: MintOf) {
             Agent
             <select name="agent">
               <option value="">A new agent</option>
-              {[...names].map(([id, name]) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
+              <AgentOptions names={names} />
             </select>
           </label>
           <label>
@@ -142,7 +132,7 @@ export function MintForm({ onClose, onMinted }: MintOf) {
             Mint it
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
