@@ -6,7 +6,7 @@ import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
-import { operatorOf, postern } from './support.ts';
+import { operatorOf, postern, terminalProgram } from './support.ts';
 
 t.test('an unknown command is wrong usage, and the nearest one is named', async (t) => {
   const cases = [
@@ -131,6 +131,7 @@ t.test('commands of an operator', async (t) => {
           'CI',
           'python3',
           script,
+          'not shown',
           typed,
           'env',
           ...posternCommand(args),
@@ -177,27 +178,3 @@ t.test('commands work without the variables of the daemon', async (t) => {
 /** What a terminal obeys. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
 const escapes = /\u001b\[[0-9;]*m/g;
-
-/** Runs a command in a terminal of 60 columns, types what it is given, and prints what the terminal shows. */
-const terminalProgram = `
-import fcntl, os, pty, select, struct, sys, termios
-typed = sys.argv[1].encode()
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[2], sys.argv[2:])
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 60, 0, 0))
-shown = b''
-while True:
-    try:
-        part = os.read(fd, 65536)
-    except OSError:
-        break
-    if not part:
-        break
-    shown += part
-    if typed and b'not shown' in shown:
-        os.write(fd, typed)
-        typed = b''
-sys.stdout.buffer.write(shown)
-os.waitpid(pid, 0)
-`;

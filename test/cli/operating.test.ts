@@ -8,7 +8,7 @@ import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
-import { operatorOf, postern } from './support.ts';
+import { operatorOf, postern, terminalProgram } from './support.ts';
 
 const admin = `Bearer ${adminSecret}`;
 const held = { rule_id: 'ask', priority: 1, match: { methods: ['DELETE'] }, action: 'REQUIRE_APPROVAL' };
@@ -120,10 +120,10 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     const api = apiClient(daemon.controlUrl);
     const { approval_id } = (await api('POST', '/v1/scan', call, `Bearer ${key}`)).body;
     const script = join(dir, 'terminal.py');
-    writeFileSync(script, typing);
+    writeFileSync(script, terminalProgram);
     const watched = await run(
       'python3',
-      [script, 'd', 'env', ...posternCommand(['approval', 'watch', '--once'])],
+      [script, '[q]uit', 'd', 'env', ...posternCommand(['approval', 'watch', '--once'])],
       { POSTERN_URL: daemon.controlUrl, SERVICE_API_KEYS_ADMIN_SECRET: adminSecret },
     );
     t.match(watched.stdout, /https:\/\/api\.example\.com\/x/);
@@ -233,26 +233,3 @@ t.test('shells complete commands, and man reads the manual page', async (t) => {
   ]);
   t.equal(read.stderr, '');
 });
-
-/** Runs a command in a terminal, and types a key when it asks for one. */
-const typing = `
-import os, pty, sys
-typed = sys.argv[1].encode()
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[2], sys.argv[2:])
-shown = b''
-while True:
-    try:
-        part = os.read(fd, 65536)
-    except OSError:
-        break
-    if not part:
-        break
-    shown += part
-    if typed and b'[q]uit' in shown:
-        os.write(fd, typed)
-        typed = b''
-sys.stdout.buffer.write(shown)
-os.waitpid(pid, 0)
-`;

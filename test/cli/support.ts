@@ -30,3 +30,30 @@ export const operatorOf =
       env: { POSTERN_URL: controlUrl, SERVICE_API_KEYS_ADMIN_SECRET: adminSecret, ...env },
       input,
     });
+
+/**
+ * A program of Python: runs a command in a terminal of 60 columns, types its second argument when the terminal shows the first, and prints
+ * all that it shows.
+ */
+export const terminalProgram = `
+import fcntl, os, pty, select, struct, sys, termios
+awaited, typed = sys.argv[1].encode(), sys.argv[2].encode()
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[3], sys.argv[3:])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 60, 0, 0))
+shown = b''
+while True:
+    try:
+        part = os.read(fd, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    shown += part
+    if typed and awaited in shown:
+        os.write(fd, typed)
+        typed = b''
+sys.stdout.buffer.write(shown)
+os.waitpid(pid, 0)
+`;
