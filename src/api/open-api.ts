@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { problems } from '../core/errors.ts';
+import { sessionCookie } from '../core/session-cookie.ts';
 import { requestExamples } from './examples.ts';
 import { inboundOperations, inboundPath, inboundTag } from './inbound-described.ts';
 import { anyProblem, problemContent, problemResponses, problemsOf } from './problem-answers.ts';
 import { formType } from './request-body.ts';
 import type { Route } from './route.ts';
-import { cookieName, csrfHeader } from './session/cookie.ts';
+import { csrfHeader } from './session/cookie.ts';
 
 /*
  * The OpenAPI 3.1 document of the control plane, made of the routes and their schemas alone. Schemas with an id stand once, under
@@ -69,7 +70,7 @@ export function toOpenApi(routes: readonly Route[]): Json {
         session: {
           type: 'apiKey',
           in: 'cookie',
-          name: cookieName,
+          name: sessionCookie,
           description: `A session of the console; all but GET also need ${csrfHeader}`,
         },
       },

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
+import { replaceFile } from '../util/replace-file.ts';
 import { openAuthority } from '../wire/tls/authority.ts';
 
 /*
@@ -58,7 +59,5 @@ const certificatesOf = (file: string): string[] =>
 
 const fingerprint = (pem: string): string => new X509Certificate(pem).fingerprint256;
 
-function replace(file: string, certificates: readonly string[]): void {
-  writeFileSync(`${file}.new`, certificates.map((it) => `${it}\n`).join(''), { mode: 0o644 });
-  renameSync(`${file}.new`, file);
-}
+const replace = (file: string, certificates: readonly string[]): void =>
+  replaceFile(file, certificates.map((it) => `${it}\n`).join(''), 0o644);

@@ -1,4 +1,5 @@
 import { GatewayError } from '../core/errors.ts';
+import { sessionCookie } from '../core/session-cookie.ts';
 import { fieldOf, isNamed } from '../wire/http1/field.ts';
 
 /*
@@ -22,8 +23,8 @@ export function whyShownAsPage(fields: readonly string[]): GatewayError | undefi
   );
 }
 
-/** The cookie of the console's sessions, as `Cookie` fields begin it. */
-const session = 'postern_session=';
+/** How the cookie begins in a `Cookie` field. */
+const session = `${sessionCookie}=`;
 
 /**
  * Takes the session of the console out of the fields of a call: browsers send it to whatever answers on this host, and no upstream shall

@@ -1,12 +1,11 @@
 import { createHmac, hash, randomBytes } from 'node:crypto';
 import { parseUuid } from '../../core/ids.ts';
+import { sessionCookie } from '../../core/session-cookie.ts';
 
 /*
  * The cookie of a session is its tenant, its id and 256 random bits, of which the state keeps a hash. The CSRF token is a keyed hash under
  * those bits: whoever reads the state can make neither, and nothing more has to be kept.
  */
-
-export const cookieName = 'postern_session';
 
 /** The header that a request with a cookie shows the CSRF token in. */
 export const csrfHeader = 'x-postern-csrf';
@@ -29,21 +28,21 @@ export const csrfTokenOf = (token: string): string =>
 export function setCookie(cookie: SessionCookie | 'ended', isSecure: boolean): string {
   const value = cookie === 'ended' ? '' : `${cookie.tenantId}.${cookie.sessionId}.${cookie.token}`;
   const ending = cookie === 'ended' ? '; Max-Age=0' : '';
-  return `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${ending}`;
+  return `${sessionCookie}=${value}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${ending}`;
 }
 
 const shape = /^([A-Za-z0-9_-]{1,64})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{43})$/;
 
 /** The session that a `Cookie` field names; undefined where it names none, or more than one. */
 export function readCookie(field: string): SessionCookie | undefined {
-  if (!field.includes(cookieName)) return undefined;
+  if (!field.includes(sessionCookie)) return undefined;
   const values = field
     .split(/[;,]/)
     .map((it) => it.trim())
-    .filter((it) => it.startsWith(`${cookieName}=`));
+    .filter((it) => it.startsWith(`${sessionCookie}=`));
   if (values.length !== 1) return undefined;
   const [, tenantId = '', id = '', token = ''] =
-    shape.exec((values[0] ?? '').slice(cookieName.length + 1)) ?? [];
+    shape.exec((values[0] ?? '').slice(sessionCookie.length + 1)) ?? [];
   const sessionId = parseUuid(id);
   if (sessionId === undefined) return undefined;
   return { tenantId, sessionId, token };

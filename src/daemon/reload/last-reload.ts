@@ -1,7 +1,7 @@
-import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
+import { replaceFile } from '../../util/replace-file.ts';
 
 /** The result of the last reload, for whoever has asked for it on this machine. */
 export interface LastReload {
@@ -21,8 +21,7 @@ export function noteReload(config: Config, reload: Omit<LastReload, 'at'>): void
   const file = lastReloadFile(config);
   try {
     const text = JSON.stringify({ at: new Date().toISOString(), ...reload });
-    writeFileSync(`${file}.new`, `${text}\n`, { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    replaceFile(file, `${text}\n`, 0o600);
   } catch {
     // The log has the same.
   }

@@ -1,9 +1,10 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
 import { makeFolder } from '../../util/make-folder.ts';
+import { replaceFile } from '../../util/replace-file.ts';
 import type { Bound } from '../bound.ts';
 
 /* The daemon's announcements of itself, for one process or many. */
@@ -31,9 +32,7 @@ export function tellRefusal(error: unknown, log: Log): void {
 /** For scripts: where this daemon listens, and its process. */
 export function announce({ state, pidFile }: Config, bound: Bound): void {
   const file = join(state.dir, 'listening.json');
-  // Replaced in one step, so that nobody reads half of it.
-  writeFileSync(`${file}.new`, `${JSON.stringify({ ...bound, pid: process.pid })}\n`);
-  renameSync(`${file}.new`, file);
+  replaceFile(file, `${JSON.stringify({ ...bound, pid: process.pid })}\n`);
   if (!pidFile) return;
   makeFolder(dirname(pidFile));
   writeFileSync(pidFile, `${process.pid}\n`);

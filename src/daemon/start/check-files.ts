@@ -68,16 +68,16 @@ function checkAuthority({ authority: { cert: certFile, key: keyFile } }: Config)
 
 /** A folder that is there, or can be made. */
 function checkFolder(path: string): void {
-  let there = path;
-  while (!existsSync(there)) there = dirname(there);
+  const there = nearestOf(path);
   if (!statSync(there).isDirectory()) throw new Error(`${there} is no folder`);
   checkWritable(there);
 }
 
 /** The path, or the nearest folder above it that is there. */
+const nearestOf = (path: string): string => (existsSync(path) ? path : nearestOf(dirname(path)));
+
 function checkWritable(path: string): void {
-  let there = path;
-  while (!existsSync(there)) there = dirname(there);
+  const there = nearestOf(path);
   try {
     accessSync(there, constants.W_OK);
   } catch (error) {
