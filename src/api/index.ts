@@ -10,7 +10,6 @@ import {
 } from './routes/agents/agents.ts';
 import { reactivateAgents, showSuspension, suspendAgents } from './routes/agents/agents-suspension.ts';
 import { acceptTools, listMcpServers } from './routes/agents/mcp-servers.ts';
-import { groupApprovals } from './routes/approval-groups.ts';
 import {
   approvalStatus,
   awaitApproval,
@@ -117,7 +116,6 @@ export const apiRoutes: readonly Route[] = [
   usage,
   listTenants,
   listApprovals,
-  groupApprovals,
   showApproval,
   approvalStatus,
   awaitApproval,

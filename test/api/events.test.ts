@@ -72,23 +72,3 @@ t.test('who has missed too much is told to read anew, and streams are bounded', 
   for (let open = 1; open < 8; open += 1) await openStream(t, gateway, { path });
   t.match(await gateway.api('GET', path), { status: 429 }, 'a key has eight');
 });
-
-t.test(
-  'fifty calls that differ in one argument are one group, and a grant says what it covers',
-  async (t) => {
-    const gateway = await startTestGateway(t);
-    await gateway.apply([holdDeletes]);
-    const hold = (at: number) =>
-      gateway.api('POST', '/v1/scan', { method: 'DELETE', url: `https://api.example.org/things/${at}` });
-    await Promise.all(Array.from({ length: 50 }, (_, at) => hold(at)));
-    const { status, body } = await gateway.api('GET', '/v1/approvals/groups?status=pending');
-    t.equal(status, 200);
-    t.match(body, { is_whole: true, groups: [{ differs: 'path 2', first: { status: 'pending' } }] });
-    t.match([body.groups.length, body.groups[0].approval_ids.length], [1, 50]);
-    t.same(body.groups[0].values.length, 50);
-    t.match(
-      body.groups[0].first.covers.window,
-      /^Every identical call for .*DELETE https:\/\/api\.example\.org\/things\//,
-    );
-  },
-);

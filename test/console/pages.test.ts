@@ -89,6 +89,9 @@ t.test('people work with the console in a browser', async (t) => {
     await shows(/5 calls/);
     await shows(/They differ in/);
     await button('Approve once (5)').waitFor();
+    await shows(
+      /Each of the 5 calls by itself. .*One call, if it comes within \d+ minutes: POST .*exactly this body/,
+    );
     t.equal(wentOut('/v1/refunds'), 0);
     await page.keyboard.press('a');
     await shows('5 calls are approved once.');

@@ -58,7 +58,6 @@ const endpoints: Readonly<Record<string, readonly [anyOf: readonly string[], isF
   'GET /v1/mcp-servers': [['policies:read'], true],
   'POST /v1/mcp-servers/{server_id}/accept': [['approvals:decide'], true],
   'GET /v1/approvals': [['activity:read', 'approvals:decide'], true],
-  'GET /v1/approvals/groups': [['activity:read', 'approvals:decide'], true],
   'GET /v1/approvals/{approval_id}': [['activity:read', 'approvals:decide'], true],
   'GET /v1/approvals/{approval_id}/status': [[], true],
   'GET /v1/approvals/{approval_id}/wait': [[], true],

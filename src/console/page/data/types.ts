@@ -74,6 +74,8 @@ export interface Approval {
   readonly decided_by: string | null;
   readonly scope: 'once' | 'window' | null;
   readonly note: string | null;
+  /** What an approval would let through, by its scope, as sentences. */
+  readonly covers: { readonly once: string; readonly window: string };
 }
 
 export interface Agent {

@@ -120,7 +120,7 @@ function Buttons({ count, first, isDenying, onDeny, onDecide }: ButtonsOf) {
   };
   if (isDenying)
     return <DenyForm count={count} isRunning={isRunning} back={() => onDeny(false)} deny={run} />;
-  const these = count === 1 ? 'exactly this call' : `each of these ${count} calls`;
+  const each = count === 1 ? '' : `Each of the ${count} calls by itself. Of the first: `;
   return (
     <>
       <div class="row">
@@ -143,12 +143,12 @@ function Buttons({ count, first, isDenying, onDeny, onDecide }: ButtonsOf) {
           Deny… <kbd>d</kbd>
         </button>
       </div>
-      <p class="hint covers">
-        <strong>Once</strong> lets {these} of {first.agent_name} go out one time: the same method, address and
-        body. <strong>For the window</strong> lets the identical {count === 1 ? 'call' : 'calls'} repeat while
-        the grant lasts (approvals.grant_window, 10 minutes unless it is set otherwise). Nothing else becomes
-        allowed.
-      </p>
+      <dl class="hint covers">
+        <dt>Once</dt>
+        <dd>{each + first.covers.once}</dd>
+        <dt>For the window</dt>
+        <dd>{each + first.covers.window}</dd>
+      </dl>
     </>
   );
 }
