@@ -34,6 +34,15 @@ export async function openStore({ url, dir, timeoutMs, caFile, log }: OpenStoreO
   return openRedisStore({ ...url, timeoutMs, ca, log });
 }
 
+/** The format that is noted in Redis, and that of this version. Rejects with STATE_UNAVAILABLE where Redis does not answer. */
+export async function redisFormats({ url, timeoutMs, caFile }: Omit<OpenStoreOptions, 'log' | 'dir'>) {
+  if (url.driver !== 'redis') throw new TypeError('the state is not in Redis');
+  const ca = url.tls && caFile !== null ? readAuthorities(caFile) : undefined;
+  const { redisFormat } = await import('./redis/store.ts');
+  const { recordFormat } = await import('./redis/link/format.ts');
+  return { noted: await redisFormat({ ...url, timeoutMs, ca }), own: recordFormat };
+}
+
 function readAuthorities(file: string): string {
   try {
     return readFileSync(file, 'utf8');

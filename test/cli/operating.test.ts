@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { stringify } from 'yaml';
 import { stateMigrations } from '../../src/state/embedded/file/migrations.ts';
+import { writeOlderState } from '../state/older-state.ts';
 import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';
@@ -166,6 +167,23 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     const verified = await here('audit', 'verify');
     t.match(verified, { code: 0, stdout: /none altered or missing/ });
     await again.end('SIGTERM');
+
+    renameSync(join(dir, 'data'), join(dir, 'now'));
+    cpSync(join(dir, 'now'), join(dir, 'data'), { recursive: true, filter: (it) => !/\.db/.test(it) });
+    writeOlderState(join(dir, 'now'), join(dir, 'data'), { 'state.db': 9, 'traces.db': 5 });
+    t.match(await here('upgrade', '--check'), {
+      code: 0,
+      stdout: /schema 9, this version has \d+\n.*schema 5[\s\S]*A start migrates the state in \d+ steps/,
+    });
+    const migrated = await startDaemon(t, dir, ['--config', configFile]);
+    t.match(
+      await apiClient(migrated.controlUrl)('GET', `/v1/keys/${key_id}`, undefined, admin),
+      { status: 200, body: { name: 'renamed' } },
+      'a state of an earlier version is brought up to date by a start',
+    );
+    t.match(await here('audit', 'verify'), { code: 0, stdout: /none altered or missing/ });
+    await migrated.end('SIGTERM');
+    t.match((await here('upgrade', '--check')).stdout, /A start changes nothing/);
 
     const state = new DatabaseSync(join(dir, 'data/state.db'));
     state.exec(`PRAGMA user_version = ${stateMigrations.length + 1}`);

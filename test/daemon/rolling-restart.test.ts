@@ -5,15 +5,16 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { basic, openSecureTunnel, send } from '../support/clients.ts';
-import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { version } from '../../src/util/version.ts';
+import { basic, openSecureTunnel, run, send } from '../support/clients.ts';
+import { type Daemon, posternCommand, startDaemon, writeVersion } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, writeTestConfig } from '../support/gateway.ts';
 import { startRedis, until } from '../support/redis.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 /*
  * Three daemons on one Redis behind a balancer of TCP, as administrators have it: it asks /readyz, and gives new connections to whoever is
- * ready. Each is stopped and started anew while calls run.
+ * ready. Each is stopped while calls run, and the next version is started in its place.
  */
 
 const nodes = 3;
@@ -76,7 +77,7 @@ async function startBalancer(t: Test, backends: readonly Backend[]): Promise<str
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-t.test('three daemons are restarted one after the other, and no call fails', async (t) => {
+t.test('three daemons are upgraded one after the other, and no call fails', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -110,10 +111,17 @@ t.test('three daemons are restarted one after the other, and no call fails', asy
     );
     backends.push({ proxyPort, controlUrl: `http://127.0.0.1:${controlPort}`, isReady: false });
   }
-  const start = (node: number): Promise<Daemon> => {
+  // The next version writes another format, which this one reads.
+  const postern = writeVersion(join(shared.dir, 'next'), '99.0.0', {
+    'src/state/redis/link/format.ts': (text) =>
+      text.replace('number: 1, readableFrom', 'number: 2, readableFrom'),
+  });
+  const start = (node: number, program?: string): Promise<Daemon> => {
     const { dir = '', configFile = '' } = folders[node] ?? {};
-    return startDaemon(t, dir, ['--config', configFile]);
+    return startDaemon(t, dir, ['--config', configFile], [], program);
   };
+  const versionOf = async (node: number): Promise<string> =>
+    (await apiClient(backends[node]?.controlUrl ?? '')('GET', '/readyz', undefined, '')).body.version;
   const daemons: Daemon[] = [];
   for (let node = 0; node < nodes; node += 1) daemons.push(await start(node));
   const balancer = await startBalancer(t, backends);
@@ -163,13 +171,16 @@ t.test('three daemons are restarted one after the other, and no call fails', asy
 
   for (const [node, daemon] of daemons.entries()) {
     await atLeast(20);
+    const before = await versionOf(node);
     const ended = daemon.end('SIGTERM');
     await until('the balancer has noticed', async () => backends[node]?.isReady === false);
     await atLeast(10);
     if (node === 0) release();
     t.equal(await ended, 0, `node ${node} has drained`);
-    await start(node);
+    t.equal(before, version(), 'it was this version');
+    await start(node, postern);
     await until('it is ready again', async () => backends[node]?.isReady === true);
+    t.equal(await versionOf(node), '99.0.0', 'and is the next one');
   }
   await atLeast(20);
   isOver = true;
@@ -184,4 +195,13 @@ t.test('three daemons are restarted one after the other, and no call fails', asy
   const asked = apiClient(backends[2]?.controlUrl ?? '');
   const { body: usage } = await asked('GET', '/v1/usage', undefined, `Bearer ${key}`);
   t.ok(usage.scans_used >= calls, `each was counted: ${usage.scans_used} of ${calls}`);
+  const { configFile = '' } = folders[0] ?? {};
+  const checked = await run('env', posternCommand(['--config', configFile, 'upgrade', '--check']));
+  t.match(
+    checked,
+    { code: 0, stdout: /format +2, readable from 1 on; this version has 1\n/ },
+    checked.stderr,
+  );
+  const status = await run('env', posternCommand(['--config', configFile, 'status'], [], postern));
+  t.match(status, { code: 0, stdout: /version +99\.0\.0\n/ }, status.stderr);
 });

@@ -4,7 +4,6 @@ import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
-import { stateMigrations } from '../../src/state/embedded/file/migrations.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { chunkBytesMax } from '../../src/state/embedded/traces/traces-chunks.ts';
 import { removedMax } from '../../src/state/embedded/traces/traces-removal.ts';
@@ -385,49 +384,6 @@ t.test('looks for traces in a bounded number of seconds', async (t) => {
     cursor = page.nextCursor;
   }
   t.ok(found >= 500 && found < 2_500, `the next pages go on where the first one stopped: ${found} are left`);
-});
-
-t.test('brings the state of an earlier version up to date', async (t) => {
-  const dir = t.testdir();
-  const old = new DatabaseSync(join(dir, 'state.db'));
-  old.exec(`${stateMigrations[0]}; PRAGMA user_version = 1`);
-  const agent = agentRecord();
-  const keys = [3, 1, 2].map((createdAtMs) => keyRecord({ agentId: agent.agentId, createdAtMs }));
-  const approval = approvalRecord();
-  const insert = (table: string, values: Record<string, string | number>): void => {
-    const names = Object.keys(values);
-    const marks = names.map(() => '?').join(', ');
-    old.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`).run(...Object.values(values));
-  };
-  insert('agents', { agent_id: agent.agentId, tenant_id: 'acme', record: JSON.stringify(agent) });
-  for (const key of keys)
-    insert('keys', { key_id: key.keyId, hash: key.hash, tenant_id: 'acme', record: JSON.stringify(key) });
-  insert('approvals', {
-    approval_id: approval.approvalId,
-    tenant_id: 'acme',
-    call_hash: approval.callHash,
-    status: 'pending',
-    expires_at_ms: approval.expiresAtMs,
-    record: JSON.stringify(approval),
-  });
-  insert('audit', { tenant_id: 'acme', seq: 1, entry: '{"kind":"key.created","subject":"s"}', hash: 'h' });
-  old.close();
-
-  const store = await open(t, dir);
-  const page = { limit: 10, cursor: undefined };
-  const { items } = await store.listKeys('acme', page);
-  t.same(
-    items.map((it) => it.createdAtMs),
-    [3, 2, 1],
-  );
-  t.match(await store.holdCall({ ...approvalRecord(), callHash: approval.callHash }), {
-    kind: 'pending',
-    isNew: false,
-    approval: { approvalId: approval.approvalId },
-  });
-  t.match(await store.listAudit('acme', { kind: 'key.created', subject: 's' }, page), {
-    items: [{ kind: 'key.created', subject: 's', hash: 'h' }],
-  });
 });
 
 t.test('the audit log is append-only, and shows what was done to it', async (t) => {

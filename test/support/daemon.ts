@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /** `bin/postern` as users start it: another process, real signals. */
@@ -21,10 +22,36 @@ interface Test {
   teardown(close: () => void | Promise<void>): void;
 }
 
-const postern = resolve(import.meta.dirname, '../../bin/postern');
+const root = resolve(import.meta.dirname, '../..');
+const ownPostern = join(root, 'bin/postern');
+
+/** A copy of this program in `folder` that has another version; answers its `postern`. `patch` changes its texts, by file. */
+export function writeVersion(
+  folder: string,
+  version: string,
+  patch: Readonly<Record<string, (text: string) => string>> = {},
+): string {
+  mkdirSync(folder, { recursive: true });
+  for (const name of ['bin', 'src', 'config'])
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const described = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...described, version }));
+  for (const [file, change] of Object.entries(patch)) {
+    const text = readFileSync(join(folder, file), 'utf8');
+    const changed = change(text);
+    if (changed === text) throw new Error(`${file} has nothing to change`);
+    writeFileSync(join(folder, file), changed);
+  }
+  return join(folder, 'bin/postern');
+}
 
 /** Arguments of `env` that run `bin/postern` as a user's shell would: without the loaders that the test runner gives its children. */
-export const posternCommand = (args: readonly string[], nodeArgs: readonly string[] = []): string[] => [
+export const posternCommand = (
+  args: readonly string[],
+  nodeArgs: readonly string[] = [],
+  postern = ownPostern,
+): string[] => [
   '-u',
   'NODE_OPTIONS',
   '-u',
@@ -35,14 +62,15 @@ export const posternCommand = (args: readonly string[], nodeArgs: readonly strin
   ...args,
 ];
 
-/** Starts `postern serve --json` in `cwd` and waits for its ready line. It ends with the test. `nodeArgs` are Node's own. */
+/** Starts `postern serve --json` in `cwd` and waits for its ready line. It ends with the test. `nodeArgs` are Node's own, `postern` another program. */
 export async function startDaemon(
   t: Test,
   cwd: string,
   args: readonly string[] = [],
   nodeArgs: readonly string[] = [],
+  postern = ownPostern,
 ): Promise<Daemon> {
-  const child = spawn('env', posternCommand([...args, '--json', 'serve'], nodeArgs), {
+  const child = spawn('env', posternCommand([...args, '--json', 'serve'], nodeArgs, postern), {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,8 +1,12 @@
 import { z } from 'zod';
+import { version } from '../../util/version.ts';
 import { time, toIso } from '../fields/fields.ts';
 import { RawAnswer, route } from '../route.ts';
 
 const tag = 'health';
+
+/** Of the process that answers: an upgrade may have put another package in the place of its own. */
+const running = version();
 
 /** `GET /healthz`: the process answers. */
 export const health = route({
@@ -18,6 +22,7 @@ export const health = route({
 const readiness = z.object({
   status: z.enum(['ready', 'draining', 'degraded']),
   code: z.enum(['SHUTTING_DOWN', 'STATE_UNAVAILABLE']).optional().describe('Why it is not ready'),
+  version: z.string().describe('Of Postern'),
   checks: z.object({ state: z.string().describe('ok, or what is wrong') }),
   config: z.object({ generation: z.int(), loaded_at: time, last_error: z.string().nullable() }),
 });
@@ -36,6 +41,7 @@ export const ready = route({
     const trouble = await gate.store.trouble();
     const answer: z.infer<typeof readiness> = {
       status: isDraining ? 'draining' : trouble === undefined ? 'ready' : 'degraded',
+      version: running,
       checks: { state: trouble ?? 'ok' },
       config: { generation, loaded_at: toIso(loadedAtMs), last_error: lastError },
     };

@@ -168,18 +168,22 @@ function wrap(raw: DatabaseSync): Database {
   };
 }
 
+/** All steps or none: where one fails, the version that has left the state can open it again. */
 function migrate(database: Database, raw: DatabaseSync, file: string, migrations: readonly string[]): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version > migrations.length) {
+  refuseNewer(file, version, migrations);
+  if (version === migrations.length) return;
+  const steps = migrations.slice(version).join(';');
+  database.transact(() => raw.exec(`${steps}; PRAGMA user_version = ${migrations.length}`));
+}
+
+/** Throws STATE_UNAVAILABLE where a newer version has written the database. */
+export function refuseNewer(file: string, version: number, migrations: readonly string[]): void {
+  if (version > migrations.length)
     throw new GatewayError(
       'STATE_UNAVAILABLE',
       `${file} has schema version ${version}, and this version of Postern knows ${migrations.length}: start the newer one.`,
     );
-  }
-  for (const [at, sql] of migrations.entries()) {
-    if (at < version) continue;
-    database.transact(() => raw.exec(`${sql}; PRAGMA user_version = ${at + 1}`));
-  }
 }
 
 /** The object that a row keeps as JSON in its column `record`. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { timeOfTraceId } from '../../core/ids.ts';
 import { makeFolder } from '../../util/make-folder.ts';
@@ -13,7 +14,7 @@ import { createEmbeddedNonces } from './counts/nonces.ts';
 import { createNumbers } from './counts/numbers.ts';
 import { createEmbeddedCredentials } from './credentials.ts';
 import { lockDirectory } from './file/lock.ts';
-import { stateMigrations } from './file/migrations.ts';
+import { migrationsOf, stateMigrations } from './file/migrations.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createEmbeddedHomes } from './homes.ts';
 import { createEmbeddedIncidents } from './incidents.ts';
@@ -26,7 +27,7 @@ import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';
 import { createEmbeddedRoutes } from './routes.ts';
 import { createEmbeddedSessions } from './sessions.ts';
-import { openDatabase, toStateError } from './sqlite.ts';
+import { openDatabase, refuseNewer, schemaVersion, toStateError } from './sqlite.ts';
 import { createEmbeddedSuspensions } from './suspensions.ts';
 import { createEmbeddedTold } from './told.ts';
 import { openTraces } from './traces/traces.ts';
@@ -54,10 +55,19 @@ export async function openEmbeddedStore({ dir }: { dir: string }): Promise<Store
   try {
     makeFolder(dir, 0o700);
     closers.push(lockDirectory(dir));
+    refuseNewerState(dir);
     return assemble(dir, closers, close);
   } catch (error) {
     await close();
     throw toStateError(error);
+  }
+}
+
+/** Looks at both databases before either is brought up to date. */
+function refuseNewerState(dir: string): void {
+  for (const [name, migrations] of Object.entries(migrationsOf)) {
+    const file = join(dir, name);
+    if (existsSync(file)) refuseNewer(file, schemaVersion(file), migrations);
   }
 }
 

@@ -14,7 +14,8 @@ import { createRedisHomes } from './homes.ts';
 import { createRedisIncidents } from './incidents.ts';
 import { createRedisKeys } from './keys.ts';
 import { createCommits } from './link/commits.ts';
-import { openConnection, type RedisConnectionOptions } from './link/connection.ts';
+import { openConnection, type RedisConnectionOptions, refusalOf } from './link/connection.ts';
+import { agreeOnFormat, formatIn, type RecordFormat, recordFormat } from './link/format.ts';
 import { createNames } from './link/names.ts';
 import { redisWarningsOf } from './link/warnings.ts';
 import { createRedisMcpTools } from './mcp-tools.ts';
@@ -40,13 +41,15 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError
   readonly log: { warn(fields: object, message: string): void };
   /** `caller`: buckets, quotas and windows go by the times that callers give, not by Redis's own clock. Default `server`. */
   readonly clock?: 'server' | 'caller';
+  /** Of the records; that of this version by default. */
+  readonly format?: RecordFormat;
 }
 
 const tenantsHeardMax = 4_096;
 
 /**
  * Connects, and warns where Redis is not configured to keep what it is given. Rejects with STATE_UNAVAILABLE where Redis does not
- * answer, and with VALIDATION_FAILED where the prefix would scatter the keys of a tenant over a cluster.
+ * answer or a newer version has written there, and with VALIDATION_FAILED where the prefix would scatter the keys of a tenant over a cluster.
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { log, clock = 'server' } = options;
@@ -75,10 +78,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   });
   const traces = createTraces(connection, names, report, termsOf);
   try {
+    await agreeOnFormat(connection, names, options.format ?? recordFormat);
     for (const warning of await redisWarningsOf(connection)) log.warn({}, warning);
   } catch (error) {
     await connection.close();
-    throw error;
+    throw refusalOf((error as Error).cause) ?? error;
   }
 
   return {
@@ -117,6 +121,18 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     },
     close: connection.close,
   };
+}
+
+/** The format that is noted in Redis, read without changing it; undefined where none is. */
+export async function redisFormat(
+  options: Omit<RedisStoreOptions, 'log'>,
+): Promise<RecordFormat | undefined> {
+  const connection = await openConnection({ ...options, onError: () => undefined });
+  try {
+    return await formatIn(connection, createNames(options.prefix));
+  } finally {
+    await connection.close();
+  }
 }
 
 /** One line a second at most: while Redis is away every connection attempt fails. */

@@ -14,6 +14,7 @@ import { pastTime } from '../../times.ts';
 
 interface Ready {
   readonly status: string;
+  readonly version: string;
   readonly checks: { readonly state: string };
   readonly config: {
     readonly generation: number;
@@ -36,6 +37,7 @@ export function addStatus(program: Command): void {
       const facts = {
         control: url,
         status: ready.status,
+        version: ready.version,
         state: ready.checks.state,
         configuration: `generation ${ready.config.generation}, loaded at ${ready.config.loaded_at}`,
         last_reload: ready.config.last_error === null ? 'taken' : `refused: ${ready.config.last_error}`,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import type { Config } from '../../../config/schema.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
@@ -15,37 +16,47 @@ export function addUpgrade(program: Command): void {
       const { json, config: named } = upgrade.optsWithGlobals<CommonOptions>();
       const { config } = await readAddresses(named);
       const { url } = config.state;
-      const facts: Record<string, unknown> = {
-        version: program.version() ?? '',
-        state: url.driver === 'embedded' ? url.dir : 'redis',
-        ...(url.driver === 'embedded'
-          ? await embeddedFacts(url.dir)
-          : { verdict: 'Redis has no schema: nodes of this and the previous version run side by side.' }),
-      };
+      const found = url.driver === 'embedded' ? await embeddedFacts(url.dir) : await redisFacts(config.state);
+      const facts: Record<string, unknown> = { version: program.version() ?? '', ...found };
       if (facts['fits'] === false) process.exitCode = 1;
       await print(json ? `${toJson(facts)}\n` : toFacts(facts));
     });
 }
 
+const newer =
+  'The state is of a newer version, which alone can open it. Start that one, or restore a backup.';
+const nothingThere = 'There is no state yet; a start makes it.';
+const nothingChanges = 'A start changes nothing.';
+
 async function embeddedFacts(dir: string): Promise<Record<string, unknown>> {
-  const { stateMigrations } = await import('../../../state/embedded/file/migrations.ts');
+  const { migrationsOf } = await import('../../../state/embedded/file/migrations.ts');
   const { schemaVersion } = await import('../../../state/embedded/sqlite.ts');
-  const known = stateMigrations.length;
-  if (!existsSync(join(dir, 'state.db'))) return { verdict: 'There is no state yet; a start makes it.' };
-  const found = schemaVersion(join(dir, 'state.db'));
-  if (found > known)
-    return {
-      schema: `${found}, this version knows ${known}`,
-      fits: false,
-      verdict:
-        'The state is of a newer version, which alone can open it. Start that one, or restore a backup.',
-    };
+  if (!existsSync(join(dir, 'state.db'))) return { state: dir, verdict: nothingThere };
+  const schemas: Record<string, string> = {};
+  const missing: number[] = [];
+  for (const [name, { length: known }] of Object.entries(migrationsOf)) {
+    const file = join(dir, name);
+    const found = existsSync(file) ? schemaVersion(file) : 0;
+    schemas[name] = `schema ${found}, this version has ${known}`;
+    missing.push(known - found);
+  }
+  const facts = { state: dir, ...schemas };
+  if (missing.some((it) => it < 0)) return { ...facts, fits: false, verdict: newer };
+  const steps = missing.reduce((sum, it) => sum + it, 0);
+  const migrates = `A start migrates the state in ${steps} steps, and the earlier version cannot open it then: make a backup first (postern backup FOLDER).`;
+  return { ...facts, fits: true, verdict: steps === 0 ? nothingChanges : migrates };
+}
+
+async function redisFacts({ url, timeoutMs, caFile }: Config['state']): Promise<Record<string, unknown>> {
+  const { redisFormats } = await import('../../../state/open.ts');
+  const { noted, own } = await redisFormats({ url, timeoutMs, caFile });
+  if (!noted) return { state: 'redis', verdict: nothingThere };
+  const isNewer = noted.readableFrom > own.number;
+  const sideBySide = `Records are written in format ${own.number} from the first start on, beside nodes that read it (from ${own.readableFrom} on): restart one node after the other.`;
   return {
-    schema: `${found}, this version has ${known}`,
-    fits: true,
-    verdict:
-      found === known
-        ? 'A start changes nothing.'
-        : `A start migrates the state in ${known - found} steps, and the earlier version cannot open it then: make a backup first (postern backup FOLDER).`,
+    state: 'redis',
+    format: `${noted.number}, readable from ${noted.readableFrom} on; this version has ${own.number}`,
+    fits: !isNewer,
+    verdict: isNewer ? newer : own.number > noted.number ? sideBySide : nothingChanges,
   };
 }

@@ -294,3 +294,9 @@ export const tracesMigrations: readonly string[] = [
   ALTER TABLE stats ADD COLUMN names TEXT;
   `,
 ];
+
+/** The steps of each database of a state folder. */
+export const migrationsOf: Readonly<Record<string, readonly string[]>> = {
+  'state.db': stateMigrations,
+  'traces.db': tracesMigrations,
+};

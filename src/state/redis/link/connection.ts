@@ -149,7 +149,7 @@ function connect(options: RedisConnectionOptions): Client {
 }
 
 /** The server answers, and will refuse whatever is sent until the configuration or the server is mended. */
-function refusalOf(error: unknown): GatewayError | undefined {
+export function refusalOf(error: unknown): GatewayError | undefined {
   const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
   const remedy = refusals[code];
   return remedy === undefined

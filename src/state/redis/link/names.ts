@@ -94,6 +94,8 @@ export interface Names {
   agent(agentId: string): string;
   /** The tenant of an inbound route. */
   route(prefix: string): string;
+  /** The format of the records. */
+  readonly format: string;
   readonly tenants: string;
   /** Ids of tenants that have had approvals. */
   readonly approvalTenants: string;
@@ -162,6 +164,7 @@ export function createNames(prefix: string): Names {
     keyHash: (keyHash) => `${prefix}hash:${safe(keyHash)}`,
     agent: (agentId) => `${prefix}agent:${safe(agentId)}`,
     route: (routePrefix) => `${prefix}route:${safe(routePrefix)}`,
+    format: `${prefix}format`,
     tenants: `${prefix}tenants`,
     approvalTenants: `${prefix}approvals:tenants`,
     of,

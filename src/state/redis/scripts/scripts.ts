@@ -29,4 +29,5 @@ export const scripts = {
   noticesGiveUp: load('notices-bury', 'notices-give-up'),
   noticesReplay: load('notices-replay'),
   told: load('told'),
+  format: load('format'),
 } as const;
