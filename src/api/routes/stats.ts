@@ -66,11 +66,14 @@ export const stats = route({
     const keptMs = gate.tenants.find(tenant)?.retentionMs ?? 0;
     const range = rangeOf(query, nowMs, interval === 'day' ? keptMs : statKeptMs[interval]);
     const { fromMs, beforeMs } = range;
-    const buckets = await gate.store.callStats(tenant, interval, fromMs, beforeMs, 'decision');
     const sums = noCounts();
-    for (const it of partsOf(interval, range))
-      for (const { counts } of await gate.store.callStats(tenant, it.interval, it.fromMs, it.beforeMs))
-        addCounts(sums, counts, Number.POSITIVE_INFINITY);
+    const [buckets, ...parts] = await Promise.all([
+      gate.store.callStats(tenant, interval, fromMs, beforeMs, 'decision'),
+      ...partsOf(interval, range).map((it) =>
+        gate.store.callStats(tenant, it.interval, it.fromMs, it.beforeMs),
+      ),
+    ]);
+    for (const { counts } of parts.flat()) addCounts(sums, counts, Number.POSITIVE_INFINITY);
     return {
       tenant_id: tenant,
       interval,

@@ -29,6 +29,8 @@ export const statLives = (keptMs: number): readonly number[] =>
 
 /** The number of buckets that one script reads: Redis does nothing else meanwhile. */
 const bucketsAtOnce = 32;
+/** The same where it reads a few fields of each. */
+const fewFieldsAtOnce = 240;
 
 export function createStats(connection: RedisConnection, names: Names): Pick<Store, 'callStats'> {
   async function read(tenantId: string, interval: StatInterval, starts: readonly number[]) {
@@ -37,16 +39,17 @@ export function createStats(connection: RedisConnection, names: Names): Pick<Sto
     return starts.map((startMs, at): StatBucket => ({ startMs, counts: toCounts(all[at] ?? []) }));
   }
 
-  /** Asked for in one go, each bucket for a few fields. */
   async function readDecisions(tenantId: string, interval: StatInterval, starts: readonly number[]) {
-    const buckets = await Promise.all(
-      starts.map(async (startMs): Promise<StatBucket> => {
-        const key = names.of(tenantId).stats(statIntervals[interval], startMs);
-        const found = (await connection.call('HMGET', key, ...decisionFields)) as (string | null)[];
-        const flat = decisionFields.flatMap((it, at) => (found[at] == null ? [] : [it, found[at]]));
-        return { startMs, counts: toCounts(flat) };
-      }),
-    );
+    const all = await readFields(connection, names.of(tenantId), {
+      interval,
+      starts,
+      fields: decisionFields,
+    });
+    const buckets = starts.map((startMs, index): StatBucket => {
+      const found = all[index] ?? [];
+      const flat = decisionFields.flatMap((it, at) => (found[at] == null ? [] : [it, found[at]]));
+      return { startMs, counts: toCounts(flat) };
+    });
     return buckets.filter(({ counts }) => Object.keys(counts.decision).length > 0);
   }
 
@@ -64,36 +67,53 @@ export function createStats(connection: RedisConnection, names: Names): Pick<Sto
   };
 }
 
+interface AskedFields {
+  readonly interval: StatInterval;
+  readonly starts: readonly number[];
+  readonly fields: readonly string[];
+}
+
+/** A few fields of each bucket, all asked for at once. */
+async function readFields(
+  connection: RedisConnection,
+  names: TenantNames,
+  { interval, starts, fields }: AskedFields,
+): Promise<(string | null)[][]> {
+  const keys = starts.map((it) => names.stats(statIntervals[interval], it));
+  const asked: Promise<unknown>[] = [];
+  for (let at = 0; at < keys.length; at += fewFieldsAtOnce)
+    asked.push(connection.run(scripts.counts, keys.slice(at, at + fewFieldsAtOnce), fields));
+  return ((await Promise.all(asked)) as (string | null)[][][]).flat();
+}
+
 const decisionFields = decisions.map((it) => `decision:${it}`);
 
 /** `LikelySource.mayHave` of `traces/likely.ts`. */
 export const redisMayHave =
   (connection: RedisConnection, names: TenantNames): LikelySource['mayHave'] =>
-  (interval, starts, wanted) => {
-    const fields = wanted.flatMap(({ dimension, name }) => [
+  async (interval, starts, wanted) => {
+    const ofNames = wanted.flatMap(({ dimension, name }) => [
       `${dimension}:${name}`,
       `${dimension}:${otherName}`,
     ]);
-    return Promise.all(
-      starts.map(async (startMs) => {
-        const key = names.stats(statIntervals[interval], startMs);
-        const asked = await connection.call('HMGET', key, 'named', ...decisionFields, ...fields);
-        const [named, ...counted] = (asked as (string | null)[]).map((it) => it ?? undefined);
-        // Each call has a decision.
-        const calls = counted.slice(0, decisionFields.length).reduce((sum, it) => sum + Number(it ?? 0), 0);
-        const found = counted.slice(decisionFields.length);
-        const isWhole = Number(named ?? 0) === calls;
-        return (
-          calls === 0 ||
-          wanted.every(
-            ({ dimension }, at) =>
-              found[2 * at] !== undefined ||
-              found[2 * at + 1] !== undefined ||
-              (!isWhole && isSearchDimension(dimension)),
-          )
-        );
-      }),
-    );
+    const fields = ['named', ...decisionFields, ...ofNames];
+    const all = await readFields(connection, names, { interval, starts, fields });
+    return all.map((asked) => {
+      const [named, ...counted] = asked.map((it) => it ?? undefined);
+      // Each call has a decision.
+      const calls = counted.slice(0, decisionFields.length).reduce((sum, it) => sum + Number(it ?? 0), 0);
+      const found = counted.slice(decisionFields.length);
+      const isWhole = Number(named ?? 0) === calls;
+      return (
+        calls === 0 ||
+        wanted.every(
+          ({ dimension }, at) =>
+            found[2 * at] !== undefined ||
+            found[2 * at + 1] !== undefined ||
+            (!isWhole && isSearchDimension(dimension)),
+        )
+      );
+    });
   };
 
 /** HGETALL answers names and values by turns. */

@@ -38,15 +38,23 @@ export interface LikelySource {
 /** Buckets that are looked at together, backwards, so that empty ones are skipped in a row. */
 const bucketsAtOnce = { day: 8, hour: 24, minute: 60 } as const;
 const coarsestFirst = ['day', 'hour', 'minute'] as const;
-/** After so many leaps others get their turn. */
+/** After so many leaps others get their turn, and the search may end. */
 const leapsPerTurn = 8;
+
+/** Ends a search that leaps for long without finding anything, and says how far it came. */
+export interface SearchReach {
+  /** Whether it has taken long enough. */
+  isLate(): boolean;
+  /** Set where it ended before the end: nothing later than this is left. */
+  leftMs?: number;
+}
 
 /** `starts`, without windows in which, by the counts, there is nothing that the filter takes. */
 export async function* likelyStarts(
   source: LikelySource,
   filter: TraceFilter,
-  newestMs: number,
-  oldestMs: number,
+  [newestMs, oldestMs]: readonly [newestMs: number, oldestMs: number],
+  reach?: SearchReach,
 ): AsyncGenerator<number> {
   const names = countedNames(filter);
   if (names.length === 0) return yield* source.starts(newestMs, oldestMs);
@@ -64,7 +72,12 @@ export async function* likelyStarts(
       }
       bound = barrenMs - 1;
       leaps += 1;
-      if (leaps % leapsPerTurn === 0) await nextTurn();
+      if (leaps % leapsPerTurn !== 0) break;
+      if (reach?.isLate()) {
+        reach.leftMs = bound;
+        return;
+      }
+      await nextTurn();
       break;
     }
   }

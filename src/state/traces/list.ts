@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { traceIdLength, traceIdsFrom } from '../../core/ids.ts';
 import type { Page, Paged, TraceFilter } from '../store.ts';
 import { createSearch, matchesTrace } from './filter.ts';
-import { type LikelySource, likelyStarts } from './likely.ts';
+import { type LikelySource, likelyStarts, type SearchReach } from './likely.ts';
 import { type TraceLine, traceWindowMs } from './lines.ts';
 
 /*
@@ -30,9 +30,9 @@ export interface TraceSource extends LikelySource {
 /** A page ends after the window with which it has read so much, or looked at so many: a search for what is rare takes several pages. */
 const bytesPerPage = 8 * 1024 * 1024;
 const windowsPerPage = 2_000;
-/** It also ends where it has taken so long, once it has looked at some hundreds: whoever waits for it can ask for the next one. */
+/** It also ends where it has taken so long, once it has looked at some dozens: whoever waits for it can ask for the next one. */
 const pageMsMax = 120;
-const windowsPerPageMin = 250;
+const windowsPerPageMin = 64;
 /** After so much, or so many windows that hold little, others get their turn: reading half a megabyte takes a millisecond. */
 const bytesPerTurn = 256 * 1024;
 const windowsPerTurn = 25;
@@ -46,20 +46,21 @@ export async function listTraces(
 ): Promise<Paged<string>> {
   const items: string[] = [];
   const endMs = performance.now() + pageMsMax;
+  const reach: SearchReach = { isLate: () => performance.now() > endMs };
   let bytes = 0;
   let count = 0;
-  for await (const window of walk(source, filter, firstBound(cursor, filter.beforeMs))) {
+  for await (const window of walk(source, filter, firstBound(cursor, filter.beforeMs), reach)) {
     for (const { traceId, trace } of window.found) {
       items.push(trace);
       if (items.length >= limit) return { items, nextCursor: toCursor(traceId) };
     }
     bytes += window.bytes;
     count += 1;
-    const isLate = count >= windowsPerPageMin && performance.now() > endMs;
+    const isLate = count >= windowsPerPageMin && reach.isLate();
     if (isLate || count >= windowsPerPage || bytes >= bytesPerPage)
       return { items, nextCursor: toCursor(traceIdsFrom(window.startMs)) };
   }
-  return { items, nextCursor: null };
+  return { items, nextCursor: reach.leftMs === undefined ? null : toCursor(traceIdsFrom(reach.leftMs + 1)) };
 }
 
 /**
@@ -98,12 +99,17 @@ interface WalkedWindow {
   readonly found: Iterable<{ readonly traceId: string; readonly trace: string }>;
 }
 
-async function* walk(source: TraceSource, filter: TraceFilter, before: string): AsyncGenerator<WalkedWindow> {
+async function* walk(
+  source: TraceSource,
+  filter: TraceFilter,
+  before: string,
+  reach?: SearchReach,
+): AsyncGenerator<WalkedWindow> {
   const from = traceIdsFrom(filter.fromMs ?? 0);
   const search = createSearch(filter);
   let bytesInTurn = 0;
   let windowsInTurn = 0;
-  const starts = likelyStarts(source, filter, lastMsBefore(before), filter.fromMs ?? 0);
+  const starts = likelyStarts(source, filter, [lastMsBefore(before), filter.fromMs ?? 0], reach);
   for await (const window of source.windows(starts)) {
     const lines: TraceLine[] = [];
     let bytes = 0;

@@ -22,6 +22,7 @@ export const scripts = {
   nonce: load('nonce'),
   bindHomes: load('bind-homes'),
   usage: load('usage'),
+  counts: load('counts'),
   takeOver: load('take-over'),
   noticesEnqueue: load('notices-enqueue'),
   noticesClaim: load('notices-claim'),
