@@ -6,6 +6,7 @@ import type { Environment } from './checks/references.ts';
 import { References, reasonOf } from './checks/references.ts';
 import { findWarnings } from './checks/warnings.ts';
 import { baseOf, disk, type Files, readText, TooLongError } from './files.ts';
+import { type LaidOver, originsOf } from './origins.ts';
 import { resolveConfig } from './resolve.ts';
 import { parseSize } from './scalars.ts';
 import { type Config, configSchema, type Written } from './schema.ts';
@@ -68,12 +69,13 @@ export function validateConfig(value: unknown, context: ConfigContext): Config {
     mistakes: [],
     placeOf: () => ({}),
     isLiteral: () => false,
+    outsideOf: () => undefined,
   };
   return makeConfig(source, context);
 }
 
 function makeConfig(source: ConfigYaml, context: ConfigContext): Config {
-  const { value, findings } = withSettings(source.value ?? {}, context.env);
+  const { value, findings, laid } = withSettings(source.value ?? {}, context.env);
   const parsed = configSchema.safeParse(value);
   const issues = parsed.error?.issues.flatMap((issue) => toFindings(issue, value)) ?? [];
   // Without a mapping there is nothing more to check.
@@ -93,6 +95,7 @@ function makeConfig(source: ConfigYaml, context: ConfigContext): Config {
     toolsWritten,
     isBodyLimitWritten: mapping(mapping(value)['limits'])['max_body_bytes'] !== undefined,
     warnings: Object.freeze(findWarnings(written, source.isLiteral).map(toMistake)),
+    origins: originsOf(source, laid, context),
   });
 }
 
@@ -112,9 +115,10 @@ function oncePerPath(mistakes: readonly Mistake[]): readonly Mistake[] {
 function withSettings(
   root: unknown,
   env: Environment,
-): { value: unknown; findings: readonly UnplacedMistake[] } {
-  if (!isMapping(root)) return { value: root, findings: [] };
+): { value: unknown; findings: readonly UnplacedMistake[]; laid: readonly LaidOver[] } {
+  if (!isMapping(root)) return { value: root, findings: [], laid: [] };
   const findings: UnplacedMistake[] = [];
+  const laid: LaidOver[] = [];
   const over: Record<string, Record<string, unknown>> = {};
   const set = (section: string, key: string, variable: string, read: (text: string) => unknown): void => {
     const text = env[variable];
@@ -122,7 +126,10 @@ function withSettings(
     const value = read(text);
     if (value === undefined)
       findings.push({ path: [section, key], message: `the variable ${variable} is not valid` });
-    else over[section] = { ...over[section], [key]: value };
+    else {
+      over[section] = { ...over[section], [key]: value };
+      laid.push({ path: [section, key], variable });
+    }
   };
   set('control', 'admin_secret', 'SERVICE_API_KEYS_ADMIN_SECRET', (text) => text);
   set('proxy', 'listen', 'POSTERN_LISTEN', (text) => text);
@@ -131,10 +138,10 @@ function withSettings(
   set('limits', 'replay_window', 'REPLAY_WINDOW_SEC', (text) =>
     /^\d{1,9}$/.test(text) ? `${text}s` : undefined,
   );
-  const laid = Object.entries(over).map(
+  const sections = Object.entries(over).map(
     ([section, values]) => [section, lay(root[section], values)] as const,
   );
-  return { value: { ...root, ...Object.fromEntries(laid) }, findings };
+  return { value: { ...root, ...Object.fromEntries(sections) }, findings, laid };
 }
 
 /** A section that is no mapping is left for the schema to complain of. */

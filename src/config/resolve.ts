@@ -30,6 +30,7 @@ export interface Surroundings {
   /** Whether `limits.max_body_bytes` stands in the file, or MAX_BODY_BYTES in the environment. */
   readonly isBodyLimitWritten: boolean;
   readonly warnings: Config['warnings'];
+  readonly origins: Config['origins'];
 }
 
 /** Makes the configuration of what was written and checked: nothing in here can fail. */
@@ -50,6 +51,7 @@ export function resolveConfig(written: Written, surroundings: Surroundings): Con
     ...written,
     file: surroundings.file,
     warnings: surroundings.warnings,
+    origins: surroundings.origins,
     proxy: Object.freeze({ ...written.proxy, tls: tlsFiles(written.proxy.tls, at) }),
     control: Object.freeze({
       ...written.control,

@@ -25,7 +25,7 @@ const secretTables: ReadonlySet<string> = new Set(['values', 'headers']);
  * Of a notification's URL, which is a secret itself with most chat tools, only the origin is told.
  */
 export function toShown(config: Config): Record<string, unknown> {
-  const { defaultTenant: _, vault, notifications, ...plain } = config;
+  const { defaultTenant: _, origins: __, vault, notifications, ...plain } = config;
   const shown = {
     ...plain,
     vault: { ...vault, key: vault.key === null ? null : hidden },

@@ -10,6 +10,8 @@ export interface ConfigYaml {
   placeOf(path: Path): Partial<Place>;
   /** Tells whether a text stands in the file itself, and was not put in from outside. */
   isLiteral(path: Path): boolean;
+  /** The variable or the file that the text at a path is put in from. */
+  outsideOf(path: Path): string | undefined;
 }
 
 const depthMax = 32;
@@ -32,13 +34,17 @@ export function readConfigYaml(text: string, resolve: Resolve): ConfigYaml {
     mistakes: reader.mistakes,
     placeOf: (path) => reader.placeOf(path),
     isLiteral: (path) => reader.isLiteral(path),
+    outsideOf: (path) => reader.outsideOf(path),
   };
 }
 
+/** What the first reference of a text names; empty where it has none. */
+const outsideIn = (text: string): string => /\$\{(?:env|file):([^}:]+)/.exec(text)?.[1] ?? '';
+
 class Reader {
   readonly mistakes: Mistake[] = [];
-  /** Paths of texts into which something was put. */
-  readonly #resolved = new Set<string>();
+  /** Paths of texts into which something was put, and what it was put in from. */
+  readonly #resolved = new Map<string, string>();
   readonly #root: YamlNode | undefined;
   readonly #placeOf: ComposedYaml['placeOf'];
   readonly #resolve: Resolve;
@@ -82,6 +88,10 @@ class Reader {
     return this.#find(path).isWhole && !this.#resolved.has(dotted(path));
   }
 
+  outsideOf(path: Path): string | undefined {
+    return this.#resolved.get(dotted(path)) || undefined;
+  }
+
   /** The place of what stands at the path, or of the nearest thing around it; and whether it stands there itself. */
   #find(path: Path): { readonly place: Partial<Place>; readonly isWhole: boolean } {
     let node = this.#root;
@@ -113,7 +123,7 @@ class Reader {
   #text(text: string, path: Path): string | undefined {
     const value = this.#resolve(text, (message) => this.#complain(path, message));
     if (value === text) return text;
-    this.#resolved.add(dotted(path));
+    this.#resolved.set(dotted(path), outsideIn(text));
     return value === '' ? undefined : value;
   }
 

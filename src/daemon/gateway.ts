@@ -1,5 +1,6 @@
 import type { Environment } from '../config/checks/references.ts';
 import { disk, findConfigFile, loadConfig, validateConfig } from '../config/load.ts';
+import { withSetting } from '../config/origins.ts';
 import { placed } from '../config/places.ts';
 import type { Config } from '../config/schema.ts';
 import { type Log, openLog } from '../core/log.ts';
@@ -66,7 +67,9 @@ interface Plan {
 async function planFirst(env: Environment): Promise<Plan> {
   const addresses = await firstAddresses(firstStartPath(), env);
   // From here on they are fixed, also where a free port was asked for.
-  const fixed = { ...env, POSTERN_LISTEN: addresses.proxy, POSTERN_CONTROL_LISTEN: addresses.control };
+  const fix = (given: Environment, variable: string, address: string): Environment =>
+    env[variable] ? { ...given, [variable]: address } : withSetting(given, variable, address, 'first-start');
+  const fixed = fix(fix(env, 'POSTERN_LISTEN', addresses.proxy), 'POSTERN_CONTROL_LISTEN', addresses.control);
   return { config: loadConfig(undefined, fixed, disk), env: fixed, addresses };
 }
 

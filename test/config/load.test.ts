@@ -8,6 +8,7 @@ import {
   parseConfig,
   validateConfig,
 } from '../../src/config/load.ts';
+import { withSetting } from '../../src/config/origins.ts';
 import type { Config } from '../../src/config/schema.ts';
 
 const fixture = resolve(import.meta.dirname, '../fixtures/config/full.yaml');
@@ -372,7 +373,7 @@ for (const [name, compare] of Object.entries(sections)) {
 
 t.test('an empty file is the default of every key', async (t) => {
   const config = parseConfig('', { file: undefined, env: {} });
-  const { defaultTenant, plans, tenants, inbound, warnings, ...plain } = config;
+  const { defaultTenant, plans, tenants, inbound, warnings, origins, ...plain } = config;
   t.matchOnly(plain, {
     file: undefined,
     mode: 'enforce',
@@ -474,20 +475,54 @@ t.test('an empty file is the default of every key', async (t) => {
   });
   t.equal(tenants.size, 0);
   t.equal(inbound.size, 0);
-  t.strictSame(warnings, []);
+  t.strictSame([warnings, origins], [[], []]);
 });
 
 t.test('null is the default of every key', async (t) => {
   const { defaultTenant: _, ...empty } = parse('');
   const names = Object.keys(empty).map((key) => key.replace(/Ms$/, ''));
   const keys = names.map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-  const written = keys.filter((key) => !['file', 'warnings'].includes(key)).map((key) => `${key}: null`);
+  const written = keys
+    .filter((key) => !['file', 'warnings', 'origins'].includes(key))
+    .map((key) => `${key}: null`);
   const deeper =
     'limits: { max_body_bytes: null, scan_timeout: null }\nrisk: { bands: { HIGH: null }, weights: null }\nplans: { team: null }';
   for (const text of [written.join('\n'), deeper, '# only a comment\n', '---\n...\n', 'null']) {
     const { defaultTenant: _, ...config } = parse(text);
     t.strictSame(config, empty, text);
   }
+});
+
+t.test('each value that is set says where', async (t) => {
+  const text = [
+    'limits:',
+    '  scan_timeout: 2s',
+    '  max_connections: ${env:MOST}',
+    'control: { admin_secret: "${file:jira.txt}" }',
+    'proxy: { listen: "127.0.0.1:1" }',
+    'tenants:',
+    '  - { id: acme }',
+    '  - id: beta',
+    '    name: Beta',
+  ].join('\n');
+  const given = { MOST: '7', MAX_BODY_BYTES: '64KB' };
+  const env = withSetting(given, 'POSTERN_LISTEN', '127.0.0.1:2', '--listen');
+  const context = { file: '/etc/gate/x.yaml', env, readFile: () => 'a-secret-of-thirty-two-characters' };
+  const { origins } = parseConfig(text, context);
+  t.strictSame(origins, [
+    { path: 'limits.scan_timeout', from: 'file', line: 2 },
+    { path: 'limits.max_connections', from: 'file', line: 3, name: 'MOST' },
+    { path: 'control.admin_secret', from: 'file', line: 4, name: 'jira.txt' },
+    { path: 'tenants.acme.id', from: 'file', line: 7 },
+    { path: 'tenants.beta.id', from: 'file', line: 8 },
+    { path: 'tenants.beta.name', from: 'file', line: 9 },
+    { path: 'proxy.listen', from: 'command line', name: '--listen' },
+    { path: 'limits.max_body_bytes', from: 'environment', name: 'MAX_BODY_BYTES' },
+  ]);
+  const first = withSetting({}, 'POSTERN_LISTEN', '127.0.0.1:3', 'first-start');
+  t.strictSame(parseConfig('', { file: undefined, env: first }).origins, [
+    { path: 'proxy.listen', from: 'first start' },
+  ]);
 });
 
 t.test('nothing of it can be changed', async (t) => {

@@ -42,8 +42,8 @@ export function changedKeys(before: Config, after: Config): readonly string[] {
     for (const name of new Set([...left.keys(), ...right.keys()]))
       walk(left.get(name), right.get(name), path === '' ? name : `${path}.${name}`);
   };
-  const { warnings: _, ...old } = before;
-  const { warnings: __, ...next } = after;
+  const { warnings: _, origins: __, ...old } = before;
+  const { warnings: ___, origins: ____, ...next } = after;
   walk(old, next, '');
   return found;
 }

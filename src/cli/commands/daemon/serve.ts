@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Command } from 'commander';
+import { withSetting } from '../../../config/origins.ts';
 import type { Gateway } from '../../../daemon/gateway.ts';
 import type { FirstStart } from '../../../daemon/start/first-start.ts';
 import type { CommonOptions } from '../../connection/client.ts';
@@ -24,8 +25,8 @@ export function addServe(program: Command): void {
     .action(async (_options: unknown, serve: Command) => {
       const { config, json, listen, control } = serve.optsWithGlobals<ServeOptions>();
       // Variables hold for reloads and for worker processes, too.
-      if (listen !== undefined) process.env['POSTERN_LISTEN'] = listen;
-      if (control !== undefined) process.env['POSTERN_CONTROL_LISTEN'] = control;
+      if (listen !== undefined) setByOption('POSTERN_LISTEN', listen, '--listen');
+      if (control !== undefined) setByOption('POSTERN_CONTROL_LISTEN', control, '--control');
       const { startDaemon } = await import('../../../daemon/start/start.ts');
       const gateway = await startDaemon(config, process.env);
       announce(gateway, json ?? false);
@@ -34,6 +35,10 @@ export function addServe(program: Command): void {
       obeySignals(gateway, manager);
     });
 }
+
+const setByOption = (variable: string, value: string, option: string): void => {
+  Object.assign(process.env, withSetting(process.env, variable, value, option));
+};
 
 function announce(gateway: Gateway, json: boolean): void {
   const { proxyUrl, controlUrl, caFile, firstStart, nextSteps } = gateway;

@@ -3,9 +3,19 @@ import { get } from './api.ts';
 /** A value of the configuration: names in snake_case, secrets hidden. */
 export type Shown = Readonly<Record<string, unknown>>;
 
+/** Where a value is set. */
+export interface Origin {
+  readonly path: string;
+  readonly from: 'file' | 'environment' | 'command line' | 'first start';
+  readonly line?: number;
+  /** The variable, the option, or the file that it is put in from. */
+  readonly name?: string;
+}
+
 export interface ShownConfig {
   readonly file: string | null;
   readonly config: Shown;
+  readonly origins: readonly Origin[];
   readonly defaults: Shown;
 }
 

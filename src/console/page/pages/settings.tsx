@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, get, session } from '../data/api.ts';
-import { readConfig, type Shown } from '../data/config.ts';
+import { readConfig } from '../data/config.ts';
+import { type ConfigLine, linesOf, originWord } from '../data/config-lines.ts';
 import { useResource } from '../data/resource.ts';
 import { Card, Command, Empty, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
@@ -96,32 +97,14 @@ function Sessions() {
   );
 }
 
-interface Line {
-  readonly path: string;
-  readonly value: string;
-  readonly isSet: boolean;
-}
-
-/** Every value by its path; `isSet` where it is not the default. */
-function linesOf(value: unknown, standard: unknown, path: string): readonly Line[] {
-  const isTable = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (!isTable || Object.keys(value).length === 0) {
-    const text = JSON.stringify(value) ?? 'null';
-    return [{ path, value: text, isSet: text !== JSON.stringify(standard) }];
-  }
-  const other = typeof standard === 'object' && standard !== null ? (standard as Shown) : {};
-  return Object.entries(value).flatMap(([name, it]) =>
-    linesOf(it, other[name], path === '' ? name : `${path}.${name}`),
-  );
-}
-
 function Configuration() {
   const shown = useResource('config', (signal) => readConfig(signal));
   const [asked, setAsked] = useState('');
   const [isAll, setAll] = useState(false);
   const data = shown.data;
-  const lines = data ? linesOf(data.config, data.defaults, '') : [];
-  const rows = lines.filter((it) => (isAll || it.isSet) && it.path.includes(asked.trim()));
+  const lines = data ? linesOf(data) : [];
+  const isSet = (it: ConfigLine): boolean => it.origin !== undefined || it.isDerived;
+  const rows = lines.filter((it) => (isAll || isSet(it)) && it.path.includes(asked.trim()));
   return (
     <Card
       title="Configuration in effect"
@@ -149,7 +132,7 @@ function Configuration() {
           <p class="hint">
             {data.file ? (
               <>
-                From <code>{data.file}</code>; secrets are hidden.
+                From <code>{data.file}</code>, to which the line numbers belong; secrets are hidden.
               </>
             ) : (
               'There is no file: the first start has made what is set.'
@@ -175,16 +158,7 @@ function Configuration() {
                 },
                 {
                   name: 'Comes from',
-                  cell: (it) =>
-                    it.isSet ? (
-                      data.file ? (
-                        'the file'
-                      ) : (
-                        'the first start'
-                      )
-                    ) : (
-                      <span class="faint">default</span>
-                    ),
+                  cell: (it) => <OriginOf line={it} />,
                 },
               ]}
             />
@@ -194,4 +168,9 @@ function Configuration() {
       )}
     </Card>
   );
+}
+
+function OriginOf({ line: { origin, isDerived } }: { line: ConfigLine }) {
+  if (origin) return <>{originWord(origin)}</>;
+  return <span class="faint">{isDerived ? 'follows from others' : 'default'}</span>;
 }

@@ -1,0 +1,79 @@
+import type { Environment } from './checks/references.ts';
+import { isMapping } from './written.ts';
+import type { ConfigYaml } from './yaml.ts';
+
+/* Tells of each value that is set where it was set, so that whoever wonders about it knows where to change it. */
+
+export type OriginKind = 'file' | 'environment' | 'command line' | 'first start';
+
+/** The place where a value is set. What has none is a default. */
+export interface Origin {
+  /** As in the file, with dots; tenants and inbound routes are named by what they are called. */
+  readonly path: string;
+  readonly from: OriginKind;
+  /** From 1, in the file. */
+  readonly line?: number;
+  /** The variable or the option that says it, or the file that a text is put in from. */
+  readonly name?: string;
+}
+
+/** A value that a variable lays over the file. */
+export interface LaidOver {
+  readonly path: readonly [section: string, key: string];
+  readonly variable: string;
+}
+
+/** Says in the environment which of its variables an option of the command line, or the first start, has set. */
+const noteName = 'POSTERN_SET_BY';
+const noted = /^([A-Z_]{1,64})=(--[a-z]{1,32}|first-start)$/;
+
+/** The environment with a variable that an option (`--listen`) or the `first-start` sets. */
+export function withSetting(env: Environment, variable: string, value: string, by: string): Environment {
+  const others = (env[noteName] ?? '').split(' ').filter((it) => noted.exec(it)?.[1] !== variable);
+  return { ...env, [variable]: value, [noteName]: [...others, `${variable}=${by}`].join(' ').trim() };
+}
+
+function originOf({ path, variable }: LaidOver, env: Environment): Origin {
+  const by = (env[noteName] ?? '').split(' ').find((it) => it.startsWith(`${variable}=`));
+  const setter = by === undefined ? undefined : noted.exec(by)?.[2];
+  const dottedPath = path.join('.');
+  if (setter === 'first-start') return { path: dottedPath, from: 'first start' };
+  if (setter !== undefined) return { path: dottedPath, from: 'command line', name: setter };
+  return { path: dottedPath, from: 'environment', name: variable };
+}
+
+const depthMax = 8;
+/** Lists whose items the configuration in effect keeps by name. */
+const namedLists: Readonly<Record<string, string>> = { tenants: 'id', inbound: 'prefix' };
+
+/** Where each value of a configuration is set. A list is one value, unless its items have names. */
+export function originsOf(
+  source: ConfigYaml,
+  laid: readonly LaidOver[],
+  { file, env }: { readonly file: string | undefined; readonly env: Environment },
+): readonly Origin[] {
+  const found: Origin[] = [];
+  const over = new Set(laid.map(({ path }) => path.join('.')));
+  const walk = (value: unknown, path: readonly PropertyKey[], shown: string, depth: number): void => {
+    if (value === undefined || over.has(shown)) return;
+    const nameOf = Array.isArray(value) ? namedLists[shown] : undefined;
+    if (nameOf !== undefined) {
+      for (const [index, item] of (value as unknown[]).entries())
+        if (isMapping(item)) walk(item, [...path, index], `${shown}.${String(item[nameOf])}`, depth + 1);
+    } else if (isMapping(value) && depth < depthMax) {
+      for (const [key, it] of Object.entries(value))
+        walk(it, [...path, key], shown === '' ? key : `${shown}.${key}`, depth + 1);
+    } else if (shown !== '') {
+      const { line } = source.placeOf(path);
+      const name = source.outsideOf(path);
+      found.push({
+        path: shown,
+        from: file === undefined ? 'first start' : 'file',
+        ...(line === undefined ? {} : { line }),
+        ...(name === undefined ? {} : { name }),
+      });
+    }
+  };
+  walk(source.value, [], '', 0);
+  return Object.freeze([...found, ...laid.map((it) => originOf(it, env))]);
+}

@@ -1,0 +1,57 @@
+import type { Origin, Shown, ShownConfig } from './config.ts';
+
+export interface ConfigLine {
+  readonly path: string;
+  readonly value: string;
+  /** Where it is set; undefined for what nobody has set. */
+  readonly origin: Origin | undefined;
+  /** It differs from the default, since it follows from what is set elsewhere. */
+  readonly isDerived: boolean;
+}
+
+/** Every value by its path, with where it comes from. */
+export function linesOf({ config, defaults, origins }: ShownConfig): readonly ConfigLine[] {
+  const known = new Map(origins.map((it) => [it.path, it]));
+  const lines: ConfigLine[] = [];
+  const walk = (value: unknown, standard: unknown, path: string): void => {
+    if (isTable(value) && Object.keys(value).length > 0) {
+      const other = isTable(standard) ? standard : {};
+      for (const [name, it] of Object.entries(value))
+        walk(it, other[name], path === '' ? name : `${path}.${name}`);
+      return;
+    }
+    const text = JSON.stringify(value) ?? 'null';
+    const origin = originAt(known, path);
+    lines.push({
+      path,
+      value: text,
+      origin,
+      isDerived: origin === undefined && text !== JSON.stringify(standard),
+    });
+  };
+  walk(config, defaults, '');
+  return lines;
+}
+
+const isTable = (value: unknown): value is Shown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Of the value itself, of what it stands in, or, for a tenant, of what holds for all of them. */
+function originAt(known: ReadonlyMap<string, Origin>, path: string): Origin | undefined {
+  for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
+    // Times are shown in milliseconds, and are written with their unit.
+    const found = known.get(at) ?? known.get(at.replace(/_ms$/, ''));
+    if (found) return found;
+  }
+  const inherited = /^tenants\.[^.]+\.(.+)$/.exec(path)?.[1];
+  return inherited === undefined ? undefined : originAt(known, inherited);
+}
+
+/** `line 12`, `SLACK_URL of the environment, line 12`, `--listen`, `the first start`. */
+export function originWord({ from, line, name }: Origin): string {
+  if (from === 'first start') return 'the first start';
+  if (from === 'command line') return `${name} of the command line`;
+  if (from === 'environment') return `${name} of the environment`;
+  const place = line === undefined ? 'the file' : `line ${line}`;
+  return name === undefined ? place : `${place}, from ${name}`;
+}
