@@ -71,7 +71,7 @@ export function toOpenApi(routes: readonly Route[]): Json {
           type: 'apiKey',
           in: 'cookie',
           name: sessionCookie,
-          description: `A session of the console; all but GET also need ${csrfHeader}`,
+          description: `A session of the console; _ and eight digits of the deployment follow, and __Host- stands before it with TLS. All but GET also need ${csrfHeader}`,
         },
       },
       schemas: named,

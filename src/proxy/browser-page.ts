@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/errors.ts';
-import { sessionCookie } from '../core/session-cookie.ts';
+import { isSessionCookie, sessionCookie } from '../core/session-cookie.ts';
 import { fieldOf, isNamed } from '../wire/http1/field.ts';
 
 /*
@@ -23,9 +23,6 @@ export function whyShownAsPage(fields: readonly string[]): GatewayError | undefi
   );
 }
 
-/** How the cookie begins in a `Cookie` field. */
-const session = `${sessionCookie}=`;
-
 /**
  * Takes the session of the console out of the fields of a call: browsers send it to whatever answers on this host, and no upstream shall
  * see it. `fields` is flat, and answered as it is where it has none.
@@ -34,10 +31,10 @@ export function withoutSession(fields: readonly string[]): readonly string[] {
   let kept: string[] | undefined;
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const value = fields[i + 1] as string;
-    if (!isNamed(fields[i] as string, 'cookie') || !value.includes(session)) continue;
+    if (!isNamed(fields[i] as string, 'cookie') || !value.includes(sessionCookie)) continue;
     kept ??= [...fields];
     const others = value.split(';').map((it) => it.trim());
-    kept[i + 1] = others.filter((it) => !it.startsWith(session)).join('; ');
+    kept[i + 1] = others.filter((it) => !isSessionCookie(it)).join('; ');
   }
   return kept ?? fields;
 }

@@ -11,6 +11,7 @@ import {
 } from '../../src/api/session/cookie.ts';
 import { callerNow, sessionCaller } from '../../src/api/session/session-caller.ts';
 import { newId } from '../../src/core/ids.ts';
+import { peppered } from '../../src/core/key-text.ts';
 import { createAuthThrottles } from '../../src/decision/auth-throttle.ts';
 import type { Gate } from '../../src/decision/gate.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
@@ -48,9 +49,10 @@ async function openLab(t: Test) {
     store,
     throttles: createAuthThrottles(),
     tenants: { learn: (id: string) => (id === tenantId ? {} : undefined) },
-    config: { control: { names: [], adminSecret: null } },
+    hashKey: (digest: string) => digest,
+    config: { control: { names: [], adminSecret: null, tls: null } },
   } as unknown as Gate;
-  const cookie = setCookie({ tenantId, sessionId, token }, false).split(';')[0] ?? '';
+  const cookie = setCookie(gate, { tenantId, sessionId, token }, false).split(';')[0] ?? '';
   const ask = (nowMs: number, method = 'GET') =>
     sessionCaller(gate, {
       method,
@@ -90,13 +92,20 @@ t.test('what a key may do is looked up with every request', async (t) => {
   t.equal(await callerNow(gate, { kind: 'anybody' }, '', noonMs), undefined);
 });
 
+const gateOf = (pepper: string, tls: { cert: string; key: string } | null = null) => ({
+  hashKey: (digest: string) => peppered(digest, Buffer.from(pepper)),
+  config: { control: { tls } } as Gate['config'],
+});
+
 t.test('a cookie is what was set, or none', (t) => {
+  const gate = gateOf('a pepper');
   const cookie = { tenantId: 'a_B-9', sessionId: newId(), token: newSessionToken() };
-  const set = setCookie(cookie, true);
-  t.match(set, /; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+  const set = setCookie(gate, cookie, false);
+  t.match(set, /; Path=\/; HttpOnly; SameSite=Strict$/);
   const [shown = ''] = set.split(';');
-  t.same(readCookie(shown), cookie);
-  t.same(readCookie(`x=1; ${shown};y=2`), cookie);
+  const [name = ''] = shown.split('=');
+  t.same(readCookie(gate, shown), cookie);
+  t.same(readCookie(gate, `x=1; ${shown};y=2`), cookie);
   const rubbish = [
     '',
     shown.slice(1),
@@ -104,8 +113,21 @@ t.test('a cookie is what was set, or none', (t) => {
     shown.replace('a_B-9', 'a.b'),
     shown.replace('a_B-9', 'é'),
   ];
-  for (const it of [...rubbish, `${shown}, ${shown}`, `postern_session="${shown}"`, 'postern_session='])
-    t.equal(readCookie(it), undefined);
+  for (const it of [...rubbish, `${shown}, ${shown}`, `${name}="${shown}"`, `${name}=`])
+    t.equal(readCookie(gate, it), undefined);
+  const [secure = ''] = setCookie(gate, cookie, true).split(';');
+  t.match(setCookie(gate, cookie, true), /^__Host-.*; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+  t.same(readCookie(gate, secure), cookie, 'a proxy in front may speak TLS');
+  const older = setCookie(gate, { ...cookie, token: newSessionToken() }, false);
+  t.same(readCookie(gate, `${older}; ${secure}`), cookie, 'the one that only TLS can set counts');
+  const tls = gateOf('a pepper', { cert: 'c', key: 'k' });
+  t.equal(readCookie(tls, shown), undefined, 'with TLS here no other counts');
+  t.same(readCookie(tls, secure), cookie);
+  const other = gateOf('the pepper of another daemon');
+  t.equal(readCookie(other, shown), undefined, 'of two daemons on one host, each reads its own');
+  const others = setCookie(other, { ...cookie, tenantId: 'other' }, false).split(';')[0];
+  t.same(readCookie(gate, `${others}; ${shown}`), cookie);
+  t.match(readCookie(other, `${others}; ${shown}`), { tenantId: 'other' });
   t.not(csrfTokenOf(cookie.token), cookie.token);
   t.not(csrfTokenOf(cookie.token), csrfTokenOf(newSessionToken()));
   t.end();

@@ -54,7 +54,11 @@ t.test('whoever signs in acts with a cookie as with the secret', async (t) => {
   const key = await signIn(gateway, gateway.key);
   const [value = '', ...flags] = (key.answer.headers.get('set-cookie') ?? '').split('; ');
   t.same(flags, ['Path=/', 'HttpOnly', 'SameSite=Strict'], 'in plain text a cookie is not marked Secure');
-  t.match(value, /^postern_session=acme\.[0-9a-f-]{36}\.[A-Za-z0-9_-]{43}$/, 'with 256 random bits');
+  t.match(
+    value,
+    /^postern_session_[0-9a-f]{8}=acme\.[0-9a-f-]{36}\.[A-Za-z0-9_-]{43}$/,
+    'with 256 random bits',
+  );
   t.match(key.answer.headers.get('cache-control'), 'no-store');
   t.match(key.answer.body, { role: 'developer', tenant_id: 'acme', subject: keyPrefix(gateway.key) });
   t.same((await key.get('/v1/console/sessions/current')).body, key.answer.body, 'a page that is loaded anew');
@@ -79,7 +83,7 @@ t.test('whoever signs in acts with a cookie as with the secret', async (t) => {
   t.match(await admin.change('DELETE', `/v1/console/sessions/${key.sessionId}`), { status: 404 });
   const out = await admin.change('DELETE', '/v1/console/sessions/current');
   t.match(out, { status: 204, body: undefined });
-  t.match(out.headers.get('set-cookie'), /^postern_session=; .*Max-Age=0/);
+  t.match(out.headers.get('set-cookie'), /^postern_session_[0-9a-f]{8}=; .*Max-Age=0/);
   t.match(await admin.get('/v1/keys'), { status: 401 });
   t.match(await ask('/v1/console/sessions/current'), { status: 401 }, 'there is no session');
   t.match(
@@ -145,7 +149,11 @@ t.test('another site changes nothing, and reads nothing', async (t) => {
   t.match(foreign, { status: 403 }, 'nobody is signed in by another site');
   t.equal(foreign.headers.get('set-cookie'), null);
   const tls = await signIn(gateway, gateway.key, behind);
-  t.match(tls.answer.headers.get('set-cookie'), /; Secure$/, 'behind TLS');
+  t.match(
+    tls.answer.headers.get('set-cookie'),
+    /^__Host-postern_session_.*; Path=\/; .*; Secure$/,
+    'behind TLS',
+  );
 });
 
 t.test('a session can do what its secret can do now', async (t) => {
@@ -223,18 +231,21 @@ t.test('secrets and cookies that are none', async (t) => {
   for (const secret of ['', 'x'.repeat(1025), 7, null]) t.match(await tryIn(secret), { status: 400 });
   t.match(await tryIn('x'.repeat(5000)), { status: 413 });
 
-  const [name = '', id = '', token = ''] = session.cookie.split('=')[1]?.split('.') ?? [];
+  const [own = '', value = ''] = session.cookie.split('=');
+  const [name = '', id = '', token = ''] = value.split('.');
   const cookies: { name: string; cookie: string }[] = [
-    { name: 'another token', cookie: `postern_session=${name}.${id}.${'A'.repeat(43)}` },
+    { name: 'another token', cookie: `${own}=${name}.${id}.${'A'.repeat(43)}` },
     { name: 'a shorter one', cookie: session.cookie.slice(0, -1) },
-    { name: 'none', cookie: `postern_session=${name}.${id}.` },
-    { name: 'another session', cookie: `postern_session=${name}.${gateway.agentId}.${token}` },
-    { name: 'no id', cookie: `postern_session=${name}.${'-'.repeat(36)}.${token}` },
-    { name: 'another tenant', cookie: `postern_session=other.${id}.${token}` },
-    { name: 'names of objects', cookie: `postern_session=__proto__.${id}.${token}` },
-    { name: 'two of them', cookie: `${session.cookie}; postern_session=${name}.${id}.${'A'.repeat(43)}` },
+    { name: 'none', cookie: `${own}=${name}.${id}.` },
+    { name: 'another session', cookie: `${own}=${name}.${gateway.agentId}.${token}` },
+    { name: 'no id', cookie: `${own}=${name}.${'-'.repeat(36)}.${token}` },
+    { name: 'another tenant', cookie: `${own}=other.${id}.${token}` },
+    { name: 'names of objects', cookie: `${own}=__proto__.${id}.${token}` },
+    { name: 'two of them', cookie: `${session.cookie}; ${own}=${name}.${id}.${'A'.repeat(43)}` },
     { name: 'twice the same', cookie: `${session.cookie}; ${session.cookie}` },
     { name: 'another name', cookie: `x${session.cookie}` },
+    { name: 'the name of no daemon', cookie: `postern_session=${value}` },
+    { name: 'the name of another daemon', cookie: `postern_session_00000000=${value}` },
   ];
   for (const { name: what, cookie } of cookies)
     t.match(await ask('/v1/keys', { headers: { cookie } }), { status: 401 }, what);

@@ -122,7 +122,7 @@ t.test('what an inbound route brings is no page of the console, and sees no cook
     const answer = await ask(gateway.controlUrl, headers);
     t.match([answer.status, await answer.text()], [403, /serves the console/], JSON.stringify(headers));
   }
-  const cookie = 'a=1; postern_session=acme.x.y; b=2';
+  const cookie = 'a=1; postern_session_0a1b2c3d=acme.x.y; __Host-postern_session_00=z; b=2';
   for (const url of [gateway.controlUrl, gateway.proxyUrl])
     t.equal((await ask(url, { cookie, 'sec-fetch-dest': 'empty' })).status, 200);
   t.same(seen, ['a=1; b=2', 'a=1; b=2']);

@@ -1,11 +1,21 @@
 import { createHmac, hash, randomBytes } from 'node:crypto';
 import { parseUuid } from '../../core/ids.ts';
 import { sessionCookie } from '../../core/session-cookie.ts';
+import type { Gate } from '../../decision/gate.ts';
 
 /*
  * The cookie of a session is its tenant, its id and 256 random bits, of which the state keeps a hash. The CSRF token is a keyed hash under
  * those bits: whoever reads the state can make neither, and nothing more has to be kept.
+ *
+ * Browsers send a cookie to every port of a host. So its name has eight digits of a hash under the pepper, which all nodes
+ * of one deployment share, and no other. Where the browser came by TLS, `__Host-` keeps it from being set without.
  */
+
+/** What names and checks a cookie. */
+type CookieGate = Pick<Gate, 'hashKey' | 'config'>;
+
+const nameOf = ({ hashKey }: CookieGate): string =>
+  `${sessionCookie}_${hashKey(hash('sha256', sessionCookie)).slice(0, 8)}`;
 
 /** The header that a request with a cookie shows the CSRF token in. */
 export const csrfHeader = 'x-postern-csrf';
@@ -25,24 +35,27 @@ export const csrfTokenOf = (token: string): string =>
   createHmac('sha256', token).update('postern csrf').digest('base64url');
 
 /** `Set-Cookie` for a session; one that is `ended` goes from the browser. */
-export function setCookie(cookie: SessionCookie | 'ended', isSecure: boolean): string {
+export function setCookie(gate: CookieGate, cookie: SessionCookie | 'ended', isSecure: boolean): string {
   const value = cookie === 'ended' ? '' : `${cookie.tenantId}.${cookie.sessionId}.${cookie.token}`;
   const ending = cookie === 'ended' ? '; Max-Age=0' : '';
-  return `${sessionCookie}=${value}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${ending}`;
+  const name = isSecure ? `__Host-${nameOf(gate)}` : nameOf(gate);
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}${ending}`;
 }
 
 const shape = /^([A-Za-z0-9_-]{1,64})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{43})$/;
 
 /** The session that a `Cookie` field names; undefined where it names none, or more than one. */
-export function readCookie(field: string): SessionCookie | undefined {
+export function readCookie(gate: CookieGate, field: string): SessionCookie | undefined {
   if (!field.includes(sessionCookie)) return undefined;
-  const values = field
-    .split(/[;,]/)
-    .map((it) => it.trim())
-    .filter((it) => it.startsWith(`${sessionCookie}=`));
+  const pairs = field.split(/[;,]/).map((it) => it.trim());
+  const valuesOf = (name: string): readonly string[] =>
+    pairs.filter((it) => it.startsWith(`${name}=`)).map((it) => it.slice(name.length + 1));
+  const name = nameOf(gate);
+  const secure = valuesOf(`__Host-${name}`);
+  // Without TLS here, one in front may have set it or not; with TLS, whoever can write plain text may have set the other.
+  const values = secure.length > 0 || gate.config.control.tls !== null ? secure : valuesOf(name);
   if (values.length !== 1) return undefined;
-  const [, tenantId = '', id = '', token = ''] =
-    shape.exec((values[0] ?? '').slice(sessionCookie.length + 1)) ?? [];
+  const [, tenantId = '', id = '', token = ''] = shape.exec(values[0] ?? '') ?? [];
   const sessionId = parseUuid(id);
   if (sessionId === undefined) return undefined;
   return { tenantId, sessionId, token };

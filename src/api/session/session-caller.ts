@@ -26,7 +26,7 @@ export type SessionCaller = Extract<Caller, { kind: 'key' | 'admin' }>;
  */
 export async function sessionCaller(gate: Gate, request: SessionRequest): Promise<SessionCaller | undefined> {
   const { method, headers, clientAddress, nowMs } = request;
-  const cookie = readCookie(headers['cookie'] ?? '');
+  const cookie = readCookie(gate, headers['cookie'] ?? '');
   if (!cookie) return undefined;
   refuseForeign(headers, gate.config.control.names);
   const session = await openSession(gate, cookie, nowMs);

@@ -1,4 +1,4 @@
-import { sessionCookie } from '../../core/session-cookie.ts';
+import { isSessionCookie } from '../../core/session-cookie.ts';
 import { isNamed } from './field.ts';
 import { foldedName, isSameFolded } from './folded-name.ts';
 import type { ResponseHead } from './head.ts';
@@ -190,14 +190,12 @@ export function toClientHeaders(
   return sent;
 }
 
-const setsSession = new RegExp(`^\\s*${sessionCookie}\\s*=`, 'i');
-
 /**
  * Tells the cookie of the console's sessions. Cookies do not know ports, so an upstream whose answers come from this host could sign
  * people in as somebody else.
  */
 const isOwnCookie = (name: string, value: string): boolean =>
-  isNamed(name, 'set-cookie') && setsSession.test(value);
+  isNamed(name, 'set-cookie') && isSessionCookie(value);
 
 /** The trailers of an answer, as pairs, under the rules of its head and without what may only stand there. */
 export function toClientTrailers(

@@ -92,7 +92,7 @@ export const signIn = route({
     const cookie: SessionCookie = { tenantId, sessionId: session.sessionId, token };
     return RawAnswer.of(201, showOwn(session, caller, token), [
       'Set-Cookie',
-      setCookie(cookie, isSecure(gate, headers)),
+      setCookie(gate, cookie, isSecure(gate, headers)),
     ]);
   },
 });
@@ -121,7 +121,7 @@ async function holderOf(
 
 /** Who signs in again leaves no session behind. */
 async function endFormer(gate: Gate, headers: FieldsByName, nowMs: number): Promise<void> {
-  const cookie = readCookie(headers['cookie'] ?? '');
+  const cookie = readCookie(gate, headers['cookie'] ?? '');
   const session = cookie && (await openSession(gate, cookie, nowMs));
   if (!session) return;
   const event = sessionEvent(session, undefined, nowMs, 'session.closed');
@@ -142,8 +142,8 @@ export const showOwnSession = route({
   summary: 'Show the session of the cookie',
   access: 'session',
   answer: ownSession,
-  handle({ caller, headers }) {
-    const { session, token } = ownOf(caller, headers);
+  handle({ gate, caller, headers }) {
+    const { session, token } = ownOf(gate, caller, headers);
     return showOwn(session, caller as SessionCaller, token);
   },
 });
@@ -158,16 +158,16 @@ export const signOut = route({
   answer: z.null(),
   status: 204,
   async handle({ gate, caller, headers, nowMs }) {
-    const { session } = ownOf(caller, headers);
+    const { session } = ownOf(gate, caller, headers);
     const event = sessionEvent(session, caller, nowMs, 'session.closed');
     await gate.store.endSession(session.tenantId, session.sessionId, event);
-    return RawAnswer.empty(['Set-Cookie', setCookie('ended', isSecure(gate, headers))]);
+    return RawAnswer.empty(['Set-Cookie', setCookie(gate, 'ended', isSecure(gate, headers))]);
   },
 });
 
-function ownOf(caller: Caller, headers: FieldsByName): { session: SessionRecord; token: string } {
+function ownOf(gate: Gate, caller: Caller, headers: FieldsByName): { session: SessionRecord; token: string } {
   const session = caller.kind === 'key' || caller.kind === 'admin' ? caller.session : undefined;
-  const cookie = readCookie(headers['cookie'] ?? '');
+  const cookie = readCookie(gate, headers['cookie'] ?? '');
   if (!session || !cookie) throw new GatewayError('INVALID_KEY', 'The session has ended; sign in again.');
   return { session, token: cookie.token };
 }
