@@ -1,8 +1,8 @@
 // What the console asks of a million traces of one day: each filter of Activity, the overview, and a trace by its id, over HTTP from a daemon of
 // its own, on the embedded state or on Redis (a server of its own on a free port). Goals: 200 ms for any filter (p95), 300 ms for the overview.
-// `node bench/console.ts [traces] [embedded|redis]`. With `KEEP=<folder>` the embedded state is kept there, and filled once.
+// Then, where CHROMIUM or /usr/bin/chromium is a browser: the first paint (goal: 1 s) and scrolling with live updates (goal: no long frame).
+// `node bench/console.ts [traces] [embedded|redis]`. With `KEEP=<folder>` the state is kept there, and filled once.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,85 +10,14 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { derivedId, newId, newTraceId } from '../src/core/ids.ts';
-import { ownName } from '../src/core/safe-name.ts';
-import { toLine } from '../src/state/journal/line.ts';
+import { newId } from '../src/core/ids.ts';
 import { openStore, type StateAddress } from '../src/state/open.ts';
-import type { RecordedCall, Store } from '../src/state/store.ts';
+import { measurePage } from './console/browser.ts';
+import { agentIds, fill, firstMs, tenantId } from './console/traces.ts';
 
 const traces = Number(process.argv[2] ?? 1_000_000);
 const driver = process.argv[3] ?? 'embedded';
-const tenantId = 'bench';
 const adminSecret = newId();
-const dayMs = 86_400_000;
-const spanMs = dayMs - 60_000;
-const firstMs = Date.now() - spanMs;
-const agentIds = Array.from({ length: 40 }, (_, at) => derivedId(hash('sha256', `agent ${at}`)));
-const keyId = newId();
-const tools = Array.from({ length: 30 }, (_, at) => `tool_${at}`);
-/** Among all traces these are a handful. */
-const rare = (at: number): boolean => at % 250_000 === 125_000;
-
-function traceOf(at: number): RecordedCall {
-  const atMs = firstMs + Math.floor((at * spanMs) / traces);
-  const traceId = newTraceId(atMs);
-  const agentId = agentIds[(at * 7) % agentIds.length] ?? '';
-  const tool = tools[(at * 11) % tools.length] ?? '';
-  const decision =
-    at % 50 === 0 ? 'DENY' : at % 97 === 0 ? 'REQUIRE_APPROVAL' : at % 20 === 0 ? 'SANITIZE' : 'ALLOW';
-  const isFound = decision !== 'ALLOW';
-  const line = JSON.stringify({
-    trace_id: traceId,
-    at: new Date(atMs).toISOString(),
-    tenant_id: tenantId,
-    env_name: 'default',
-    agent_id: agentId,
-    key_id: keyId,
-    key_prefix: 'iv_live_0abc',
-    agent_name: `worker-${at % agentIds.length}`,
-    client_address: '10.0.0.7',
-    entrance: 'forward',
-    method: at % 3 === 0 ? 'POST' : 'GET',
-    url: `https://api.${tool}.example.com/v1/projects/${at % 997}/items/${traceId.slice(-12)}`,
-    body_bytes: at % 4_096,
-    tool_name: tool,
-    operation: rare(at) ? 'drop_database' : `list_items_${at % 120}`,
-    verb: at % 3 === 0 ? 'WRITE' : 'READ',
-    decision,
-    risk_score: (at % 100) / 100,
-    risk_band: at % 50 === 0 ? 'HIGH' : at % 20 === 0 ? 'MEDIUM' : 'LOW',
-    reason_codes: rare(at) ? ['MASS_ACTION'] : isFound ? ['SECRETS', 'PII'] : ['POLICY_ALLOW'],
-    classifications: rare(at) ? ['PHI'] : isFound ? ['SECRETS', 'PII'] : [],
-    tags: rare(at) ? ['quarterly'] : at % 100 === 0 ? ['nightly'] : [],
-    explanation: ['Rule "r1" of the policy "baseline" decides: the tool is one of those that it names.'],
-  });
-  const destination = ownName(`api.${tool}.example.com`);
-  return {
-    traceId,
-    tenantId,
-    agentId,
-    keyId,
-    atMs,
-    decision,
-    outcome: 'call',
-    destination,
-    line: ownName(line),
-  };
-}
-
-async function fill(store: Store): Promise<void> {
-  const began = performance.now();
-  // As many as a daemon ships at once in a quarter of a second, more or less: each second has its own chunks anyway.
-  const perBatch = 500;
-  for (let at = 0; at < traces; at += perBatch) {
-    const calls = Array.from({ length: Math.min(perBatch, traces - at) }, (_, nth) => traceOf(at + nth));
-    await store.recordCalls({
-      lines: new TextEncoder().encode(calls.map(toLine).join('')),
-      mayRepeat: false,
-    });
-  }
-  console.log(`${traces} traces of a day are stored in ${((performance.now() - began) / 1000).toFixed(0)} s`);
-}
 
 /** Each several times, with other values where there are some. */
 const filters: Readonly<Record<string, readonly string[]>> = {
@@ -186,6 +115,7 @@ async function askDaemon(dir: string, url: string): Promise<void> {
       if (response.status !== 200) throw new Error(`${path} answered ${response.status}`);
       return { ms: performance.now() - began, body };
     }, 10);
+    await measurePage(control, adminSecret);
   } finally {
     daemon.kill('SIGTERM');
     await once(daemon, 'exit');
@@ -197,7 +127,7 @@ async function run(dir: string, address: StateAddress, url: string): Promise<voi
   const log = { warn: () => undefined };
   const store = await openStore({ url: address, dir: data, timeoutMs: 10_000, caFile: null, log });
   const { items } = await store.listTraces(tenantId, {}, { limit: 1, cursor: undefined });
-  if (items.length === 0) await fill(store);
+  if (items.length === 0) await fill(store, traces);
   await store.close();
   await askDaemon(dir, url);
 }
@@ -216,19 +146,21 @@ try {
       '--dir',
       dir,
       '--save',
-      '',
+      kept === undefined ? '' : '86400 1',
       '--appendonly',
       'no',
     ];
     const server = spawn('redis-server', args, { stdio: 'ignore' });
     try {
-      await sleep(1_000);
+      await sleep(kept === undefined ? 1_000 : 15_000);
       const nodes = [{ host: '127.0.0.1', port }];
       const login = { username: null, password: null, database: 0, prefix: 'p:' };
       const address: StateAddress = { driver: 'redis', cluster: false, tls: false, nodes, ...login };
       await run(dir, address, `redis://127.0.0.1:${port}/0?prefix=p:`);
     } finally {
-      server.kill('SIGKILL');
+      // Told to end, it saves what is to be kept.
+      server.kill(kept === undefined ? 'SIGKILL' : 'SIGTERM');
+      if (server.exitCode === null) await once(server, 'exit');
     }
   }
 } finally {

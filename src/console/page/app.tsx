@@ -37,7 +37,7 @@ export function App() {
       },
     );
   }, []);
-  if (session.value === undefined) return null;
+  if (session.value === undefined) return <Starting />;
   if (session.value === null) return <SignIn />;
   return (
     <Shell>
@@ -45,6 +45,13 @@ export function App() {
     </Shell>
   );
 }
+
+/** As `index.html` has it, so that nothing flickers before it is known who is signed in. */
+const Starting = () => (
+  <p class="starting">
+    <img src="./favicon.svg" alt="" width="28" height="28" /> Postern
+  </p>
+);
 
 function Current() {
   const { page } = place.value;

@@ -1,5 +1,6 @@
+import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { ApiProblem } from '../data/api.ts';
 import { now, toAbsolute, toRelative } from '../data/times.ts';
 import type { Band, Decision } from '../data/types.ts';
@@ -59,11 +60,12 @@ export function Status({ of, word }: { of: string; word?: string }) {
 
 /** A time as people say it; the exact one on hover, and for screen readers. */
 export function Time({ at }: { at: string | null | undefined }) {
+  // The clock changes the text alone: a long list is not drawn anew each second.
+  const text = useMemo(() => computed(() => toRelative(Date.parse(at ?? ''), now.value)), [at]);
   if (!at) return <span class="faint">never</span>;
-  const atMs = Date.parse(at);
   return (
-    <time dateTime={at} title={toAbsolute(atMs)}>
-      {toRelative(atMs, now.value)}
+    <time dateTime={at} title={toAbsolute(Date.parse(at))}>
+      {text}
     </time>
   );
 }

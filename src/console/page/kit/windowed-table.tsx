@@ -1,10 +1,13 @@
 import type { ComponentChildren } from 'preact';
+import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Cells, type Column, Head } from './table.tsx';
 
 /* A table of many rows, of which only those in sight are drawn. All rows have one height, which the style sheet gives. */
 
-const spare = 12;
+const spare = 8;
+/** The window moves by so many rows, so that most scrolling draws nothing anew. */
+const step = 8;
 
 interface WindowedTableOf<T> {
   readonly label: string;
@@ -22,14 +25,17 @@ interface WindowedTableOf<T> {
 export function WindowedTable<T>(props: WindowedTableOf<T>) {
   const { label, columns, rows, keyOf, chosen, onChoose, onEnd, onTop, foot } = props;
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 900, row: 34 });
+  const [view, setView] = useState({ from: 0, to: 48, row: 34 });
   const measure = () => {
     const { current } = box;
     if (!current) return;
+    const { scrollTop: top, clientHeight: height } = current;
     const row = current.querySelector<HTMLElement>('tbody tr[data-row]')?.offsetHeight || 34;
-    setView({ top: current.scrollTop, height: current.clientHeight, row });
-    onTop?.(current.scrollTop < row);
-    if (current.scrollTop + current.clientHeight > current.scrollHeight - 12 * row) onEnd();
+    const from = Math.max(0, Math.floor(top / row / step) * step - spare);
+    const to = Math.ceil((top + height) / row / step) * step + spare;
+    setView((it) => (it.from === from && it.to === to && it.row === row ? it : { from, to, row }));
+    onTop?.(top < row);
+    if (top + height > (rows.length - 12) * row) onEnd();
   };
   const latest = useRef(measure);
   latest.current = measure;
@@ -40,8 +46,8 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
   }, []);
   useEffect(() => latest.current(), [rows]);
   useKeptPlace(box, rows, keyOf, view.row);
-  const from = Math.max(0, Math.floor(view.top / view.row) - spare);
-  const to = Math.min(rows.length, Math.ceil((view.top + view.height) / view.row) + spare);
+  const to = Math.min(rows.length, view.to);
+  const from = Math.min(view.from, Math.max(0, to - step));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
     <section class="table-box windowed" ref={box} tabIndex={0} aria-label={label} onScroll={measure}>
@@ -59,7 +65,7 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
                 class={key === chosen ? 'chosen' : undefined}
                 onClick={() => onChoose(row)}
               >
-                <Cells columns={columns} row={row} />
+                <SameCells columns={columns} row={row} />
               </tr>
             );
           })}
@@ -70,6 +76,9 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
     </section>
   );
 }
+
+/** Drawn once for each row, which never changes. */
+const SameCells = memo(Cells) as typeof Cells;
 
 /** Rows that come in above do not move what is being read. */
 function useKeptPlace<T>(
