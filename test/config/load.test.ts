@@ -494,17 +494,16 @@ t.test('null is the default of every key', async (t) => {
 });
 
 t.test('each value that is set says where', async (t) => {
-  const text = [
-    'limits:',
-    '  scan_timeout: 2s',
-    '  max_connections: ${env:MOST}',
-    'control: { admin_secret: "${file:jira.txt}" }',
-    'proxy: { listen: "127.0.0.1:1" }',
-    'tenants:',
-    '  - { id: acme }',
-    '  - id: beta',
-    '    name: Beta',
-  ].join('\n');
+  const text = `limits:
+  scan_timeout: 2s
+  max_connections: \${env:MOST}
+control: { admin_secret: "\${file:jira.txt}" }
+proxy: { listen: "127.0.0.1:1" }
+tenants:
+  - { id: acme }
+  - id: beta
+    name: Beta
+`;
   const given = { MOST: '7', MAX_BODY_BYTES: '64KB' };
   const env = withSetting(given, 'POSTERN_LISTEN', '127.0.0.1:2', '--listen');
   const context = { file: '/etc/gate/x.yaml', env, readFile: () => 'a-secret-of-thirty-two-characters' };
