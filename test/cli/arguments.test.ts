@@ -6,7 +6,7 @@ import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
-import { operatorOf, postern, terminalProgram } from './support.ts';
+import { operatorOf, postern, posternProcess, terminalProgram } from './support.ts';
 
 t.test('an unknown command is wrong usage, and the nearest one is named', async (t) => {
   const cases = [
@@ -35,13 +35,13 @@ t.test('the help of a command in a group is its own, with examples and exit code
 });
 
 t.test('with --json an error is JSON, whoever found it', async (t) => {
-  const wrong = await postern(['--json', 'fly']);
+  const wrong = await posternProcess(['--json', 'fly']);
   t.equal(wrong.code, 2);
   t.match(JSON.parse(wrong.stderr), { error: { code: 'USAGE', message: /unknown command 'fly'/ } });
-  const missing = await postern(['--json', '--config', '/nonexistent/postern.yaml', 'serve']);
+  const missing = await posternProcess(['--json', '--config', '/nonexistent/postern.yaml', 'serve']);
   t.equal(missing.code, 1);
   t.match(JSON.parse(missing.stderr), { error: { code: 'FAILED', message: /cannot be read/ } });
-  const behind = await postern(['key', 'mint', '--', '--json']);
+  const behind = await posternProcess(['key', 'mint', '--', '--json']);
   t.match(behind.stderr, /^error: /, 'what stands behind -- is no option');
 });
 

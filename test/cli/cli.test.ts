@@ -7,19 +7,19 @@ import { type Daemon, posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { operatorOf } from './support.ts';
+import { postern as command, operatorOf, posternProcess } from './support.ts';
 
-const postern = (...args: string[]) => run('env', posternCommand(args));
+const postern = (...args: string[]) => command(args);
 
 const mintWith = async (daemon: Daemon): Promise<string> =>
   (await operatorOf(daemon)(['key', 'mint', '--name', 'cli', '--agent', agentId])).stdout.trim();
 
 t.test('wrong usage is told apart from failure', async (t) => {
-  t.equal((await postern('fly')).code, 2, 'an unknown command');
-  t.equal((await postern('serve', '--fast')).code, 2, 'an unknown option');
-  t.equal((await postern('--help')).code, 0);
-  t.match((await postern('--version')).stdout, /^\d+\.\d+\.\d+/);
-  const missing = await postern('--config', '/nonexistent/postern.yaml', 'serve');
+  t.equal((await posternProcess(['fly'])).code, 2, 'an unknown command');
+  t.equal((await posternProcess(['serve', '--fast'])).code, 2, 'an unknown option');
+  t.equal((await posternProcess(['--help'])).code, 0);
+  t.match((await posternProcess(['--version'])).stdout, /^\d+\.\d+\.\d+/);
+  const missing = await posternProcess(['--config', '/nonexistent/postern.yaml', 'serve']);
   t.equal(missing.code, 1);
   t.match(missing.stderr, /cannot be read/);
 });

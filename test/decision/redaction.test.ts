@@ -97,9 +97,13 @@ const samples: readonly Sample[] = detectors
 /** Takes one of a list for each sample, another one for the next. */
 const turn = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
 
+/** Examples of a detector, of which each has two at least, stand side by side: they take turns, and so each meets everything. */
+const isTurn = (index: number, nth: number): boolean => (index + nth) % 2 === 0;
+
 t.test('what is found in any body is gone for good, and the body is what it was', async (t) => {
-  for (const { name, text } of samples)
-    for (const carrier of carriers) {
+  for (const { name, text, index } of samples)
+    for (const [nth, carrier] of carriers.entries()) {
+      if (!isTurn(index, nth)) continue;
       const fault = await faultOf(carrier, text);
       if (fault) t.fail(`${name} in ${carrier.name} ${fault}`);
     }
@@ -109,6 +113,7 @@ t.test('what is found in any body is gone for good, and the body is what it was'
 t.test('so it is in any dress', async (t) => {
   for (const { name, text, index } of samples)
     for (const [nth, encoder] of encoders.entries()) {
+      if (!isTurn(index, nth)) continue;
       const carrier = turn(carriers, index + nth);
       const fault = await faultOf(carrier, encoder.encode(text));
       if (fault) t.fail(`${name} as ${encoder.name} in ${carrier.name} ${fault}`);
@@ -116,15 +121,21 @@ t.test('so it is in any dress', async (t) => {
   t.pass(`${samples.length} samples in ${encoders.length} dresses`);
 });
 
+/** Each sample is dressed in every fourth pair of its turn, the next sample in other ones: all pairs have their samples. */
+const everyNth = 4;
+
 t.test('so it is in two dresses, one over the other', async (t) => {
+  const pairs = new Set<string>();
   for (const { name, text, index } of samples)
     for (const [nth, outer] of encoders.entries()) {
+      if ((index + nth) % everyNth !== 0) continue;
       const inner: Encoder = turn(encoders, index * 5 + nth);
       const carrier = turn(carriers, index + nth);
+      pairs.add(`${inner.name} in ${outer.name}`);
       const fault = await faultOf(carrier, dress(text, [inner, outer]));
       if (fault) t.fail(`${name} as ${inner.name} in ${outer.name} in ${carrier.name} ${fault}`);
     }
-  t.pass(`${samples.length} samples in ${encoders.length} pairs of dresses`);
+  t.equal(pairs.size, encoders.length ** 2, 'every pair of dresses');
 });
 
 /** A password that nothing but the word before it gives away. */

@@ -38,12 +38,15 @@ const counted = {
 };
 const inThreads = createReaders(counted, engines.settingsOf);
 
+// Bombs are read up to this bound: the usual one takes a minute.
+const limits = { max_decoded_bytes: '1MB' };
 const config = validateConfig(
   {
     tenants: [
-      { id: 'plain' },
+      { id: 'plain', limits },
       {
         id: 'tuned',
+        limits,
         internal: { hosts: ['*.umbra.example'], markers: ['PROJECT NIGHTJAR'] },
         detectors: { off: ['email-address'], confidence: { 'phone-number': 'high' } },
       },
@@ -116,8 +119,8 @@ const contents: Record<string, Partial<BodyJob> & { body: Buffer }> = {
     body: Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(9000)]),
   },
   gzip: { body: gzipSync(withPlanted), contentEncoding: 'gzip' },
-  'a gzip bomb': { body: gzipSync(Buffer.alloc(1 << 25)), contentEncoding: 'gzip' },
-  'a Brotli bomb': { body: brotliCompressSync(Buffer.alloc(1 << 22)), contentEncoding: 'br' },
+  'a gzip bomb': { body: gzipSync(Buffer.alloc(1 << 24)), contentEncoding: 'gzip' },
+  'a Brotli bomb': { body: brotliCompressSync(Buffer.alloc(1 << 21)), contentEncoding: 'br' },
   'what is no gzip': { body: withPlanted, contentEncoding: 'gzip' },
   'a message behind another': {
     body: withPlanted,
@@ -200,12 +203,19 @@ t.test('a head', async (t) => {
 });
 
 t.test('what is small and cheap stays on the event loop; what only looks so does not', async (t) => {
-  jobsInThreads.length = 0;
   const task = { ...taskOfLoop(), bytes: 100 };
-  t.notOk(inThreads.run('body', jobOf({ body: Buffer.from('a few words') }), task) instanceof Promise);
+  const words = jobOf({ body: Buffer.from('a few words') });
+  // As below: code that has seldom run may be slow.
+  const isOnLoop = async (): Promise<boolean> => {
+    jobsInThreads.length = 0;
+    t.notOk('unreadable' in (await inThreads.run('body', words, task)));
+    return jobsInThreads.length === 0;
+  };
+  let tries = 0;
+  while (tries < 100 && !(await isOnLoop())) tries += 1;
   t.same(jobsInThreads, []);
   const bomb = jobOf({ body: brotliCompressSync(Buffer.alloc(1 << 22)), contentEncoding: 'br' });
-  t.match(await inThreads.run('body', bomb, task), { unreadable: /expands/ });
+  t.match(await inThreads.run('body', bomb, task), { unreadable: /more than the limit/ });
   t.same(jobsInThreads, ['body']);
 });
 
