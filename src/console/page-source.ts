@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { packageFolder } from '../util/program-files.ts';
 import { type Assets, loadAssets } from './assets.ts';
 import { buildPage, builtFromMs, moveInto, newestMsIn } from './build.ts';
 
@@ -22,12 +23,11 @@ export interface PageSource {
 const lookMs = 1_000;
 const retryMs = 5_000;
 
-/** The place of this program: a checkout has the sources beside this file, a package the built page. */
-export function placeOfPage(here = import.meta.dirname): PagePlace {
-  const beside = join(here, 'page');
-  return existsSync(join(beside, 'vite.config.ts'))
-    ? { sources: beside, built: join(here, '../../dist/console/page') }
-    : { sources: undefined, built: beside };
+/** The place of the page in a package, which is a checkout where it has the sources. */
+export function placeOfPage(folder = packageFolder): PagePlace {
+  const sources = join(folder, 'src/console/page');
+  const built = join(folder, 'dist/console/page');
+  return { built, sources: existsSync(join(sources, 'vite.config.ts')) ? sources : undefined };
 }
 
 export function createPageSource({ built, sources }: PagePlace): PageSource {

@@ -1,16 +1,16 @@
 import { availableParallelism } from 'node:os';
-import { extname } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../core/log.ts';
 import { type PoolCounts, ReaderPool } from '../inspect/threads/reader-pool.ts';
 import { createReaders, onTheLoop, type Readers } from '../inspect/threads/readers.ts';
 import type { Engines } from '../tenants/engines.ts';
+import { programModule } from '../util/program-files.ts';
 import type { Closers } from './closers.ts';
 import type { Counters } from './metrics/counters.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /** The program of a reader thread. */
-const program = new URL(`../decision/reader-program${extname(import.meta.url)}`, import.meta.url);
+const program = programModule('decision/reader-program');
 
 const sentences = {
   deadline: 'a reader thread was ended, since it did not end in time; its call is denied',

@@ -1,9 +1,10 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { loadPhrasebook } from '../inspect/injection/phrasebook.ts';
 import { createInjectionReader, type InjectionReader } from '../inspect/injection/reader.ts';
 import { loadMeanings, type MeaningReader } from '../inspect/intent/reader.ts';
+import { packageFile } from '../util/program-files.ts';
 
-const dataFolder = resolve(import.meta.dirname, '../../config');
+const dataFolder = packageFile('config');
 
 let injections: InjectionReader | undefined;
 

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { extname } from 'node:path';
 import { type ReadingTools, readBody } from '../inspect/read-body.ts';
 import { createBeginningMemory } from '../inspect/segments/known-beginning.ts';
 import { type JobName, jobOf } from '../inspect/threads/jobs.ts';
@@ -8,6 +7,7 @@ import { serveJobs } from '../inspect/threads/serve-jobs.ts';
 import { workDeadline } from '../inspect/threads/worked-ms.ts';
 import { type EngineSettings, loadEngines } from '../tenants/engines.ts';
 import { after } from '../util/maybe-promise.ts';
+import { packageFile } from '../util/program-files.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
 
 /** The program of a reader thread: the same jobs and tools as on the event loop. */
@@ -18,13 +18,11 @@ const beginnings = createBeginningMemory();
 
 /** Code that has never run takes ten times as long, and the first bodies would be denied as too dear to read. */
 const warmUpMs = 250;
-/** Code of the package, which stands beside this file as source and as JavaScript alike. */
-const samples = ['read-part', 'read-body', 'parts/sanitize', 'parts/random-match-filter'];
+/** Code and prose of the package. */
+const samples = ['bin/postern', 'bin/node-proxy.cjs', 'CHANGELOG.md'];
 
 function warmUp(): void {
-  const extension = extname(import.meta.url);
-  const urls = samples.map((it) => new URL(`../inspect/${it}${extension}`, import.meta.url));
-  const texts = urls.map((it) => readFileSync(it, 'utf8'));
+  const texts = samples.map((it) => readFileSync(packageFile(it), 'utf8'));
   const body = Buffer.from(JSON.stringify({ messages: texts.map((content) => ({ role: 'tool', content })) }));
   const tools = { engine: engines.common, injections, meanings };
   const isOver = workDeadline(warmUpMs);

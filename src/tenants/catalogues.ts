@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import { type Catalogue, CatalogueError, readToolTables, type ToolTables } from '../catalogue/catalogue.ts';
 import { ConfigError, type Mistake } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { packageFile } from '../util/program-files.ts';
 
 /** The tools as each tenant has them: those that come with the gateway, and what the configuration adds for all or for the tenant. */
 export interface Catalogues {
@@ -13,8 +13,7 @@ export interface Catalogues {
 }
 
 /** The tables that come with the gateway. */
-export const ownTables = (): ToolTables =>
-  readToolTables(resolve(import.meta.dirname, '../../config/tools'), 'tools');
+export const ownTables = (): ToolTables => readToolTables(packageFile('config/tools'), 'tools');
 
 /** Throws `ConfigError` with all that is wrong with what the configuration adds. */
 export function createCatalogues(

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { suggestion } from '../config/checks/mistakes.ts';
 import type { Mistake } from '../config/load.ts';
 import type { TenantConfig } from '../config/schema.ts';
@@ -7,13 +6,14 @@ import type { Detector } from '../inspect/patterns/detector.ts';
 import { loadDetectors } from '../inspect/patterns/load.ts';
 import { OwnWordError, ownHost, ownIds, ownMarker } from '../inspect/patterns/own-detectors.ts';
 import { joinEngines } from '../inspect/split/joined-engine.ts';
+import { packageFile } from '../util/program-files.ts';
 
 /*
  * Chooses the engine that reads a tenant's calls. Nearly all use the common one. Others share its tables: detectors
  * are left out or changed, and a small engine finds their own hosts and markers.
  */
 
-const ownDetectors = resolve(import.meta.dirname, '../../config/detectors');
+const ownDetectors = packageFile('config/detectors');
 
 export type EngineSettings = Pick<TenantConfig, 'internal' | 'detectors'>;
 

@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
+import { packageFile, programFile } from './program-files.ts';
 
 /*
  * Tables made of the shipped files cost a second of each start and each thread. They are cached beside the program,
  * where only those who may change the program may write. Where nobody may, they are made each time.
  */
 
-const programFolder = join(import.meta.dirname, '..');
-const cacheFolder = join(import.meta.dirname, '../../node_modules/.cache/postern');
+const programFolder = programFile('');
+const cacheFolder = packageFile('node_modules/.cache/postern');
 /** The folder of the cache. */
 export const preparedFolder = join(cacheFolder, 'prepared');
 

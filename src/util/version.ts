@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { packageFile } from './program-files.ts';
 
 /** The version of the program, as its package says. */
 export function version(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const { version } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8'));
   return String(version);
 }

@@ -57,7 +57,7 @@ t.test(
 
 t.test('a package has a built page, and only files that may be served', async (t) => {
   const dir = t.testdir({
-    whole: { page: { 'index.html': '<p>', assets: { 'a.js': '1' } } },
+    whole: { dist: { console: { page: { 'index.html': '<p>', assets: { 'a.js': '1' } } } } },
     empty: { page: {} },
     strange: { page: { 'index.html': '', '.env': 'SECRET=1' } },
     many: {
@@ -68,7 +68,7 @@ t.test('a package has a built page, and only files that may be served', async (t
     },
   });
   const place = placeOfPage(join(dir, 'whole'));
-  t.same(place, { built: join(dir, 'whole/page'), sources: undefined });
+  t.same(place, { built: join(dir, 'whole/dist/console/page'), sources: undefined });
   const source = createPageSource(place);
   const assets = await source.current(0);
   t.same([...assets.keys()].sort(), ['assets/a.js', 'index.html']);

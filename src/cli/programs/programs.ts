@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { packageFile } from '../../util/program-files.ts';
 import type { WayOut } from '../connection/way-out.ts';
 
 /*
@@ -14,7 +15,7 @@ export interface ProgramFiles {
   close(): void;
 }
 
-const nodeHook = resolve(import.meta.dirname, '../../../bin/node-proxy.cjs');
+const nodeHook = packageFile('bin/node-proxy.cjs');
 
 /** Makes the files of one run in a folder of their own, for this user alone. */
 export async function openPrograms(way: Pick<WayOut, 'variables'>): Promise<ProgramFiles> {

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { extname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { Environment } from '../../config/checks/references.ts';
@@ -8,6 +7,7 @@ import type { Config, TenantConfig } from '../../config/schema.ts';
 import type { KnownNames, KnownTool } from '../../policy/index.ts';
 import { Pace } from '../../util/pace.ts';
 import { threadEnvironment } from '../../util/prepared.ts';
+import { programModule } from '../../util/program-files.ts';
 import type { Loaded } from '../start/loaded.ts';
 import { type Failure, fromFailure } from '../workers/messages.ts';
 import { filesTaken, type TakenFiles } from '../workers/taken-files.ts';
@@ -74,7 +74,7 @@ export async function readInThread<T>(
   use: (loaded: Loaded) => Promise<T>,
 ): Promise<T> {
   const { port1, port2 } = new MessageChannel();
-  const source = new URL(`./read-thread${extname(import.meta.url)}`, import.meta.url);
+  const source = programModule('daemon/reload/read-thread');
   const worker = new Worker(source, {
     workerData: { ...task, port: port2 },
     env: threadEnvironment(),

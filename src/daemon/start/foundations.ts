@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Files } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
@@ -25,6 +25,7 @@ import { openStore } from '../../state/open.ts';
 import { ownTables } from '../../tenants/catalogues.ts';
 import { loadEngines } from '../../tenants/engines.ts';
 import { makeFolder } from '../../util/make-folder.ts';
+import { packageFile } from '../../util/program-files.ts';
 import type { ListenerAddress } from '../../wire/client/reach/guard.ts';
 import { type Authority, openAuthority } from '../../wire/tls/authority.ts';
 import type { Bound } from '../bound.ts';
@@ -54,7 +55,7 @@ export interface FoundationsOptions {
   readonly exporter: Exporter;
 }
 
-const dataFolder = resolve(import.meta.dirname, '../../../config');
+const dataFolder = packageFile('config');
 
 interface Opened {
   readonly foundations: Foundations;

@@ -1,5 +1,4 @@
 import cluster from 'node:cluster';
-import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../../config/checks/references.ts';
@@ -12,6 +11,7 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { type Log, openLog } from '../../core/log.ts';
 import { openVault } from '../../credentials/credentials.ts';
 import { makeFolder } from '../../util/make-folder.ts';
+import { programModule } from '../../util/program-files.ts';
 import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { openAuthority } from '../../wire/tls/authority.ts';
 import { allOrFirstError } from '../all-or-first-error.ts';
@@ -181,7 +181,7 @@ class Crew {
     this.#break = resolve;
     cluster.schedulingPolicy = cluster.SCHED_RR;
     cluster.setupPrimary({
-      exec: fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url)),
+      exec: fileURLToPath(programModule('daemon/workers/worker')),
       args: [],
       serialization: 'advanced',
     });

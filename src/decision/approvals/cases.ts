@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { Decision, Identity, Verdict } from '../../core/call.ts';
 import { createCredentialHomes } from '../../credentials/credential-homes.ts';
@@ -16,6 +16,7 @@ import type { HomeStore } from '../../state/store.ts';
 import { createCatalogues, ownTables } from '../../tenants/catalogues.ts';
 import { createEngines } from '../../tenants/engines.ts';
 import type { TenantRules } from '../../tenants/policy-book.ts';
+import { packageFile } from '../../util/program-files.ts';
 import { withCandidates } from '../candidates.ts';
 import { createNoticing } from '../noticing.ts';
 import { createSimulator, noStanding, type Simulator } from '../simulation/simulate.ts';
@@ -63,7 +64,7 @@ export interface CasesOptions {
   readonly dataFolder?: string;
 }
 
-const ownData = resolve(import.meta.dirname, '../../../config');
+const ownData = packageFile('config');
 /** Before a case nobody has used any credential. */
 const nobodysHomes: HomeStore = {
   homesOf: (_, credentials) => credentials.map(() => undefined),

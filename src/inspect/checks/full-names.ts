@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { packageFile } from '../../util/program-files.ts';
 import type { Checks } from './check.ts';
 
 /*
@@ -28,9 +29,7 @@ const wordsOf = (text: string): string[] =>
 let givenNames: ReadonlySet<string> | undefined;
 
 const readGivenNames = (): string[] =>
-  readFileSync(new URL('../../../config/words/given-names.txt', import.meta.url), 'utf8')
-    .trimEnd()
-    .split('\n');
+  readFileSync(packageFile('config/words/given-names.txt'), 'utf8').trimEnd().split('\n');
 
 /** Returns a word in the form of the list: `Jürgen` is `jurgen`. */
 const withoutAccents = (word: string): string =>

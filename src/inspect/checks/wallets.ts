@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { packageFile } from '../../util/program-files.ts';
 import type { Checks, SecretCheck } from './check.ts';
 
 /* Checks the checksums of wallet keys. No other text passes them, so such keys need no word beside them. */
@@ -139,9 +140,7 @@ let wordsRead: ReadonlyMap<string, number> | undefined;
 
 /** Reads the English list of BIP 39. */
 export const bip39List = (): readonly string[] =>
-  readFileSync(new URL('../../../config/words/bip-39-english.txt', import.meta.url), 'utf8')
-    .trim()
-    .split('\n');
+  readFileSync(packageFile('config/words/bip-39-english.txt'), 'utf8').trim().split('\n');
 
 /** Returns the words, which are read when the first phrase is seen. */
 function bip39Words(): ReadonlyMap<string, number> {

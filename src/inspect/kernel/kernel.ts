@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { endianness } from 'node:os';
+import { programFile } from '../../util/program-files.ts';
 
 /*
  * Runs the innermost loops, compiled from `src/inspect/kernel/assembly` to WebAssembly. They classify sixteen bytes
@@ -59,7 +60,7 @@ interface Exports {
 
 const isBigEndian = endianness() === 'BE';
 
-const compiled = new WebAssembly.Module(readFileSync(new URL('kernel.wasm', import.meta.url)));
+const compiled = new WebAssembly.Module(readFileSync(programFile('inspect/kernel/kernel.wasm')));
 
 /** A kernel with its own memory, which holds one piece of text at a time. */
 export class Kernel {

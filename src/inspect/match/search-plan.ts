@@ -1,4 +1,4 @@
-import { isAscii } from 'node:buffer';
+import { kept } from '../../util/kept.ts';
 import { anyFlag, textFlags } from '../kernel/outline.ts';
 import type { Detector } from '../patterns/detector.ts';
 import type { TokenBody } from '../patterns/partial-secret.ts';
@@ -205,23 +205,27 @@ function usesOfWords(rules: readonly SearchRule[]): Map<string, Use[]> {
     const kind = words.length > 0 ? 'match' : rule.regex.sticky ? 'anchor' : 'keyword';
     const written = [...anchors, ...[...keywords, ...words].flatMap(casesOf)];
     for (const word of new Set(written.map((it) => (anchorCase ? it : folded(it))))) {
-      const bytes = Buffer.from(word);
-      const uses = usesOf.get(folded(word)) ?? [];
-      const isUnmistakable = anchorCase && bytes.length >= unmistakableLength;
-      uses.push({
-        ...{ rule, kind, wordLength: bytes.length, exact: anchorCase ? bytes : undefined },
-        ...{ startsToken: boundary && !isUnmistakable, isWholeWord: wholeWords, isTelling: isTelling(word) },
+      const wordLength = Buffer.byteLength(word);
+      const isUnmistakable = anchorCase && wordLength >= unmistakableLength;
+      kept(usesOf, folded(word), (): Use[] => []).push({
+        rule,
+        kind,
+        wordLength,
+        exact: anchorCase ? Buffer.from(word) : undefined,
+        startsToken: boundary && !isUnmistakable,
+        isWholeWord: wholeWords,
+        isTelling: isTelling(word),
         isRun: run.test(word),
         window: windowOf(word, window),
         isOfMatch: rule.detector.besideKeyword !== undefined && window.after === 0,
       });
-      usesOf.set(folded(word), uses);
     }
   }
   return usesOf;
 }
 
 const run = /^(.)\1{7,}$/s;
+const beyondAscii = /[\u0080-\uffff]/;
 const tellingLengthMin = 4;
 
 /** Tells anchors that no ordinary text has: `ghp_` and `AKIA`, but not `key`, `EAA`, `v2.` or `----`. */
@@ -233,7 +237,7 @@ const isTelling = (anchor: string): boolean =>
  * of ASCII need only one.
  */
 function casesOf(word: string): string[] {
-  if (isAscii(Buffer.from(word))) return [word];
+  if (!beyondAscii.test(word)) return [word];
   const [lower, upper] = [word.toLowerCase(), word.toUpperCase()];
   const [first = ''] = lower;
   return [word, lower, first.toUpperCase() + lower.slice(first.length), upper];
@@ -275,7 +279,8 @@ export function tunePlan(
 }
 
 /** Folds only ASCII, as the matcher does; other letters have a case in their bytes. */
-const folded = (word: string): string => word.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const folded = (word: string): string =>
+  /[A-Z]/.test(word) ? word.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : word;
 
 /** Makes a rule; `index` is its place among all, where a search notes things about it. */
 export function toRule(detector: Detector, index: number): SearchRule {

@@ -1,6 +1,6 @@
-import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { threadEnvironment } from '../../util/prepared.ts';
+import { programModule } from '../../util/program-files.ts';
 import type { FeedFormat } from './formats/index.ts';
 import type { IndicatorSet } from './index/indicator-set.ts';
 import type { HashKey } from './index/keyed-hash.ts';
@@ -30,7 +30,7 @@ export async function readFeedInThread(
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
 ): Promise<IndicatorSet> {
   signal?.throwIfAborted();
-  const source = new URL(`./read-thread${extname(import.meta.url)}`, import.meta.url);
+  const source = programModule('risk/feeds/read-thread');
   const resourceLimits = { maxOldGenerationSizeMb: heapMbMax };
   const worker = new Worker(source, { workerData: task, resourceLimits, env: threadEnvironment() });
   const { promise, resolve, reject } = Promise.withResolvers<ThreadResult>();

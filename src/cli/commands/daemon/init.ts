@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { newId } from '../../../core/ids.ts';
 import { keyDigest, newKeyText } from '../../../core/key-text.ts';
+import { packageFile } from '../../../util/program-files.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { print, toJson } from '../../output.ts';
 
@@ -15,7 +16,7 @@ interface InitOptions extends CommonOptions {
   readonly state: string;
 }
 
-const starter = resolve(import.meta.dirname, '../../../../config/policies/packs/starter.yaml');
+const starter = packageFile('config/policies/packs/starter.yaml');
 
 /** The permissions of the first key: it calls, makes keys for single runs, and sees what became of their calls. */
 const keyPermissions = ['scan', 'keys:ephemeral', 'keys:revoke', 'keys:read', 'activity:read', 'usage:read'];

@@ -1,9 +1,9 @@
-import { extname } from 'node:path';
 import { isMarkedAsUntransferable, Worker } from 'node:worker_threads';
 import { GatewayError } from '../../../core/errors.ts';
 import type { TrustMark } from '../../../core/history.ts';
 import { timeOfTraceId } from '../../../core/ids.ts';
 import { threadEnvironment } from '../../../util/prepared.ts';
+import { programModule } from '../../../util/program-files.ts';
 import { defaultTrustTerms } from '../../rules/trust.ts';
 import type { Arrivals, CallBatch, Page, Paged, TraceFilter, TrustTerms } from '../../store.ts';
 import { findTrace, traceLines } from '../../traces/lines.ts';
@@ -95,7 +95,7 @@ export function openTraces(file: string): Traces {
   }
 
   function startWriter(): Worker {
-    const source = new URL(`./traces-worker${extname(import.meta.url)}`, import.meta.url);
+    const source = programModule('state/embedded/traces/traces-worker');
     const worker = new Worker(source, { workerData: file, env: threadEnvironment() });
     /** The next batch finds a new thread; the journal still has those that this one did not answer. */
     const giveUp = (reason: unknown) => {

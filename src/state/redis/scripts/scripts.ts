@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { programFile } from '../../../util/program-files.ts';
 
 /** A script of Redis, known there by its digest. */
 export interface Script {
@@ -8,7 +9,7 @@ export interface Script {
 }
 
 function load(...names: readonly string[]): Script {
-  const read = (name: string) => readFileSync(new URL(`./${name}.lua`, import.meta.url), 'utf8');
+  const read = (name: string) => readFileSync(programFile(`state/redis/scripts/${name}.lua`), 'utf8');
   const text = names.map(read).join('\n');
   return { text, sha1: hash('sha1', text) };
 }

@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/*
+ * A checkout has a thousand modules, and finding and linking them is a third of each start. So the first start of each
+ * version joins them into a bundle, which is kept in `node_modules/.cache`: only those who may change the program may
+ * write there. Where nobody may, or where the bundler is not installed, the program runs from its sources.
+ */
+
+const cacheFolder = 'node_modules/.cache/postern';
+/** A daemon may still load parts of an older bundle, so the last ones stay. */
+const bundlesMax = 4;
+const buildMsMax = 120_000;
+const prefix = 'program-';
+
+/** Returns the folder that has the modules of the checkout at `root`, as a bundle where there can be one. */
+export function currentProgram(root: string): string {
+  const sources = join(root, 'src');
+  const bundle = join(root, cacheFolder, `${prefix}${stampOf(root)}`);
+  if (existsSync(bundle)) return bundle;
+  if (!hasBundler(root)) return sources;
+  const draft = `${bundle}-${randomUUID()}`;
+  try {
+    mkdirSync(draft, { recursive: true, mode: 0o700 });
+    const { PATH = '', HOME = '' } = process.env;
+    // In a process of its own, since the bundler takes a hundred megabytes.
+    execFileSync(process.execPath, [join(sources, 'bundle/build.ts'), root, draft, '--with-packages'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: buildMsMax,
+      // Nothing else of the environment, where secrets of the daemon stand.
+      env: { PATH, HOME },
+    });
+    putInPlace(draft, bundle);
+    removeOldOnes(join(root, cacheFolder));
+    return bundle;
+  } catch (error) {
+    if (isUnwritable(error)) return sources;
+    rmSync(draft, { recursive: true, force: true });
+    process.stderr.write(`postern: runs from its sources: ${(error as Error).message}\n`);
+    return sources;
+  }
+}
+
+/** Changes with each file of the program, with what is installed, and with the Node that runs it. */
+function stampOf(root: string): string {
+  const sum = createHash('sha256').update(process.version);
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).sort();
+  for (const file of [...files.map((it) => join('src', it)), 'node_modules/.package-lock.json']) {
+    const { size = 0, mtimeMs = 0 } = statSync(join(root, file), { throwIfNoEntry: false }) ?? {};
+    sum.update(`${file} ${size} ${mtimeMs}\n`);
+  }
+  return sum.digest('hex').slice(0, 32);
+}
+
+const hasBundler = (root: string): boolean => existsSync(join(root, 'node_modules/rolldown/package.json'));
+
+/** Several starts may build the same bundle at the same time; the first one stays. */
+function putInPlace(draft: string, bundle: string): void {
+  try {
+    renameSync(draft, bundle);
+  } catch (error) {
+    if (!existsSync(bundle)) throw error;
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+function removeOldOnes(folder: string): void {
+  const bundles = readdirSync(folder).filter((it) => it.startsWith(prefix));
+  const byAge = bundles
+    .map((name) => ({ path: join(folder, name), ms: statSync(join(folder, name)).mtimeMs }))
+    .sort((a, b) => b.ms - a.ms);
+  for (const { path } of byAge.slice(bundlesMax)) rmSync(path, { recursive: true, force: true });
+}
+
+const isUnwritable = (error: unknown): boolean =>
+  ['EACCES', 'EPERM', 'EROFS', 'ENOSPC'].includes(String((error as NodeJS.ErrnoException).code));

@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/*
+ * The program runs from its sources, from what the compiler made of them, or from a bundle (see `src/bundle`). In
+ * each of them this module stands in a folder of the program's folder, so nobody else asks where he stands himself.
+ */
+
+const programFolder = join(import.meta.dirname, '..');
+
+/** The folder of the package, which has the data in `config`. */
+export const packageFolder = nearestPackage(programFolder);
+
+/** Returns the path of a file that comes with the package, such as `config/tools`. */
+export const packageFile = (path: string): string => join(packageFolder, path);
+
+/** Returns the path of a file beside the modules of the program, such as `inspect/kernel/kernel.wasm`. */
+export const programFile = (path: string): string => join(programFolder, path);
+
+/** Returns the URL of a module that a thread or a process starts with, by its path in `src` without the extension. */
+export const programModule = (path: string): URL =>
+  pathToFileURL(join(programFolder, `${path}${extname(import.meta.filename)}`));
+
+function nearestPackage(folder: string): string {
+  const parent = dirname(folder);
+  if (existsSync(join(folder, 'package.json')) || parent === folder) return folder;
+  return nearestPackage(parent);
+}
