@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiDocument } from './generate-api.ts';
+import { commandsDocument } from './generate-commands.ts';
 import { configurationDocument } from './generate-configuration.ts';
 import { noticesDocument } from './generate-notices.ts';
 import { codesDocument, metricsDocument } from './generate-observability.ts';
@@ -15,6 +16,7 @@ export const generatedPages: Readonly<Record<string, () => string>> = {
   '../THIRD_PARTY_NOTICES': noticesDocument,
   'administration/configuration.md': configurationDocument,
   'api.md': apiDocument,
+  'command-reference.md': commandsDocument,
   'observability/codes.md': codesDocument,
   'observability/metrics.md': metricsDocument,
   'policy-recipes.md': recipesDocument,

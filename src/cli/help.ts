@@ -5,7 +5,8 @@ import type { Command } from 'commander';
 const exitCodes = `
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 something differs or was found (with --exit-code).`;
 
-const examples: Readonly<Record<string, readonly string[]>> = {
+/** Command lines, by the command that they show. */
+export const examples: Readonly<Record<string, readonly string[]>> = {
   postern: [
     'postern serve                      start the daemon',
     'postern run -- python3 agent.py    run a program whose calls leave through it',

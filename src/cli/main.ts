@@ -1,9 +1,7 @@
-import { Command, CommanderError } from 'commander';
-import { version } from '../util/version.ts';
-import { commands } from './commands/index.ts';
+import { CommanderError } from 'commander';
 import { AnswerError } from './connection/answer-error.ts';
-import { completeHelp } from './help.ts';
 import { printable, toJson } from './output.ts';
+import { createProgram } from './program.ts';
 
 /** Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 something differs. */
 const failed = 1;
@@ -13,17 +11,7 @@ const leftOpenMs = 5_000;
 
 /** `bin/postern`: finds the command and runs it. Sets the exit code; never throws. */
 export async function main(argv: readonly string[]): Promise<void> {
-  const program = new Command('postern')
-    .description('The gate that AI agents leave by: reads, judges and forwards their API calls.')
-    .version(version())
-    .option('--config <file>', 'configuration file (default: POSTERN_CONFIG, /etc/postern/postern.yaml)')
-    .option('--url <url>', 'control plane (default: POSTERN_URL)')
-    .option('--json', 'machine-readable output, errors included')
-    .option('--wide', 'whole ids and cells in tables, however wide they become')
-    .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(asksForJson(argv) ? toJsonError(text) : text) });
-  for (const add of commands) add(program);
-  completeHelp(program);
+  const program = createProgram((text) => (asksForJson(argv) ? toJsonError(text) : text));
   try {
     await program.parseAsync(argv);
   } catch (error) {

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { decisionsIn, openTerminal, readmeBlocks, serveIn } from '../docs/terminal.ts';
 import { run } from '../support/clients.ts';
 import { findOldNode, needProgram } from '../support/programs.ts';
 import { awsKeyId } from '../support/secrets.ts';
@@ -100,6 +101,20 @@ t.test('the package has the SDK, for Node and for browsers', async (t) => {
     t.equal(made.code, 0, made.stderr);
     const ran = await asUser('--config', 'gate/postern.yaml', 'run', '--', 'sh', '-c', 'echo "$HTTPS_PROXY"');
     t.match(ran, { code: 0, stdout: /^http:\/\/agent:iv_eph_\w+@127\.0\.0\.1:\d+\n/ }, ran.stderr);
+  });
+
+  await t.test('the README’s commands work with it, also by an older Node', async (t) => {
+    if (!needProgram(t, 'curl')) return;
+    const old = await findOldNode(t);
+    const cwd = join(user, 'first');
+    mkdirSync(cwd);
+    const postern = join(user, 'node_modules/postern/bin/postern');
+    const nodeFolder = join(old ?? process.execPath, '..');
+    t.match(await serveIn(openTerminal(t, cwd, nodeFolder), '', postern), /This was the first start/);
+    const typed = readmeBlocks('Try it').map((it) => it.replaceAll('bin/postern', postern));
+    const output = await openTerminal(t, cwd, nodeFolder).type(typed.join('\n'));
+    t.same(decisionsIn(output), ['ALLOW', 'SANITIZE', 'DENY']);
+    t.match(output, /no-deletes is applied: version 1[\s\S]*decision +SANITIZE/);
   });
 
   await t.test('Node finds it by its name', async (t) => {

@@ -1,0 +1,20 @@
+import { Command } from 'commander';
+import { version } from '../util/version.ts';
+import { commands } from './commands/index.ts';
+import { completeHelp } from './help.ts';
+
+/** All commands with their options and helps; `toError` says how a mistake in arguments is written. */
+export function createProgram(toError: (text: string) => string = (text) => text): Command {
+  const program = new Command('postern')
+    .description('The gate that AI agents leave by: reads, judges and forwards their API calls.')
+    .version(version())
+    .option('--config <file>', 'configuration file (default: POSTERN_CONFIG, /etc/postern/postern.yaml)')
+    .option('--url <url>', 'control plane (default: POSTERN_URL)')
+    .option('--json', 'machine-readable output, errors included')
+    .option('--wide', 'whole ids and cells in tables, however wide they become')
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(toError(text)) });
+  for (const add of commands) add(program);
+  completeHelp(program);
+  return program;
+}
