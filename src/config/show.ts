@@ -18,7 +18,7 @@ const secretNames: ReadonlySet<string> = new Set([
 ]);
 
 /** Mappings from names that are no secret to values that are. */
-const secretTables: ReadonlySet<string> = new Set(['values', 'headers']);
+const secretTables: ReadonlySet<string> = new Set(['values', 'headers', 'otlpHeaders']);
 
 /**
  * The configuration in effect as a plain value, for `config show`: names in snake_case, times in `…_ms`, secrets as `***`.

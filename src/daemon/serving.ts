@@ -118,7 +118,7 @@ async function openAll(
   const servers = openServers(() => gate, authority, tls, log);
   closers.add(() => servers.close());
   notifications.use(config, gate.transport);
-  exporter.use(config.telemetry.otlp, gate.transport);
+  exporter.use(config.telemetry, gate.transport);
   closers.add(() => exporter.close());
 
   return {
@@ -165,7 +165,7 @@ async function openAll(
           gate = nextGate;
           policyFiles = nextPolicies;
           notifications.use(next.config, nextGate.transport);
-          exporter.use(next.config.telemetry.otlp, nextGate.transport);
+          exporter.use(next.config.telemetry, nextGate.transport);
           servers.showTls(nextTls);
           tls = nextTls;
           config = next.config;

@@ -359,7 +359,11 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
       { bodies: 'none', retentionMs: 14 * day },
       { canaryUrl: 'https://canary.example/' },
       { level: 'debug', file: '/etc/gate/log/postern.log', access: false },
-      { metrics: false, otlp: 'http://127.0.0.1:4318' },
+      {
+        metrics: false,
+        otlp: 'http://127.0.0.1:4318',
+        otlpHeaders: new Map([['Api-Key', 'admin-secret-of-some-length']]),
+      },
     ],
   ],
 };
@@ -471,7 +475,7 @@ t.test('an empty file is the default of every key', async (t) => {
     activity: { bodies: 'redacted', retentionMs: null },
     doctor: { canaryUrl: null },
     log: { level: 'info', file: null, access: false },
-    telemetry: { metrics: true, otlp: null },
+    telemetry: { metrics: true, otlp: null, otlpHeaders: new Map() },
   });
   t.equal(tenants.size, 0);
   t.equal(inbound.size, 0);

@@ -31,6 +31,7 @@ t.test('shows the configuration in effect without a secret', async (t) => {
     credentials: [{ value: '***' }, { username: '***' }, { values: { 'X-Api-Key': '***' } }],
     inbound: { 'sf-slack': { auth: { header: 'X-Hook', value: '***' } } },
     notifications: [{ url: 'https://hooks.example/***', signing_secret: '***' }],
+    telemetry: { otlp_headers: { 'Api-Key': '***' } },
   });
 });
 

@@ -5,17 +5,19 @@ import {
   duration,
   flag,
   gigabyte,
+  headerName,
   hostGlob,
   hour,
   integer,
   matching,
   optionalSecret,
   path,
+  secret,
   size,
   url,
   variable,
 } from '../scalars.ts';
-import { list, section } from '../section.ts';
+import { list, section, table } from '../section.ts';
 import { listenAddresses, stateUrl } from './addresses.ts';
 
 /* Settings of the daemon as a whole: listeners, state, files, log. */
@@ -221,10 +223,18 @@ export const log = section({
     .describe('Whether each call leaves a line at level info: never a path, query, header or body.'),
 }).prefault({});
 
+const ownHeaders = /^(?:content-(?:type|length)|host|connection|transfer-encoding)$/i;
+const exporterHeader = headerName.refine((name) => !ownHeaders.test(name), {
+  error: 'must be another header: this one is set by Postern',
+});
+
 export const telemetry = section({
   metrics: flag.prefault(true).describe('Whether /metrics answers.'),
   otlp: url(['http', 'https'])
     .nullable()
     .default(null)
     .describe('OTLP/HTTP endpoint that traces and metrics are exported to.'),
+  otlp_headers: table(exporterHeader, secret, 32).describe(
+    'Headers that the endpoint wants, such as an API key, as a reference to a variable or file.',
+  ),
 }).prefault({});

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
 import type { Transport } from '../../notify/channel.ts';
 import type { Counters } from '../metrics/counters.ts';
@@ -42,8 +43,12 @@ export const batchMax = 512;
 interface Way {
   /** Without a slash at the end. */
   readonly url: string;
+  /** Secrets of the configuration. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly transport: Transport;
 }
+
+type Endpoint = Pick<Config['telemetry'], 'otlp' | 'otlpHeaders'>;
 
 type Answered = 'taken' | 'refused' | 'later';
 
@@ -74,9 +79,10 @@ export class Exporter {
     else this.#timer ??= setTimeout(() => this.#sendBehind(), this.#timings.batchMs).unref();
   }
 
-  /** Sends to this endpoint from now on; null: to none. */
-  use(endpoint: string | null, transport: Transport): void {
-    this.#way = endpoint === null ? undefined : { url: endpoint.replace(/\/+$/, ''), transport };
+  /** Sends to this endpoint from now on; without one, to none. */
+  use({ otlp, otlpHeaders }: Endpoint, transport: Transport): void {
+    const headers = { ...Object.fromEntries(otlpHeaders), 'Content-Type': 'application/json' };
+    this.#way = otlp === null ? undefined : { url: otlp.replace(/\/+$/, ''), headers, transport };
     clearInterval(this.#metricsTimer);
     if (this.#way)
       this.#metricsTimer = setInterval(() => void this.#sendMetrics(), this.#timings.metricsMs).unref();
@@ -131,8 +137,7 @@ export class Exporter {
 
   async #post(kind: 'traces' | 'metrics', body: object, signal: AbortSignal): Promise<Answered> {
     if (!this.#way) return 'later';
-    const { url, transport } = this.#way;
-    const headers = { 'Content-Type': 'application/json' };
+    const { url, headers, transport } = this.#way;
     try {
       const request = { url: `${url}/v1/${kind}`, headers, body: JSON.stringify(body) };
       const { status } = await transport.post(request, { allowPrivate: true }, signal);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import { z } from 'zod';
@@ -100,6 +100,8 @@ export interface Collector {
   readonly metrics: ReadonlySet<string>;
   /** All bodies, as they came. */
   readonly texts: readonly string[];
+  /** Of each request. */
+  readonly heads: readonly IncomingHttpHeaders[];
   readonly mistakes: readonly string[];
   /** The status of further answers; 200 at first. */
   answerWith(status: number): void;
@@ -111,6 +113,7 @@ export async function startCollector(t: Test): Promise<Collector> {
   const spans: ReceivedSpan[] = [];
   const metrics = new Set<string>();
   const [texts, mistakes]: [string[], string[]] = [[], []];
+  const heads: IncomingHttpHeaders[] = [];
   let status = 200;
   let wake = (): void => {};
   const take = (path: string | undefined, type: string | undefined, text: string): void => {
@@ -129,6 +132,7 @@ export async function startCollector(t: Test): Promise<Collector> {
     try {
       if (status === 200) take(request.url, request.headers['content-type'], text);
       texts.push(text);
+      heads.push(request.headers);
       response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
     } catch (error) {
       mistakes.push(String(error));
@@ -144,7 +148,7 @@ export async function startCollector(t: Test): Promise<Collector> {
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ spans, metrics, texts, mistakes },
+    ...{ spans, metrics, texts, heads, mistakes },
     answerWith: (next) => {
       status = next;
     },

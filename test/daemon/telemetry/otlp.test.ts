@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { bareCall } from '../../../src/core/call.ts';
@@ -32,7 +33,8 @@ async function startLab(t: Test) {
     address: '127.0.0.1',
     port: upstream.port,
   }));
-  const telemetry = { otlp: `${collector.url}/` };
+  const apiKey = randomBytes(24).toString('hex');
+  const telemetry = { otlp: `${collector.url}/`, otlp_headers: { 'Api-Key': apiKey } };
   const gateway = await startTestGateway(t, {
     upstream,
     config: { telemetry, upstream: { resolve }, limits: { scan_timeout: '30s' } },
@@ -41,11 +43,11 @@ async function startLab(t: Test) {
   const ca = readFileSync(gateway.caFile, 'utf8');
   const tunnel = (authority: string) =>
     openSecureTunnel({ proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority, ca });
-  return { collector, upstream, gateway, tunnel };
+  return { collector, upstream, gateway, tunnel, apiKey };
 }
 
 t.test('a collector receives what became of calls, and upstreams the trace', async (t) => {
-  const { collector, upstream, gateway, tunnel } = await startLab(t);
+  const { collector, upstream, gateway, tunnel, apiKey } = await startLab(t);
   const authority = `api.test.example:${upstream.port}`;
   const own = await tunnel(authority);
   const secret = awsKeyId();
@@ -97,6 +99,11 @@ t.test('a collector receives what became of calls, and upstreams the trace', asy
   await gateway.stop();
   t.ok(collector.metrics.has('postern_calls_total'), 'metrics come at the end at the latest');
   t.ok(collector.metrics.has('postern_judgement_seconds'));
+  t.ok(
+    collector.heads.every((it) => it['api-key'] === apiKey),
+    'each request has the key of the collector',
+  );
+  t.notOk(collector.texts.join('').includes(apiKey));
   for (const it of [secret, gateway.key, '/mcp', 'private', '/plain', 'hidden', 'token='])
     t.notOk(collector.texts.join('').includes(it), 'no path, query or secret');
 });
@@ -126,7 +133,8 @@ t.test('spans wait in a bounded queue, and what is dropped is counted', async (t
     sizes.push(JSON.parse(body).resourceSpans[0].scopeSpans[0].spans.length);
     return { status: statuses[sizes.length - 1] ?? 200, headers: {} };
   };
-  const log = { warn: () => undefined, info: () => undefined };
+  const logged: unknown[] = [];
+  const log = { warn: (...said: unknown[]) => logged.push(said), info: () => undefined };
   const exporter = new Exporter({
     origin: { instance: '1', startMs: 0 },
     ...{ counters, log, families: async () => [] },
@@ -139,10 +147,14 @@ t.test('spans wait in a bounded queue, and what is dropped is counted', async (t
   for (let i = 0; i < waitingMax + 100; i += 1) exporter.add(span);
   const counted = () => Object.fromEntries(counters.spans.entries());
   t.strictSame(counted(), { dropped: 100 }, 'nobody is there to take them');
-  exporter.use('http://collector', { post } as unknown as Transport);
+  const apiKey = randomBytes(24).toString('hex');
+  const endpoint = { otlp: 'http://collector', otlpHeaders: new Map([['Api-Key', apiKey]]) };
+  exporter.use(endpoint, { post } as unknown as Transport);
   exporter.add(span);
   await exporter.close();
   t.strictSame(sizes.slice(0, 1), [512], 'a batch has a bound');
+  t.match(logged, [[{ status: 503 }, 'telemetry is not taken']], 'that is told once');
+  t.notOk(JSON.stringify(logged).includes(apiKey));
   t.equal(counted()['exported'] ?? 0, 0, 'a collector that is busy is not asked again at the end');
 
   const later = new Exporter({
@@ -151,7 +163,7 @@ t.test('spans wait in a bounded queue, and what is dropped is counted', async (t
     timings: { batchMs: 1, retryMs: 1, retryMsMax: 1 },
   });
   sizes.length = 0;
-  later.use('http://collector', { post } as unknown as Transport);
+  later.use({ otlp: 'http://collector', otlpHeaders: new Map() }, { post } as unknown as Transport);
   for (let i = 0; i < 1024; i += 1) later.add(span);
   while (sizes.length < 4) await new Promise((resolve) => setTimeout(resolve, 1));
   await later.close();
