@@ -67,6 +67,8 @@ export interface TrustMark {
   readonly parts: number;
   readonly atMs: number;
   readonly traceId: string;
+  /** The trust that was left then; the state notes it. */
+  readonly leftParts?: number;
 }
 
 /** Something that was seen, and that may explain a later call of the tenant. */

@@ -216,6 +216,25 @@ t.test('a session can do what its secret can do now', async (t) => {
     t.match(await ask('/v1/console/sessions', { method: 'POST', body: { secret } }), { status: 403 });
 });
 
+t.test("two daemons on one host leave each other's people signed in", async (t) => {
+  const [one, other] = [await startTestGateway(t), await startTestGateway(t)];
+  const [here, there] = [await signIn(one, one.key), await signIn(other, other.key)];
+  // Browsers do not tell ports apart.
+  const cookie = `${here.cookie}; ${there.cookie}`;
+  for (const [gateway, own] of [
+    [one, here],
+    [other, there],
+  ] as const) {
+    const current = await browserOf(gateway)('/v1/console/sessions/current', { headers: { cookie } });
+    t.match(current, { status: 200, body: { session_id: own.sessionId } });
+  }
+  t.match(
+    await there.get('/v1/keys', { cookie: here.cookie }),
+    { status: 401 },
+    'and are no way into another',
+  );
+});
+
 t.test('secrets and cookies that are none', async (t) => {
   const gateway = await startTestGateway(t);
   const ask = browserOf(gateway);

@@ -51,12 +51,29 @@ export function afterCalls(
 /** After something that counts against the agent. What idle hours have brought back before cannot make it good. */
 export function afterMark(trust: TrustRecord, mark: TrustMark, terms: TrustTerms): TrustRecord {
   if (isOneTooMany(trust.marks, mark)) return trust;
+  const parts = Math.max(0, trustPartsAt(trust, mark.atMs, terms) - mark.parts);
   return {
-    parts: Math.max(0, trustPartsAt(trust, mark.atMs, terms) - mark.parts),
+    parts,
     clean: 0,
     atMs: Math.max(trust.atMs, mark.atMs),
-    marks: [...trust.marks, mark].slice(-marksMax),
+    marks: [...trust.marks, { ...mark, leftParts: parts }].slice(-marksMax),
   };
+}
+
+/** The trust at a time: just before and just after each loss that is kept, oldest first, and now. */
+export interface TrustPoint {
+  readonly atMs: number;
+  readonly parts: number;
+}
+
+export function trustTrend(trust: TrustRecord, nowMs: number, terms: TrustTerms): readonly TrustPoint[] {
+  const points = trust.marks.flatMap(({ atMs, parts, leftParts }): TrustPoint[] => {
+    if (leftParts === undefined) return [];
+    const after = { atMs, parts: leftParts };
+    // Where nothing was left, more may have been taken than there was.
+    return leftParts === 0 ? [after] : [{ atMs, parts: Math.min(trustPartsMax, leftParts + parts) }, after];
+  });
+  return [...points, { atMs: nowMs, parts: trustPartsAt(trust, nowMs, terms) }];
 }
 
 /** Answers whether a day's anomalies have taken all that they may, and this is one more. */
@@ -78,17 +95,21 @@ const causes: ReadonlySet<string> = new Set<TrustMark['cause']>([
 
 /** The marks as a field of a journal line. */
 export const marksText = (marks: readonly TrustMark[]): readonly unknown[] =>
-  marks.map(({ cause, parts, atMs, traceId }) => [cause, parts, atMs, traceId]);
+  marks.map(({ cause, parts, atMs, traceId, leftParts }) => [
+    ...[cause, parts, atMs, traceId],
+    ...(leftParts === undefined ? [] : [leftParts]),
+  ]);
 
 /** Throws where it is not what `marksText` makes. */
 export function parseMarks(list: unknown): readonly TrustMark[] {
   if (!Array.isArray(list)) throw new TypeError('marks are a list');
   return list.map((it: unknown) => {
-    const [cause, parts, atMs, traceId] = Array.isArray(it) ? (it as unknown[]) : [];
+    const [cause, parts, atMs, traceId, leftParts] = Array.isArray(it) ? (it as unknown[]) : [];
     if (typeof cause !== 'string' || !causes.has(cause)) throw new TypeError('a mark has a cause');
     if (!isAmount(parts) || !isAmount(atMs) || typeof traceId !== 'string')
       throw new TypeError('a mark has an amount, a time and a trace');
-    return { cause: cause as TrustMark['cause'], parts, atMs, traceId };
+    const mark = { cause: cause as TrustMark['cause'], parts, atMs, traceId };
+    return isAmount(leftParts) ? { ...mark, leftParts } : mark;
   });
 }
 

@@ -102,13 +102,23 @@ export const trust: SuitePart = async (t, { store, hints, ...lab }) => {
       t.match(await standing(), { parts: 10_000, clean: 30, atMs: noonMs, marks: [] });
       const denial = markOf({ atMs: noonMs + 1 });
       await deny(denial);
-      t.same(await standing(), { parts: 9_500, clean: 0, atMs: noonMs + 1, marks: [denial] });
+      t.same(await standing(), {
+        parts: 9_500,
+        clean: 0,
+        atMs: noonMs + 1,
+        marks: [{ ...denial, leftParts: 9_500 }],
+      });
       await clean(30, noonMs + 2);
       await endCalls(store, [callOf(acme, { decision: 'REQUIRE_APPROVAL' })]);
       t.match(await standing(), { parts: 9_500, clean: 30, atMs: noonMs + 2 }, 'what is held is not clean');
       const odd = [markOf({ cause: 'anomaly', parts: 200 }), markOf({ cause: 'threat', parts: 2_000 })];
       await endCalls(store, [callOf(acme, { atMs: noonMs + 3, marks: odd })]);
-      t.same(await standing(), { parts: 7_300, clean: 0, atMs: noonMs + 3, marks: [denial, ...odd] });
+      t.same(await standing(), {
+        parts: 7_300,
+        clean: 0,
+        atMs: noonMs + 3,
+        marks: [denial, ...odd].map((it, at) => ({ ...it, leftParts: [9_500, 9_300, 7_300][at] })),
+      });
     },
   );
 
@@ -177,7 +187,13 @@ export const trust: SuitePart = async (t, { store, hints, ...lab }) => {
     );
     await endCalls(store, [callOf(acme, { decision: 'DENY', marks: marks.slice(0, 5) })]);
     for (const mark of marks.slice(5)) await deny(mark);
-    t.same((await standing())?.marks, marks.slice(-marksMax));
+    const kept = (await standing())?.marks ?? [];
+    t.same(
+      kept.map(({ leftParts: _, ...it }) => it),
+      marks.slice(-marksMax),
+    );
+    const lost = marks.reduce((sum, { parts }) => sum + parts, 0);
+    t.equal(kept.at(-1)?.leftParts, trustPartsMax - lost, 'and each says what it has left');
   });
 
   await t.test('something can be held against an agent beside its calls', async (t) => {
@@ -188,7 +204,12 @@ export const trust: SuitePart = async (t, { store, hints, ...lab }) => {
     await other.markTrust(tenantId, agent.agentId, mark);
     if (other !== store)
       t.same(await store.trustOf(tenantId, [agent.agentId]), await other.trustOf(tenantId, [agent.agentId]));
-    t.same(await standing(), { parts: 9_000, clean: 0, atMs: noonMs, marks: [mark] });
+    t.same(await standing(), {
+      parts: 9_000,
+      clean: 0,
+      atMs: noonMs,
+      marks: [{ ...mark, leftParts: 9_000 }],
+    });
     await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
         (at % 2 === 0 ? store : other).markTrust(tenantId, agent.agentId, markOf({ parts: 10 })),

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { trustTermsOf } from '../../../decision/facts/trust-loss.ts';
 import type { Gate } from '../../../decision/gate.ts';
 import { describeMark } from '../../../risk/signals/low-trust.ts';
-import { trustPartsAt, trustPartsMax, wholeTrust } from '../../../state/rules/trust.ts';
+import { trustPartsAt, trustPartsMax, trustTrend, wholeTrust } from '../../../state/rules/trust.ts';
 import type { AgentChange, AgentRecord, AgentUsage, AuditEvent } from '../../../state/store.ts';
 import { auditEvent, type Doing } from '../../audit-event.ts';
 import {
@@ -36,6 +36,9 @@ const publicAgent = z
     tenant_suspended: z.boolean().describe('With all agents of the tenant, whatever its own status'),
     trust_score: z.number().min(0).max(1),
     trust_reasons: z.array(z.string()).describe('The last that were held against it, newest first'),
+    trust_trend: z
+      .array(z.object({ at: time, score: z.number() }))
+      .describe('Before and after each loss that is kept, oldest first, and now'),
     created_at: time,
     first_seen: time.nullable(),
     last_seen: time.nullable(),
@@ -59,13 +62,11 @@ interface Standing {
   /** 0 to 1. */
   readonly trustScore: number;
   readonly trustReasons: readonly string[];
+  readonly trustTrend: PublicAgent['trust_trend'];
   readonly isTenantSuspended: boolean;
 }
 
-const toPublic = (
-  agent: AgentRecord,
-  { usage, trustScore, trustReasons, isTenantSuspended }: Standing,
-): PublicAgent => ({
+const toPublic = (agent: AgentRecord, { usage, isTenantSuspended, ...trust }: Standing): PublicAgent => ({
   agent_id: agent.agentId,
   name: agent.name,
   tenant_id: agent.tenantId,
@@ -73,8 +74,9 @@ const toPublic = (
   runtime_type: agent.runtimeType,
   status: agent.status,
   tenant_suspended: isTenantSuspended,
-  trust_score: trustScore,
-  trust_reasons: [...trustReasons],
+  trust_score: trust.trustScore,
+  trust_reasons: [...trust.trustReasons],
+  trust_trend: trust.trustTrend,
   created_at: toIso(agent.createdAtMs),
   first_seen: toIsoOrNull(usage.firstSeenAtMs),
   last_seen: toIsoOrNull(usage.lastSeenAtMs),
@@ -102,6 +104,10 @@ async function showAll(
       usage: usages[at] ?? nothing,
       trustScore: trustPartsAt(trust, nowMs, terms) / trustPartsMax,
       trustReasons: trust.marks.map(describeMark).reverse(),
+      trustTrend: trustTrend(trust, nowMs, terms).map(({ atMs, parts }) => ({
+        at: toIso(atMs),
+        score: parts / trustPartsMax,
+      })),
       isTenantSuspended: suspension !== undefined,
     });
   });

@@ -100,6 +100,7 @@ local function markTrust(key, marks, parts, mark)
   local it = trustOf(key)
   it.trust, it.clean = math.max(0, it.trust - parts), 0
   putNumbers(key, trustFields, it)
-  redis.call('RPUSH', marks, mark)
+  -- What is left stands last in the mark: `leftParts`.
+  redis.call('RPUSH', marks, string.sub(mark, 1, -2) .. ',' .. digits(it.trust) .. ']')
   redis.call('LTRIM', marks, -marksMax, -1)
 end
