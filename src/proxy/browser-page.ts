@@ -8,6 +8,17 @@ import { fieldOf, isNamed } from '../wire/http1/field.ts';
  * A browser that wants to show something says so.
  */
 
+/**
+ * Fields for what an upstream answers on that listener. A browser that tells nothing of what it wants, and shows it, gives
+ * it no origin, runs none of it, and takes no text for a script.
+ */
+export const withoutOrigin: readonly string[] = [
+  'Content-Security-Policy',
+  "sandbox; default-src 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options',
+  'nosniff',
+];
+
 /** Why a browser that would show or run the answer is refused; undefined for programs. `fields` is flat. */
 export function whyShownAsPage(fields: readonly string[]): GatewayError | undefined {
   const destination = fieldOf(fields, 'sec-fetch-dest').toLowerCase();

@@ -40,6 +40,8 @@ export interface Way {
    * throws.
    */
   readonly openWebSocket?: ((opened: Switched) => void) | undefined;
+  /** Fields for every answer that comes this way, in place of those of the upstream. */
+  readonly answerFields?: readonly string[] | undefined;
 }
 
 /** A body that goes on behind what was judged with its head. */
@@ -67,10 +69,11 @@ export function enforce(
   gate: EntranceGate,
   call: DecidedCall,
   exchange: Exchange,
-  { findCredential, route, standing, further, openWebSocket }: Way,
+  { findCredential, route, standing, further, openWebSocket, answerFields }: Way,
 ): void {
   const { verdict } = call;
-  const ours = decisionHeaders(gate.names, call.traceId, verdict);
+  const decided = decisionHeaders(gate.names, call.traceId, verdict);
+  const ours = answerFields ? [...decided, ...answerFields] : decided;
   let going: GoingCall | undefined;
   const refuse = (error: GatewayError): void => {
     going?.ended({ status: 0, code: error.code });

@@ -41,7 +41,11 @@ export const isInbound = isInboundTarget;
  * Serves `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy. A request is judged like any
  * other, and goes to the upstream of its route with the stored credential. Every answer has the decision.
  */
-export function createInbound(gate: () => EntranceGate, held: Held, log: Log): (exchange: Exchange) => void {
+export function createInbound(
+  gate: () => EntranceGate,
+  held: InboundHeld,
+  log: Log,
+): (exchange: Exchange) => void {
   const lastHeadOf = createLastHeads();
   return function inbound(exchange) {
     const current = gate();
@@ -57,6 +61,11 @@ export function createInbound(gate: () => EntranceGate, held: Held, log: Log): (
       answerProblem(exchange, error, [...refusalHeaders(current.names, traceId, error.code), ...ending]);
     });
   };
+}
+
+interface InboundHeld extends Held {
+  /** Fields for all answers of upstreams on this listener. */
+  readonly answerFields?: readonly string[] | undefined;
 }
 
 interface Arrival {
@@ -83,7 +92,7 @@ function createLastHeads(): Arrival['lastHeadOf'] {
 /** Finds out who calls which route. What need not be waited for is not: that spares a call several turns of the job queue. */
 async function serve(
   gate: EntranceGate,
-  held: Held,
+  held: InboundHeld,
   { exchange, traceId, receivedAtMs, gateNow, lastHeadOf }: Arrival,
 ): Promise<void> {
   const path = parseInboundPath(exchange.target);
@@ -155,7 +164,7 @@ interface Passing {
 }
 
 /** The route's answer to what its caller asks for. */
-async function passOn(gate: EntranceGate, held: Held, passing: Passing): Promise<void> {
+async function passOn(gate: EntranceGate, held: InboundHeld, passing: Passing): Promise<void> {
   const { exchange, route, path, owner, target, contentType, wantsWebSocket, toCall } = passing;
   const bodyless = (): ReceivedCall => toCall(noBody);
   const turnBack = async (error: unknown): Promise<never> => {
@@ -205,7 +214,7 @@ interface GrpcArrival {
 /** A call of gRPC, message by message. Resolves when the first one was judged. */
 function receiveMessages(
   gate: EntranceGate,
-  held: Held,
+  held: InboundHeld,
   passing: Passing,
   { bodyless, bytesMax, turnBack }: GrpcArrival,
 ): Promise<void> {
@@ -233,7 +242,7 @@ interface Judged {
 /** Asks the pipeline and does what it says, if the route still leads there. */
 async function judge(
   gate: EntranceGate,
-  { webSockets, standing }: Held,
+  { webSockets, standing, answerFields }: InboundHeld,
   { exchange, route, path, wantsWebSocket }: Passing,
   { call, further }: Judged,
 ): Promise<void> {
@@ -246,6 +255,7 @@ async function judge(
     route,
     standing,
     further,
+    answerFields,
     openWebSocket: wantsWebSocket ? (opened) => webSockets.open(opened, { route, classify }) : undefined,
   });
 }

@@ -4,7 +4,7 @@ import { createRouter } from '../../api/router.ts';
 import { createConsole, isConsole } from '../../console/console.ts';
 import type { Log } from '../../core/log.ts';
 import type { Gate } from '../../decision/gate.ts';
-import { whyShownAsPage } from '../../proxy/browser-page.ts';
+import { whyShownAsPage, withoutOrigin } from '../../proxy/browser-page.ts';
 import { createConnect } from '../../proxy/connect.ts';
 import { createForward } from '../../proxy/forward.ts';
 import { createInbound, isInbound } from '../../proxy/inbound.ts';
@@ -49,8 +49,12 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   const api = createRouter(apiRoutes, gate, { connections: connectionsOf.control, bodies, log });
   const page = createConsole(log);
   /** Inbound routes stand on both listeners, beside what else a listener serves. */
-  const besideInbound = (connections: Connections, serve: (exchange: Exchange) => void) => {
-    const inbound = createInbound(gate, { connections, bodies, webSockets, standing }, log);
+  const besideInbound = (
+    connections: Connections,
+    serve: (exchange: Exchange) => void,
+    answerFields?: readonly string[],
+  ) => {
+    const inbound = createInbound(gate, { connections, bodies, webSockets, standing, answerFields }, log);
     return (exchange: Exchange): void => {
       const { socket, answer } = exchange;
       if (connections.begin(socket)) answer.once('close', () => connections.rest(socket));
@@ -61,7 +65,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   const outside = besideInbound(connectionsOf.proxy, (exchange) => forward(exchange, undefined));
   const administer = (exchange: Exchange): void =>
     isConsole(exchange.target) ? page(exchange) : api(exchange);
-  const besideApi = besideInbound(connectionsOf.control, administer);
+  const besideApi = besideInbound(connectionsOf.control, administer, withoutOrigin);
   const control = (exchange: Exchange): void => {
     const refusal = isInbound(exchange.target) ? whyShownAsPage(exchange.fields) : undefined;
     if (refusal) answerProblem(exchange, refusal, []);
