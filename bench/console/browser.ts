@@ -77,7 +77,7 @@ async function scroll(page: Page, control: string, adminSecret: string): Promise
   await browser?.startTracing(page, { categories: ['toplevel'] });
   let rows = 0;
   for (let turn = 0; turn < turns; turn += 1) {
-    await page.mouse.wheel(0, turn % 100 === 99 ? -1e6 : 900);
+    await page.mouse.wheel(0, turn % 100 === 99 ? -1e6 : 400);
     await page.waitForTimeout(50);
     rows = Math.max(rows, Number(await list.locator('table').getAttribute('aria-rowcount')) - 1);
   }

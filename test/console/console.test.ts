@@ -94,6 +94,7 @@ t.test('what an inbound route brings is no page of the console, and sees no cook
   const seen: string[] = [];
   const upstream = createServer((request, response) => {
     seen.push(String(request.headers.cookie));
+    response.setHeader('content-security-policy', "script-src 'unsafe-inline'");
     response.end('<script>1</script>');
   });
   upstream.listen(0, '127.0.0.1');
@@ -126,6 +127,14 @@ t.test('what an inbound route brings is no page of the console, and sees no cook
   for (const url of [gateway.controlUrl, gateway.proxyUrl])
     t.equal((await ask(url, { cookie, 'sec-fetch-dest': 'empty' })).status, 200);
   t.same(seen, ['a=1; b=2', 'a=1; b=2']);
+  const policyOf = async (url: string) => (await ask(url, {})).headers.get('content-security-policy');
+  t.match(await policyOf(gateway.controlUrl), /^sandbox;/, 'shown all the same, it has no origin');
+  t.match((await ask(gateway.controlUrl, {})).headers.get('x-content-type-options'), 'nosniff');
+  t.equal(
+    await policyOf(gateway.proxyUrl),
+    "script-src 'unsafe-inline'",
+    'elsewhere it is that of the upstream',
+  );
 });
 
 t.test('behind a proxy with a prefix, links lead below it and people sign in', async (t) => {

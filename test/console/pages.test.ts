@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { conditionWords, matchKeys, ruleKeys } from '../../src/console/page/data/policy-words.ts';
@@ -7,6 +10,25 @@ import { consolePages, fillConsoleLab, startConsoleLab } from '../support/consol
 import { needProgram } from '../support/programs.ts';
 
 /* The console in a real browser: the stories of those who use it, one after another on one gateway. */
+
+/** Passes requests on without what browsers tell of themselves; answers its address. */
+async function startFront(t: { teardown(close: () => void): void }, to: string): Promise<string> {
+  const server = http.createServer((request, response) => {
+    const told = /^(?:sec-|upgrade-insecure|origin$)/;
+    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !told.test(name)));
+    http.get(new URL(request.url ?? '/', to), { headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 const firstPageBytesMax = 150 * 1024;
 const script = '<img/src=x/onerror=globalThis.ran=1>';
@@ -176,6 +198,41 @@ t.test('people work with the console in a browser', async (t) => {
     t.equal((await send(call)).status, 200, 'after the roll-back it goes out');
   });
 
+  await t.test('words are completed at the cursor, with the keyboard', async (t) => {
+    await show('policies/new');
+    const editor = page.getByLabel('The policy, as YAML or JSON');
+    await editor.fill('name: typed\nrules:\n  - rule_id: a\n    ');
+    await editor.press('End');
+    await page.keyboard.type('ac');
+    const offered = page.getByRole('listbox', { name: 'Words that fit here' });
+    await offered.getByRole('option', { name: 'action:' }).waitFor();
+    t.same(await accessibilityProblems(page), []);
+    await page.keyboard.press('Enter');
+    await offered.getByRole('option', { name: 'ALLOW' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Tab');
+    await offered.waitFor({ state: 'detached' });
+    t.match(await editor.inputValue(), /\n {4}action: DENY$/);
+    await page.keyboard.type('\n    ');
+    await page.keyboard.press('Control+Space');
+    await offered.getByRole('option', { name: 'match:' }).waitFor();
+    await page.keyboard.press('Escape');
+    await offered.waitFor({ state: 'detached' });
+  });
+
+  await t.test('trust has a trend, a value its origin, and what was taken out its place', async (t) => {
+    const { items } = (await admin('GET', '/v1/traces?reason=NO_DELETES&limit=1')).body;
+    await show(`agents/${items[0].agent_id}`);
+    await page.getByRole('img', { name: /^Trust over time: 1\.00, 0\.\d\d/ }).waitFor();
+    await show('settings');
+    await shows(/^line \d+$/);
+    const sanitized = (await admin('GET', '/v1/traces?decision=SANITIZE&limit=1')).body.items[0];
+    await show(`activity/${sanitized.trace_id}`);
+    const request = page.getByRole('region', { name: 'The request, with what was found in its place' });
+    await request.locator('.added').first().waitFor();
+    t.match(await request.textContent(), /- +"\w+": •+\n.*\+ +"\w+": \[REDACTED:/s);
+  });
+
   await t.test('an agent is suspended and reactivated', async (t) => {
     await show(`agents/${gateway.agentId}`);
     await button('Suspend').click();
@@ -239,6 +296,21 @@ t.test('people work with the console in a browser', async (t) => {
       await shows(/onerror|evil\.test\.example/);
     }
     t.equal(await page.evaluate(() => 'ran' in globalThis), false);
+  });
+
+  await t.test('what an upstream answers is no page of the console', async (t) => {
+    const theirs = await page.context().newPage();
+    await theirs.goto(new URL('/inbound/page/their-page', gateway.controlUrl).href);
+    t.match(
+      await theirs.locator('body').textContent(),
+      /a browser may not show what an inbound route brings/,
+    );
+    // As a browser that says nothing of what it wants.
+    const front = await startFront(t, gateway.controlUrl);
+    await theirs.goto(`${front}/inbound/page/their-page`);
+    t.equal(await theirs.title(), 'theirs', 'it is shown');
+    t.same(await theirs.evaluate("[self.origin, 'ran' in globalThis]"), ['null', false]);
+    await theirs.close();
   });
 
   await t.test('a long list is read and drawn in parts, and what comes in moves nothing', async (t) => {

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { startTestGateway, type TestGateway } from './gateway.ts';
 import { awsKeyId, gitlabToken } from './secrets.ts';
-import { startUpstream, type TestUpstream } from './upstream.ts';
+import { startUpstream, type TestUpstream, type UpstreamHandler } from './upstream.ts';
 
 /* A gateway with agents, rules and calls that a person would look at: for the tests of the console and for its screenshots. */
 
@@ -76,12 +76,22 @@ export const labRules = [
   },
 ];
 
+const theirPage =
+  '<title>theirs</title><script>globalThis.ran = 1; document.title = "ran"</script><p>A page of a stranger</p>';
+
+/** Everything is fine, and there is a page. */
+const answer: UpstreamHandler = ({ url }, response) => {
+  const isPage = url === '/their-page';
+  response.setHeader('content-type', isPage ? 'text/html' : 'application/json');
+  response.end(isPage ? theirPage : '{"ok":true}');
+};
+
 /** Starts it; nothing is sent yet. */
 export async function startConsoleLab(
   t: Test,
   config: Readonly<Record<string, unknown>> = {},
 ): Promise<ConsoleLab> {
-  const upstream = await startUpstream(t, undefined, { tls: false });
+  const upstream = await startUpstream(t, answer, { tls: false });
   const gateway = await startTestGateway(t, {
     config: {
       agents,
@@ -98,6 +108,15 @@ export async function startConsoleLab(
           allow_private: true,
           tenant: 'acme',
           secret: null,
+        },
+      ],
+      inbound: [
+        {
+          prefix: 'page',
+          tenant: 'acme',
+          upstream: 'http://page.test.example',
+          agent: agents[0]?.id,
+          auth: { type: 'none' },
         },
       ],
       credentials: [

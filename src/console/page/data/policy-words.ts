@@ -52,6 +52,16 @@ export const conditionWords = [
   'body_path_lte',
 ] as const;
 
+/** Keys of what some conditions hold. */
+export const conditionParts: Readonly<Record<string, readonly string[]>> = {
+  body_path_equals: ['path', 'value'],
+  body_path_gt: ['path', 'value'],
+  body_path_gte: ['path', 'value'],
+  body_path_lt: ['path', 'value'],
+  body_path_lte: ['path', 'value'],
+  time_of_day_outside: ['start', 'end', 'tz'],
+};
+
 export const values: Readonly<Record<string, readonly string[]>> = {
   action: ['ALLOW', 'DENY', 'SANITIZE', 'REQUIRE_APPROVAL', 'OPEN_INCIDENT'],
   mode: ['enforce', 'monitor'],

@@ -87,6 +87,7 @@ export interface Agent {
   readonly tenant_suspended: boolean;
   readonly trust_score: number;
   readonly trust_reasons: readonly string[];
+  readonly trust_trend: readonly { readonly at: string; readonly score: number }[];
   readonly created_at: string;
   readonly first_seen: string | null;
   readonly last_seen: string | null;

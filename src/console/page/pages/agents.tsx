@@ -17,6 +17,7 @@ import {
 } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { List } from '../kit/list.tsx';
+import { Trend } from '../kit/trend.tsx';
 
 const refreshMs = 4000;
 
@@ -95,6 +96,11 @@ function AgentList() {
           },
           { name: 'Status', cell: (it) => <Status of={it.tenant_suspended ? 'suspended' : it.status} /> },
           { name: 'Trust', cell: (it) => <Trust of={it.trust_score} /> },
+          {
+            name: 'Trend',
+            kind: 'extra',
+            cell: (it) => <Trend points={it.trust_trend} label={trendLabel(it)} />,
+          },
           { name: 'Environment', kind: 'extra', cell: (it) => it.env_name },
           { name: 'Runs on', kind: 'extra', cell: (it) => it.runtime_type ?? '—' },
           { name: 'Denied in 24 h', kind: 'extra', cell: (it) => it.decisions_24h.DENY ?? 0 },
@@ -110,6 +116,9 @@ function AgentList() {
     </>
   );
 }
+
+const trendLabel = ({ trust_trend: points }: Agent): string =>
+  `Trust over time: ${points.map(({ score }) => score.toFixed(2)).join(', ')}`;
 
 function Trust({ of }: { of: number }) {
   return (
@@ -177,6 +186,7 @@ function AgentDetail({ agentId }: { agentId: string }) {
                 <Trust of={it.trust_score} /> <Status of={it.tenant_suspended ? 'suspended' : it.status} />
                 {it.tenant_suspended && <span class="faint">with all agents of the tenant</span>}
               </p>
+              <Trend points={it.trust_trend} label={trendLabel(it)} isLarge />
               {it.trust_reasons.length === 0 ? (
                 <p class="hint">Nothing is held against it.</p>
               ) : (

@@ -7,6 +7,7 @@ import { reasonWord } from '../../data/words.ts';
 import { BandBadge, DecisionBadge, decisionWord, Facts, Problem, Skeleton, Time } from '../../kit/bits.tsx';
 import { Marked } from '../../kit/marked.tsx';
 import { LetThrough } from './let-through.tsx';
+import { Request } from './request.tsx';
 
 /** All members of a trace that are shown; how many there are depends on how far the call came. */
 export interface Trace extends TraceRow {
@@ -65,7 +66,7 @@ export function TraceDetail({ traceId, back }: { traceId: string; back: string }
           </h2>
           <Why trace={it} />
           {(it.decision === 'DENY' || it.decision === 'REQUIRE_APPROVAL') && <LetThrough trace={it} />}
-          <Findings findings={it.findings} decision={it.decision} />
+          <Request trace={it} />
           <Signals trace={it} />
           <Rules rules={it.matched_rules} decidedBy={it.rule_id} />
           <CallFacts trace={it} />
@@ -114,44 +115,6 @@ function Why({ trace }: { trace: Trace }) {
           </a>
         ))}
       </div>
-    </Part>
-  );
-}
-
-function Findings({ findings, decision }: { findings: readonly Finding[] | undefined; decision: string }) {
-  if (!findings || findings.length === 0) return null;
-  const places = Map.groupBy(findings, (it) => it.location);
-  return (
-    <Part title="What was found, and where">
-      <p class="hint">
-        {decision === 'SANITIZE' ? 'In what went out, these places hold [REDACTED:…] instead. ' : ''}
-        The texts themselves are never kept.
-      </p>
-      <ul class="parts-bar">
-        {[...places].map(([location, found]) => (
-          <li key={location}>
-            <code>{location}</code>
-            <span />
-            <p>
-              {found.map((it) => (
-                <span key={it.kind}>
-                  <mark class="finding">{it.kind}</mark> {it.class}, {it.confidence} confidence{' '}
-                </span>
-              ))}
-            </p>
-            {decision === 'SANITIZE' && (
-              <pre class="diff">
-                <span class="line removed">
-                  - {location} = ••••••••{'\n'}
-                </span>
-                <span class="line added">
-                  + {location} = [REDACTED:{found[0]?.kind}]{'\n'}
-                </span>
-              </pre>
-            )}
-          </li>
-        ))}
-      </ul>
     </Part>
   );
 }

@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiProblem, call } from '../../data/api.ts';
+import { completionAt } from '../../data/completion.ts';
 import { lineOf, type Mistake, parsePolicy } from '../../data/policy-text.ts';
-import { conditionWords, matchKeys, policyKeys, ruleKeys, values } from '../../data/policy-words.ts';
+import { CompletionList, listId, optionId } from './completion-list.tsx';
 
 const typedMs = 350;
-const suggestionsMax = 10;
-const allWords = [...policyKeys, ...ruleKeys, ...matchKeys, ...conditionWords];
 
 export interface Checked {
   readonly mistakes: readonly Mistake[];
@@ -44,7 +43,6 @@ interface EditorOf {
 /** The text of a policy, checked by the gateway while it is written. */
 export function Editor({ text, onText, onChecked, isReadOnly }: EditorOf) {
   const [checked, setChecked] = useState<Checked>({ mistakes: [], warnings: [] });
-  const [at, setAt] = useState(-1);
   const area = useRef<HTMLTextAreaElement>(null);
   const gutter = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -65,16 +63,7 @@ export function Editor({ text, onText, onChecked, isReadOnly }: EditorOf) {
     };
   }, [text]);
   const byLine = new Map(checked.mistakes.map((it) => [it.line ?? 0, it.message]));
-  const insert = (from: number, word: string) => {
-    const next = text.slice(0, from) + word + text.slice(at);
-    onText(next);
-    setAt(-1);
-    requestAnimationFrame(() => {
-      area.current?.focus();
-      area.current?.setSelectionRange(from + word.length, from + word.length);
-    });
-  };
-  const { from, words } = suggestionsAt(text, at);
+  const completion = useCompletion(text, onText, area);
   return (
     <div class="editor">
       <div class="editor-box">
@@ -85,35 +74,41 @@ export function Editor({ text, onText, onChecked, isReadOnly }: EditorOf) {
             </span>
           ))}
         </div>
-        <textarea
-          ref={area}
-          aria-label="The policy, as YAML or JSON"
-          aria-invalid={checked.mistakes.length > 0}
-          aria-describedby="mistakes"
-          spellcheck={false}
-          autocomplete="off"
-          readOnly={isReadOnly}
-          value={text}
-          onInput={(event) => {
-            onText(event.currentTarget.value);
-            setAt(event.currentTarget.selectionStart);
-          }}
-          onClick={(event) => setAt(event.currentTarget.selectionStart)}
-          onScroll={(event) => {
-            if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop;
-          }}
-        />
+        <div class="writing">
+          <textarea
+            ref={area}
+            aria-label="The policy, as YAML or JSON"
+            aria-invalid={checked.mistakes.length > 0}
+            aria-describedby="mistakes"
+            aria-autocomplete="list"
+            aria-controls={completion.words.length > 0 ? listId : undefined}
+            aria-activedescendant={completion.words.length > 0 ? optionId(completion.chosen) : undefined}
+            spellcheck={false}
+            autocomplete="off"
+            wrap="off"
+            readOnly={isReadOnly}
+            value={text}
+            onInput={(event) => {
+              onText(event.currentTarget.value);
+              completion.ask(event.currentTarget, false);
+            }}
+            onKeyDown={completion.press}
+            onBlur={completion.close}
+            onClick={completion.close}
+            onScroll={(event) => {
+              if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop;
+              completion.close();
+            }}
+          />
+          {!isReadOnly && completion.words.length > 0 && (
+            <CompletionList {...completion} onChoose={completion.take} />
+          )}
+        </div>
       </div>
-      {!isReadOnly && words.length > 0 && (
-        <ul class="suggestions" aria-label="Words that fit here">
-          {words.map((it) => (
-            <li key={it}>
-              <button type="button" class="small chip" onClick={() => insert(from, it)}>
-                {it}
-              </button>
-            </li>
-          ))}
-        </ul>
+      {!isReadOnly && (
+        <p class="hint">
+          Words are offered as you write; <kbd>Ctrl</kbd> <kbd>Space</kbd> shows all that fit.
+        </p>
       )}
       <ul class="mistakes" id="mistakes" aria-live="polite">
         {checked.mistakes.map((it) => (
@@ -127,24 +122,66 @@ export function Editor({ text, onText, onChecked, isReadOnly }: EditorOf) {
   );
 }
 
-/** What can stand at the cursor: values where the line names a key that has some, otherwise keys. */
-function suggestionsAt(text: string, at: number): { from: number; words: readonly string[] } {
-  if (at < 0) return { from: at, words: [] };
-  const before = text.slice(0, at);
-  const begun = /[\w-]*$/.exec(before)?.[0] ?? '';
-  const from = at - begun.length;
-  const line = before.slice(before.lastIndexOf('\n') + 1, from);
-  const key = /(\w+):\s*(?:\[[^\]]*)?$/.exec(line)?.[1];
-  const known = key === undefined ? undefined : values[key];
-  if (known)
-    return {
-      from,
-      words: known.filter((it) => it !== begun && it.toLowerCase().startsWith(begun.toLowerCase())),
-    };
-  if (begun === '' || key !== undefined) return { from, words: [] };
-  const isRight = (it: string) => it !== begun && it.startsWith(begun);
+interface Offered {
+  readonly at: number;
+  readonly from: number;
+  readonly words: readonly string[];
+  readonly chosen: number;
+  readonly scroll: { readonly top: number; readonly left: number };
+}
+
+const none: Offered = { at: 0, from: 0, words: [], chosen: 0, scroll: { top: 0, left: 0 } };
+
+/** The words that are offered at the cursor, and the keys that choose one. */
+function useCompletion(
+  text: string,
+  onText: (text: string) => void,
+  area: { readonly current: HTMLTextAreaElement | null },
+) {
+  const [offered, setOffered] = useState<Offered>(none);
+  const { at, from, words, chosen, scroll } = offered;
+  const ask = (asking: HTMLTextAreaElement, isAsked: boolean) => {
+    const { selectionStart, scrollTop: top, scrollLeft: left } = asking;
+    const found = completionAt(asking.value, selectionStart, isAsked);
+    setOffered({ ...found, at: selectionStart, chosen: 0, scroll: { top, left } });
+  };
+  const close = () => setOffered(none);
+  const take = (word: string) => {
+    onText(text.slice(0, from) + word + text.slice(at));
+    close();
+    requestAnimationFrame(() => {
+      const place = from + word.length;
+      area.current?.focus();
+      area.current?.setSelectionRange(place, place);
+      // Behind a key its values are offered at once.
+      if (area.current && word.endsWith(': ')) ask(area.current, false);
+    });
+  };
+  const press = (event: KeyboardEvent) => {
+    const { key, ctrlKey, currentTarget } = event;
+    if (ctrlKey && key === ' ') {
+      event.preventDefault();
+      return ask(currentTarget as HTMLTextAreaElement, true);
+    }
+    const word = words[chosen];
+    if (word === undefined) return;
+    const step = key === 'ArrowDown' ? 1 : key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) setOffered({ ...offered, chosen: (chosen + step + words.length) % words.length });
+    else if (key === 'Enter' || key === 'Tab') take(word);
+    else if (key === 'Escape') close();
+    else return;
+    event.preventDefault();
+  };
+  const lines = text.slice(0, from).split('\n');
   return {
-    from,
-    words: [...new Set(allWords.filter(isRight))].slice(0, suggestionsMax).map((it) => `${it}: `),
+    words,
+    chosen,
+    scroll,
+    line: lines.length - 1,
+    column: lines.at(-1)?.length ?? 0,
+    ask,
+    take,
+    press,
+    close,
   };
 }
