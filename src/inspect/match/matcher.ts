@@ -31,14 +31,19 @@ export interface Matcher {
 
 export type OnHit = (wordIndex: number, start: number) => void;
 
-/**
- * Slots for each gram; more slots mean fewer false hits. Filters of this size still fit into the second-level cache.
- */
-const slotsPerGram = 64;
+/** What tables may cost to make, so that fewer grams of ordinary text hit them by chance. */
+interface Effort {
+  readonly slotsPerGram: number;
+  readonly multipliersTried: number;
+}
+/** Tables that are made once for each version. Filters of this size still fit into the second-level cache. */
+const keptEffort: Effort = { slotsPerGram: 64, multipliersTried: 32 };
+/** Tables that a call may wait for. */
+const quickEffort: Effort = { slotsPerGram: 16, multipliersTried: 1 };
 const slotBitsMin = 10;
 const slotBitsMax = 17;
 const longSlotBitsMax = 16;
-const multipliersTried = 32;
+const firstMultiplier = 0x9e3779b1;
 /**
  * Limits the slots filled for all multipliers. With many grams the table is full anyway, so fewer multipliers are
  * tried.
@@ -69,7 +74,8 @@ export function createMatcher(
   } = {},
 ): Matcher {
   const needed = Uint8Array.from(words, (word) => needs.get(word) ?? beside.anything);
-  const make = (): GramTables => tablesFor(Needles.of(words, inCase), words.length, needed);
+  const effort = keptAs === undefined ? quickEffort : keptEffort;
+  const make = (): GramTables => tablesFor(Needles.of(words, inCase), needed, effort);
   const content = (): string => JSON.stringify([words, [...(inCase ?? [])], [...needed]]);
   const tables = keptAs === undefined ? make() : prepared(keptAs, content(), make);
   const needles = new Needles(tables);
@@ -84,17 +90,18 @@ export function createMatcher(
   };
 }
 
-function tablesFor(needles: Needles, count: number, needs: Uint8Array): GramTables {
-  const all = Array.from({ length: count }, (_, word) => needles.valuesOf(word));
+function tablesFor(needles: Needles, needs: Uint8Array, effort: Effort): GramTables {
+  const all = Array.from(needs, (_, word) => needles.valuesOf(word));
   const stride = all.every(({ length }) => length >= longLength) ? 4 : 2;
   const isLong = ({ length }: Uint8Array): boolean => stride === 2 && length >= longLength + stride - 1;
   const grams = all.flatMap((word, index) => (isLong(word) ? [] : chooseGrams(word, index, stride)));
   const longGrams = all.flatMap((word, index) => (isLong(word) ? chooseLongGrams(word, index) : []));
-  const shift = shiftFor(grams.length, slotBitsMax);
-  const multiplier = chooseMultiplier(grams, shift);
+  const shift = shiftFor(grams.length * effort.slotsPerGram, slotBitsMax);
+  const multiplier = chooseMultiplier(grams, shift, effort.multipliersTried);
   const followers = buildFollowers(grams, multiplier, shift);
   const { starts, values, folds } = needles;
-  const longShift = longGrams.length === 0 ? 0 : shiftFor(longGrams.length, longSlotBitsMax);
+  const longShift =
+    longGrams.length === 0 ? 0 : shiftFor(longGrams.length * effort.slotsPerGram, longSlotBitsMax);
   const lists = new Lists(needles);
   const slots = lists.slotsFor(grams, 32 - shift, (gram, visit) => eachSlot(gram, multiplier, shift, visit));
   const longSlots = lists.slotsFor(longGrams, longShift && 32 - longShift, ({ hash }, visit) =>
@@ -102,15 +109,15 @@ function tablesFor(needles: Needles, count: number, needs: Uint8Array): GramTabl
   );
   return {
     ...{ slots, longSlots, starts, values, folds, needs, multiplier, shift, longShift, stride },
-    filter: Uint8Array.from(followers, (kinds) => kinds | (kinds >> 8) | (kinds >> 16) | (kinds >> 24)),
+    filter: filterOf(followers),
     longFilter: buildLongFilter(longGrams, longShift),
     entries: Int32Array.from(lists.entries),
     entriesPerListMax: lists.entriesPerListMax,
   };
 }
 
-function shiftFor(gramCount: number, slotBitsMax: number): number {
-  const slotBits = Math.ceil(Math.log2(Math.max(1, gramCount * slotsPerGram)));
+function shiftFor(slotsWanted: number, slotBitsMax: number): number {
+  const slotBits = Math.ceil(Math.log2(Math.max(1, slotsWanted)));
   return 32 - Math.min(Math.max(slotBits, slotBitsMin), slotBitsMax);
 }
 
@@ -235,6 +242,16 @@ function buildFollowers(grams: readonly Gram[], multiplier: number, shift: numbe
   return followers;
 }
 
+/** Joins the kinds of byte that differ only in the two highest of their five bits. */
+function filterOf(followers: Int32Array): Uint8Array {
+  const filter = new Uint8Array(followers.length);
+  for (let slot = 0; slot < followers.length; slot++) {
+    const kinds = followers[slot] as number;
+    filter[slot] = kinds | (kinds >> 8) | (kinds >> 16) | (kinds >> 24);
+  }
+  return filter;
+}
+
 /** Numbers before a list of entries, and in each entry; see `GramTables`. */
 const headSize = 8;
 const entrySize = 6;
@@ -336,12 +353,13 @@ function inCommon(all: readonly Around[]): Around {
 }
 
 /** Chooses, of some odd multipliers shifted past the unhashed byte, the one with which ordinary text hits least. */
-function chooseMultiplier(grams: readonly Gram[], shift: number): number {
+function chooseMultiplier(grams: readonly Gram[], shift: number, tries: number): number {
+  if (tries === 1) return firstMultiplier << 8;
   let best = 0;
   let bestShare = Number.POSITIVE_INFINITY;
-  let candidate = 0x9e3779b1;
+  let candidate = firstMultiplier;
   const slots = grams.reduce((sum, gram) => sum + slotCount(gram), 0);
-  const rounds = Math.min(multipliersTried, Math.ceil(slotsTried / Math.max(1, slots)));
+  const rounds = Math.min(tries, Math.ceil(slotsTried / Math.max(1, slots)));
   for (let round = 0; round < rounds; round++) {
     const multiplier = (candidate | 1) << 8;
     const share = hitShare(buildFollowers(grams, multiplier, shift), multiplier, shift);
