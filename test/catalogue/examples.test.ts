@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { readTools } from '../../src/catalogue/load/load.ts';
@@ -34,9 +35,9 @@ for (const tool of tools) {
     for (const { method, url, headers, body, expect } of tool.examples) {
       const { operation, ...rest } = expect;
       const understood = catalogue.understand(requestOf(method, url, headers, body));
-      t.has(understood, { toolName: tool.name, name: operation }, `${method} ${url}`);
       // Resources are compared whole, so that a field too many is found, too.
-      t.strictSame({ ...understood, ...rest, ...withLists(rest) }, understood, `${method} ${url}: details`);
+      const want = { ...understood, toolName: tool.name, name: operation, ...rest, ...withLists(rest) };
+      if (!isDeepStrictEqual(understood, want)) t.strictSame(understood, want, `${method} ${url}`);
       seen.add(understood.name);
     }
     const { table: _, ...written } = tool;

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { CatalogueError } from '../../../src/catalogue/catalogue.ts';
 import { openTables, readTools } from '../../../src/catalogue/load/load.ts';
@@ -24,11 +25,12 @@ t.test('tools that were kept are those of their files', async (t) => {
   for (const [index, tool] of kept.tools.entries()) t.strictSame({ ...tool }, { ...made.tools[index] });
   for (const { method, url, headers, body } of readTools(dir, [], true).flatMap((it) => it.examples)) {
     const request = requestOf(method, url, headers, body);
-    t.strictSame(kept.understand(request), made.understand(request), `${method} ${url}`);
-    t.equal(
-      kept.bodyLimits.at(request.target.host, request.target.path),
-      made.bodyLimits.at(request.target.host, request.target.path),
-    );
+    const { host, path } = request.target;
+    const told = ({ bodyLimits, understand }: typeof kept) => [
+      understand(request),
+      bodyLimits.at(host, path),
+    ];
+    if (!isDeepStrictEqual(told(kept), told(made))) t.strictSame(told(kept), told(made), `${method} ${url}`);
   }
 });
 

@@ -43,8 +43,22 @@ const chapters: Readonly<Record<string, (t: Test, lab: Lab) => Promise<void>>> =
   'Errors and versioning': errors,
 };
 
-/** Tries every sentence on a daemon with that state; the same list whatever holds it. */
+/** Chapters of what a daemon does by itself, whatever holds its state. */
+const ofTheDaemon: ReadonlySet<string> = new Set([
+  'Addresses',
+  'Proxied calls',
+  'Errors of the proxy',
+  'Settings',
+  'Errors and versioning',
+]);
+
+/**
+ * Tries every sentence on a daemon with that state. A Cluster is asked by what asks a Redis, and is spared the chapters of which the state
+ * has no part.
+ */
 export async function contractSuite(t: Test, state: StateSetup): Promise<void> {
   const lab = await openLab(t, state);
-  for (const [name, chapter] of Object.entries(chapters)) await t.test(name, (t) => chapter(t, lab));
+  const isCluster = state.url.startsWith('redis+cluster:');
+  for (const [name, chapter] of Object.entries(chapters))
+    if (!isCluster || !ofTheDaemon.has(name)) await t.test(name, (t) => chapter(t, lab));
 }

@@ -113,7 +113,9 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
     t.same(await statusesOf(few, 4), [200, 200, 200, 429], 'nor has it taken from the quota');
   });
 
-  const rates = { free: 60, solo: 600, team: 2000 };
+  // Four thousand calls empty the bucket of Team; a Redis knows no more of plans than the embedded state does.
+  const isEmbedded = lab.state.url.startsWith('embedded:');
+  const rates = { free: 60, solo: 600, ...(isEmbedded ? { team: 2000 } : {}) };
   await t.test(
     'Limits, table, 3 and 4: the rate of each plan, and a bucket of about twice that',
     async (t) => {

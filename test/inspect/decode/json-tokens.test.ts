@@ -22,8 +22,7 @@ t.test('strings of any length end where a plain loop finds their ends', async (t
     const inner = Array.from({ length: random(12) }, () => parts[random(parts.length)] as string).join('');
     const text = Buffer.from(`"${inner}${round % 3 === 0 ? '' : '",1]'}`).toString('latin1');
     const tokens = new JsonTokens(Buffer.from(text, 'latin1'));
-    t.equal(tokens.next(), 'string');
-    t.equal(tokens.end, plainEnd(text), text);
+    if (tokens.next() !== 'string' || tokens.end !== plainEnd(text)) t.fail(text);
   }
 });
 

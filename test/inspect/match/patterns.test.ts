@@ -125,8 +125,9 @@ for (const detector of detectors) {
       // Twice the text, twice the work, but for what happens at its ends: what begins near one is searched in less than its reach.
       const { reachMax } = detector.bounds;
       const cutShort = unit.length >= 64 ? reachMax * Math.ceil(reachMax / unit.length) : 0;
-      t.ok(whole <= 2 * half + 2 * (reachMax + 1024) + cutShort, `${whole} after ${half}`);
+      if (whole > 2 * half + 2 * (reachMax + 1024) + cutShort) t.fail(`${whole} after ${half}`);
     }
+    t.pass(`${units.length} texts`);
     t.end();
   });
 }

@@ -10,7 +10,7 @@ function textOf(seed: number): string {
   return words.replace(/.{9}/g, (word) => `${word}${[' ', '\n', '","k":"', 'é', 'a'.repeat(40)][seed % 5]}`);
 }
 
-const texts = Array.from({ length: 400 }, (_, seed) => textOf(seed));
+const texts = Array.from({ length: 200 }, (_, seed) => textOf(seed));
 
 /** At a glance, and when all of it is looked at. */
 const begins = (mayBe: typeof mayBeDeflate, packed: Buffer): boolean =>
@@ -79,8 +79,11 @@ t.test(
 
 t.test('no beginning, however short, is read past its end', async (t) => {
   for (let length = 0; length < 2 * probeBytes; length += 1)
-    for (let first = 0; first < 256; first += 1) {
-      const bytes = Buffer.alloc(length, first);
-      t.doesNotThrow(() => mayBeBrotli(bytes, length) || mayBeDeflate(bytes, length));
-    }
+    t.doesNotThrow(() => {
+      for (let first = 0; first < 256; first += 1) {
+        const bytes = Buffer.alloc(length, first);
+        mayBeBrotli(bytes, length);
+        mayBeDeflate(bytes, length);
+      }
+    });
 });

@@ -192,7 +192,7 @@ t.test('holds back a bounded number of bytes', async (t) => {
     for (let at = 0; at < hostile.length; at += 100) {
       const chunk = hostile.subarray(at, at + 100);
       sent += body.push(chunk).length;
-      t.ok(at + chunk.length - sent < secret.length * 16 + 100, 'what is held is bounded') || t.bailout('');
+      if (at + chunk.length - sent >= secret.length * 16 + 100) return t.fail('what is held is bounded');
     }
     t.equal(sent + body.end().length, hostile.length);
   }
