@@ -54,6 +54,19 @@ t.test('init leaves a configuration that works, and a folder that has one stays 
   const refused = await postern(['init', join(dir, 'other'), '--listen', 'nowhere']);
   t.match(refused, { code: 1, stderr: /proxy\.listen: must be host:port/ });
   t.notOk(existsSync(join(dir, 'other')), 'nothing is made of options that are no configuration');
+  const shared = ['--state', 'redis://:p%40ss-word@127.0.0.1:1/0', ...freePorts];
+  t.match(await postern(['init', join(dir, 'shared'), ...shared]), { code: 0 });
+  const ofRedis = join(dir, 'shared/redis-password');
+  t.equal(readFileSync(ofRedis, 'utf8'), 'p%40ss-word', 'a password stands in a file of its own');
+  t.equal(statSync(ofRedis).mode & 0o777, 0o600);
+  t.match(readFileSync(join(dir, 'shared/.gitignore'), 'utf8'), /^redis-password$/m);
+  const sharedConfig = join(dir, 'shared/postern.yaml');
+  t.match(
+    readFileSync(sharedConfig, 'utf8'),
+    /url: "redis:\/\/:\$\{file:redis-password\}@127\.0\.0\.1:1\/0"/,
+  );
+  const shown = await postern(['--config', sharedConfig, 'config', 'show']);
+  t.equal(JSON.parse(shown.stdout).state.url.nodes[0].port, 1, shown.stderr);
   const told = await postern(['init', join(dir, 'third'), ...freePorts]);
   t.match(told.stdout, /Type next:\n {2}export POSTERN_CONFIG=.*third\/postern\.yaml\n {2}postern serve/);
   t.ok(existsSync(ca));

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
@@ -227,6 +229,20 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     t.match(await here('ca', 'trust', '--nss', nss, '--remove'), { code: 0 });
     t.notMatch((await run('certutil', ['-d', `sql:${nss}`, '-L'])).stdout, /postern-/);
   });
+});
+
+t.test('status asks a daemon again that has just begun to listen', async (t) => {
+  let asked = 0;
+  const server = createServer((socket) => {
+    asked += 1;
+    if (asked < 3) socket.resetAndDestroy();
+    else socket.end('HTTP/1.1 503 \r\nContent-Length: 2\r\n\r\n{}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  t.match(await postern(['--url', url, 'status']), { code: 1, stdout: /status +starting/ });
 });
 
 t.test('shells complete commands, and man reads the manual page', async (t) => {

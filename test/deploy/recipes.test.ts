@@ -140,7 +140,9 @@ for (const [name, path, exposureMax] of units) {
     if (!needProgram(t, 'systemd-analyze')) return;
     const file = resolve(import.meta.dirname, path);
     const { stderr } = await run('systemd-analyze', ['verify', file]);
-    t.notMatch(stderr, /Unknown|Failed to parse|Invalid|not a valid/i);
+    // The only line that versions before 253 leave out: the one before it holds there.
+    const known = stderr.replace(/^.*service type, ignoring: notify-reload\n/m, '');
+    t.notMatch(known, /Unknown|Failed to parse|Invalid|not a valid/i);
     const offline = ['security', '--offline=true', `--threshold=${exposureMax}`, file];
     const { code, stdout } = await run('systemd-analyze', offline);
     t.equal(code, 0, stdout.trimEnd().split('\n').at(-1) ?? '');

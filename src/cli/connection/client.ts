@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpClient, type HttpRequest, readAnswerBody } from '../../wire/client/http-client.ts';
 import { urlHere, urlOf } from './addresses.ts';
 import { AnswerError, readRefusal } from './answer-error.ts';
@@ -31,6 +32,9 @@ export interface Client {
 
 const urlDefault = 'http://127.0.0.1:8081';
 const requestTimeoutMs = 30_000;
+/** A start takes seconds; more than so many times it is something else. */
+const resetsMax = 20;
+const betweenResetsMs = 250;
 const answerBytesMax = 128 * 1024 * 1024;
 
 /**
@@ -87,10 +91,20 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
   };
 }
 
-/** The answer of `/readyz`, whether the daemon is ready or not, and where that was asked. */
+/**
+ * The answer of `/readyz`, whether the daemon is ready or not, and where that was asked. A daemon that begins to listen closes what
+ * was open before, so it is asked again.
+ */
 export async function readiness(options: CommonOptions): Promise<{ url: string } & Exchanged> {
   const base = await controlUrl(options);
-  return { url: base.origin, ...(await exchange(new URL('/readyz', base), { method: 'GET' })) };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return { url: base.origin, ...(await exchange(new URL('/readyz', base), { method: 'GET' })) };
+    } catch (error) {
+      if (tries === resetsMax || codeBehind((error as Error).cause) !== 'ECONNRESET') throw error;
+      await sleep(betweenResetsMs);
+    }
+  }
 }
 
 /** Tells whether a daemon answers at all. */
@@ -174,9 +188,15 @@ async function* readAsItComes(
 const isDone = (status: number): boolean => status >= 200 && status < 300;
 
 function reasonOf(error: unknown): string {
-  const { name, code, message, cause } = error as NodeJS.ErrnoException;
+  const { name, code, message } = error as NodeJS.ErrnoException;
   if (name === 'TimeoutError' || code === 'UPSTREAM_TIMEOUT')
     return `no answer in ${requestTimeoutMs / 1000} seconds`;
-  const { code: codeBehind } = Object(cause) as NodeJS.ErrnoException;
-  return codeBehind ?? message.replace(/\.$/, '');
+  const behind = codeBehind(error);
+  if (behind === 'ECONNRESET')
+    return 'it has closed the connection, as a daemon does that is starting or ending';
+  return behind ?? message.replace(/\.$/, '');
 }
+
+/** What the system said of a failure. */
+const codeBehind = (error: unknown): string | undefined =>
+  (Object(Object(error).cause) as NodeJS.ErrnoException).code;

@@ -150,10 +150,13 @@ t.test('a Redis that refuses the password is said to do so, at once', async (t) 
     { url: `redis://${host}:${port}/0`, says: /Redis answers NOAUTH: it wants a password/ },
   ];
   for (const { url, says } of cases) {
-    const { configFile } = writeTestConfig(t, { config: { state: { url, dir: './local' } } });
+    const { configFile } = writeTestConfig(t, {
+      config: { log: { level: 'warn' }, state: { url, dir: './local' } },
+    });
     const served = await run('env', posternCommand(['--config', configFile, 'serve']));
     t.match(served, { code: 1, stderr: says });
-    t.notMatch(served.stderr, /wrong@|goes on trying/);
+    t.notMatch(served.stderr, 'wrong@');
+    t.match(served.stderr, /^postern: [^\n]+\n$/, 'in one sentence, and nothing else');
   }
 });
 
@@ -175,6 +178,11 @@ for (const workers of [1, 2]) {
     const daemon = serve(t, configFile);
     await daemon.logged(goesOn);
     t.equal(await readyz(control), 503, 'meanwhile it says that it is not ready');
+    if (workers === 1)
+      t.match(await run('env', posternCommand(['--config', configFile, 'status'])), {
+        code: 1,
+        stdout: /^control +http:\S+\nstatus +starting: it listens/,
+      });
     await redis.start();
     await daemon.ready;
     t.equal(await readyz(control), 200);

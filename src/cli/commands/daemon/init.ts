@@ -31,7 +31,7 @@ export function addInit(program: Command): void {
     .option('--agent <name>', 'the first agent', 'agent')
     .option('--listen <address>', 'address of the proxy', '127.0.0.1:8080')
     .option('--control <address>', 'address of the control plane', '127.0.0.1:8081')
-    .option('--state <url>', 'embedded:DIR, redis://HOST/0 and the like', 'embedded:./state')
+    .option('--state <url>', 'embedded:DIR, redis://:PASSWORD@HOST/0 and the like', 'embedded:./state')
     .action(async (named: string, _options: unknown, init: Command) => {
       const options = init.optsWithGlobals<InitOptions>();
       const folder = resolve(named);
@@ -56,13 +56,15 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
   const { agentKeyFile } = await import('../../connection/way-out.ts');
   const [agentId, key] = [newId(), newKeyText('live')];
   const secret = randomBytes(24).toString('hex');
-  const text = configText(options, agentId, keyDigest(key));
+  const state = withoutPassword(options.state);
+  const text = configText({ ...options, state: state.url }, agentId, keyDigest(key));
   const file = join(folder, 'postern.yaml');
   parseConfig(text, { file, env: {}, readFile: () => secret });
   const files: readonly (readonly [string, string, number])[] = [
     ['admin-secret', secret, 0o600],
     [agentKeyFile, `${key}\n`, 0o600],
-    ['.gitignore', 'admin-secret\nagent-key\nvault-key\nca-key.pem*\nstate/\n', 0o644],
+    ...(state.password === undefined ? [] : [[passwordFile, state.password, 0o600] as const]),
+    ['.gitignore', `admin-secret\nagent-key\nvault-key\n${passwordFile}\nca-key.pem*\nstate/\n`, 0o644],
     ['vault-key', `${randomBytes(32).toString('hex')}\n`, 0o600],
     ['postern.yaml', text, 0o644],
   ];
@@ -88,6 +90,17 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
     ca: certFile,
     agent_id: agentId,
   };
+}
+
+const passwordFile = 'redis-password';
+
+/** The address of the state, whose password stands in a file that only its owner reads. */
+function withoutPassword(url: string): { readonly url: string; readonly password?: string } {
+  const [, before = '', password = '', after = ''] =
+    /^(rediss?(?:\+cluster)?:\/\/[^:@/?#]*:)([^@/?#]+)(@.*)$/s.exec(url) ?? [];
+  // A reference is none.
+  if (password === '' || password.startsWith('$')) return { url };
+  return { url: `${before}\${file:${passwordFile}}${after}`, password };
 }
 
 /** Each file is whole before it has its name, and the configuration comes last. */

@@ -15,7 +15,7 @@ import { pastTime } from '../../times.ts';
 interface Ready {
   readonly status: string;
   readonly version: string;
-  readonly checks: { readonly state: string };
+  readonly checks?: { readonly state: string };
   readonly config: {
     readonly generation: number;
     readonly loaded_at: string;
@@ -33,6 +33,13 @@ export function addStatus(program: Command): void {
       const options = status.optsWithGlobals<CommonOptions>();
       const { url, status: code, answer } = await readiness(options);
       const ready = answer as Ready;
+      // Only a daemon that has opened its state can tell of itself.
+      if (!ready.checks) {
+        process.exitCode = 1;
+        const starting = { control: url, status: 'starting: it listens, and opens its state' };
+        await print(options.json ? `${toJson(starting)}\n` : toFacts(starting));
+        return;
+      }
       if (ready.status !== 'ready') process.exitCode = 1;
       const facts = {
         control: url,

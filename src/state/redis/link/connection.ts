@@ -50,7 +50,11 @@ const away = (cause?: unknown): GatewayError =>
 export async function openConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { timeoutMs } = options;
   const client = connect(options);
-  client.on('error', options.onError);
+  let isOpen = false;
+  client.on('error', (error: Error) => {
+    // Whoever opens it is told of a refusal in a sentence.
+    if (isOpen || !refusalOf(error)) options.onError(error);
+  });
   const breaker = createBreaker();
   let isClosed = false;
 
@@ -87,6 +91,7 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
     client.disconnect();
     throw error;
   }
+  isOpen = true;
   return {
     run: (script, keys, args) => bounded(() => evaluate(script, keys, args)),
     call: (command, ...args) => bounded(() => client.call(command, ...args.map(toArgument))),
