@@ -3,6 +3,7 @@ import { type Target, targetWithin } from '../core/target.ts';
 import { decodePercent } from '../util/percent.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import type { UpstreamRequest } from '../wire/client/upstream.ts';
+import { withoutFields } from '../wire/http1/headers.ts';
 import { isObjectStore, scopeOfHost } from './aws/endpoint.ts';
 import { type AwsKeys, type AwsScope, signatureFields, signRequest } from './aws/sign.ts';
 import type { TokenClient } from './token-endpoint.ts';
@@ -78,7 +79,7 @@ export function toReadyCredential(secret: SentSecret, now: () => number = Date.n
     secrets: secretsOf(secret, headers),
     apply: ({ target, headers: sent }) => ({
       target: secret.type === 'query' ? withParameter(target, secret.parameter, secret.value) : target,
-      headers: [...withoutFields(sent, replaced), 'Accept-Encoding', 'identity', ...flat],
+      headers: [...withoutFields(sent, isOneOf(replaced)), 'Accept-Encoding', 'identity', ...flat],
     }),
   };
 }
@@ -88,14 +89,16 @@ const notReadable: ReadonlySet<string> = new Set(ofReading);
 /** The request as it is, but for an answer that can be read. */
 export const askReadable = ({ target, headers }: Injectable): Injectable => ({
   target,
-  headers: [...withoutFields(headers, notReadable), 'Accept-Encoding', 'identity'],
+  headers: [...withoutFields(headers, isOneOf(notReadable)), 'Accept-Encoding', 'identity'],
 });
-
-const withoutFields = (headers: readonly string[], names: ReadonlySet<string>): string[] =>
-  headers.filter((_, i) => !names.has(toFieldName(headers[i & ~1] as string)));
 
 /** There are servers to which `X_Api_Key` is `X-Api-Key` (RFC 3875, 4.1.18). */
 const toFieldName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
+
+const isOneOf =
+  (names: ReadonlySet<string>) =>
+  (name: string): boolean =>
+    names.has(toFieldName(name));
 
 type PlainSecret = Exclude<SentSecret, AwsSecret>;
 
@@ -167,7 +170,7 @@ function toSigner({ keys, scope }: AwsSecret, now: () => number): ReadyCredentia
     secrets: [accessKeyId, secretAccessKey, ...(sessionToken === undefined ? [] : [sessionToken])],
     apply: ({ target, headers }) => ({
       target: withoutSignature(target),
-      headers: [...withoutFields(headers, notOfAgent), 'Accept-Encoding', 'identity'],
+      headers: [...withoutFields(headers, isOneOf(notOfAgent)), 'Accept-Encoding', 'identity'],
     }),
     mayBeStored: isObjectStore,
     sign(request) {

@@ -9,6 +9,7 @@ import type { Identification, MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
 import { isWithin } from '../util/ranges.ts';
 import { foldedName, isSameFolded } from '../wire/http1/folded-name.ts';
+import { withoutFields } from '../wire/http1/headers.ts';
 import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 
 /** The credentials that a request to a route shows. */
@@ -153,19 +154,6 @@ const isSame = (shown: string | undefined, secret: string): boolean =>
 
 const valuesOf = (headers: readonly string[], name: string): string[] =>
   headers.filter((_, i) => i % 2 === 1 && isSameFolded(headers[i - 1] as string, name));
-
-function withoutFields(
-  headers: readonly string[],
-  isOut: (name: string, value: string) => boolean,
-): readonly string[] {
-  const kept: string[] = [];
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = headers[i] as string;
-    const value = headers[i + 1] as string;
-    if (!isOut(name, value)) kept.push(name, value);
-  }
-  return kept;
-}
 
 export const noRoute = (): GatewayError => new GatewayError('NOT_FOUND', 'There is no such route.');
 

@@ -214,7 +214,13 @@ export function toClientTrailers(
 
 /** A flat head without the fields of one name, given in lower case. */
 export const withoutField = (headers: readonly string[], name: string): string[] =>
-  headers.filter((_text, i) => !isNamed(headers[i & ~1] as string, name));
+  withoutFields(headers, (it) => isNamed(it, name));
+
+/** A flat head without the fields of which this is true. */
+export const withoutFields = (
+  headers: readonly string[],
+  isOut: (name: string, value: string) => boolean,
+): string[] => headers.filter((_text, i) => !isOut(headers[i & ~1] as string, headers[i | 1] as string));
 
 function isOurs(name: string, extra: readonly string[], ownPrefix: string): boolean {
   if (
