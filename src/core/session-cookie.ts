@@ -4,7 +4,8 @@
  */
 export const sessionCookie = 'postern_session';
 
-const named = new RegExp(`^\\s*(?:__Host-)?${sessionCookie}(?:_[^=;\\s]*)?\\s*=`, 'i');
+/** Browsers take `=name=value` for a cookie without a name, and send it as `name=value`. */
+const named = new RegExp(`^[\\s=]*(?:__Host-)?${sessionCookie}(?:_[^=;\\s]*)?\\s*=`, 'i');
 
 /** Tells whether `name=value` is a session of the console, of this daemon or of another one. */
 export const isSessionCookie = (pair: string): boolean => named.test(pair);

@@ -10,13 +10,16 @@ import { fieldOf, isNamed } from '../wire/http1/field.ts';
 
 /**
  * Fields for what an upstream answers on that listener. A browser that tells nothing of what it wants, and shows it, gives
- * it no origin, runs none of it, and takes no text for a script.
+ * it no origin, runs none of it, and takes no text for a script. Those without a value have browsers keep something for
+ * all of an origin or host, also where a script asks: that is for the console to say.
  */
 export const withoutOrigin: readonly string[] = [
   'Content-Security-Policy',
   "sandbox; default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options',
   'nosniff',
+  ...['Clear-Site-Data', '', 'Strict-Transport-Security', '', 'Service-Worker-Allowed', ''],
+  ...['NEL', '', 'Report-To', '', 'Reporting-Endpoints', ''],
 ];
 
 /** Why a browser that would show or run the answer is refused; undefined for programs. `fields` is flat. */

@@ -40,7 +40,7 @@ export interface Way {
    * throws.
    */
   readonly openWebSocket?: ((opened: Switched) => void) | undefined;
-  /** Fields for every answer that comes this way, in place of those of the upstream. */
+  /** Fields for answers of the upstream, in place of its own; one without a value takes its own away. */
   readonly answerFields?: readonly string[] | undefined;
 }
 
@@ -84,7 +84,7 @@ export function enforce(
     const headers =
       isOurs || isOfAnswer
         ? refusalHeaders(gate.names, call.traceId, isOfAnswer ? reasons.join(',') : error.code)
-        : ours;
+        : decided;
     answerProblem(exchange, withTrace(error, call.traceId), headers);
   };
   if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {

@@ -92,9 +92,17 @@ t.test('the console is served with nothing from elsewhere', async (t) => {
 
 t.test('what an inbound route brings is no page of the console, and sees no cookie of it', async (t) => {
   const seen: string[] = [];
+  const ofOrigins = [
+    'clear-site-data',
+    'strict-transport-security',
+    'nel',
+    'report-to',
+    'reporting-endpoints',
+  ];
   const upstream = createServer((request, response) => {
     seen.push(String(request.headers.cookie));
     response.setHeader('content-security-policy', "script-src 'unsafe-inline'");
+    for (const name of ofOrigins) response.setHeader(name, '"*"');
     response.end('<script>1</script>');
   });
   upstream.listen(0, '127.0.0.1');
@@ -130,6 +138,12 @@ t.test('what an inbound route brings is no page of the console, and sees no cook
   const policyOf = async (url: string) => (await ask(url, {})).headers.get('content-security-policy');
   t.match(await policyOf(gateway.controlUrl), /^sandbox;/, 'shown all the same, it has no origin');
   t.match((await ask(gateway.controlUrl, {})).headers.get('x-content-type-options'), 'nosniff');
+  const keptOf = async (url: string) => {
+    const { headers } = await ask(url, {});
+    return ofOrigins.filter((name) => headers.has(name));
+  };
+  t.same(await keptOf(gateway.controlUrl), [], 'nor is anything kept for the origin');
+  t.same(await keptOf(gateway.proxyUrl), ofOrigins);
   t.equal(
     await policyOf(gateway.proxyUrl),
     "script-src 'unsafe-inline'",

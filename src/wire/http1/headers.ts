@@ -171,7 +171,8 @@ function withoutOptions<Fields extends readonly string[]>(headers: Fields, conne
 
 /**
  * The head of an upstream's answer as the client may see it, with `extra` (flat) behind. Upstream fields with the names of
- * `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway speaks in its own name.
+ * `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway speaks in its own name. A field of `extra` without
+ * a value is not sent itself.
  */
 export function toClientHeaders(
   { fields, connection }: Pick<ResponseHead, 'fields' | 'connection'>,
@@ -186,7 +187,8 @@ export function toClientHeaders(
       headers.push(name, value);
   }
   const sent = withoutOptions(headers, connection);
-  for (const part of extra) sent.push(part);
+  for (let i = 0; i + 1 < extra.length; i += 2)
+    if (extra[i + 1] !== '') sent.push(extra[i] as string, extra[i + 1] as string);
   return sent;
 }
 

@@ -208,6 +208,8 @@ t.test('makes the head of an answer for the client', async (t) => {
         ' postern_session =y',
         'Set-Cookie',
         '__host-postern_session_0a1b2c3d=y; Secure',
+        'Set-Cookie',
+        '=postern_session_0a1b2c3d=z; Path=/',
       ],
       want: ['Set-Cookie', 'a=1'],
     },
