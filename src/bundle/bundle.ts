@@ -14,14 +14,16 @@ const cacheFolder = 'node_modules/.cache/postern';
 const bundlesMax = 4;
 const buildMsMax = 120_000;
 const prefix = 'program-';
+const draftPrefix = 'draft-';
 
 /** Returns the folder that has the modules of the checkout at `root`, as a bundle where there can be one. */
 export function currentProgram(root: string): string {
   const sources = join(root, 'src');
-  const bundle = join(root, cacheFolder, `${prefix}${stampOf(root)}`);
+  const cache = join(root, cacheFolder);
+  const bundle = join(cache, `${prefix}${stampOf(root)}`);
   if (existsSync(bundle)) return bundle;
   if (!hasBundler(root)) return sources;
-  const draft = `${bundle}-${randomUUID()}`;
+  const draft = join(cache, `${draftPrefix}${randomUUID()}`);
   try {
     mkdirSync(draft, { recursive: true, mode: 0o700 });
     const { PATH = '', HOME = '' } = process.env;
@@ -29,11 +31,13 @@ export function currentProgram(root: string): string {
     execFileSync(process.execPath, [join(sources, 'bundle/build.ts'), root, draft, '--with-packages'], {
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: buildMsMax,
+      // The folder of whoever starts the program is nothing to the bundler.
+      cwd: root,
       // Nothing else of the environment, where secrets of the daemon stand.
       env: { PATH, HOME },
     });
     putInPlace(draft, bundle);
-    removeOldOnes(join(root, cacheFolder));
+    removeOldOnes(cache, bundle);
     return bundle;
   } catch (error) {
     if (isUnwritable(error)) return sources;
@@ -66,12 +70,19 @@ function putInPlace(draft: string, bundle: string): void {
   }
 }
 
-function removeOldOnes(folder: string): void {
-  const bundles = readdirSync(folder).filter((it) => it.startsWith(prefix));
-  const byAge = bundles
-    .map((name) => ({ path: join(folder, name), ms: statSync(join(folder, name)).mtimeMs }))
-    .sort((a, b) => b.ms - a.ms);
-  for (const { path } of byAge.slice(bundlesMax)) rmSync(path, { recursive: true, force: true });
+/** Leaves the bundle and those made last, and the drafts that another start may still be writing. */
+function removeOldOnes(folder: string, bundle: string): void {
+  const named = (beginning: string) =>
+    readdirSync(folder)
+      .filter((it) => it.startsWith(beginning))
+      .map((name) => join(folder, name))
+      .filter((path) => path !== bundle)
+      // Another start may remove it meanwhile.
+      .map((path) => ({ path, ms: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+      .sort((a, b) => b.ms - a.ms);
+  const abandoned = named(draftPrefix).filter(({ ms }) => ms < Date.now() - 2 * buildMsMax);
+  for (const { path } of [...abandoned, ...named(prefix).slice(bundlesMax - 1)])
+    rmSync(path, { recursive: true, force: true });
 }
 
 const isUnwritable = (error: unknown): boolean =>

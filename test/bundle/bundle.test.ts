@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   cpSync,
@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -30,6 +31,17 @@ function checkout(t: Test, without: readonly string[] = []): string {
 const cacheOf = (folder: string): string => join(folder, 'node_modules/.cache/postern');
 const bundlesIn = (folder: string): string[] =>
   readdirSync(cacheOf(folder)).filter((it) => it.startsWith('program-'));
+const draftsIn = (folder: string): string[] =>
+  readdirSync(cacheOf(folder)).filter((it) => it.startsWith('draft-'));
+
+/** Makes folders in the cache, by name, of some age. */
+function makeFolders(folder: string, agesMs: Record<string, number>): void {
+  for (const [name, ageMs] of Object.entries(agesMs)) {
+    const path = join(cacheOf(folder), name);
+    mkdirSync(path);
+    utimesSync(path, (Date.now() - ageMs) / 1000, (Date.now() - ageMs) / 1000);
+  }
+}
 
 /** Says its version, and from where it ran. */
 function run(folder: string): { readonly stdout: string; readonly stderr: string } {
@@ -49,12 +61,13 @@ t.test('a checkout runs from a bundle that its first start makes', async (t) => 
   const path = join(cacheOf(folder), bundle);
   const { mtimeMs, mode } = statSync(path);
   t.equal(mode & 0o77, 0, 'nobody else writes into it');
+  t.equal(statSync(cacheOf(folder)).mode & 0o77, 0, 'or puts one there');
 
   t.match(run(folder), said);
   t.equal(statSync(path).mtimeMs, mtimeMs, 'the next start takes it as it is');
 
   await t.test('a change of a source makes another', async (t) => {
-    const file = join(folder, 'src/cli/main.ts');
+    const file = join(folder, 'src/cli/program.ts');
     writeFileSync(
       file,
       readFileSync(file, 'utf8').replace('.version(version())', `.version(version() + '-changed')`),
@@ -64,15 +77,19 @@ t.test('a checkout runs from a bundle that its first start makes', async (t) => 
   });
 
   await t.test('the last four stay', async (t) => {
-    for (const [name, ageMs] of Object.entries({ 'program-a': 3e9, 'program-b': 2e9 })) {
-      mkdirSync(join(cacheOf(folder), name));
-      const seconds = (Date.now() - ageMs) / 1000;
-      execFileSync('touch', ['-d', `@${seconds}`, join(cacheOf(folder), name)]);
-    }
+    makeFolders(folder, { 'program-a': 3e9, 'program-b': 2e9, 'draft-old': 3e9, 'draft-new': 0 });
     appendFileSync(join(folder, 'src/cli/main.ts'), '\n// changed again\n');
     run(folder);
     t.equal(bundlesIn(folder).length, 4);
     t.notOk(bundlesIn(folder).includes('program-a'), 'the oldest one is gone');
+    t.same(draftsIn(folder), ['draft-new'], 'and what a start left that was killed');
+  });
+
+  await t.test('one that was made stays, whatever other starts make at the same time', async (t) => {
+    makeFolders(folder, { 'program-c': -1e9, 'program-d': -1e9, 'program-e': -1e9, 'program-f': -1e9 });
+    appendFileSync(join(folder, 'src/cli/main.ts'), '\n// changed once more\n');
+    t.match(run(folder), { stdout: `${version}-changed\n`, stderr: '' });
+    t.equal(bundlesIn(folder).length, 4);
   });
 
   await t.test('sources that cannot be bundled run as they are, and it is said why', async (t) => {
@@ -81,7 +98,8 @@ t.test('a checkout runs from a bundle that its first start makes', async (t) => 
     writeFileSync(file, `${text}\nimport './nowhere.ts';\n`);
     const { stderr } = run(folder);
     t.match(stderr, /runs from its sources: .*nowhere/s);
-    t.equal(bundlesIn(folder).length, 4, 'no draft is left');
+    t.equal(bundlesIn(folder).length, 4);
+    t.same(draftsIn(folder), ['draft-new'], 'no draft is left');
     writeFileSync(file, text);
   });
 
