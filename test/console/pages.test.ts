@@ -226,8 +226,8 @@ t.test('people work with the console in a browser', async (t) => {
     await page.getByRole('img', { name: /^Trust over time: 1\.00, 0\.\d\d/ }).waitFor();
     await show('settings');
     await shows(/^line \d+$/);
-    const sanitized = (await admin('GET', '/v1/traces?decision=SANITIZE&limit=1')).body.items[0];
-    await show(`activity/${sanitized.trace_id}`);
+    const sanitized = (await consolePages(lab)).find((it) => it.name === 'sanitized');
+    await show(sanitized?.place ?? '');
     const request = page.getByRole('region', { name: 'The request, with what was found in its place' });
     await request.locator('.added').first().waitFor();
     t.match(await request.textContent(), /- +"\w+": •+\n.*\+ +"\w+": \[REDACTED:/s);

@@ -243,8 +243,14 @@ export interface ConsolePage {
 
 /** Every page of the console, with what a filled lab shows there. */
 export async function consolePages({ admin }: ConsoleLab): Promise<readonly ConsolePage[]> {
-  const firstOf = async (path: string, id: string): Promise<string> =>
-    (await admin('GET', path)).body.items[0]?.[id];
+  const firstOf = async (path: string, id: string): Promise<string> => {
+    // A page of traces that has taken long may be empty, and have a next one.
+    for (let cursor = ''; ; ) {
+      const { items, next_cursor: next } = (await admin('GET', path + cursor)).body;
+      if (items.length > 0 || !next) return items[0]?.[id];
+      cursor = `&cursor=${next}`;
+    }
+  };
   const denied = await firstOf('/v1/traces?decision=DENY&limit=1', 'trace_id');
   const sanitized = await firstOf('/v1/traces?decision=SANITIZE&limit=1', 'trace_id');
   const agent = await firstOf('/v1/agents?limit=1', 'agent_id');

@@ -30,9 +30,9 @@ export interface TraceSource extends LikelySource {
 /** A page ends after the window with which it has read so much, or looked at so many: a search for what is rare takes several pages. */
 const bytesPerPage = 8 * 1024 * 1024;
 const windowsPerPage = 2_000;
-/** It also ends where it has taken so long, once it has looked at some dozens: whoever waits for it can ask for the next one. */
+/** It also ends where it has taken so long, once it has looked at a hundred: whoever waits for it can ask for the next one. */
 const pageMsMax = 120;
-const windowsPerPageMin = 64;
+const windowsPerPageMin = 100;
 /** After so much, or so many windows that hold little, others get their turn: reading half a megabyte takes a millisecond. */
 const bytesPerTurn = 256 * 1024;
 const windowsPerTurn = 25;

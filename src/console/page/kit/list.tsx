@@ -10,6 +10,7 @@ interface ListOf<T> {
   readonly keyOf: (row: T) => string;
   readonly empty: ComponentChildren;
   readonly isChosen?: (row: T) => boolean;
+  readonly stacks?: boolean;
 }
 
 /** A list of the API as a table: while it comes, when it is empty, when it fails, and on to the next page. */

@@ -13,13 +13,15 @@ interface TableOf<T> {
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly isChosen?: (row: T) => boolean;
+  /** On narrow screens what is wide stands in a line of its own. */
+  readonly stacks?: boolean;
 }
 
 /** A table of few rows: lists that can be long have a window (`windowed-table.tsx`). */
-export function Table<T>({ label, columns, rows, keyOf, isChosen }: TableOf<T>) {
+export function Table<T>({ label, columns, rows, keyOf, isChosen, stacks }: TableOf<T>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard
-    <section class="table-box" tabIndex={0} aria-label={label}>
+    <section class={stacks ? 'table-box stacks' : 'table-box'} tabIndex={0} aria-label={label}>
       <table class="dense">
         <Head columns={columns} />
         <tbody>

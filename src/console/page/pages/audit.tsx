@@ -69,6 +69,7 @@ export default function Audit() {
       <div role="status">{verified && <Result of={verified} />}</div>
       <List
         of={list}
+        stacks
         label="Entries of the audit log, newest first"
         keyOf={(it) => String(it.seq)}
         columns={auditColumns}

@@ -44,6 +44,7 @@ export default function Feeds() {
       )}
       {rows.length > 0 && (
         <Table
+          stacks
           label="Threat feeds"
           rows={rows}
           keyOf={(it) => it.name}

@@ -80,6 +80,7 @@ export default function Notifications() {
       )}
       {rows.length > 0 && (
         <Table
+          stacks
           label="Channels"
           rows={rows}
           keyOf={(it) => it.name}
@@ -120,6 +121,7 @@ export default function Notifications() {
         <Card title="Could not be delivered">
           <List
             of={failed}
+            stacks
             label="Messages that were given up"
             keyOf={(it) => it.id}
             columns={[

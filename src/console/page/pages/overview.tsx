@@ -7,6 +7,7 @@ import type { Approval, Incident, Names, Page, Stats } from '../data/types.ts';
 import { pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
 import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
+import { Legend } from '../kit/legend.tsx';
 import { FirstCall } from './first-call.tsx';
 
 const Chart = lazy(() => import('../kit/chart.tsx'));
@@ -93,19 +94,7 @@ function Numbers({ stats, per }: { stats: Stats; per: string }) {
           <span>Waiting for a person</span>
         </a>
       </div>
-      <Card
-        title={`Calls per ${per}`}
-        actions={
-          <ul class="legend">
-            {(['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const).map((decision) => (
-              <li key={decision}>
-                <span class={`swatch swatch-${decision.toLowerCase()}`} />
-                {decisionWord(decision)}
-              </li>
-            ))}
-          </ul>
-        }
-      >
+      <Card title={`Calls per ${per}`} actions={<Legend />}>
         <Suspense fallback={<div class="chart" />}>
           <Chart stats={stats} />
         </Suspense>

@@ -75,6 +75,7 @@ function Credentials() {
       )}
       <List
         of={list}
+        stacks
         label="Credentials"
         keyOf={(it) => it.name}
         columns={[
@@ -148,6 +149,7 @@ function InboundRoutes() {
       )}
       <List
         of={list}
+        stacks
         label="Inbound routes"
         keyOf={(it) => it.prefix}
         columns={[
@@ -198,7 +200,7 @@ function InboundRoutes() {
           },
         ]}
         empty={
-          <Empty title="There is no inbound route.">
+          <Empty title="There is no inbound route." command={routeCommand}>
             A route is for programs that cannot be given a proxy: they call the gateway by an address of its
             own, and it calls the upstream.
           </Empty>
@@ -207,6 +209,8 @@ function InboundRoutes() {
     </Card>
   );
 }
+
+const routeCommand = `echo '{ prefix: github, upstream: "https://api.github.com" }' | bin/postern inbound-route create -`;
 
 function RouteForm({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
   const names = useNames();

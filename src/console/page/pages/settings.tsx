@@ -24,7 +24,7 @@ export default function Settings() {
     <>
       <PageHead
         title="Settings"
-        about="The configuration is a file: change it there, and send the daemon SIGHUP."
+        about="The configuration is a file. Change it there, then let the daemon take it: bin/postern reload"
       />
       <div class="stack">
         <Card title="Daemon">
@@ -142,6 +142,7 @@ function Configuration() {
             <Empty title="Nothing fits." />
           ) : (
             <Table
+              stacks
               label="Values of the configuration"
               rows={rows}
               keyOf={(it) => it.path}

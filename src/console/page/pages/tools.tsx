@@ -64,6 +64,7 @@ function ToolTable() {
       )}
       {rows.length > 0 && (
         <Table
+          stacks
           label="Tools"
           rows={rows}
           keyOf={(it) => it.name}
@@ -114,6 +115,7 @@ function ToolPage({ name }: { name: string }) {
       {tool.isLoading && <Skeleton lines={12} />}
       {tool.data && (
         <Table
+          stacks
           label={`Operations of ${name}`}
           rows={tool.data.operations}
           keyOf={(it) => it.category + it.name}
@@ -156,6 +158,7 @@ function McpServers() {
     <Card title="MCP servers">
       <List
         of={list}
+        stacks
         label="MCP servers"
         keyOf={(it) => it.server_id}
         columns={[

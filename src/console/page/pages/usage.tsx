@@ -3,6 +3,7 @@ import { get } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import type { Stats } from '../data/types.ts';
 import { Card, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
+import { Legend } from '../kit/legend.tsx';
 
 const Chart = lazy(() => import('../kit/chart.tsx'));
 
@@ -61,7 +62,7 @@ export default function Usage() {
       )}
       {days.data && (
         <section class="section-gap">
-          <Card title="Calls per day, 30 days">
+          <Card title="Calls per day, 30 days" actions={<Legend />}>
             <Suspense fallback={<div class="chart" />}>
               <Chart stats={days.data} />
             </Suspense>

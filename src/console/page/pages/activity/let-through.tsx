@@ -56,11 +56,16 @@ function Proposal({ exception: { summary, wider, changes }, tried, problem }: Pr
   return (
     <>
       <p class="hint">{summary}</p>
-      {wider.map((it) => (
-        <p class="hint" key={it}>
-          {it}
-        </p>
-      ))}
+      {wider.length > 0 && (
+        <div class="hint">
+          Beyond this call it lets through:
+          <ul>
+            {wider.map((it) => (
+              <li key={it}>{it}</li>
+            ))}
+          </ul>
+        </div>
+      )}
       {changes.map((it) => (
         <div key={it.name}>
           <p class="hint">

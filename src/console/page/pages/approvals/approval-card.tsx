@@ -25,8 +25,11 @@ const soonMs = 60_000;
 export function ApprovalCard({ group, isCurrent, isDenying, onChoose, onDeny, onDecide }: CardOf) {
   const [first] = group.approvals;
   const element = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
   useEffect(() => {
-    if (isCurrent) element.current?.scrollIntoView({ block: 'nearest' });
+    // The page begins at its head; who goes on to the next call is led there.
+    if (isCurrent && !isFirst.current) element.current?.scrollIntoView({ block: 'nearest' });
+    isFirst.current = false;
   }, [isCurrent]);
   if (!first) return null;
   const leftMs = Math.min(...group.approvals.map((it) => Date.parse(it.expires_at))) - now.value;

@@ -2,7 +2,7 @@ import { get } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
 import type { Agent, Page, TraceRow } from '../../data/types.ts';
-import { DecisionBadge, Facts, Skeleton, Time } from '../../kit/bits.tsx';
+import { DecisionBadge, decisionWord, Facts, Skeleton, Time } from '../../kit/bits.tsx';
 
 /** What else the agent has done: its trust, its day, and its last calls to the same tool. */
 export function History({ agentId, toolName }: { agentId: string; toolName: string }) {
@@ -22,7 +22,7 @@ export function History({ agentId, toolName }: { agentId: string; toolName: stri
   const { agent, calls } = history.data;
   const day = Object.entries(agent.decisions_24h)
     .filter(([, count]) => count > 0)
-    .map(([name, count]) => `${count} ${name.toLowerCase().replace('_', ' ')}`)
+    .map(([name, count]) => `${count} ${decisionWord(name).toLowerCase()}`)
     .join(', ');
   return (
     <div class="stack history">
