@@ -279,7 +279,9 @@ class PartSearch {
   #placed<T extends Match | PartialSecret>(view: View, all: readonly T[]) {
     if (all.length === 0) return none;
     const placed = all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
-    return this.#withoutRandomMatches(view, placed).filter((it) => this.#isNew(it));
+    // Names of columns are repeated in each row of a table, but stand in the source once, where they are searched.
+    const shown = placed.filter(({ start, end }) => start < end);
+    return this.#withoutRandomMatches(view, shown).filter((it) => this.#isNew(it));
   }
 
   #isNew({ end }: Span): boolean {

@@ -40,6 +40,14 @@ t.test('what one body has left behind shows in no reading of another', async (t)
   t.same(kindsIn(short), ['private-host-name', 'private-host-name']);
 });
 
+t.test('the name of a column is no finding in the rows that it is repeated for', async (t) => {
+  const rows = Array.from({ length: 40 }, (_, row) => `toggl-token\tin use ${row}`);
+  const table = ['service\tq8Zr2mW5hT5kq9aB3dEf6G', ...rows].join('\n');
+  for (const contentType of ['text/plain', 'text/tab-separated-values'])
+    t.same(read(table, { contentType }).findings, []);
+  t.same(read(JSON.stringify({ table })).findings, []);
+});
+
 t.test('what is told of a body stays as it is when others are read', async (t) => {
   const all = [read(long, { wantsTexts: true }), read(short), read(short, { wantsUrls: true })];
   const before = JSON.stringify(all);

@@ -97,6 +97,9 @@ const shortCode = /^:[A-Za-z][\w+-]{1,24}:$/;
 /** Matches a directive of the C preprocessor. */
 const preprocessing = /^#(?:define|undef|include|ifn?def|if|elif|else|endif|error|pragma)$/;
 
+/** Matches the version that Go gives a commit (https://go.dev/ref/mod#pseudo-versions). */
+const pseudoVersion = /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?$/;
+
 const kinds = [
   time,
   path,
@@ -116,6 +119,7 @@ const kinds = [
   shortAddress,
   scopedName,
   shortCode,
+  pseudoVersion,
 ];
 
 /** Answers whether the value is plainly of another kind, in time linear in its length. */
