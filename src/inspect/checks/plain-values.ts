@@ -97,6 +97,9 @@ const shortCode = /^:[A-Za-z][\w+-]{1,24}:$/;
 /** Matches a directive of the C preprocessor. */
 const preprocessing = /^#(?:define|undef|include|ifn?def|if|elif|else|endif|error|pragma)$/;
 
+/** Matches the name of a resource of Google Cloud, such as a stored secret (https://google.aip.dev/122). */
+const resourceName = /^projects\/[\w.:${}-]{1,64}\/(?:[a-z][A-Za-z]{2,32}\/[\w.${}-]{1,128}\/?){1,5}$/;
+
 /** Matches the version that Go gives a commit (https://go.dev/ref/mod#pseudo-versions). */
 const pseudoVersion = /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?$/;
 
@@ -120,6 +123,7 @@ const kinds = [
   scopedName,
   shortCode,
   pseudoVersion,
+  resourceName,
 ];
 
 /** Answers whether the value is plainly of another kind, in time linear in its length. */
