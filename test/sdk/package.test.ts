@@ -1,4 +1,6 @@
 import {
+  chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -15,7 +17,7 @@ import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { decisionsIn, openTerminal, readmeBlocks, serveIn } from '../docs/terminal.ts';
 import { run } from '../support/clients.ts';
-import { findOldNode, needProgram } from '../support/programs.ts';
+import { findOldNode, leaveOut, needProgram } from '../support/programs.ts';
 import { awsKeyId } from '../support/secrets.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startAgentLab } from './support.ts';
@@ -116,6 +118,40 @@ t.test('the package has the SDK, for Node and for browsers', async (t) => {
     t.same(decisionsIn(output), ['ALLOW', 'SANITIZE', 'DENY']);
     t.match(output, /no-deletes is applied: version 1[\s\S]*decision +SANITIZE/);
   });
+
+  await t.test(
+    'it runs as its image runs it: without privileges, below a root that is read-only',
+    async (t) => {
+      for (const program of ['unshare', 'setpriv']) if (!needProgram(t, program)) return;
+      const apart = ['unshare', '--mount', 'mount', '-o', 'remount,ro,bind', '/'];
+      const may = await run('env', apart);
+      if (may.code !== 0) return leaveOut(t, `the right to mount (${may.stderr.trim()})`);
+      const volume = join(user, 'volume');
+      mkdirSync(volume, { mode: 0o700 });
+      chownSync(volume, 10_001, 10_001);
+      chmodSync(join(user, '..'), 0o755);
+      const typed = `
+      touch "$0/x" 2>/dev/null && echo 'the package may be written'
+      node=$1; postern() { "$node" "$0/node_modules/postern/bin/postern" "$@"; }
+      export POSTERN_CONFIG=$PWD/postern.yaml
+      postern init . --listen 127.0.0.1:0 --control 127.0.0.1:0 >/dev/null || exit
+      "$node" "$0/node_modules/postern/bin/postern" serve >ready 2>&1 & daemon=$!
+      until grep -q Next: ready; do kill -0 $daemon || { cat ready; exit 1; }; sleep 0.1; done
+      postern status && postern key mint
+      kill -TERM $daemon; wait $daemon; echo "ended with $?"`;
+      const script = `
+      mount --bind "$1" "$1"; mount -o remount,ro,bind /
+      exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all \
+        env -i -C "$1" PATH="$PATH" HOME="$1" sh -c "$4" "$3" "$2"`;
+      const args = ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-euc', script, 'sh'];
+      const ran = await run('unshare', [...args, volume, process.execPath, user, typed]);
+      t.match(
+        ran.stdout,
+        /^control +http:[\s\S]*status +ready[\s\S]*\niv_live_\w+\nended with 0\n$/,
+        ran.stderr,
+      );
+    },
+  );
 
   await t.test('Node finds it by its name', async (t) => {
     const { gateway, upstream } = await startAgentLab(t);

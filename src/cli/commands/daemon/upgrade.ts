@@ -26,6 +26,8 @@ export function addUpgrade(program: Command): void {
 const newer =
   'The state is of a newer version, which alone can open it. Start that one, or restore a backup.';
 const nothingThere = 'There is no state yet; a start makes it.';
+const nothingNoted =
+  'No format is noted there yet: there is no state, or one that this version reads. A start notes it.';
 const nothingChanges = 'A start changes nothing.';
 
 async function embeddedFacts(dir: string): Promise<Record<string, unknown>> {
@@ -50,7 +52,7 @@ async function embeddedFacts(dir: string): Promise<Record<string, unknown>> {
 async function redisFacts({ url, timeoutMs, caFile }: Config['state']): Promise<Record<string, unknown>> {
   const { redisFormats } = await import('../../../state/open.ts');
   const { noted, own } = await redisFormats({ url, timeoutMs, caFile });
-  if (!noted) return { state: 'redis', verdict: nothingThere };
+  if (!noted) return { state: 'redis', fits: true, verdict: nothingNoted };
   const isNewer = noted.readableFrom > own.number;
   const sideBySide = `Records are written in format ${own.number} from the first start on, beside nodes that read it (from ${own.readableFrom} on): restart one node after the other.`;
   return {
