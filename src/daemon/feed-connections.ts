@@ -6,8 +6,8 @@ import { createHttpClient, type HttpClient } from '../wire/client/http-client.ts
 import { type AddressGuardOptions, createGuard, type Guard } from '../wire/client/reach/guard.ts';
 import { createResolver } from '../wire/client/reach/resolve.ts';
 import { loadRoots } from '../wire/client/reach/roots.ts';
-import { toParent, toResolveEntry } from './reload/generation.ts';
 import { readerOfRoots } from './reload/named-files.ts';
+import { toParent, toResolveEntry } from './reload/ways-out.ts';
 
 /** Without a byte for so long the server is taken for gone. */
 const idleTimeoutMs = 30_000;

@@ -7,11 +7,11 @@ import { peppered } from '../../core/key-text.ts';
 import type { Log } from '../../core/log.ts';
 import type { NameReader } from '../../core/safe-name.ts';
 import { createCredentialHomes } from '../../credentials/credential-homes.ts';
-import { createCredentials } from '../../credentials/credentials.ts';
+import { type Credentials, createCredentials } from '../../credentials/credentials.ts';
 import type { TokenBook } from '../../credentials/issued-tokens.ts';
 import { keylessAgentOf } from '../../credentials/keyless.ts';
 import { createOwnUpstream } from '../../credentials/own-upstream.ts';
-import { createRouteBook } from '../../credentials/route-book.ts';
+import { createRouteBook, type RouteBook } from '../../credentials/route-book.ts';
 import type { TenantSecrets } from '../../credentials/tenant-secrets.ts';
 import { createTokenFetcher } from '../../credentials/token-endpoint.ts';
 import type { Vault } from '../../credentials/vault.ts';
@@ -21,7 +21,7 @@ import type { AnswerDesk } from '../../decision/approvals/answer-desk.ts';
 import type { ApprovalDesk } from '../../decision/approvals/approval-desk.ts';
 import type { IncidentDesk } from '../../decision/approvals/incident-desk.ts';
 import type { AuthThrottles } from '../../decision/auth-throttle.ts';
-import { joinedWatch } from '../../decision/call-watch.ts';
+import { type CallWatch, joinedWatch } from '../../decision/call-watch.ts';
 import { createThreatFinder } from '../../decision/facts/threats.ts';
 import { createToolMemory } from '../../decision/facts/tool-memory.ts';
 import { trustTermsOf } from '../../decision/facts/trust-loss.ts';
@@ -47,7 +47,6 @@ import type { BeginningMemory } from '../../inspect/segments/known-beginning.ts'
 import type { Readers } from '../../inspect/threads/readers.ts';
 import { workedMs } from '../../inspect/threads/worked-ms.ts';
 import type { NotificationDesk } from '../../notify/notifications.ts';
-import { createTransport } from '../../notify/transport.ts';
 import type { KnownNames } from '../../policy/index.ts';
 import type { Feeds } from '../../risk/feeds/feeds.ts';
 import { signalEngines } from '../../risk/signals/index.ts';
@@ -59,16 +58,11 @@ import type { Store } from '../../state/store.ts';
 import { type Catalogues, createCatalogues } from '../../tenants/catalogues.ts';
 import type { Engines } from '../../tenants/engines.ts';
 import { createPolicyBook } from '../../tenants/policy-book.ts';
-import { createTenants } from '../../tenants/tenants.ts';
+import { createTenants, type Tenants } from '../../tenants/tenants.ts';
 import { createToolSettings } from '../../tenants/tool-settings.ts';
-import { createDialer } from '../../wire/client/connect.ts';
-import { createHttpClient } from '../../wire/client/http-client.ts';
-import { createGuard } from '../../wire/client/reach/guard.ts';
+import type { HttpClient } from '../../wire/client/http-client.ts';
+import { createGuard, type Guard } from '../../wire/client/reach/guard.ts';
 import { toHostMatcher } from '../../wire/client/reach/host-glob.ts';
-import type { ParentOptions } from '../../wire/client/reach/parent.ts';
-import { createResolver, type ResolveEntry } from '../../wire/client/reach/resolve.ts';
-import { loadRoots } from '../../wire/client/reach/roots.ts';
-import { createUpstream } from '../../wire/client/upstream.ts';
 import { headerNames } from '../../wire/server/decision-headers.ts';
 import { countedRecorder, measuredInspect, measuredStages, upstreamWatch } from '../metrics/measured.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -79,8 +73,9 @@ import { createAccessLog } from '../telemetry/access-log.ts';
 import type { Exporter } from '../telemetry/exporter.ts';
 import { createSpans } from '../telemetry/spans.ts';
 import { createKeyReader } from './key-reader.ts';
-import { readerOfRoots } from './named-files.ts';
+import { createLifetime } from './lifetime.ts';
 import type { LoadedPolicyFile } from './policy-files.ts';
+import { createWaysOut } from './ways-out.ts';
 
 /** Services that outlive reloads. */
 export interface Foundations {
@@ -137,92 +132,34 @@ export function openMaterial(config: Config, files: Files, on: Foundations, befo
 
 /** Puts one generation together of the configuration and the policies of files. Throws `ConfigError`; nothing is changed then. */
 export function createGate(
-  { config, files, catalogues }: Material,
+  material: Material,
   policyFiles: readonly LoadedPolicyFile[],
   on: Foundations,
 ): Gate {
-  const engineOf = enginesFor(config, on.engines);
-  const tenants = createTenants(config, on.registeredTenants, on.store);
-  const documents = policyFiles.flatMap((it) => it.documents);
-  const policies = createPolicyBook(on.store, documents, engineOf);
-  const names = headerNames(config.branding.headerWord);
-  const guard = createGuard({
-    allowPrivate: config.upstream.allowPrivate,
-    deny: config.upstream.deny,
-    allowedPorts: config.upstream.allowedPorts,
-    ownListeners: on.ownListeners,
-    isThreat: config.risk.blockThreats
-      ? (address) => on.feeds.index.findAddress(address) !== undefined
-      : never,
-  });
-  const keyless = keylessOf(config, on.pepper);
-  const tools = { engine: on.engines.common, injections: on.injections, meanings: on.meanings };
-  const open = createOpener({ readers: on.readers, tools, store: on.store, tenants });
-  const judging = {
-    catalogues,
-    open,
-    clock: workedMs,
-    injections: on.injections,
-    meanings: on.meanings,
-    beginnings: on.beginnings,
-    readers: on.readers,
-    wantsUrls: () => on.feeds.index.indicators > 0,
-    tenants,
-    keyless,
-    findThreats: createThreatFinder(on.feeds),
-    homes: createCredentialHomes(on.store, on.secrets),
-    ...createNoticing(on.secrets, on.privileges),
-    engines: signalEngines,
-    weights: { ...defaultWeights, ...config.risk.weights },
-    bounds: config.risk.bands,
-    mode: config.mode,
-  };
-  const toolSettings = createToolSettings(config.tools);
-  let isRetired = false;
+  const { config, files } = material;
+  const { store } = on;
   const { counters } = on.metrics;
-  const judgingStages = createStages({
-    ...judging,
-    toolSettings,
-    store: on.store,
-    policies,
-    approvals: on.approvals,
-    events: on.events,
-    trust: trustTermsOf(config.risk.trust),
-    isRetired: () => isRetired,
-  });
-  const stages = measuredStages(judgingStages, counters);
-  const dialing = {
-    resolver: createResolver({ resolve: config.upstream.resolve.map(toResolveEntry) }),
-    roots: loadRoots(config.upstream.caFiles, readerOfRoots(files)),
-    connectTimeoutMs: config.upstream.connectTimeoutMs,
-    parent: toParent(config.upstream),
-  };
-  const upstream = createUpstream({
-    ...dialing,
+  const engineOf = enginesFor(config, on.engines);
+  const namesFor = (tenantId: string): NameReader => safeNamesOf(engineOf(tenantId));
+  const tenants = createTenants(config, on.registeredTenants, store);
+  const documents = policyFiles.flatMap((it) => it.documents);
+  const policies = createPolicyBook(store, documents, engineOf);
+  const judging = createJudging(material, on, tenants);
+  const toolSettings = createToolSettings(config.tools);
+  const names = headerNames(config.branding.headerWord);
+  const guard = createGuardOf(config, on);
+  const { upstream, ownClient, transport } = createWaysOut(config, files, {
     guard,
-    responseTimeoutMs: config.upstream.responseTimeoutMs,
-    idleTimeoutMs: config.upstream.idleTimeoutMs,
-    h2: config.upstream.h2,
     ownPrefix: names.requestPrefix,
     watch: upstreamWatch(counters),
+    ownListeners: on.ownListeners,
   });
-  const dialer = createDialer({ ...dialing, guard });
-  const sendForItself = createHttpClient({
-    connect: (to) => dialer.dial(to, 'http/1.1'),
-    idleTimeoutMs: config.upstream.idleTimeoutMs,
+  const lifetime = createLifetime(() => {
+    upstream.close().catch((error: unknown) => on.log.warn({ err: error }, 'old connections did not close'));
   });
-  const routes = createRouteBook(config, on.store, on.vault);
-  const credentials = createCredentials(config, {
-    store: on.store,
-    routes,
-    vault: on.vault,
-    fetchToken: createTokenFetcher(sendForItself),
-    issued: on.issuedTokens,
-    keylessAgentId: keylessAgentOf(config)?.agentId,
-    onFailure: (where, err) => on.log.warn({ ...where, err }, 'a token cannot be fetched'),
-  });
-  const passedThrough = config.intercept.passthrough.map(toHostMatcher);
-  const namesFor = (tenantId: string): NameReader => safeNamesOf(engineOf(tenantId));
+  const routes = createRouteBook(config, store, on.vault);
+  const credentials = createCredentialsOf(config, on, routes, ownClient);
+  const watch = createWatch(config, on);
   const recordCall = createRecorder({
     ...on,
     trustLosses: config.risk.trust,
@@ -230,102 +167,157 @@ export function createGate(
     describeRefused: createDescribeRefused({ ...judging, policies }),
     namesFor,
   });
-  const watch = joinedWatch([
-    ...(config.log.access ? [createAccessLog(on.log, Date.now)] : []),
-    ...(config.telemetry.otlp === null ? [] : [createSpans((it) => on.exporter.add(it), Date.now)]),
-  ]);
   const record = countedRecorder(recordCall, counters, watch);
-  let running = 0;
-  const closeWhenIdle = (): void => {
-    if (isRetired && running === 0)
-      upstream
-        .close()
-        .catch((error: unknown) => on.log.warn({ err: error }, 'old connections did not close'));
-  };
-  const leave = (): void => {
-    running -= 1;
-    closeWhenIdle();
-  };
+  const stages = createStages({
+    ...judging,
+    toolSettings,
+    store,
+    policies,
+    approvals: on.approvals,
+    events: on.events,
+    trust: trustTermsOf(config.risk.trust),
+    isRetired: lifetime.isRetired,
+  });
+  const passedThrough = config.intercept.passthrough.map(toHostMatcher);
   return {
+    ...outliving(on),
+    ...keysOf(on),
+    ...answersOf(on, { judging, policies, tenants, toolSettings }),
+    ...createMessageInspector({ ...judging, store, policies }, record),
     config,
-    enter() {
-      running += 1;
-      return leave;
-    },
-    retire() {
-      isRetired = true;
-      closeWhenIdle();
-    },
-    store: on.store,
     tenants,
     policies,
-    catalogues,
-    feeds: on.feeds,
+    catalogues: judging.catalogues,
+    toolSettings,
+    names,
+    routes,
+    credentials,
     guard,
     upstream,
+    transport,
+    watch,
+    record,
+    keyless: judging.keyless,
+    open: judging.open,
+    inspect: measuredInspect(createPipeline(measuredStages(stages, counters), record), counters),
+    simulator: createSimulator(judging),
     isOwnUpstream: createOwnUpstream(config.upstream, tenants),
     isPassedThrough: (host) => passedThrough.some((matches) => matches(host)),
-    open,
-    inspect: measuredInspect(createPipeline(stages, record), counters),
-    ...createMessageInspector({ ...judging, store: on.store, policies }, record),
-    answerReader: createAnswerReader({ ...judging, policies }),
-    answers: on.answers,
-    toolSettings,
-    answerMemory: createAnswerMemory(on.store, on.secrets, toolSettings),
-    toolMemory: createToolMemory({
-      store: on.store,
-      policies,
-      tenants,
-      injections: on.injections,
-      risky: on.riskyParameters,
-      log: on.log,
-      clock: judging.clock,
-    }),
-    simulator: createSimulator(judging),
-    record,
-    watch,
-    names,
-    credentials,
-    routes,
-    vault: on.vault,
-    throttles: on.throttles,
-    approvals: on.approvals,
-    traceFeed: on.traceFeed,
-    events: on.events,
-    notifications: on.notifications,
-    metrics: on.metrics,
-    transport: createTransport({
-      ...dialing,
-      deny: config.upstream.deny,
-      ownListeners: on.ownListeners,
-    }),
-    log: on.log,
+    isOwnName: createOwnNames(config, readListenersTls(config, files), on.ownListeners),
+    safeName: (tenantId, name) => namesFor(tenantId)(name),
+    enter: lifetime.enter,
+    retire: lifetime.retire,
     get controlUrl() {
       return on.controlUrl();
     },
-    isOwnName: createOwnNames(config, readListenersTls(config, files), on.ownListeners),
-    readKey: createKeyReader(on.pepper),
-    safeName: (tenantId, name) => namesFor(tenantId)(name),
-    hashKey: (digest) => peppered(digest, on.pepper),
-    fingerprint: (tenantId, content) =>
-      contentFingerprint(on.secrets.contentKey(tenantId), canonicalText(content)),
-    routeKey: (route) => routeKey(route, on.pepper),
-    keyless,
-    status: on.status,
   };
 }
 
+type Judging = ReturnType<typeof createJudging>;
+
+/** What all that judge have in common: the stages of calls, messages, answers and simulations. */
+function createJudging({ config, catalogues }: Material, on: Foundations, tenants: Tenants) {
+  const { store, readers, injections, meanings, beginnings, secrets } = on;
+  const tools = { engine: on.engines.common, injections, meanings };
+  return {
+    catalogues,
+    open: createOpener({ readers, tools, store, tenants }),
+    clock: workedMs,
+    injections,
+    meanings,
+    beginnings,
+    readers,
+    wantsUrls: () => on.feeds.index.indicators > 0,
+    tenants,
+    keyless: keylessOf(config, on.pepper),
+    findThreats: createThreatFinder(on.feeds),
+    homes: createCredentialHomes(store, secrets),
+    ...createNoticing(secrets, on.privileges),
+    engines: signalEngines,
+    weights: { ...defaultWeights, ...config.risk.weights },
+    bounds: config.risk.bands,
+    mode: config.mode,
+  };
+}
+
+const createGuardOf = ({ upstream, risk }: Config, { feeds, ownListeners }: Foundations): Guard =>
+  createGuard({
+    allowPrivate: upstream.allowPrivate,
+    deny: upstream.deny,
+    allowedPorts: upstream.allowedPorts,
+    ownListeners,
+    isThreat: risk.blockThreats ? (address) => feeds.index.findAddress(address) !== undefined : never,
+  });
+
 const never = (): boolean => false;
 
-export const toParent = ({ proxy, noProxy, proxyResolves }: Config['upstream']): ParentOptions | undefined =>
-  proxy === null ? undefined : { url: proxy, noProxy, resolves: proxyResolves };
+const createCredentialsOf = (
+  config: Config,
+  { store, vault, issuedTokens, log }: Foundations,
+  routes: RouteBook,
+  client: HttpClient,
+): Credentials =>
+  createCredentials(config, {
+    store,
+    routes,
+    vault,
+    fetchToken: createTokenFetcher(client),
+    issued: issuedTokens,
+    keylessAgentId: keylessAgentOf(config)?.agentId,
+    onFailure: (where, err) => log.warn({ ...where, err }, 'a token cannot be fetched'),
+  });
 
-export const toResolveEntry = ({
-  host,
-  address,
-  port,
-}: Config['upstream']['resolve'][number]): ResolveEntry =>
-  port === null ? { host, address } : { host, address, port };
+/** Who follows calls on their way out: the access log, and spans. */
+const createWatch = ({ log, telemetry }: Config, on: Foundations): CallWatch | undefined =>
+  joinedWatch([
+    ...(log.access ? [createAccessLog(on.log, Date.now)] : []),
+    ...(telemetry.otlp === null ? [] : [createSpans((it) => on.exporter.add(it), Date.now)]),
+  ]);
+
+/** The services that a gate hands on as they are. */
+const outliving = ({
+  store,
+  feeds,
+  answers,
+  vault,
+  throttles,
+  approvals,
+  traceFeed,
+  ...on
+}: Foundations) => ({
+  ...{ store, feeds, answers, vault, throttles, approvals, traceFeed },
+  ...{ events: on.events, notifications: on.notifications, metrics: on.metrics, log: on.log },
+  status: on.status,
+});
+
+/** What a gate makes of keys and contents by the secrets of the state. */
+const keysOf = ({
+  pepper,
+  secrets,
+}: Foundations): Pick<Gate, 'readKey' | 'hashKey' | 'routeKey' | 'fingerprint'> => ({
+  readKey: createKeyReader(pepper),
+  hashKey: (digest) => peppered(digest, pepper),
+  routeKey: (route) => routeKey(route, pepper),
+  fingerprint: (tenantId, content) =>
+    contentFingerprint(secrets.contentKey(tenantId), canonicalText(content)),
+});
+
+/** What reads answers, and remembers them. */
+function answersOf(
+  { store, secrets, injections, riskyParameters: risky, log }: Foundations,
+  { judging, policies, tenants, toolSettings }: AnswerParts,
+): Pick<Gate, 'answerReader' | 'answerMemory' | 'toolMemory'> {
+  const { clock } = judging;
+  return {
+    answerReader: createAnswerReader({ ...judging, policies }),
+    answerMemory: createAnswerMemory(store, secrets, toolSettings),
+    toolMemory: createToolMemory({ store, policies, tenants, injections, risky, log, clock }),
+  };
+}
+
+interface AnswerParts extends Pick<Gate, 'policies' | 'tenants' | 'toolSettings'> {
+  readonly judging: Judging;
+}
 
 /** The engine of each tenant, made now: no call waits for it. Throws `ConfigError` where there is nothing to make it of. */
 export function enginesFor(config: Config, engines: Engines): (tenantId: string) => DetectorEngine {

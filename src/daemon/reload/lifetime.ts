@@ -1,0 +1,29 @@
+import type { LifecyclePort } from '../../decision/gate.ts';
+
+export interface Lifetime extends Pick<LifecyclePort, 'enter' | 'retire'> {
+  isRetired(): boolean;
+}
+
+/** Counts the requests of a generation. `close` is called once, when it has retired and its last request is over. */
+export function createLifetime(close: () => void): Lifetime {
+  let isRetired = false;
+  let running = 0;
+  const closeWhenIdle = (): void => {
+    if (isRetired && running === 0) close();
+  };
+  const leave = (): void => {
+    running -= 1;
+    closeWhenIdle();
+  };
+  return {
+    isRetired: () => isRetired,
+    enter() {
+      running += 1;
+      return leave;
+    },
+    retire() {
+      isRetired = true;
+      closeWhenIdle();
+    },
+  };
+}

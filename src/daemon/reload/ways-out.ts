@@ -1,0 +1,57 @@
+import type { Files } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Transport } from '../../notify/channel.ts';
+import { createTransport } from '../../notify/transport.ts';
+import { createDialer } from '../../wire/client/connect.ts';
+import { createHttpClient, type HttpClient } from '../../wire/client/http-client.ts';
+import type { Guard, ListenerAddress } from '../../wire/client/reach/guard.ts';
+import type { ParentOptions } from '../../wire/client/reach/parent.ts';
+import { createResolver, type ResolveEntry } from '../../wire/client/reach/resolve.ts';
+import { loadRoots } from '../../wire/client/reach/roots.ts';
+import { createUpstream, type Upstream, type UpstreamOptions } from '../../wire/client/upstream.ts';
+import { readerOfRoots } from './named-files.ts';
+
+/** All ways on which a generation reaches other hosts: by one resolver, the same roots and the same parent proxy. */
+export interface WaysOut {
+  /** For calls that were let out. */
+  readonly upstream: Upstream;
+  /** For what the gateway asks for calls, such as tokens. */
+  readonly ownClient: HttpClient;
+  /** For notices. */
+  readonly transport: Transport;
+}
+
+export interface WaysOutOptions extends Pick<UpstreamOptions, 'guard' | 'ownPrefix' | 'watch'> {
+  readonly guard: Guard;
+  ownListeners(): readonly ListenerAddress[];
+}
+
+export function createWaysOut(
+  { upstream: options }: Config,
+  files: Files,
+  { guard, ownPrefix, watch, ownListeners }: WaysOutOptions,
+): WaysOut {
+  const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs, h2, deny } = options;
+  const dialing = {
+    resolver: createResolver({ resolve: options.resolve.map(toResolveEntry) }),
+    roots: loadRoots(options.caFiles, readerOfRoots(files)),
+    connectTimeoutMs,
+    parent: toParent(options),
+  };
+  const dialer = createDialer({ ...dialing, guard });
+  return {
+    upstream: createUpstream({ ...dialing, guard, responseTimeoutMs, idleTimeoutMs, h2, ownPrefix, watch }),
+    ownClient: createHttpClient({ connect: (to) => dialer.dial(to, 'http/1.1'), idleTimeoutMs }),
+    transport: createTransport({ ...dialing, deny, ownListeners }),
+  };
+}
+
+export const toParent = ({ proxy, noProxy, proxyResolves }: Config['upstream']): ParentOptions | undefined =>
+  proxy === null ? undefined : { url: proxy, noProxy, resolves: proxyResolves };
+
+export const toResolveEntry = ({
+  host,
+  address,
+  port,
+}: Config['upstream']['resolve'][number]): ResolveEntry =>
+  port === null ? { host, address } : { host, address, port };
