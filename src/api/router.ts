@@ -1,4 +1,3 @@
-import findMyWay from 'find-my-way';
 import { GatewayError, problems, toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { ownName, type SafeName } from '../core/safe-name.ts';
@@ -21,6 +20,7 @@ import { type RequestDescription, requestAsCall } from './fields/request-as-call
 import { createApiLimits } from './limits.ts';
 import { parseBody, parseQuery, readRequestBody } from './request-body.ts';
 import { type Caller, presentedBy, RawAnswer, type Route, StreamedAnswer } from './route.ts';
+import { type Params, RouteTable } from './route-table.ts';
 import { sendStream, sendWhole } from './send-stream.ts';
 import { tenantOf } from './tenant-of.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
@@ -34,150 +34,154 @@ export interface RouterOptions {
 }
 
 type Handler = (exchange: Exchange) => void;
-type Params = Readonly<Record<string, string | undefined>>;
 
 /** The control plane: finds the route, authenticates, reads and validates the body, answers. */
-export function createRouter(
-  routes: readonly Route[],
-  gate: () => Gate,
-  { connections, bodies, log }: RouterOptions,
-): Handler {
-  const limits = createApiLimits();
-  const unread = createUnreadAnswers();
-  const router = findMyWay({ maxParamLength: 512, ignoreTrailingSlash: true });
-  for (const route of routes) router.on(route.method, route.path, () => undefined, route);
+export function createRouter(routes: readonly Route[], gate: () => Gate, options: RouterOptions): Handler {
+  const router = new Router(routes, options);
+  return (exchange) => router.handle(gate(), exchange);
+}
 
-  const methodsOf = (path: string): string => {
-    const here = routes.filter((it) => router.find(it.method, path)?.store === it);
-    return [...new Set(here.map((it) => it.method))].join(', ');
-  };
+/** A request whose caller is known and may call its endpoint. */
+interface Asked {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  readonly params: Params;
+  /** Behind the question mark; undefined where there is none. */
+  readonly search: string | undefined;
+  readonly headers: FieldsByName;
+  readonly caller: Caller;
+  readonly clientAddress: string;
+  readonly nowMs: number;
+}
 
-  function fieldsBeside({ code }: GatewayError, path: string): string[] {
-    // RFC 9110, 15.5.6.
-    if (code === 'METHOD_NOT_ALLOWED') return ['Allow', methodsOf(path)];
-    // A connection that was refused a place must not keep one until it is idle for long.
-    return code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
+class Router {
+  readonly #table: RouteTable;
+  readonly #options: RouterOptions;
+  readonly #limits = createApiLimits();
+  readonly #unread = createUnreadAnswers();
+
+  constructor(routes: readonly Route[], options: RouterOptions) {
+    this.#table = new RouteTable(routes);
+    this.#options = options;
   }
 
-  function find(method: string, path: string): { route: Route; params: Params } {
-    const found = router.find(method as Route['method'], path);
-    if (found) return { route: found.store as Route, params: found.params };
-    const allowed = methodsOf(path);
-    if (allowed !== '') throw new GatewayError('METHOD_NOT_ALLOWED', `Use ${allowed} here.`);
-    throw new GatewayError('NOT_FOUND', 'There is no such endpoint.');
-  }
-
-  return function handle(exchange) {
-    const current = gate();
-    const leave = current.enter();
+  handle(gate: Gate, exchange: Exchange): void {
+    const { log } = this.#options;
+    const leave = gate.enter();
     const [path = ''] = exchange.target.split('?', 1);
-    // Whose it is may be what failed: every tenant's names are read by the common detectors at least.
-    const safePath = (): SafeName => current.safeName('', path);
     const startMs = performance.now();
     let status = 200;
-    answer(current, exchange)
+    this.#answer(gate, exchange)
       .then((answered) => {
         status = answered?.status ?? 200;
         return answered && sendWhole(exchange.answer, answered);
       })
       .catch((thrown: unknown) => {
-        const error = toGatewayError(thrown);
-        if (exchange.answer.headersSent && !exchange.answer.destroyed)
-          log.warn({ err: error.cause ?? error, path: safePath() }, 'an answer is broken off');
-        if (error.code === 'INTERNAL')
-          log.error({ err: error.cause, path: safePath() }, 'an endpoint failed');
-        status = problems[error.code].status;
-        answerProblem(exchange, error, fieldsBeside(error, path));
+        status = this.#refuse(gate, exchange, path, toGatewayError(thrown));
       })
       .finally(() => {
-        if (current.config.log.access)
-          log.info(
-            { ...shownRequest(exchange, path), status, ms: Math.round(performance.now() - startMs) },
-            'request',
-          );
+        const ms = Math.round(performance.now() - startMs);
+        if (gate.config.log.access)
+          log.info({ ...this.#shownRequest(gate, exchange, path), status, ms }, 'request');
         leave();
       });
-  };
+  }
+
+  /** Answers with a problem, and logs what people must know of; the status. */
+  #refuse(gate: Gate, exchange: Exchange, path: string, error: GatewayError): number {
+    const { log } = this.#options;
+    // Whose it is may be what failed: every tenant's names are read by the common detectors at least.
+    const safePath = (): SafeName => gate.safeName('', path);
+    if (exchange.answer.headersSent && !exchange.answer.destroyed)
+      log.warn({ err: error.cause ?? error, path: safePath() }, 'an answer is broken off');
+    if (error.code === 'INTERNAL') log.error({ err: error.cause, path: safePath() }, 'an endpoint failed');
+    answerProblem(exchange, error, this.#fieldsBeside(error, path));
+    return problems[error.code].status;
+  }
+
+  #fieldsBeside({ code }: GatewayError, path: string): string[] {
+    // RFC 9110, 15.5.6.
+    if (code === 'METHOD_NOT_ALLOWED') return ['Allow', this.#table.methodsOf(path)];
+    // A connection that was refused a place must not keep one until it is idle for long.
+    return code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
+  }
 
   /** The endpoint by its template: what stands in its place may be a secret. */
-  function shownRequest(exchange: Exchange, path: string) {
+  #shownRequest({ config }: Gate, exchange: Exchange, path: string) {
     const { method } = exchange;
-    const found = router.find(method as Route['method'], path)?.store as Route | undefined;
+    const template = this.#table.templateOf(method, path);
     return {
-      client_address: clientAddressOf(exchange, gate().config.control.trustedProxies),
-      method: ownName(found ? method : 'OTHER'),
-      route: ownName(found?.path ?? 'none'),
+      client_address: clientAddressOf(exchange, config.control.trustedProxies),
+      method: ownName(template === undefined ? 'OTHER' : method),
+      route: ownName(template ?? 'none'),
     };
   }
 
-  /** Bodies of administrators are few, and bounded by the limit of each. */
-  function roomOf({ tenants }: Gate, { answer: until }: Exchange, caller: Caller): BodyRoom | undefined {
-    if (caller.kind !== 'key') return undefined;
-    const { isShared } = tenants.connectionBounds(caller.identity.tenantId);
-    return bodies.roomFor(until, ownerOf(caller.identity), isShared);
+  /** Undefined where the answer has gone out already, piece by piece. */
+  async #answer(gate: Gate, exchange: Exchange): Promise<RawAnswer | undefined> {
+    const asked = await this.#admit(gate, exchange);
+    try {
+      return await this.#run(gate, asked);
+    } catch (error) {
+      const { route, caller, clientAddress, nowMs } = asked;
+      const shown = withoutSecrets(gate, caller, toGatewayError(error));
+      throw await toRefusal(gate, route, caller, { clientAddress, nowMs }, shown);
+    }
   }
 
-  /** Undefined where the answer has gone out already, piece by piece. */
-  async function answer(current: Gate, exchange: Exchange): Promise<RawAnswer | undefined> {
-    const { target: url } = exchange;
+  /** Finds the endpoint and who asks, and counts the request against what they may. */
+  async #admit(gate: Gate, exchange: Exchange): Promise<Asked> {
+    const { target: url, method } = exchange;
     if (url.length > urlLengthMax || !url.startsWith('/'))
       throw new GatewayError('VALIDATION_FAILED', 'The request target must be a path of at most 16 KB.');
+    const { trustedProxies } = gate.config.control;
     const nowMs = Date.now();
     const mark = url.indexOf('?');
-    const { route, params } = find(exchange.method, mark < 0 ? url : url.slice(0, mark));
-    const clientAddress = clientAddressOf(exchange, current.config.control.trustedProxies);
+    const [path, search] = mark < 0 ? [url, undefined] : [url.slice(0, mark), url.slice(mark + 1)];
+    const { route, params } = this.#table.find(method, path);
+    const clientAddress = clientAddressOf(exchange, trustedProxies);
     const headers = toFieldsByName(exchange.fields);
-    const { method } = exchange;
-    const caller = await authenticate(current, route, { method, headers, clientAddress, nowMs });
+    const caller = await authenticate(gate, route, { method, headers, clientAddress, nowMs });
     if (caller.kind === 'key')
-      claimRequest(connections, exchange, ownerOf(caller.identity), {
-        bounds: current.tenants.connectionBounds(caller.identity.tenantId),
-        trustedProxies: current.config.control.trustedProxies,
+      claimRequest(this.#options.connections, exchange, ownerOf(caller.identity), {
+        bounds: gate.tenants.connectionBounds(caller.identity.tenantId),
+        trustedProxies,
       });
-    limits.spend(route, caller, nowMs);
-    const asked = { clientAddress, nowMs };
-    try {
-      const searchParams = mark < 0 ? noParams : new URLSearchParams(url.slice(mark + 1));
-      const query = parseQuery(route, searchParams);
-      const room = roomOf(current, exchange, caller);
-      const { raw, body } = await receive(current, route, { exchange, headers, room }, caller, nowMs);
-      const named = namedIn(searchParams, body);
-      // Another node may have registered it.
-      if (caller.kind === 'admin' && named !== undefined) await current.tenants.learn(named);
-      const signal = signalOfLeaving(exchange.answer);
-      const tenantId = () => tenantOf(current, caller, named);
-      return await limits.run(route, caller, tenantId, async () => {
-        const answered = await route.handle({
-          gate: current,
-          caller,
-          params,
-          query,
-          body,
-          raw,
-          headers,
-          ...asked,
-          tenantId,
-          namedTenant: named,
-          signal,
-        });
-        if (!(answered instanceof StreamedAnswer)) {
-          const whole =
-            answered instanceof RawAnswer ? answered : RawAnswer.of(route.status ?? 200, answered);
-          unread.hold(
-            exchange.answer,
-            caller.kind === 'key' ? caller.key.keyId : caller.kind,
-            whole.body.length,
-          );
-          return whole;
-        }
+    this.#limits.spend(route, caller, nowMs);
+    return { exchange, route, params, search, headers, caller, clientAddress, nowMs };
+  }
+
+  async #run(gate: Gate, asked: Asked): Promise<RawAnswer | undefined> {
+    const { exchange, route, params, search, headers, caller, clientAddress, nowMs } = asked;
+    const searchParams = search === undefined ? noParams : new URLSearchParams(search);
+    const query = parseQuery(route, searchParams);
+    const room = this.#roomOf(gate, exchange, caller);
+    const { raw, body } = await receive(gate, route, { exchange, headers, room }, caller, nowMs);
+    const named = namedIn(searchParams, body);
+    // Another node may have registered it.
+    if (caller.kind === 'admin' && named !== undefined) await gate.tenants.learn(named);
+    const signal = signalOfLeaving(exchange.answer);
+    const tenantId = () => tenantOf(gate, caller, named);
+    const request = { gate, caller, params, query, body, raw, headers, clientAddress, nowMs, signal };
+    return await this.#limits.run(route, caller, tenantId, async () => {
+      const answered = await route.handle({ ...request, tenantId, namedTenant: named });
+      if (answered instanceof StreamedAnswer) {
         // Its place among few is its own until the last piece is out.
         await sendStream(exchange.answer, answered, signal());
         return undefined;
-      });
-    } catch (error) {
-      const shown = withoutSecrets(current, caller, toGatewayError(error));
-      throw await toRefusal(current, route, caller, asked, shown);
-    }
+      }
+      const whole = answered instanceof RawAnswer ? answered : RawAnswer.of(route.status ?? 200, answered);
+      const holder = caller.kind === 'key' ? caller.key.keyId : caller.kind;
+      this.#unread.hold(exchange.answer, holder, whole.body.length);
+      return whole;
+    });
+  }
+
+  /** Bodies of administrators are few, and bounded by the limit of each. */
+  #roomOf({ tenants }: Gate, { answer: until }: Exchange, caller: Caller): BodyRoom | undefined {
+    if (caller.kind !== 'key') return undefined;
+    const { isShared } = tenants.connectionBounds(caller.identity.tenantId);
+    return this.#options.bodies.roomFor(until, ownerOf(caller.identity), isShared);
   }
 }
 
