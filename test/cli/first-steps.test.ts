@@ -152,6 +152,14 @@ t.test('run and env lead through a daemon that was started with a configuration'
     },
   );
   t.match(alone, { code: 1, stderr: /name its configuration with --config/ }, 'no second gate is started');
+  daemon.process.kill('SIGKILL');
+  await once(daemon.process, 'exit');
+  const down = await postern(['run', '--', 'true'], { env: exported });
+  t.match(
+    down,
+    { code: 1, stderr: /does not answer: start it, or unset POSTERN_URL/ },
+    'nor where it is down',
+  );
 });
 
 t.test('exports of a first start whose key the daemon does not know are said to be stale', async (t) => {

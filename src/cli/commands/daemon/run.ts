@@ -76,11 +76,18 @@ async function startOwn(config: string | undefined): Promise<Gateway> {
 
 /** The way through the daemon that runs already; undefined where none does. */
 async function standingWay(options: CommonOptions): Promise<Reached | undefined> {
-  const { NoKeyError, stands, wayOfShell } = await import('../../connection/way-out.ts');
+  const { NoKeyError, stands, toldWay, wayOfShell } = await import('../../connection/way-out.ts');
   const { isAnswering } = await import('../../connection/client.ts');
   const { wayWithKey } = await import('../../programs/minted-key.ts');
   const ofShell = options.config === undefined && options.url === undefined ? wayOfShell() : undefined;
-  if (ofShell) return (await stands(ofShell)) ? { way: ofShell, end: nothingToEnd } : undefined;
+  if (ofShell) {
+    if (await stands(ofShell)) return { way: ofShell, end: nothingToEnd };
+    // A gate of this folder, or of nobody, would judge by other rules than the one that was meant.
+    if ((await toldWay(options))?.url === ofShell.url) return undefined;
+    throw new Error(
+      `the daemon that this shell names, ${ofShell.url}, does not answer: start it, or unset POSTERN_URL, POSTERN_KEY and POSTERN_CA for a gate of this folder.`,
+    );
+  }
   const { way, end } = await wayWithKey(options).catch(async (error: unknown) => {
     // A free port cannot be known beforehand, and a daemon that is started now may have a secret to make a key with.
     const mayStart = error instanceof NoKeyError && !(await isAnswering(options).catch(() => true));
