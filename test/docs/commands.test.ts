@@ -77,6 +77,17 @@ async function problemWith(line: string): Promise<string | undefined> {
   }
 }
 
+t.test('what is typed is fenced as such', async (t) => {
+  for (const page of pages) {
+    const fences = [...textOf(page).matchAll(/^ *```(\w*)\n[\s\S]*?^ *```$/gm)].map(([, name = '']) => name);
+    t.same(
+      fences.filter((it) => !['sh', 'yaml', 'ts', 'js', 'python', 'http', 'text', ''].includes(it)),
+      [],
+      `${page}: commands are fenced as sh`,
+    );
+  }
+});
+
 t.test('the quick start types what the README types', async (t) => {
   const typed = textOf('README.md');
   const lines = blocksIn(textOf('docs/quick-start.md')).flatMap(({ text }) => text.trim().split('\n'));
