@@ -16,13 +16,17 @@ const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
 /** The manager that has started this process; nobody is told where none has. */
 export function openServiceManager(env: NodeJS.ProcessEnv): ServiceManager {
   if (!env['NOTIFY_SOCKET']) return nobody;
-  const tell = (...lines: string[]): void => {
+  const send = (lines: readonly string[]): Promise<void> =>
     // A message that cannot be sent is no reason to stop. A manager that waits in vain ends the daemon by itself.
-    execFile('systemd-notify', lines, { timeout: 10_000 }, () => undefined);
+    new Promise((done) => void execFile('systemd-notify', lines, { timeout: 10_000 }, () => done()));
+  let last = Promise.resolve();
+  // One after another: a READY=1 before the RELOADING=1 that it ends would leave the manager waiting.
+  const tell = (...lines: string[]): void => {
+    last = last.then(() => send(lines));
   };
   const watchdogMs = Number(env['WATCHDOG_USEC'] ?? 0) / 1000;
   // A daemon whose event loop stands still tells nothing, and is started anew.
-  if (watchdogMs > 0) setInterval(() => tell('WATCHDOG=1'), Math.max(watchdogMs / 3, 1_000)).unref();
+  if (watchdogMs > 0) setInterval(() => void send(['WATCHDOG=1']), Math.max(watchdogMs / 3, 1_000)).unref();
   return {
     ready: (status) => tell('READY=1', `STATUS=${status}`),
     reloading: () => tell('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`),

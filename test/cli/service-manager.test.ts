@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { openServiceManager } from '../../src/cli/service-manager.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
@@ -41,4 +42,22 @@ t.test('a service manager is told of readiness, life, reloads and the end', asyn
   await until('it has refused', async () => /^READY=1 STATUS=the configuration was refused/m.test(told()));
   t.equal(await daemon.end('SIGTERM'), 0);
   t.match(told(), /^STOPPING=1/m);
+});
+
+t.test('a manager hears one thing after another, however long a message takes', async (t) => {
+  const slow = '#!/bin/sh\n[ "$1" = READY=1 ] || sleep 0.2\nprintf "%s " "$1" >> "$NOTIFY_SOCKET"\n';
+  const dir = t.testdir({ 'systemd-notify': slow });
+  chmodSync(join(dir, 'systemd-notify'), 0o700);
+  const log = join(dir, 'notified');
+  const before = { ...process.env };
+  Object.assign(process.env, { NOTIFY_SOCKET: log, PATH: `${dir}:${before['PATH']}` });
+  t.teardown(() => {
+    process.env = before;
+  });
+  const manager = openServiceManager(process.env);
+  manager.reloading();
+  manager.ready('reloaded');
+  const told = () => (existsSync(log) ? readFileSync(log, 'utf8') : '');
+  await until('both have come', async () => told().includes('RELOADING') && told().includes('READY'));
+  t.match(told(), /^RELOADING=1 READY=1 $/);
 });
