@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { ForeignFileError, readOwn } from './own-file.ts';
 
 type Listener = 'proxy' | 'control';
 
@@ -28,7 +29,7 @@ export function urlOf(config: Config, listener: Listener): string | undefined {
 /** The URL of the daemon that was started in this folder without a configuration; undefined where none ever was. */
 export function urlHere(config: Config, listener: Listener): string | undefined {
   if (!existsSync(fileOf(config))) return undefined;
-  const [address] = boundAddresses(config, listener);
+  const [address] = boundAddresses(config, listener, readOwn);
   return address !== undefined && isOfThisMachine(`http://${address}`) ? `http://${address}` : undefined;
 }
 
@@ -52,12 +53,17 @@ function addressesOfRunning(config: Config, listener: Listener): readonly string
   }
 }
 
-function boundAddresses(config: Config, listener: Listener): readonly string[] {
+function boundAddresses(
+  config: Config,
+  listener: Listener,
+  read = (file: string): string => readFileSync(file, 'utf8'),
+): readonly string[] {
   const file = fileOf(config);
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = read(file);
   } catch (error) {
+    if (error instanceof ForeignFileError) throw error;
     throw new NoAddressError(file, error);
   }
   return (JSON.parse(text) as Record<Listener, string[]>)[listener];

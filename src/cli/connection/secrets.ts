@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readExports } from '../../daemon/start/client-variables.ts';
 import { readAddresses } from './configuration.ts';
+import { readOwn } from './own-file.ts';
 import { firstExports, noKey, noSecret } from './remedies.ts';
 
 /** Whom a command speaks for: the operator by admin secret, or else key; an agent by its key alone. */
@@ -31,6 +32,6 @@ async function secretHere(as: Speaker, options: Named): Promise<string | undefin
   const { file, config } = await readAddresses(options.config);
   if (file !== undefined) return as === 'operator' ? (config.control.adminSecret ?? undefined) : undefined;
   if (!existsSync(firstExports)) return undefined;
-  const exports = readExports(readFileSync(firstExports, 'utf8'));
+  const exports = readExports(readOwn(firstExports));
   return exports.get(as === 'operator' ? 'SERVICE_API_KEYS_ADMIN_SECRET' : 'POSTERN_KEY');
 }

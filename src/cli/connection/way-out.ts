@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { disk, readText } from '../../config/files.ts';
 import type { Config } from '../../config/schema.ts';
@@ -7,6 +7,7 @@ import { staleExports } from '../../daemon/start/next-steps.ts';
 import { isOfThisMachine, urlOf } from './addresses.ts';
 import { type CommonOptions, isAnswering, isRefused } from './client.ts';
 import { readAddresses } from './configuration.ts';
+import { readOwn } from './own-file.ts';
 import { firstExports, noKey } from './remedies.ts';
 
 /* How programs leave through a daemon that runs already: what `env` prints, and what `run` sets. */
@@ -77,7 +78,7 @@ export function wayByConfig(config: Config, options: CommonOptions): WayOut {
 export function wayOfFirstStart(): WayOut | undefined {
   const file = resolve(firstExports);
   if (!existsSync(file)) return undefined;
-  const exports = readFileSync(file, 'utf8');
+  const exports = readOwn(file);
   const made = Object.fromEntries(readExports(exports));
   const { POSTERN_URL: url, POSTERN_KEY: key, POSTERN_CA: ca, HTTPS_PROXY: proxy } = made;
   if (!url || !key || !ca || !proxy)

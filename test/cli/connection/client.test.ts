@@ -1,7 +1,12 @@
 import { once } from 'node:events';
+import { chownSync, statSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { readOwn } from '../../../src/cli/connection/own-file.ts';
+import { run } from '../../support/clients.ts';
+import { posternCommand } from '../../support/daemon.ts';
 import { postern } from '../support.ts';
 
 async function serve(t: Test, listener: RequestListener): Promise<string> {
@@ -220,4 +225,28 @@ t.test('the beginning of an id chooses nothing from a list that has no end', asy
   t.match(ran.stderr, /too many keys .* Type all of it/);
   t.same(new Set(asked), new Set(['GET']), 'nothing is revoked');
   t.equal(asked.length, 20);
+});
+
+t.test('what another user has put into a folder leads no secret of the shell anywhere', async (t) => {
+  const seen: unknown[] = [];
+  const url = await serve(t, ({ headers }, response) => {
+    seen.push(headers.authorization);
+    response.end('{"items":[],"next_cursor":null}');
+  });
+  const bound = JSON.stringify({ control: [new URL(url).host], proxy: [], pid: process.pid });
+  const folder = t.testdir({ data: { 'listening.json': bound } });
+  const file = join(folder, 'data/listening.json');
+  const unset = { POSTERN_URL: '', SERVICE_API_KEYS_ADMIN_SECRET: '' };
+  const asked = () =>
+    run('env', ['-C', folder, ...posternCommand(['feed', 'list'])], { ...unset, POSTERN_KEY: secret });
+  await asked();
+  t.same(seen, [`Bearer ${secret}`], 'the folder is the own one');
+
+  // Files of root are believed, and only root can give one away.
+  if (statSync(file).uid === 0) chownSync(file, 4242, 4242);
+  t.throws(() => readOwn(file, 4243), /belongs to another user/);
+  t.equal(readOwn(file, statSync(file).uid), bound);
+  if (process.getuid?.() === statSync(file).uid) return;
+  t.match(await asked(), { code: 1, stderr: /listening\.json belongs to another user/ });
+  t.equal(seen.length, 1);
 });
