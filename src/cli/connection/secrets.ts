@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readExports } from '../../daemon/start/client-variables.ts';
+import { readOwn } from '../../util/own-file.ts';
 import { readAddresses } from './configuration.ts';
-import { readOwn } from './own-file.ts';
 import { firstExports, noKey, noSecret } from './remedies.ts';
 
 /** Whom a command speaks for: the operator by admin secret, or else key; an agent by its key alone. */

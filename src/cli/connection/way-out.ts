@@ -4,10 +4,10 @@ import { disk, readText } from '../../config/files.ts';
 import type { Config } from '../../config/schema.ts';
 import { clientVariables, readExports, toExports } from '../../daemon/start/client-variables.ts';
 import { staleExports } from '../../daemon/start/next-steps.ts';
+import { readOwn } from '../../util/own-file.ts';
 import { isOfThisMachine, urlOf } from './addresses.ts';
 import { type CommonOptions, isAnswering, isRefused } from './client.ts';
 import { readAddresses } from './configuration.ts';
-import { readOwn } from './own-file.ts';
 import { firstExports, noKey } from './remedies.ts';
 
 /* How programs leave through a daemon that runs already: what `env` prints, and what `run` sets. */

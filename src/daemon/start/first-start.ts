@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Environment } from '../../config/checks/references.ts';
 import { permissions } from '../../config/sections/agents.ts';
@@ -18,6 +8,7 @@ import { keyDigest, keyPrefix, newKeyText } from '../../core/key-text.ts';
 import { liveKey } from '../../state/rules/live-key.ts';
 import type { AgentRecord, KeyRecord } from '../../state/store.ts';
 import { makeFolder } from '../../util/make-folder.ts';
+import { readOwn } from '../../util/own-file.ts';
 import { clientVariables, readExports, toExports } from './client-variables.ts';
 import type { FirstAddresses } from './first-addresses.ts';
 
@@ -59,7 +50,7 @@ export function openFirstStart(env: Environment, addresses = usualAddresses): Fi
   const isNew = !existsSync(file);
   if (isNew) makeFile(file, env['SERVICE_API_KEYS_ADMIN_SECRET'], addresses);
   else moveFile(file, addresses);
-  const exports = readFileSync(file, 'utf8');
+  const exports = readOwn(file);
   const values = readExports(exports);
   const value = (name: string): string => {
     const text = values.get(name);
@@ -145,7 +136,7 @@ function makeFile(file: string, adminSecret: string | undefined, addresses: Firs
 
 /** Writes the daemon's addresses into the file, if they differ from before. */
 function moveFile(file: string, addresses: FirstAddresses): void {
-  const values = Object.fromEntries(readExports(readFileSync(file, 'utf8')));
+  const values = Object.fromEntries(readExports(readOwn(file)));
   const urls = urlsOf(addresses, values['POSTERN_KEY'] ?? '');
   // A file that lacks something is refused by whoever reads it.
   if (values['HTTPS_PROXY'] === urls['HTTPS_PROXY'] && values['POSTERN_URL'] === urls['POSTERN_URL']) return;

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { readOwn } from '../../../src/cli/connection/own-file.ts';
+import { readOwn } from '../../../src/util/own-file.ts';
 import { run } from '../../support/clients.ts';
 import { posternCommand } from '../../support/daemon.ts';
 import { postern } from '../support.ts';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -108,6 +108,11 @@ t.test('a first start takes the next free ports, says so, and later starts stay 
   t.not(movedControl, controlUrl);
   t.match(exports(), `POSTERN_URL='${movedControl}'`, 'the exports follow');
   t.match(exports(), `@${new URL(movedProxy).host}'`);
+  // Only root can give a file away.
+  if (process.getuid?.() !== 0) return;
+  chownSync(join(empty, 'data/first-start.env'), 4242, 4242);
+  const planted = await run('env', ['-C', empty, ...posternCommand(['serve'])]);
+  t.match(planted, { code: 1, stderr: /first-start\.env belongs to another user/ });
 });
 
 t.test('a process file may be in a folder that is not there yet, and goes with the daemon', async (t) => {
