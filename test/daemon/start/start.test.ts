@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -79,6 +89,8 @@ t.test('a start that finds its port taken leaves nothing behind', async (t) => {
 t.test('a first start takes the next free ports, says so, and later starts stay there', async (t) => {
   const empty = mkdtempSync(join(tmpdir(), 'postern-start-'));
   t.teardown(() => rmSync(empty, { recursive: true }));
+  for (const folder of ['bin', 'src/cli']) mkdirSync(join(empty, folder), { recursive: true });
+  writeFileSync(join(empty, 'bin/postern'), 'another program');
   await take(t, 8080);
   await take(t, 8081);
   const serveHere = async (...args: string[]) => {
@@ -106,6 +118,7 @@ t.test('a first start takes the next free ports, says so, and later starts stay 
   const moved = await serveHere('--listen', '127.0.0.1:0', '--control', '127.0.0.1:0');
   const [, movedProxy = '', movedControl = ''] = ready.exec(moved) ?? [];
   t.not(movedControl, controlUrl);
+  t.match(moved, /"postern run -- CMD"/, 'a program that only has the name is not named');
   t.match(exports(), `POSTERN_URL='${movedControl}'`, 'the exports follow');
   t.match(exports(), `@${new URL(movedProxy).host}'`);
   // Only root can give a file away.

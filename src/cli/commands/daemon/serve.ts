@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { withSetting } from '../../../config/origins.ts';
@@ -57,8 +57,12 @@ function announce(gateway: Gateway, json: boolean): void {
   if (nextSteps.length === 0) console.log(firstStart ? toldFirstStart(firstStart) : whatNext);
 }
 
+/** Tells whether a path leads to the running program: in a folder of somebody else it may be any. */
+const isThisProgram = (path: string): boolean =>
+  existsSync(path) && realpathSync(path) === realpathSync(process.argv[1] ?? '.');
+
 /** As it is typed in this folder: in a checkout the command is no program of the shell. */
-const command = existsSync('bin/postern') && existsSync('src/cli') ? 'bin/postern' : 'postern';
+const command = isThisProgram('bin/postern') ? 'bin/postern' : 'postern';
 const unused = `postern.yaml of this folder is not used, since nothing names it: ${command} --config postern.yaml serve`;
 const whatNext = `Next: "${command} run -- CMD" leads a program through it; "${command} status" says how it is.`;
 
