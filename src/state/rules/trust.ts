@@ -60,20 +60,19 @@ export function afterMark(trust: TrustRecord, mark: TrustMark, terms: TrustTerms
   };
 }
 
-/** The trust at a time: just before and just after each loss that is kept, oldest first, and now. */
 export interface TrustPoint {
   readonly atMs: number;
   readonly parts: number;
 }
 
-export function trustTrend(trust: TrustRecord, nowMs: number, terms: TrustTerms): readonly TrustPoint[] {
-  const points = trust.marks.flatMap(({ atMs, parts, leftParts }): TrustPoint[] => {
+/** Returns the trust just before and just after each loss that is kept, oldest first. */
+export function trustTrend(marks: readonly TrustMark[]): readonly TrustPoint[] {
+  return marks.flatMap(({ atMs, parts, leftParts }): TrustPoint[] => {
     if (leftParts === undefined) return [];
     const after = { atMs, parts: leftParts };
     // Where nothing was left, more may have been taken than there was.
     return leftParts === 0 ? [after] : [{ atMs, parts: Math.min(trustPartsMax, leftParts + parts) }, after];
   });
-  return [...points, { atMs: nowMs, parts: trustPartsAt(trust, nowMs, terms) }];
 }
 
 /** Answers whether a day's anomalies have taken all that they may, and this is one more. */

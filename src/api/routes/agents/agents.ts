@@ -38,7 +38,7 @@ const publicAgent = z
     trust_reasons: z.array(z.string()).describe('The last that were held against it, newest first'),
     trust_trend: z
       .array(z.object({ at: time, score: z.number() }))
-      .describe('Before and after each loss that is kept, oldest first, and now'),
+      .describe('Before and after each loss that is kept, oldest first'),
     created_at: time,
     first_seen: time.nullable(),
     last_seen: time.nullable(),
@@ -104,7 +104,7 @@ async function showAll(
       usage: usages[at] ?? nothing,
       trustScore: trustPartsAt(trust, nowMs, terms) / trustPartsMax,
       trustReasons: trust.marks.map(describeMark).reverse(),
-      trustTrend: trustTrend(trust, nowMs, terms).map(({ atMs, parts }) => ({
+      trustTrend: trustTrend(trust.marks).map(({ atMs, parts }) => ({
         at: toIso(atMs),
         score: parts / trustPartsMax,
       })),

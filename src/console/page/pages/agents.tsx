@@ -2,6 +2,7 @@ import { get, may, post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
+import { now } from '../data/times.ts';
 import type { Agent, Page, TraceRow } from '../data/types.ts';
 import {
   Card,
@@ -99,7 +100,7 @@ function AgentList() {
           {
             name: 'Trend',
             kind: 'extra',
-            cell: (it) => <Trend points={it.trust_trend} label={trendLabel(it)} />,
+            cell: (it) => <TrustTrend of={it} />,
           },
           { name: 'Environment', kind: 'extra', cell: (it) => it.env_name },
           { name: 'Runs on', kind: 'extra', cell: (it) => it.runtime_type ?? '—' },
@@ -117,8 +118,17 @@ function AgentList() {
   );
 }
 
-const trendLabel = ({ trust_trend: points }: Agent): string =>
-  `Trust over time: ${points.map(({ score }) => score.toFixed(2)).join(', ')}`;
+/** Shows the trust before and after each loss, up to now. */
+function TrustTrend({ of: { trust_trend: losses, trust_score: score }, isLarge }: TrendOfAgent) {
+  const points = [...losses, { at: new Date(now.peek()).toISOString(), score }];
+  const label = `Trust over time: ${points.map((it) => it.score.toFixed(2)).join(', ')}`;
+  return <Trend points={points} label={label} isLarge={isLarge ?? false} />;
+}
+
+interface TrendOfAgent {
+  readonly of: Agent;
+  readonly isLarge?: boolean;
+}
 
 function Trust({ of }: { of: number }) {
   return (
@@ -186,7 +196,7 @@ function AgentDetail({ agentId }: { agentId: string }) {
                 <Trust of={it.trust_score} /> <Status of={it.tenant_suspended ? 'suspended' : it.status} />
                 {it.tenant_suspended && <span class="faint">with all agents of the tenant</span>}
               </p>
-              <Trend points={it.trust_trend} label={trendLabel(it)} isLarge />
+              <TrustTrend of={it} isLarge />
               {it.trust_reasons.length === 0 ? (
                 <p class="hint">Nothing is held against it.</p>
               ) : (
