@@ -19,7 +19,7 @@ export const withoutOrigin: readonly string[] = [
   'X-Content-Type-Options',
   'nosniff',
   ...['Clear-Site-Data', '', 'Strict-Transport-Security', '', 'Service-Worker-Allowed', ''],
-  ...['NEL', '', 'Report-To', '', 'Reporting-Endpoints', ''],
+  ...['Nel', '', 'Report-To', '', 'Reporting-Endpoints', ''],
 ];
 
 /** Why a browser that would show or run the answer is refused; undefined for programs. `fields` is flat. */
