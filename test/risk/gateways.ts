@@ -9,7 +9,8 @@ import type { Test } from 'tap';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import { loadPepper } from '../../src/daemon/start/pepper.ts';
-import { startDaemon } from '../support/daemon.ts';
+import { version } from '../../src/util/version.ts';
+import { startDaemon, writeVersion } from '../support/daemon.ts';
 import { startRedis } from '../support/redis.ts';
 import { listedUrls } from './attacks/index.ts';
 import { clockHeader } from './clock-header.ts';
@@ -42,6 +43,15 @@ export interface Reply {
   readonly body: any;
 }
 
+/** A copy of the program that goes by the clock of `clock-preload.ts`. */
+const clockedProgram = (folder: string): string =>
+  writeVersion(folder, version(), {
+    // Else the state on Redis would go by the clock of Redis.
+    'src/state/redis/store.ts': (text) => text.replace("clock = 'server'", "clock = 'caller'"),
+    'src/daemon/start/servers.ts': (text) =>
+      text.replace('agents.serve(socket, control)', 'agents.serve(socket, globalThis.serveAtTime(control))'),
+  });
+
 /** One daemon with the embedded state, or several that share a Redis; undefined where the machine has none. They end with the test. */
 export async function startGateways(t: Test, week: Week, daemons: number): Promise<Gateways | undefined> {
   const redis = daemons > 1 ? await startRedis(t, { args: ['--appendfsync', 'no'] }) : undefined;
@@ -56,6 +66,7 @@ export async function startGateways(t: Test, week: Week, daemons: number): Promi
   const config = stringify(toConfig(week.agents, { state, adminSecret, ...files }));
   const pepper = pepperOnRedis(files.vaultKey);
   const clock = new URL(`./clock-preload.ts?from=${week.startMs}`, import.meta.url).href;
+  const program = clockedProgram(join(root, 'program'));
   const urls: string[] = [];
   for (let number = 0; number < daemons; number += 1) {
     const dir = join(root, `daemon${number}`);
@@ -63,7 +74,7 @@ export async function startGateways(t: Test, week: Week, daemons: number): Promi
     writeFileSync(join(dir, 'postern.yaml'), config);
     if (!redis) writeFileSync(join(dir, 'data', 'pepper'), pepper, { mode: 0o600 });
     const args = ['--config', join(dir, 'postern.yaml')];
-    urls.push((await startDaemon(t, dir, args, [`--import=${clock}`])).controlUrl);
+    urls.push((await startDaemon(t, dir, args, [`--import=${clock}`], program)).controlUrl);
   }
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
