@@ -16,6 +16,7 @@ import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { decisionsIn, openTerminal, readmeBlocks, serveIn } from '../docs/terminal.ts';
+import { typePages } from '../docs/typed-pages.ts';
 import { run } from '../support/clients.ts';
 import { findOldNode, leaveOut, needProgram } from '../support/programs.ts';
 import { awsKeyId } from '../support/secrets.ts';
@@ -117,6 +118,11 @@ t.test('the package has the SDK, for Node and for browsers', async (t) => {
     const output = await openTerminal(t, cwd, nodeFolder).type(typed.join('\n'));
     t.same(decisionsIn(output), ['ALLOW', 'SANITIZE', 'DENY']);
     t.match(output, /no-deletes is applied: version 1[\s\S]*decision +SANITIZE/);
+  });
+
+  await t.test('the commands of the documents run with it, also by an older Node', async (t) => {
+    const node = (await findOldNode(t)) ?? process.execPath;
+    await typePages(t, { node, postern: join(user, 'node_modules/postern/bin/postern') });
   });
 
   await t.test(
