@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
-# Pin the base by its digest in your build: --build-arg NODE_IMAGE=node@sha256:… (docker buildx imagetools inspect NAME).
-ARG NODE_IMAGE=node:26.10.0-bookworm-slim
+# The digest is that of the index of all platforms; docker buildx imagetools inspect node:26.10.0-bookworm-slim shows it.
+ARG NODE_IMAGE=node:26.10.0-bookworm-slim@sha256:662933cf47f013bc8e4beb31a6116448427a82057ba7c42c97e4c5ba766504c2
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
