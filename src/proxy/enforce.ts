@@ -15,7 +15,7 @@ import { withoutBodyFields } from '../wire/client/scrub/body-fields.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import type { UpstreamRequest } from '../wire/client/upstream.ts';
 import type { ResponseHead } from '../wire/http1/head.ts';
-import { toUpstreamHeaders, withoutField } from '../wire/http1/headers.ts';
+import { toUpstreamHeaders, withoutFields } from '../wire/http1/headers.ts';
 import { decisionHeaders, refusalHeaders } from '../wire/server/decision-headers.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
 import { answerProblem } from '../wire/server/problem.ts';
@@ -182,9 +182,8 @@ function endWith(status: number, going: GoingCall | undefined, onStatus: Injecti
 /** The fields with these in place of those of the same names. */
 function withFields(headers: string[], ours: readonly string[] = noFields): string[] {
   if (ours.length === 0) return headers;
-  const names = ours.filter((_, at) => at % 2 === 0);
-  const kept = names.reduce((left, name) => withoutField(left, name.toLowerCase()), headers);
-  return [...kept, ...ours];
+  const names = new Set(ours.filter((_, at) => at % 2 === 0).map((it) => it.toLowerCase()));
+  return [...withoutFields(headers, (name) => names.has(name.toLowerCase())), ...ours];
 }
 
 const noFields: readonly string[] = [];
