@@ -28,7 +28,7 @@ export interface OpenStoreOptions {
 /** Opens the state where `url` says. Rejects with STATE_UNAVAILABLE where that cannot be done. */
 export async function openStore({ url, dir, timeoutMs, caFile, log }: OpenStoreOptions): Promise<Store> {
   if (url.driver === 'embedded') return openEmbeddedStore({ dir });
-  const ca = url.tls && caFile !== null ? readAuthorities(caFile) : undefined;
+  const ca = authoritiesFor(url, caFile);
   // Who has an embedded state does not pay for the client of another.
   const { openRedisStore } = await import('./redis/store.ts');
   return openRedisStore({ ...url, timeoutMs, ca, log });
@@ -37,11 +37,14 @@ export async function openStore({ url, dir, timeoutMs, caFile, log }: OpenStoreO
 /** The format that is noted in Redis, and that of this version. Rejects with STATE_UNAVAILABLE where Redis does not answer. */
 export async function redisFormats({ url, timeoutMs, caFile }: Omit<OpenStoreOptions, 'log' | 'dir'>) {
   if (url.driver !== 'redis') throw new TypeError('the state is not in Redis');
-  const ca = url.tls && caFile !== null ? readAuthorities(caFile) : undefined;
+  const ca = authoritiesFor(url, caFile);
   const { redisFormat } = await import('./redis/store.ts');
   const { recordFormat } = await import('./redis/link/format.ts');
   return { noted: await redisFormat({ ...url, timeoutMs, ca }), own: recordFormat };
 }
+
+const authoritiesFor = ({ tls }: RedisAddress, file: string | null): string | undefined =>
+  tls && file !== null ? readAuthorities(file) : undefined;
 
 function readAuthorities(file: string): string {
   try {
