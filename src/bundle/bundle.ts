@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { folderStamp } from '../util/folder-stamp.ts';
 
 /*
  * A checkout has a thousand modules, and finding and linking them is a third of each start. So the first start of each
@@ -9,17 +10,15 @@ import { join } from 'node:path';
  * write there. Where nobody may, or where the bundler is not installed, the program runs from its sources.
  */
 
-const cacheFolder = 'node_modules/.cache/postern';
 /** A daemon may still load parts of an older bundle, so the last ones stay. */
 const bundlesMax = 4;
 const buildMsMax = 120_000;
 const prefix = 'program-';
 const draftPrefix = 'draft-';
 
-/** Returns the folder that has the modules of the checkout at `root`, as a bundle where there can be one. */
-export function currentProgram(root: string): string {
+/** Returns the folder that has the modules of the checkout at `root`; a bundle in `cache`, where there can be one. */
+export function currentProgram(root: string, cache: string): string {
   const sources = join(root, 'src');
-  const cache = join(root, cacheFolder);
   const bundle = join(cache, `${prefix}${stampOf(root)}`);
   if (existsSync(bundle)) return bundle;
   if (!hasBundler(root)) return sources;
@@ -49,13 +48,10 @@ export function currentProgram(root: string): string {
 
 /** Changes with each file of the program, with what is installed, and with the Node that runs it. */
 function stampOf(root: string): string {
-  const sum = createHash('sha256').update(process.version);
-  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).sort();
-  for (const file of [...files.map((it) => join('src', it)), 'node_modules/.package-lock.json']) {
-    const { size = 0, mtimeMs = 0 } = statSync(join(root, file), { throwIfNoEntry: false }) ?? {};
-    sum.update(`${file} ${size} ${mtimeMs}\n`);
-  }
-  return sum.digest('hex').slice(0, 32);
+  const { size = 0, mtimeMs = 0 } =
+    statSync(join(root, 'node_modules/.package-lock.json'), { throwIfNoEntry: false }) ?? {};
+  const stamp = `${process.version} ${size} ${mtimeMs}\n${folderStamp(join(root, 'src'))}`;
+  return createHash('sha256').update(stamp).digest('hex').slice(0, 32);
 }
 
 const hasBundler = (root: string): boolean => existsSync(join(root, 'node_modules/rolldown/package.json'));

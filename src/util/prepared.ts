@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
+import { folderStamp } from './folder-stamp.ts';
 import { packageFile, programFile } from './program-files.ts';
 
 /*
@@ -48,16 +49,6 @@ function programStamp(): string {
   stamp ??= `${process.version}\n${folderStamp(programFolder)}`;
   return stamp;
 }
-
-/** Changes with each file of a folder that comes with the program, none of which is read for it. */
-export const folderStamp = (folder: string): string =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .sort()
-    .map((name) => {
-      const { size, mtimeMs } = statSync(join(folder, name));
-      return `${name} ${size} ${mtimeMs}`;
-    })
-    .join('\n');
 
 /** A damaged file counts as absent, so its table is made anew. */
 function readIfThere(file: string): Buffer | undefined {

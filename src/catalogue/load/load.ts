@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readDataFile } from '../../util/data-file.ts';
+import { folderStamp } from '../../util/folder-stamp.ts';
 import { kept } from '../../util/kept.ts';
-import { folderStamp, prepared } from '../../util/prepared.ts';
+import { prepared } from '../../util/prepared.ts';
 import { type Catalogue, createCatalogue } from '../understand.ts';
 import { type CatalogueTool, openStored, openTool, type StoredTool, storeTool } from './catalogue-tool.ts';
 import { mountAll } from './mounts.ts';

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
 import { readDataFile } from '../../util/data-file.ts';
-import { folderStamp, prepared } from '../../util/prepared.ts';
+import { folderStamp } from '../../util/folder-stamp.ts';
+import { prepared } from '../../util/prepared.ts';
 
 /*
  * Loads the phrases by which texts give orders to agents: concepts, each with its words in many languages, and rules.

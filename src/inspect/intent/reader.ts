@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Meaning } from '../../core/call.ts';
-import { folderStamp, prepared } from '../../util/prepared.ts';
+import { folderStamp } from '../../util/folder-stamp.ts';
+import { prepared } from '../../util/prepared.ts';
 import { coverOf } from './cover.ts';
 import { createFeatures, type Features } from './features.ts';
 import { type Concept, type LexiconData, lexiconOf, readLexicon } from './lexicon.ts';
