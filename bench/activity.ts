@@ -11,10 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { stringify } from 'yaml';
 import { newId, newTraceId } from '../src/core/ids.ts';
-import { ownName } from '../src/core/safe-name.ts';
 import { toLine } from '../src/state/journal/line.ts';
 import { openStore, type StateAddress } from '../src/state/open.ts';
 import type { RecordedCall, Store, TraceFilter } from '../src/state/store.ts';
+import { recordOf } from './trace-record.ts';
 
 const [traces = 1_000_000, perSecond = 1_000] = process.argv.slice(2, 4).map(Number);
 const driver = process.argv[4];
@@ -29,61 +29,28 @@ const keyId = newId();
 const tools = ['github', 'slack', 'openai', 'stripe', 'aws_s3', 'jira', 'notion', 'postgres'];
 const rareAt = new Set([0, Math.floor(traces / 3), Math.floor(traces / 2), traces - 1]);
 
-/** About as long as those of calls that a rule has decided. */
 function traceOf(at: number): RecordedCall {
-  const atMs = firstMs + Math.floor((at * 1_000) / perSecond);
-  const traceId = newTraceId(atMs);
-  const agentId = agentIds[at % agentIds.length] ?? '';
+  const agent = at % agentIds.length;
   const tool = tools[at % tools.length] ?? '';
   const decision = at % 50 === 0 ? 'DENY' : at % 20 === 0 ? 'SANITIZE' : 'ALLOW';
-  const reasons = rareAt.has(at)
-    ? ['MASS_ACTION']
-    : decision === 'ALLOW'
-      ? ['POLICY_ALLOW']
-      : ['SECRETS', 'PII'];
-  const line = JSON.stringify({
-    trace_id: traceId,
-    at: new Date(atMs).toISOString(),
-    tenant_id: tenantId,
-    env_name: 'default',
-    agent_id: agentId,
-    key_id: keyId,
-    key_prefix: 'iv_live_0abc',
-    agent_name: `worker-${at % agentIds.length}`,
-    runtime_type: 'langgraph',
-    client_address: '10.0.0.7',
-    entrance: 'forward',
-    method: at % 3 === 0 ? 'POST' : 'GET',
-    url: `https://api.${tool}.example.com/v1/projects/${at % 997}/items/${traceId.slice(-12)}`,
-    body_bytes: at % 4_096,
-    tool_name: tool,
-    operation: `list_items_${at % 12}`,
-    category: 'data',
-    verb: at % 3 === 0 ? 'WRITE' : 'READ',
-    decision,
-    risk_score: (at % 100) / 100,
-    risk_band: at % 50 === 0 ? 'HIGH' : 'LOW',
-    reason_codes: reasons,
-    matched_rules: [
-      { policy_id: keyId, policy_name: 'baseline', version: 3, rule_id: 'r1', action: decision },
-    ],
-    policy_id: keyId,
-    policy_name: 'baseline',
-    rule_id: 'r1',
-    explanation: ['Rule "r1" of the policy "baseline" decides: the tool is one of those that it names.'],
+  const ofDecision = decision === 'ALLOW' ? ['POLICY_ALLOW'] : ['SECRETS', 'PII'];
+  return recordOf({
+    ...{ at, tenantId, agent, agentId: agentIds[agent] ?? '', keyId, tool, decision },
+    atMs: firstMs + Math.floor((at * 1_000) / perSecond),
+    more: {
+      runtime_type: 'langgraph',
+      operation: `list_items_${at % 12}`,
+      category: 'data',
+      risk_band: at % 50 === 0 ? 'HIGH' : 'LOW',
+      reason_codes: rareAt.has(at) ? ['MASS_ACTION'] : ofDecision,
+      matched_rules: [
+        { policy_id: keyId, policy_name: 'baseline', version: 3, rule_id: 'r1', action: decision },
+      ],
+      policy_id: keyId,
+      policy_name: 'baseline',
+      rule_id: 'r1',
+    },
   });
-  const destination = `api.${tool}.example.com`;
-  return {
-    traceId,
-    tenantId,
-    agentId,
-    keyId,
-    atMs,
-    decision,
-    outcome: 'call',
-    destination: ownName(destination),
-    line: ownName(line),
-  };
 }
 
 const said: string[] = [];

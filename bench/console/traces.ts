@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { derivedId, newId, newTraceId } from '../../src/core/ids.ts';
-import { ownName } from '../../src/core/safe-name.ts';
+import { derivedId, newId } from '../../src/core/ids.ts';
 import { toLine } from '../../src/state/journal/line.ts';
 import type { RecordedCall, Store } from '../../src/state/store.ts';
+import { recordOf } from '../trace-record.ts';
 
 /* A day of traces, in which most names are common and a few are rare. */
 
@@ -17,50 +17,22 @@ const tools = Array.from({ length: 30 }, (_, at) => `tool_${at}`);
 const rare = (at: number): boolean => at % 250_000 === 125_000;
 
 function traceOf(at: number, traces: number): RecordedCall {
-  const atMs = firstMs + Math.floor((at * spanMs) / traces);
-  const traceId = newTraceId(atMs);
   const agentId = agentIds[(at * 7) % agentIds.length] ?? '';
-  const tool = tools[(at * 11) % tools.length] ?? '';
   const decision =
     at % 50 === 0 ? 'DENY' : at % 97 === 0 ? 'REQUIRE_APPROVAL' : at % 20 === 0 ? 'SANITIZE' : 'ALLOW';
   const isFound = decision !== 'ALLOW';
-  const line = JSON.stringify({
-    trace_id: traceId,
-    at: new Date(atMs).toISOString(),
-    tenant_id: tenantId,
-    env_name: 'default',
-    agent_id: agentId,
-    key_id: keyId,
-    key_prefix: 'iv_live_0abc',
-    agent_name: `worker-${at % agentIds.length}`,
-    client_address: '10.0.0.7',
-    entrance: 'forward',
-    method: at % 3 === 0 ? 'POST' : 'GET',
-    url: `https://api.${tool}.example.com/v1/projects/${at % 997}/items/${traceId.slice(-12)}`,
-    body_bytes: at % 4_096,
-    tool_name: tool,
-    operation: rare(at) ? 'drop_database' : `list_items_${at % 120}`,
-    verb: at % 3 === 0 ? 'WRITE' : 'READ',
-    decision,
-    risk_score: (at % 100) / 100,
-    risk_band: at % 50 === 0 ? 'HIGH' : at % 20 === 0 ? 'MEDIUM' : 'LOW',
-    reason_codes: rare(at) ? ['MASS_ACTION'] : isFound ? ['SECRETS', 'PII'] : ['POLICY_ALLOW'],
-    classifications: rare(at) ? ['PHI'] : isFound ? ['SECRETS', 'PII'] : [],
-    tags: rare(at) ? ['quarterly'] : at % 100 === 0 ? ['nightly'] : [],
-    explanation: ['Rule "r1" of the policy "baseline" decides: the tool is one of those that it names.'],
+  return recordOf({
+    ...{ at, tenantId, agent: at % agentIds.length, agentId, keyId, decision },
+    atMs: firstMs + Math.floor((at * spanMs) / traces),
+    tool: tools[(at * 11) % tools.length] ?? '',
+    more: {
+      operation: rare(at) ? 'drop_database' : `list_items_${at % 120}`,
+      risk_band: at % 50 === 0 ? 'HIGH' : at % 20 === 0 ? 'MEDIUM' : 'LOW',
+      reason_codes: rare(at) ? ['MASS_ACTION'] : isFound ? ['SECRETS', 'PII'] : ['POLICY_ALLOW'],
+      classifications: rare(at) ? ['PHI'] : isFound ? ['SECRETS', 'PII'] : [],
+      tags: rare(at) ? ['quarterly'] : at % 100 === 0 ? ['nightly'] : [],
+    },
   });
-  const destination = ownName(`api.${tool}.example.com`);
-  return {
-    traceId,
-    tenantId,
-    agentId,
-    keyId,
-    atMs,
-    decision,
-    outcome: 'call',
-    destination,
-    line: ownName(line),
-  };
 }
 
 /** Stores so many of them. */
