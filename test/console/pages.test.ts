@@ -384,11 +384,11 @@ t.test('people work with the console in a browser', async (t) => {
           await shows(text);
           t.same(await accessibilityProblems(page), [], place);
           await page.setViewportSize(narrow);
+          const width = () => page.evaluate('document.documentElement.scrollWidth');
           // Charts are drawn anew a moment after the window has changed.
-          const fits = `document.documentElement.scrollWidth === ${narrow.width}`;
-          await page.waitForFunction(fits).catch(async () => {
-            t.equal(await page.evaluate('document.documentElement.scrollWidth'), narrow.width, place);
-          });
+          for (let tries = 0; tries < 100 && (await width()) !== narrow.width; tries += 1)
+            await page.waitForTimeout(50);
+          t.equal(await width(), narrow.width, place);
           await page.setViewportSize(wide);
         }
       },
