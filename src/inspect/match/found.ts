@@ -18,6 +18,8 @@ export interface PartialSecret {
   readonly end: number;
   /** Characters that are missing; undefined where the secret has no fixed form. */
   readonly missing: Missing | undefined;
+  /** Says that its anchor alone tells a secret, which the few characters of others do not. */
+  readonly isTelling: boolean;
 }
 
 export interface FindLimits {

@@ -39,6 +39,8 @@ export interface Use {
   readonly isRun: boolean;
   /** Says that an anchor alone tells that a secret begins, because it is no word of ordinary text. */
   readonly isTelling: boolean;
+  /** Says that names of code may begin with the anchor, as `pathIndex` does with `path`. */
+  readonly mayBeginWord: boolean;
   /** Says that a keyword counts only as a word of its own. */
   readonly isWholeWord: boolean;
   /** Bytes around a keyword that are searched. */
@@ -53,7 +55,7 @@ export interface Use {
  * Length from which an anchor in its own case begins a secret even inside a word: otherwise a letter before it would
  * hide the secret.
  */
-export const unmistakableLength = 6;
+const unmistakableLength = 6;
 
 /** Notes of a search for each rule, at the rule's index. */
 interface Room {
@@ -215,6 +217,7 @@ function usesOfWords(rules: readonly SearchRule[]): Map<string, Use[]> {
         startsToken: boundary && !isUnmistakable,
         isWholeWord: wholeWords,
         isTelling: isTelling(word),
+        mayBeginWord: wordLength < unmistakableLength && !(anchorCase && capitals.test(word)),
         isRun: run.test(word),
         window: windowOf(word, window),
         isOfMatch: rule.detector.besideKeyword !== undefined && window.after === 0,
@@ -226,6 +229,8 @@ function usesOfWords(rules: readonly SearchRule[]): Map<string, Use[]> {
 
 const run = /^(.)\1{7,}$/s;
 const beyondAscii = /[\u0080-\uffff]/;
+/** Matches `AKIA`: of the few words that begin so, none goes on as a token does. */
+const capitals = /^[A-Z]{4,}$/;
 const tellingLengthMin = 4;
 
 /** Tells anchors that no ordinary text has: `ghp_` and `AKIA`, but not `key`, `EAA`, `v2.` or `----`. */

@@ -14,7 +14,7 @@ import {
 } from './found.ts';
 import { LatinText } from './latin-text.ts';
 import { isOfMarker, markerEnd } from './markers.ts';
-import { type SearchPlan, type SearchRule, type Use, unmistakableLength } from './search-plan.ts';
+import type { SearchPlan, SearchRule, Use } from './search-plan.ts';
 import { findTokenStarts } from './token-runs.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { Verdicts } from './verdicts.ts';
@@ -191,15 +191,15 @@ export class Search {
     return end <= this.#bytes.length && this.#isKnown(from - lookaround.before, end);
   }
 
-  #noteCut({ rule: { detector, tokenBody }, wordLength, isTelling }: Use, start: number): void {
+  #noteCut({ rule: { detector, tokenBody }, wordLength, isTelling, mayBeginWord }: Use, start: number): void {
     const end = partialSecretEnd(this.#bytes, start);
     if (end < 0) return;
     const missing = tokenBody && missingOf(tokenBody, this.#bytes, [start, end], wordLength);
     const isWorthTrying =
       missing || isTelling || (tokenBody && beginsToken(tokenBody, this.#bytes, [start + wordLength, end]));
     if (!isWorthTrying) return;
-    if (wordLength < unmistakableLength && isOfWords(this.#text.between(start + wordLength, end))) return;
-    this.#partialSecrets.push({ detector, start, end, missing });
+    if (mayBeginWord && isOfWords(this.#text.between(start + wordLength, end))) return;
+    this.#partialSecrets.push({ detector, start, end, missing, isTelling });
   }
 
   /**

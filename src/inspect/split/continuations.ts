@@ -58,8 +58,13 @@ export function findContinued(
   const { bytes, fields, partialSecrets } = search;
   const found: BoundaryMatch[] = [];
   const firsts = firstFields(search);
-  // Within a piece, too, a few characters may look like the beginning of another secret.
-  const isFirst = new Set(firsts.filter((at, index) => fields[at]?.start === partialSecrets[index]?.start));
+  // A later piece, too, may begin with the few characters that other secrets begin with.
+  const isFirst = new Set(
+    firsts.filter((at, index) => {
+      const it = partialSecrets[index];
+      return it?.match.isTelling && fields[at]?.start === it.start;
+    }),
+  );
   const all = [...fields.keys()];
   const byName = Map.groupBy(all, (at) => fields[at]?.name);
   const room = { trials: trialsMax, looks: looksMax };

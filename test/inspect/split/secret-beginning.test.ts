@@ -27,7 +27,10 @@ for (const [id, text, is] of cases)
     const detector = detectors.find((it) => it.id === id);
     if (!detector) throw new Error(`there is no detector ${id}`);
     const bytes = Buffer.from(`"${text}"`);
-    t.equal(mayGoOn(bytes, { detector, start: 1, end: bytes.length - 1, missing: undefined }), is);
+    t.equal(
+      mayGoOn(bytes, { detector, start: 1, end: bytes.length - 1, missing: undefined, isTelling: true }),
+      is,
+    );
   });
 
 t.test('each beginning of what a pattern matches in an example may go on', async (t) => {
@@ -40,7 +43,8 @@ t.test('each beginning of what a pattern matches in an example may go on', async
       const bytes = Buffer.from(text, 'latin1');
       const { index: start } = match;
       const lost = Array.from({ length: match[0].length }, (_, at) => start + at).find(
-        (end) => end > start && !mayGoOn(bytes, { detector, start, end, missing: undefined }),
+        (end) =>
+          end > start && !mayGoOn(bytes, { detector, start, end, missing: undefined, isTelling: true }),
       );
       t.equal(lost, undefined, `${detector.id}: ${text}`);
       count += 1;

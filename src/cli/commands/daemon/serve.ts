@@ -58,8 +58,11 @@ function announce(gateway: Gateway, json: boolean): void {
 }
 
 /** Tells whether a path leads to the running program: in a folder of somebody else it may be any. */
-const isThisProgram = (path: string): boolean =>
-  existsSync(path) && realpathSync(path) === realpathSync(process.argv[1] ?? '.');
+function isThisProgram(path: string): boolean {
+  // Of a program that was not started as a file, Node's second argument is the first of its own.
+  const program = process.argv[1] ?? '';
+  return existsSync(path) && existsSync(program) && realpathSync(path) === realpathSync(program);
+}
 
 /** As it is typed in this folder: in a checkout the command is no program of the shell. */
 const command = isThisProgram('bin/postern') ? 'bin/postern' : 'postern';
