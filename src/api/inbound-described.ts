@@ -1,4 +1,4 @@
-/* What the OpenAPI document says of inbound routes, which pass everything on to their upstream and are no endpoints of the API. */
+/* Describes inbound routes for the OpenAPI document. They pass everything on to their upstream and are no endpoints of the API. */
 
 export const inboundPath = '/inbound/{prefix}/{path}';
 export const inboundTag = 'inbound';

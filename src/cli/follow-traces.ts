@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ListPage } from './connection/client.ts';
 import { note } from './output.ts';
 
-export type TraceRow = Readonly<Record<string, unknown>> & { readonly trace_id: string; readonly at: string };
+export type FollowedTrace = Readonly<Record<string, unknown>> & {
+  readonly trace_id: string;
+  readonly at: string;
+};
 
 type Filter = Readonly<Record<string, string | undefined>>;
 
@@ -20,9 +23,9 @@ export async function* followTraces(
   client: Client,
   filter: Filter,
   last: number,
-): AsyncGenerator<readonly TraceRow[]> {
+): AsyncGenerator<readonly FollowedTrace[]> {
   const seen = new Set<string>();
-  const fresh = (traces: readonly TraceRow[]): readonly TraceRow[] =>
+  const fresh = (traces: readonly FollowedTrace[]): readonly FollowedTrace[] =>
     traces.filter(({ trace_id }) => !seen.has(trace_id) && remember(seen, trace_id));
   let lastId: string | undefined;
   let isBegun = false;
@@ -31,7 +34,7 @@ export async function* followTraces(
       // From here on nothing is missed.
       if (!isBegun && last > 0) {
         const query = { ...filter, limit: String(last) };
-        const { items } = await client.get<ListPage<TraceRow>>('/v1/traces', query);
+        const { items } = await client.get<ListPage<FollowedTrace>>('/v1/traces', query);
         yield fresh(items).toReversed();
       }
       isBegun = true;
@@ -39,7 +42,7 @@ export async function* followTraces(
       if (event === 'end' && /"not_allowed"/.test(data))
         throw new Error('the key may not follow traces any more.');
       if (event !== 'trace') continue;
-      const trace = JSON.parse(data) as TraceRow;
+      const trace = JSON.parse(data) as FollowedTrace;
       lastId = trace.trace_id;
       yield fresh([trace]);
     }

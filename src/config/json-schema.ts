@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { lazily } from '../util/lazily.ts';
 import { configSchema } from './schema.ts';
 
 /** The part of JSON Schema (2020-12) that the configuration needs. */
@@ -61,12 +62,11 @@ function allow(schema: JsonSchema, allowNull: boolean): JsonSchema {
   };
 }
 
-let known: JsonSchema | undefined;
+const known = lazily(plainSchema);
 
 /** The keys that the schema has at a path; empty where there can be none. */
 export function keysAt(path: readonly PropertyKey[]): ReadonlySet<string> {
-  known ??= plainSchema();
-  let here: readonly JsonSchema[] = alternatives(known);
+  let here: readonly JsonSchema[] = alternatives(known());
   for (const step of path) here = here.flatMap((schema) => inside(schema, step)).flatMap(alternatives);
   return new Set(here.flatMap((schema) => Object.keys(schema.properties ?? {})));
 }

@@ -7,8 +7,8 @@ import type { ConfigYaml } from './yaml.ts';
 export type OriginKind = 'file' | 'environment' | 'command line' | 'first start';
 
 /** The place where a value is set. What has none is a default. */
-export interface Origin {
-  /** As in the file, with dots; tenants and inbound routes are named by what they are called. */
+export interface ValueOrigin {
+  /** The path in the file, with dots; tenants and inbound routes stand in it by their names. */
   readonly path: string;
   readonly from: OriginKind;
   /** From 1, in the file. */
@@ -33,7 +33,7 @@ export function withSetting(env: Environment, variable: string, value: string, b
   return { ...env, [variable]: value, [noteName]: [...others, `${variable}=${by}`].join(' ').trim() };
 }
 
-function originOf({ path, variable }: LaidOver, env: Environment): Origin {
+function originOf({ path, variable }: LaidOver, env: Environment): ValueOrigin {
   const by = (env[noteName] ?? '').split(' ').find((it) => it.startsWith(`${variable}=`));
   const setter = by === undefined ? undefined : noted.exec(by)?.[2];
   const dottedPath = path.join('.');
@@ -46,13 +46,13 @@ const depthMax = 8;
 /** Lists whose items the configuration in effect keeps by name. */
 const namedLists: Readonly<Record<string, string>> = { tenants: 'id', inbound: 'prefix' };
 
-/** Where each value of a configuration is set. A list is one value, unless its items have names. */
+/** Tells where each value of a configuration is set. A list is one value, unless its items have names. */
 export function originsOf(
   source: ConfigYaml,
   laid: readonly LaidOver[],
   { file, env }: { readonly file: string | undefined; readonly env: Environment },
-): readonly Origin[] {
-  const found: Origin[] = [];
+): readonly ValueOrigin[] {
+  const found: ValueOrigin[] = [];
   const over = new Set(laid.map(({ path }) => path.join('.')));
   const walk = (value: unknown, path: readonly PropertyKey[], shown: string, depth: number): void => {
     if (value === undefined || over.has(shown)) return;

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { StateAddress } from '../state/open.ts';
 import type { Mistake } from './checks/mistakes.ts';
-import type { Origin } from './origins.ts';
+import type { ValueOrigin } from './origins.ts';
 import { dottedName, flag, path } from './scalars.ts';
 import { list, section, table } from './section.ts';
 import type { ListenAddress } from './sections/addresses.ts';
@@ -168,6 +168,6 @@ export interface Config extends Omit<Written, Resolved> {
   readonly notifications: readonly NotificationConfig[];
   /** Warnings, as `config check` tells them. */
   readonly warnings: readonly Mistake[];
-  /** Where each value is set. */
-  readonly origins: readonly Origin[];
+  /** Tells of each value where it is set. */
+  readonly origins: readonly ValueOrigin[];
 }

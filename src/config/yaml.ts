@@ -38,7 +38,7 @@ export function readConfigYaml(text: string, resolve: Resolve): ConfigYaml {
   };
 }
 
-/** What the first reference of a text names; empty where it has none. */
+/** Returns the name in the first reference of a text; empty where it has none. */
 const outsideIn = (text: string): string => /\$\{(?:env|file):([^}:]+)/.exec(text)?.[1] ?? '';
 
 class Reader {

@@ -1,31 +1,44 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 
-const pool = Buffer.allocUnsafe(4096);
-let used = pool.length;
-/** Ids of the same millisecond share their beginning. */
-let timeMs = -1;
-let timeText = '';
+class TraceIds {
+  readonly #pool = Buffer.allocUnsafe(4096);
+  #used = this.#pool.length;
+  /** Ids of the same millisecond share their beginning. */
+  #timeMs = -1;
+  #timeText = '';
+
+  next(nowMs: number): string {
+    if (nowMs !== this.#timeMs) {
+      this.#timeMs = nowMs;
+      const time = nowMs.toString(16).padStart(12, '0');
+      this.#timeText = `${time.slice(0, 8)}-${time.slice(8)}-`;
+    }
+    const random = this.#random();
+    return `${this.#timeText}${random.slice(0, 4)}-${random.slice(4, 8)}-${random.slice(8)}`;
+  }
+
+  /** The random bits, with the version and the variant among them, in hexadecimal. */
+  #random(): string {
+    const pool = this.#pool;
+    if (this.#used + 10 > pool.length) {
+      randomFillSync(pool);
+      this.#used = 0;
+    }
+    const at = this.#used;
+    this.#used += 10;
+    pool[at] = 0x70 | ((pool[at] ?? 0) & 0x0f);
+    pool[at + 2] = 0x80 | ((pool[at + 2] ?? 0) & 0x3f);
+    return pool.toString('hex', at, at + 10);
+  }
+}
+
+const traceIds = new TraceIds();
 
 /**
  * A UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have these, because ids that grow with time
  * are appended at the end of an index instead of all over it.
  */
-export function newTraceId(nowMs: number): string {
-  if (used + 10 > pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  if (nowMs !== timeMs) {
-    timeMs = nowMs;
-    const time = nowMs.toString(16).padStart(12, '0');
-    timeText = `${time.slice(0, 8)}-${time.slice(8)}-`;
-  }
-  pool[used] = 0x70 | ((pool[used] ?? 0) & 0x0f);
-  pool[used + 2] = 0x80 | ((pool[used + 2] ?? 0) & 0x3f);
-  const random = pool.toString('hex', used, used + 10);
-  used += 10;
-  return `${timeText}${random.slice(0, 4)}-${random.slice(4, 8)}-${random.slice(8)}`;
-}
+export const newTraceId = (nowMs: number): string => traceIds.next(nowMs);
 
 export const traceIdLength = 36;
 const traceId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;

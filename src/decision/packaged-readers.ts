@@ -1,23 +1,16 @@
 import { join } from 'node:path';
 import { loadPhrasebook } from '../inspect/injection/phrasebook.ts';
-import { createInjectionReader, type InjectionReader } from '../inspect/injection/reader.ts';
-import { loadMeanings, type MeaningReader } from '../inspect/intent/reader.ts';
+import { createInjectionReader } from '../inspect/injection/reader.ts';
+import { loadMeanings } from '../inspect/intent/reader.ts';
+import { lazily } from '../util/lazily.ts';
 import { packageFile } from '../util/program-files.ts';
 
 const dataFolder = packageFile('config');
 
-let injections: InjectionReader | undefined;
-
 /** The phrases come with the program and take a quarter of a second to prepare: the same for all gateways of a process. */
-export function packagedInjections(): InjectionReader {
-  injections ??= createInjectionReader(loadPhrasebook(join(dataFolder, 'injection'), 'phrasebook'), true);
-  return injections;
-}
+export const packagedInjections = lazily(() =>
+  createInjectionReader(loadPhrasebook(join(dataFolder, 'injection'), 'phrasebook'), true),
+);
 
-let meanings: MeaningReader | undefined;
-
-/** The same of the lexicon. */
-export function packagedMeanings(): MeaningReader {
-  meanings ??= loadMeanings(join(dataFolder, 'meaning'), 'meaning');
-  return meanings;
-}
+/** The lexicon comes with the program, too, and is the same for all gateways of a process. */
+export const packagedMeanings = lazily(() => loadMeanings(join(dataFolder, 'meaning'), 'meaning'));

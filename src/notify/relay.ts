@@ -29,7 +29,7 @@ interface RelayOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-export interface Relay {
+export interface AuditRelay {
   /** Something has been written to the log of the tenant. */
   nudge(tenantId: string): void;
   /** Reads on for all these; resolves when that is done, and never rejects: what fails is tried by the next one. */
@@ -38,7 +38,7 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-export function createRelay({ store, wants, tell, now, log }: RelayOptions): Relay {
+export function createAuditRelay({ store, wants, tell, now, log }: RelayOptions): AuditRelay {
   /** Whose logs are to be read: each tenant once, however often it was nudged. */
   const nudged = new Set<string>();
   let running: Promise<void> | undefined;

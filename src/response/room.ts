@@ -1,20 +1,33 @@
-/** Limits the memory for answers that are being read, so that no tenant takes all of it from the others. */
-export interface AnswerRoom {
-  /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
-  keep(tenantId: string, bytes: number): boolean;
-}
+/** Is the time between two lines of the log about answers for which there was no room. */
+const toldEveryMs = 1_000;
 
-export function createAnswerRoom(bytesMax: number, tenantBytesMax: number): AnswerRoom {
+/** Limits the memory for answers that are being read, so that no tenant takes all of it from the others. */
+export class AnswerRoom {
+  readonly #bytesMax: number;
+  readonly #tenantBytesMax: number;
   /** Bytes by tenant. Administrators make tenants, so there are not many. */
-  const keptBy = new Map<string, number>();
-  let kept = 0;
-  return {
-    keep(tenantId, bytes) {
-      const own = (keptBy.get(tenantId) ?? 0) + bytes;
-      if (bytes > 0 && (own > tenantBytesMax || kept + bytes > bytesMax)) return false;
-      kept += bytes;
-      keptBy.set(tenantId, own);
-      return true;
-    },
-  };
+  readonly #keptBy = new Map<string, number>();
+  #kept = 0;
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(bytesMax: number, tenantBytesMax: number) {
+    this.#bytesMax = bytesMax;
+    this.#tenantBytesMax = tenantBytesMax;
+  }
+
+  /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
+  keep(tenantId: string, bytes: number): boolean {
+    const own = (this.#keptBy.get(tenantId) ?? 0) + bytes;
+    if (bytes > 0 && (own > this.#tenantBytesMax || this.#kept + bytes > this.#bytesMax)) return false;
+    this.#kept += bytes;
+    this.#keptBy.set(tenantId, own);
+    return true;
+  }
+
+  /** Tells whether the log shall have a line about an answer without room: at most one a second. */
+  isDueToTell(nowMs: number): boolean {
+    if (nowMs - this.#toldMs < toldEveryMs) return false;
+    this.#toldMs = nowMs;
+    return true;
+  }
 }

@@ -16,7 +16,7 @@ import type { Piece } from './content.ts';
 import { eventFraming } from './events.ts';
 import { grpcFraming } from './grpc.ts';
 import { type FieldsPlace, type PieceFacts, ResponseInspector } from './inspector.ts';
-import { createAnswerRoom } from './room.ts';
+import { AnswerRoom } from './room.ts';
 import {
   blocked,
   isLongerThan,
@@ -42,10 +42,7 @@ import { ToolListScan } from './tool-list-scan.ts';
 
 const megabyte = 1024 * 1024;
 /** The room for all answers that one process is reading. */
-const room = createAnswerRoom(64 * megabyte, 16 * megabyte);
-/** Is the time between two lines of the log about answers for which there was no room. */
-const crowdedEveryMs = 1_000;
-let crowdedLoggedMs = 0;
+const room = new AnswerRoom(64 * megabyte, 16 * megabyte);
 
 /** Matches formats without text, by the name that servers give them. The bytes decide what is read. */
 const opaqueTypes =
@@ -214,9 +211,7 @@ class InspectedAnswer implements Tap {
   }
 
   #logCrowded(): void {
-    const nowMs = performance.now();
-    if (crowdedLoggedMs > 0 && nowMs - crowdedLoggedMs < crowdedEveryMs) return;
-    crowdedLoggedMs = nowMs;
+    if (!room.isDueToTell(performance.now())) return;
     const { gate, tenant } = this.#rules;
     gate.log.error(
       { trace_id: this.#call.traceId, tenant_id: tenant.id },

@@ -6,6 +6,7 @@ import type { Detector } from '../inspect/patterns/detector.ts';
 import { loadDetectors } from '../inspect/patterns/load.ts';
 import { OwnWordError, ownHost, ownIds, ownMarker } from '../inspect/patterns/own-detectors.ts';
 import { joinEngines } from '../inspect/split/joined-engine.ts';
+import { lazily } from '../util/lazily.ts';
 import { packageFile } from '../util/program-files.ts';
 
 /*
@@ -33,13 +34,10 @@ export interface Engines {
 }
 
 /** Those that come with the gateway, which stay as they are while it runs: reading and planning them takes a second. */
-let shipped: Pick<Engines, 'detectors' | 'common'> | undefined;
+const shipped = lazily(() => planned(loadDetectors(ownDetectors, 'detectors'), 'words'));
 
 /** With the detectors that come with the gateway. */
-export function loadEngines(): Engines {
-  shipped ??= planned(loadDetectors(ownDetectors, 'detectors'), 'words');
-  return enginesOf(shipped);
-}
+export const loadEngines = (): Engines => enginesOf(shipped());
 
 export const createEngines = (detectors: readonly Detector[]): Engines => enginesOf(planned(detectors));
 

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { folderStamp } from './folder-stamp.ts';
+import { lazily } from './lazily.ts';
 import { packageFile, programFile } from './program-files.ts';
 
 /*
@@ -42,13 +43,8 @@ export function prepared<T>(name: string, content: string, make: () => T): T {
   return made;
 }
 
-let stamp: string | undefined;
-
 /** Changes with each file of the program. */
-function programStamp(): string {
-  stamp ??= `${process.version}\n${folderStamp(programFolder)}`;
-  return stamp;
-}
+const programStamp = lazily(() => `${process.version}\n${folderStamp(programFolder)}`);
 
 /** A damaged file counts as absent, so its table is made anew. */
 function readIfThere(file: string): Buffer | undefined {

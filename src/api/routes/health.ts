@@ -5,7 +5,7 @@ import { RawAnswer, route } from '../route.ts';
 
 const tag = 'health';
 
-/** Of the process that answers: an upgrade may have put another package in the place of its own. */
+/** The version of the process that answers: an upgrade may have put another package in the place of its own. */
 const running = version();
 
 /** `GET /healthz`: the process answers. */

@@ -11,7 +11,7 @@ import type { Gate } from '../../decision/gate.ts';
  * of one deployment share, and no other. Where the browser came by TLS, `__Host-` keeps it from being set without.
  */
 
-/** What names and checks a cookie. */
+/** The part of the gate that names and checks a cookie. */
 type CookieGate = Pick<Gate, 'hashKey' | 'config'>;
 
 const nameOf = ({ hashKey }: CookieGate): string =>

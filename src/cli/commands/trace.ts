@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { apiPath, askPage, asks, command, integerArgument, listCommand, type PageOptions } from '../ask.ts';
 import type { ListPage } from '../connection/client.ts';
-import { followTraces, type TraceRow } from '../follow-traces.ts';
+import { type FollowedTrace, followTraces } from '../follow-traces.ts';
 import { print, toJson, toSafeFile, toSafeJson, toTableLine } from '../output.ts';
 import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
 
@@ -15,7 +15,7 @@ export function addTrace(program: Command): void {
   withFilter(listCommand(group, 'list traces, newest first')).action(
     asks<FilterOptions & PageOptions>(async ({ client, options, showPage }) => {
       const query = { ...filterOf(options), ...askPage(options) };
-      await showPage(await client.get<ListPage<TraceRow>>('/v1/traces', query), columns);
+      await showPage(await client.get<ListPage<FollowedTrace>>('/v1/traces', query), columns);
     }),
   );
 
@@ -24,7 +24,7 @@ export function addTrace(program: Command): void {
     .action(
       asks(
         async ({ client, operands, show }) =>
-          show(await client.get<TraceRow>(apiPath('/v1/traces/?', ...operands))),
+          show(await client.get<FollowedTrace>(apiPath('/v1/traces/?', ...operands))),
         { named },
       ),
     );

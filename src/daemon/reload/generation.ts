@@ -215,7 +215,7 @@ export function createGate(
 
 type Judging = ReturnType<typeof createJudging>;
 
-/** What all that judge have in common: the stages of calls, messages, answers and simulations. */
+/** Makes what all that judge have in common: the stages of calls, messages, answers and simulations. */
 function createJudging({ config, catalogues }: Material, on: Foundations, tenants: Tenants) {
   const { store, readers, injections, meanings, beginnings, secrets } = on;
   const tools = { engine: on.engines.common, injections, meanings };
@@ -290,7 +290,7 @@ const outliving = ({
   status: on.status,
 });
 
-/** What a gate makes of keys and contents by the secrets of the state. */
+/** Makes the functions of a gate that hash keys and contents by the secrets of the state. */
 const keysOf = ({
   pepper,
   secrets,
@@ -302,7 +302,7 @@ const keysOf = ({
     contentFingerprint(secrets.contentKey(tenantId), canonicalText(content)),
 });
 
-/** What reads answers, and remembers them. */
+/** Makes the parts of a gate that read answers and remember them. */
 function answersOf(
   { store, secrets, injections, riskyParameters: risky, log }: Foundations,
   { judging, policies, tenants, toolSettings }: AnswerParts,

@@ -15,7 +15,7 @@ import { readerOfRoots } from './named-files.ts';
 export interface WaysOut {
   /** For calls that were let out. */
   readonly upstream: Upstream;
-  /** For what the gateway asks for calls, such as tokens. */
+  /** Sends what the gateway itself asks for calls, such as tokens. */
   readonly ownClient: HttpClient;
   /** For notices. */
   readonly transport: Transport;

@@ -22,6 +22,7 @@ import { keptDestination, mayBeKept } from '../../risk/signals/redacted-destinat
 import type { Journal } from '../../state/journal.ts';
 import { lostWithinHour } from '../../state/rules/trust.ts';
 import type { MaybePromise, RecordedCall, Store } from '../../state/store.ts';
+import { bySecond } from '../../util/by-second.ts';
 import { fieldOf } from '../../wire/http1/headers.ts';
 import type { IncidentDesk } from '../approvals/incident-desk.ts';
 import { sightingsOf } from '../facts/seen.ts';
@@ -343,17 +344,12 @@ function whoOf(identity: Identity): string {
   return who;
 }
 
-let isoSecond = 0;
-let isoText = '1970-01-01T00:00:00.';
+const isoSecond = bySecond((second) => new Date(second * 1000).toISOString().slice(0, 20));
 
 /** ISO 8601 in UTC. Calls of the same second share all but the milliseconds. */
 function toIso(ms: number): string {
   const second = Math.floor(ms / 1000);
-  if (second !== isoSecond) {
-    isoSecond = second;
-    isoText = new Date(second * 1000).toISOString().slice(0, 20);
-  }
-  return `${isoText}${String(ms - second * 1000).padStart(3, '0')}Z`;
+  return `${isoSecond(second)}${String(ms - second * 1000).padStart(3, '0')}Z`;
 }
 
 export interface PublicFinding {

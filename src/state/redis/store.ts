@@ -14,7 +14,7 @@ import { createRedisHomes } from './homes.ts';
 import { createRedisIncidents } from './incidents.ts';
 import { createRedisKeys } from './keys.ts';
 import { createCommits } from './link/commits.ts';
-import { openConnection, type RedisConnectionOptions, refusalOf } from './link/connection.ts';
+import { openConnection, type RedisConnectionOptions, redisRefusal } from './link/connection.ts';
 import { agreeOnFormat, formatIn, type RecordFormat, recordFormat } from './link/format.ts';
 import { createNames } from './link/names.ts';
 import { redisWarningsOf } from './link/warnings.ts';
@@ -41,7 +41,7 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError
   readonly log: { warn(fields: object, message: string): void };
   /** `caller`: buckets, quotas and windows go by the times that callers give, not by Redis's own clock. Default `server`. */
   readonly clock?: 'server' | 'caller';
-  /** Of the records; that of this version by default. */
+  /** The format of the records; that of this version by default. */
   readonly format?: RecordFormat;
 }
 
@@ -49,7 +49,7 @@ const tenantsHeardMax = 4_096;
 
 /**
  * Connects, and warns where Redis is not configured to keep what it is given. Rejects with STATE_UNAVAILABLE where Redis does not
- * answer or a newer version has written there, and with VALIDATION_FAILED where the prefix would scatter the keys of a tenant over a cluster.
+ * answer or a newer version has written there. Rejects with VALIDATION_FAILED where the prefix would scatter a tenant's keys over a cluster.
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { log, clock = 'server' } = options;
@@ -82,7 +82,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     for (const warning of await redisWarningsOf(connection)) log.warn({}, warning);
   } catch (error) {
     await connection.close();
-    throw refusalOf((error as Error).cause) ?? error;
+    throw redisRefusal((error as Error).cause) ?? error;
   }
 
   return {

@@ -70,7 +70,7 @@ export function trustTrend(marks: readonly TrustMark[]): readonly TrustPoint[] {
   return marks.flatMap(({ atMs, parts, leftParts }): TrustPoint[] => {
     if (leftParts === undefined) return [];
     const after = { atMs, parts: leftParts };
-    // Where nothing was left, more may have been taken than there was.
+    // If nothing was left, more may have been taken than there was.
     return leftParts === 0 ? [after] : [{ atMs, parts: Math.min(trustPartsMax, leftParts + parts) }, after];
   });
 }

@@ -43,7 +43,7 @@ const leapsPerTurn = 8;
 
 /** Ends a search that leaps for long without finding anything, and says how far it came. */
 export interface SearchReach {
-  /** Whether it has taken long enough. */
+  /** Tells whether it has taken long enough. */
   isLate(): boolean;
   /** Set where it ended before the end: nothing later than this is left. */
   leftMs?: number;

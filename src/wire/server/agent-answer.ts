@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { bySecond } from '../../util/by-second.ts';
 import { STATUS_CODES } from '../../util/plain-http.ts';
 import type { Answer } from '../http1/answer.ts';
 import { isField } from '../http1/field.ts';
@@ -86,7 +87,7 @@ export class AgentAnswer implements Answer {
       hasDate ||= known === 'date';
       lines += `${name}: ${value}\r\n`;
     }
-    if (!hasDate) lines += dateLine();
+    if (!hasDate) lines += dateLine(Math.floor(Date.now() / 1000));
     this.#isBodiless = this.#isHead || status === 204 || status === 304;
     this.chunkedEncoding = length < 0 && !this.#isBodiless && !this.#isHttp10;
     if (this.chunkedEncoding) lines += 'Transfer-Encoding: chunked\r\n';
@@ -219,16 +220,5 @@ function toLength(value: string, before: number): number {
   return Number(value);
 }
 
-let dateSecond = -1;
-let dateText = '';
-
-/** RFC 9110, 6.6.1. Made once a second. */
-function dateLine(): string {
-  const nowMs = Date.now();
-  const second = Math.floor(nowMs / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    dateText = `Date: ${new Date(nowMs).toUTCString()}\r\n`;
-  }
-  return dateText;
-}
+/** RFC 9110, 6.6.1. */
+const dateLine = bySecond((second) => `Date: ${new Date(second * 1000).toUTCString()}\r\n`);

@@ -76,7 +76,7 @@ export const showException = route({
     const { gate, caller, params } = request;
     const line = await gate.store.traceById(request.tenantId(), idOf(params, 'trace_id', 'trace'));
     if (line === undefined) throw missing('trace');
-    // What it tells of the trace is for those who may see that.
+    // The answer tells of the trace, so it is for those who may see traces.
     if (caller.kind === 'key') demand(caller.key, ['activity:read']);
     const trace = JSON.parse(line) as Trace;
     const found = matchOf(trace);

@@ -59,12 +59,12 @@ function announce(gateway: Gateway, json: boolean): void {
 
 /** Tells whether a path leads to the running program: in a folder of somebody else it may be any. */
 function isThisProgram(path: string): boolean {
-  // Of a program that was not started as a file, Node's second argument is the first of its own.
+  // If the program was not started as a file, Node's second argument is the first of the program's own.
   const program = process.argv[1] ?? '';
   return existsSync(path) && existsSync(program) && realpathSync(path) === realpathSync(program);
 }
 
-/** As it is typed in this folder: in a checkout the command is no program of the shell. */
+/** The command as one types it in this folder: in a checkout it is no program of the shell. */
 const command = isThisProgram('bin/postern') ? 'bin/postern' : 'postern';
 const unused = `postern.yaml of this folder is not used, since nothing names it: ${command} --config postern.yaml serve`;
 const whatNext = `Next: "${command} run -- CMD" leads a program through it; "${command} status" says how it is.`;

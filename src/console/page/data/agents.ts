@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { get } from './api.ts';
-import type { Agent, Page } from './types.ts';
+import type { Agent, Listing } from './types.ts';
 
 const names = signal<ReadonlyMap<string, string>>(new Map());
 const pagesMax = 5;
@@ -10,7 +10,7 @@ async function load(): Promise<void> {
   const found = new Map<string, string>();
   let cursor: string | undefined;
   for (let page = 0; page < pagesMax; page += 1) {
-    const { items, next_cursor } = await get<Page<Agent>>('/v1/agents', { limit: 1000, cursor });
+    const { items, next_cursor } = await get<Listing<Agent>>('/v1/agents', { limit: 1000, cursor });
     for (const it of items) found.set(it.agent_id, it.name);
     if (next_cursor === null) break;
     cursor = next_cursor;

@@ -2,17 +2,17 @@ import { signal } from '@preact/signals';
 
 /* The public API, as the page calls it: with the cookie of the session, and the token that proves that the page asks. */
 
-export interface FieldError {
+export interface InvalidField {
   readonly path: string;
   readonly message: string;
 }
 
-/** What the API answered instead of what was asked for. */
+/** A failure that the API answered instead of what was asked for. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
-  readonly errors: readonly FieldError[];
-  constructor(status: number, code: string, detail: string, errors: readonly FieldError[] = []) {
+  readonly errors: readonly InvalidField[];
+  constructor(status: number, code: string, detail: string, errors: readonly InvalidField[] = []) {
     super(detail);
     this.status = status;
     this.code = code;
@@ -98,7 +98,7 @@ export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promi
 
 export const post = <T>(path: string, body?: unknown): Promise<T> => call('POST', path, { body });
 
-/** Whether the session may do this; a hint for the page only, the server decides. */
+/** Tells whether the session may do this; a hint for the page only, the server decides. */
 export const may = (...permissions: readonly string[]): boolean => {
   const held = session.value?.permissions ?? [];
   return held.includes('admin') || permissions.some((it) => held.includes(it));

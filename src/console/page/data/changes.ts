@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { apiUrl } from './api.ts';
 import { useStream } from './stream.ts';
 
-/* What others change is heard of as it happens: in which area, and then what is shown of it is read again. */
+/* The server tells the page in which area somebody has changed something. The page then reads anew what it shows of that area. */
 
 export const areas = [
   'approval',

@@ -1,9 +1,9 @@
 import { conditionParts, conditionWords, matchKeys, policyKeys, ruleKeys, values } from './policy-words.ts';
 
-/* What can stand at the cursor of a policy that is being written: by the key or value that the text around it asks for. */
+/* Offers words for the cursor of a policy that is being written: keys or values, as the text around it asks for. */
 
 export interface Completion {
-  /** Where the word that is being written begins. */
+  /** The place at which the word that is being written begins. */
   readonly from: number;
   readonly words: readonly string[];
 }
@@ -82,5 +82,5 @@ function ownerOfLine(before: string): string {
   return '';
 }
 
-/** Where the first key of a line begins: `- ` belongs to the indentation. */
+/** Returns the column at which the first key of a line begins: `- ` belongs to the indentation. */
 const depthOf = (line: string): number => /^[\s-]*/.exec(line)?.[0].length ?? 0;

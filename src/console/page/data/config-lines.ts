@@ -1,16 +1,17 @@
-import type { Origin, Shown, ShownConfig } from './config.ts';
+import type { ValueOrigin } from '../../../config/origins.ts';
+import type { Shown, ShownConfig } from './config.ts';
 
 export interface ConfigLine {
   readonly path: string;
   readonly value: string;
-  /** Where it is set; undefined for what nobody has set. */
-  readonly origin: Origin | undefined;
+  /** The place where it is set; undefined if nobody has set it. */
+  readonly origin: ValueOrigin | undefined;
   /** It differs from the default, since it follows from what is set elsewhere. */
   readonly isDerived: boolean;
 }
 
 /** Every value by its path, with where it comes from. */
-export function linesOf({ config, defaults, origins }: ShownConfig): readonly ConfigLine[] {
+export function configLinesOf({ config, defaults, origins }: ShownConfig): readonly ConfigLine[] {
   const known = new Map(origins.map((it) => [it.path, it]));
   const lines: ConfigLine[] = [];
   const walk = (value: unknown, standard: unknown, path: string): void => {
@@ -36,8 +37,8 @@ export function linesOf({ config, defaults, origins }: ShownConfig): readonly Co
 const isTable = (value: unknown): value is Shown =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Of the value itself, of what it stands in, or, for a tenant, of what holds for all of them. */
-function originAt(known: ReadonlyMap<string, Origin>, path: string): Origin | undefined {
+/** Finds the origin of the value itself, of what it stands in, or, for a tenant, of what holds for all of them. */
+function originAt(known: ReadonlyMap<string, ValueOrigin>, path: string): ValueOrigin | undefined {
   for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
     // Times are shown in milliseconds, and are written with their unit.
     const found = known.get(at) ?? known.get(at.replace(/_ms$/, ''));
@@ -48,7 +49,7 @@ function originAt(known: ReadonlyMap<string, Origin>, path: string): Origin | un
 }
 
 /** `line 12`, `SLACK_URL of the environment, line 12`, `--listen`, `the first start`. */
-export function originWord({ from, line, name }: Origin): string {
+export function originWord({ from, line, name }: ValueOrigin): string {
   if (from === 'first start') return 'the first start';
   if (from === 'command line') return `${name} of the command line`;
   if (from === 'environment') return `${name} of the environment`;

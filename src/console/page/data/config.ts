@@ -1,25 +1,17 @@
+import type { ValueOrigin } from '../../../config/origins.ts';
 import { get } from './api.ts';
 
 /** A value of the configuration: names in snake_case, secrets hidden. */
 export type Shown = Readonly<Record<string, unknown>>;
 
-/** Where a value is set. */
-export interface Origin {
-  readonly path: string;
-  readonly from: 'file' | 'environment' | 'command line' | 'first start';
-  readonly line?: number;
-  /** The variable, the option, or the file that it is put in from. */
-  readonly name?: string;
-}
-
 export interface ShownConfig {
   readonly file: string | null;
   readonly config: Shown;
-  readonly origins: readonly Origin[];
+  readonly origins: readonly ValueOrigin[];
   readonly defaults: Shown;
 }
 
-export const readConfig = (signal?: AbortSignal): Promise<ShownConfig> => get('/v1/config', {}, signal);
+export const fetchConfig = (signal?: AbortSignal): Promise<ShownConfig> => get('/v1/config', {}, signal);
 
 export interface ProxyPlace {
   /** `host:port` */
@@ -33,11 +25,11 @@ type Listener = { readonly host?: string; readonly port?: number };
 const under = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Shown)[name] : undefined;
 
-/** Where agents find the proxy; guessed for who may not read the configuration. */
+/** Tells where agents find the proxy; guessed if the session may not read the configuration. */
 export async function proxyPlace(): Promise<ProxyPlace> {
   const guessed = { proxy: `${location.hostname}:8080`, caFile: 'certs/ca.pem', isKnown: false };
   try {
-    const { config } = await readConfig();
+    const { config } = await fetchConfig();
     const cert = under(under(config, 'authority'), 'cert');
     const caFile = typeof cert === 'string' ? cert : guessed.caFile;
     const listeners = under(under(config, 'proxy'), 'listen');

@@ -2,7 +2,7 @@ import { get } from './api.ts';
 import type { PolicyText } from './policy-call.ts';
 
 /** A policy with the rule that lets a call through. */
-export interface Change {
+export interface ProposedChange {
   readonly name: string;
   /** `file`: it stands in a file, which the API cannot change. */
   readonly source: 'api' | 'file';
@@ -19,13 +19,13 @@ export interface Exception {
   readonly summary: string;
   /** Sentences on what else the rules let through. */
   readonly wider: readonly string[];
-  readonly changes: readonly Change[];
+  readonly changes: readonly ProposedChange[];
 }
 
 export const exceptionFor = (traceId: string): Promise<Exception> => get(`/v1/traces/${traceId}/exception`);
 
 /** The policy as it was before the change. */
-export const beforeOf = ({ policy, rule }: Change): PolicyText => ({
+export const beforeOf = ({ policy, rule }: ProposedChange): PolicyText => ({
   ...policy,
   rules: policy.rules.filter((it) => it.rule_id !== rule.rule_id),
 });

@@ -1,6 +1,6 @@
 import type { ProxyPlace } from './config.ts';
 
-/* What an agent needs to leave through the gate, ready to be copied. */
+/* Writes the settings with which an agent leaves through the gate, ready to be copied. */
 
 export interface Export {
   readonly word: string;
@@ -15,7 +15,7 @@ const caVariables = [
   'GIT_SSL_CAINFO',
 ];
 
-export function exportsFor(key: string, { proxy, caFile }: ProxyPlace): readonly Export[] {
+export function agentExports(key: string, { proxy, caFile }: ProxyPlace): readonly Export[] {
   const url = `http://agent:${key}@${proxy}`;
   return [
     {

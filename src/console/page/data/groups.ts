@@ -9,7 +9,7 @@ import type { Approval } from './types.ts';
 export interface Difference {
   /** `$.amount`, or `the address`. */
   readonly place: string;
-  /** Of each call, in their order: the address as it is, and of a body JSON. */
+  /** One for each call, in their order: the address as it is, or JSON if it is a value of a body. */
   readonly values: readonly string[];
 }
 
@@ -30,12 +30,12 @@ const shownValuesMax = 60;
 
 /** Stands for what was taken out of a call, cut off it, or is no text: two calls may differ there unseen. */
 const hidden = /\[REDACTED|…|\ufffd/;
-/** What leaves no mark of its own on a screen, more than one space among it. */
+/** Matches what leaves no mark of its own on a screen, more than one space included. */
 const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}]|[^\S ]|\s{2}/u;
 
 const plainName = /^[A-Za-z_]\w*$/;
 
-/** What a call says; undefined where not all of it can be compared. */
+/** Takes apart what a call says; undefined where not all of it can be compared. */
 function leavesOf({ url, body_preview: text, body_bytes: bytes }: Approval): Leaves | undefined {
   if (hidden.test(url) || hidden.test(text)) return undefined;
   const leaves: [string, string][] = [['the address', url]];

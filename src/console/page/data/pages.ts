@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, type Query } from './api.ts';
 import { heard } from './changes.ts';
 import type { ResourceOptions } from './resource.ts';
-import type { Page } from './types.ts';
+import type { Listing } from './types.ts';
 
-export interface Listed<T> {
+export interface ListedPages<T> {
   readonly items: readonly T[] | undefined;
   readonly problem: Error | undefined;
   readonly isLoading: boolean;
@@ -29,7 +29,7 @@ export function useList<T>(
   path: string,
   query: Query = {},
   { everyMs, area }: ResourceOptions = {},
-): Listed<T> {
+): ListedPages<T> {
   const key = path + JSON.stringify(query);
   const [state, setState] = useState<State<T>>({ isLoading: true });
   const [turn, setTurn] = useState(0);
@@ -43,7 +43,7 @@ export function useList<T>(
       const items: T[] = [];
       let cursor: string | undefined;
       for (let page = 0; page < pages.current; page += 1) {
-        const read = await get<Page<T>>(path, { limit: pageSize, ...query, cursor }, controller.signal);
+        const read = await get<Listing<T>>(path, { limit: pageSize, ...query, cursor }, controller.signal);
         items.push(...read.items);
         cursor = read.next_cursor ?? undefined;
         if (cursor === undefined) break;

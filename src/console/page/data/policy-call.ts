@@ -1,7 +1,7 @@
 import { call, post } from './api.ts';
 import type { Decision } from './types.ts';
 
-/* What is asked about policies from several pages. */
+/* The questions about policies that several pages ask. */
 
 export interface PolicyText {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface PolicyText {
   readonly rules: readonly Readonly<Record<string, unknown>>[];
 }
 
-export interface DescribedPolicy {
+export interface ListedPolicy {
   readonly policy_id: string;
   readonly name: string;
   readonly env_name: string | null;
@@ -25,7 +25,7 @@ export interface DescribedPolicy {
   readonly archived_at: string | null;
 }
 
-export const toText = (it: DescribedPolicy): PolicyText => ({
+export const policyTextOf = (it: ListedPolicy): PolicyText => ({
   name: it.name,
   description: it.description,
   env_name: it.env_name,
@@ -33,7 +33,7 @@ export const toText = (it: DescribedPolicy): PolicyText => ({
   rules: it.rules,
 });
 
-export interface Outcome {
+export interface ShownOutcome {
   readonly decision: Decision;
   readonly reason_codes: readonly string[];
   readonly policy_name: string | null;
@@ -45,8 +45,8 @@ export interface Simulation {
   readonly unchanged: number;
   readonly changed: readonly {
     readonly trace_id: string;
-    readonly before: Outcome;
-    readonly after: Outcome;
+    readonly before: ShownOutcome;
+    readonly after: ShownOutcome;
   }[];
   readonly undetermined: readonly { readonly trace_id: string; readonly because: string }[];
   readonly warnings: readonly string[];
@@ -55,7 +55,7 @@ export interface Simulation {
 const dayMs = 86_400_000;
 const tracesMax = 10_000;
 
-/** What the policies would have changed of the last 24 hours: the newest 10,000 calls of them. */
+/** Asks what the policies would have changed of the last 24 hours: the newest 10,000 calls of them. */
 export const simulate = (policies: readonly unknown[]): Promise<Simulation> =>
   post<Simulation>('/v1/policies/simulate', {
     policies,

@@ -29,13 +29,13 @@ export function toYaml({ name, description, env_name, mode, rules }: PolicyText)
   );
 }
 
-export interface Mistake {
+export interface PolicyMistake {
   /** From 1; undefined where it is about the whole. */
   readonly line: number | undefined;
   readonly message: string;
 }
 
-export type Parsed = { readonly policy: PolicyText } | { readonly mistake: Mistake };
+export type Parsed = { readonly policy: PolicyText } | { readonly mistake: PolicyMistake };
 
 export function parsePolicy(text: string): Parsed {
   try {

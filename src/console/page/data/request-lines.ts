@@ -1,12 +1,12 @@
-import type { Finding } from './types.ts';
+import type { ShownFinding } from './types.ts';
 
 /*
  * The request of a trace as lines, with what was found where it was. A trace keeps no values: of headers and body only
  * the places of findings are known, and all else stands as an ellipsis.
  */
 
-export interface RequestLine {
-  /** Of a sanitised call: `-` what came, `+` what went out. */
+export interface MarkedLine {
+  /** In a sanitised call: `-` what came, `+` what went out. */
   readonly mark: ' ' | '-' | '+';
   readonly text: string;
 }
@@ -15,7 +15,7 @@ interface Request {
   readonly method: string;
   readonly url: string;
   readonly body_bytes?: number | undefined;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ShownFinding[];
   readonly isSanitized: boolean;
 }
 
@@ -44,7 +44,7 @@ function stepsOf(path: string): readonly string[] | undefined {
 const isIndex = (name: string): boolean => /^\d/.test(name);
 
 /** `name` with what came and what went out, or with what was found there. */
-function valueLines(lead: string, kinds: readonly string[], isSanitized: boolean): RequestLine[] {
+function valueLines(lead: string, kinds: readonly string[], isSanitized: boolean): MarkedLine[] {
   const taken = [...new Set(kinds)].map((it) => `[REDACTED:${it}]`).join(' ');
   if (!isSanitized) return [{ mark: ' ', text: lead + taken }];
   return [
@@ -53,7 +53,7 @@ function valueLines(lead: string, kinds: readonly string[], isSanitized: boolean
   ];
 }
 
-function nodeLines(node: Node, lead: string, indent: string, isSanitized: boolean): RequestLine[] {
+function nodeLines(node: Node, lead: string, indent: string, isSanitized: boolean): MarkedLine[] {
   if (node.inner.size === 0) return valueLines(indent + lead, node.kinds, isSanitized);
   const isList = [...node.inner.keys()].every(isIndex);
   const deeper = `${indent}  `;
@@ -70,10 +70,10 @@ function nodeLines(node: Node, lead: string, indent: string, isSanitized: boolea
 }
 
 /** Empty where nothing was found that could be shown in its place. */
-export function requestLines({ method, url, body_bytes, findings, isSanitized }: Request): RequestLine[] {
+export function requestLines({ method, url, body_bytes, findings, isSanitized }: Request): MarkedLine[] {
   const body = newNode();
   const whole: string[] = [];
-  const lines: RequestLine[] = [{ mark: ' ', text: `${method} ${url}` }];
+  const lines: MarkedLine[] = [{ mark: ' ', text: `${method} ${url}` }];
   const headers = new Map<string, string[]>();
   for (const { location, kind } of findings) {
     const [place = '', ...rest] = location.split(':');

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Area, heard } from './changes.ts';
 
-export interface Resource<T> {
+export interface LoadedResource<T> {
   /** Stays while it is read anew, so that nothing jumps. */
   readonly data: T | undefined;
   readonly problem: Error | undefined;
@@ -21,7 +21,7 @@ export function useResource<T>(
   key: string | undefined,
   load: (signal: AbortSignal) => Promise<T>,
   { everyMs, area }: ResourceOptions = {},
-): Resource<T> {
+): LoadedResource<T> {
   const [state, setState] = useState<{ key?: string | undefined; data?: T; problem?: Error }>({});
   const [turn, setTurn] = useState(0);
   const loader = useRef(load);

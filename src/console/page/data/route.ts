@@ -2,12 +2,12 @@ import { computed, signal } from '@preact/signals';
 
 /* Places of the console: `#/page/part?filters`. The hash never reaches a server, and works under any path prefix. */
 
-export type Query = Readonly<Record<string, string | undefined>>;
+export type PageQuery = Readonly<Record<string, string | undefined>>;
 
-export interface Place {
+export interface Address {
   readonly page: string;
   readonly parts: readonly string[];
-  readonly query: Query;
+  readonly query: PageQuery;
 }
 
 const hash = signal(location.hash);
@@ -16,7 +16,7 @@ addEventListener('hashchange', () => {
 });
 
 /** The place that the address bar names. */
-export const place = computed<Place>(() => {
+export const place = computed<Address>(() => {
   const [path = '', search = ''] = hash.value.replace(/^#\/?/, '').split('?', 2);
   const [page = '', ...parts] = path
     .split('/')
@@ -38,7 +38,7 @@ function decode(part: string): string {
 }
 
 /** The address of a place, for links. */
-export function href(path: string | readonly string[], query: Query = {}): string {
+export function href(path: string | readonly string[], query: PageQuery = {}): string {
   const text = typeof path === 'string' ? path : path.map(encodeURIComponent).join('/');
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
@@ -52,7 +52,7 @@ export function go(to: string): void {
 }
 
 /** Changes the place without a further step in the history: for filters that are being typed. */
-export function replace(to: string): void {
+export function replacePlace(to: string): void {
   history.replaceState(null, '', to);
   hash.value = location.hash;
 }

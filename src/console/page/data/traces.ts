@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl, get } from './api.ts';
-import type { Query } from './route.ts';
+import type { PageQuery } from './route.ts';
 import { useStream } from './stream.ts';
-import type { Page, TraceRow } from './types.ts';
+import type { Listing, TraceRow } from './types.ts';
 
 /* The calls that fit the filters: the newest at once, older ones on request, new ones as they come. */
 
@@ -27,13 +27,13 @@ export const filterNames = [
   'to',
 ] as const;
 
-export function filtersOf(query: Query): Record<string, string> {
+export function traceFilters(query: PageQuery): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of filterNames) if (query[name]) found[name] = query[name];
   return found;
 }
 
-export interface Traces {
+export interface TraceList {
   readonly rows: readonly TraceRow[] | undefined;
   /** Came in meanwhile; `take` puts them on top. */
   readonly fresh: readonly TraceRow[];
@@ -56,7 +56,7 @@ interface State {
 async function readPage(filters: Record<string, string>, cursor: string | undefined, signal: AbortSignal) {
   let next = cursor;
   for (let turn = 0; ; turn += 1) {
-    const page = await get<Page<TraceRow>>(
+    const page = await get<Listing<TraceRow>>(
       '/v1/traces',
       { ...filters, limit: pageSize, cursor: next },
       signal,
@@ -66,7 +66,7 @@ async function readPage(filters: Record<string, string>, cursor: string | undefi
   }
 }
 
-export function useTraces(filters: Record<string, string>, isPaused: boolean): Traces {
+export function useTraces(filters: Record<string, string>, isPaused: boolean): TraceList {
   const key = JSON.stringify(filters);
   const [turn, setTurn] = useState(0);
   const [state, setState] = useState<State>({ isLoading: true });

@@ -1,28 +1,29 @@
-/* What the API answers, as far as the page reads it. */
+import type { Band, Decision } from '../../../core/verdict.ts';
 
-export type Decision = 'ALLOW' | 'SANITIZE' | 'REQUIRE_APPROVAL' | 'DENY';
-export type Band = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
+/* The answers of the API, as far as the page reads them. */
 
-export interface Page<T> {
+export type { Band, Decision };
+
+export interface Listing<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
 }
 
-export interface Finding {
+export interface ShownFinding {
   readonly class: string;
   readonly kind: string;
   readonly location: string;
   readonly confidence: string;
 }
 
-export interface Signal {
+export interface ShownSignal {
   readonly engine: string;
   readonly name: string;
   readonly score: number;
   readonly details: string;
 }
 
-export interface MatchedRule {
+export interface ShownRule {
   readonly policy_id: string;
   readonly policy_name: string;
   readonly version: number;
@@ -62,7 +63,7 @@ export interface Approval {
   readonly body_preview: string;
   readonly body_bytes: number;
   readonly opens_websocket: boolean;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ShownFinding[];
   readonly reason_codes: readonly string[];
   readonly risk_score: number;
   readonly risk_band: Band;
@@ -74,7 +75,7 @@ export interface Approval {
   readonly decided_by: string | null;
   readonly scope: 'once' | 'window' | null;
   readonly note: string | null;
-  /** What an approval would let through, by its scope, as sentences. */
+  /** Sentences that say what an approval would let through, by its scope. */
   readonly covers: { readonly once: string; readonly window: string };
 }
 
@@ -95,7 +96,7 @@ export interface Agent {
   readonly decisions_24h: Readonly<Partial<Record<Decision, number>>>;
 }
 
-export interface Names {
+export interface CountedNames {
   readonly names: readonly { readonly name: string; readonly count: number }[];
   readonly other: number;
 }
@@ -110,11 +111,11 @@ export interface Stats {
     readonly total: number;
     readonly decisions: Readonly<Partial<Record<Decision, number>>>;
   }[];
-  readonly decisions: Names;
-  readonly reasons: Names;
-  readonly bands: Names;
-  readonly tools: Names;
-  readonly agents: Names;
+  readonly decisions: CountedNames;
+  readonly reasons: CountedNames;
+  readonly bands: CountedNames;
+  readonly tools: CountedNames;
+  readonly agents: CountedNames;
 }
 
 export interface Incident {

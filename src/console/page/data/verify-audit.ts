@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../pages/audit-columns.tsx';
 import { get } from './api.ts';
-import type { Page } from './types.ts';
+import type { Listing } from './types.ts';
 
 /* Recomputes the chain of the audit log here, so that the daemon need not be believed. */
 
@@ -37,7 +37,7 @@ export async function verifyAudit(onProgress: (entries: number) => void): Promis
   let head = '';
   let entries = 0;
   for (let page = 0; page < pagesMax; page += 1) {
-    const { items, next_cursor } = await get<Page<AuditEntry>>('/v1/audit', { limit: 1000, cursor });
+    const { items, next_cursor } = await get<Listing<AuditEntry>>('/v1/audit', { limit: 1000, cursor });
     for (const it of items) {
       head ||= it.hash;
       if (expected && it.seq !== expected.seq)

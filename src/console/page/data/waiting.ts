@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { get } from './api.ts';
 import { heard } from './changes.ts';
-import type { Approval, Page } from './types.ts';
+import type { Approval, Listing } from './types.ts';
 
 /* The calls that wait for a person: read once for the whole page, when one changes, and now and then, since they run out. */
 
@@ -17,7 +17,7 @@ export const waiting = computed(() => pending.value?.length ?? 0);
 /** Reads them now. */
 export async function readPending(): Promise<void> {
   try {
-    const { items } = await get<Page<Approval>>('/v1/approvals', { status: 'pending', limit: heldMax });
+    const { items } = await get<Listing<Approval>>('/v1/approvals', { status: 'pending', limit: heldMax });
     // A new list only where something differs, so that nothing is drawn in vain.
     if (JSON.stringify(items) !== JSON.stringify(pending.value)) pending.value = items;
     pendingProblem.value = undefined;

@@ -54,5 +54,5 @@ const sentences: Readonly<Record<string, string>> = {
   CREDENTIAL_UNAVAILABLE: 'Its credential is not there',
 };
 
-/** What a reason code says, in a few words. */
+/** Says a reason code in a few words. */
 export const reasonWord = (code: string): string => sentences[code] ?? code;

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import type { Listed } from '../data/pages.ts';
+import type { ListedPages } from '../data/pages.ts';
 import { Problem, Skeleton } from './bits.tsx';
 import { type Column, Table } from './table.tsx';
 
 interface ListOf<T> {
-  readonly of: Listed<T>;
+  readonly of: ListedPages<T>;
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly keyOf: (row: T) => string;

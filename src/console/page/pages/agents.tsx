@@ -3,7 +3,7 @@ import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
 import { now } from '../data/times.ts';
-import type { Agent, Page, TraceRow } from '../data/types.ts';
+import type { Agent, Listing, TraceRow } from '../data/types.ts';
 import {
   Card,
   DecisionBadge,
@@ -254,7 +254,7 @@ function TrustReasons({ reasons, score }: { reasons: readonly string[]; score: n
 function LastCalls({ agentId }: { agentId: string }) {
   const calls = useResource(
     agentId,
-    (signal) => get<Page<TraceRow>>('/v1/traces', { agent_id: agentId, limit: 12 }, signal),
+    (signal) => get<Listing<TraceRow>>('/v1/traces', { agent_id: agentId, limit: 12 }, signal),
     { everyMs: refreshMs },
   );
   return (

@@ -3,7 +3,7 @@ import { useNames } from '../data/agents.ts';
 import { get } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
-import type { Approval, Incident, Names, Page, Stats } from '../data/types.ts';
+import type { Approval, CountedNames, Incident, Listing, Stats } from '../data/types.ts';
 import { pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
 import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
@@ -35,7 +35,7 @@ export function Overview() {
       ),
     { everyMs: refreshMs },
   );
-  const any = useResource('any', (signal) => get<Page<unknown>>('/v1/traces', { limit: 1 }, signal), {
+  const any = useResource('any', (signal) => get<Listing<unknown>>('/v1/traces', { limit: 1 }, signal), {
     everyMs: refreshMs,
   });
   if (any.data && any.data.items.length === 0 && any.data.next_cursor === null) return <FirstCall />;
@@ -71,7 +71,7 @@ function Numbers({ stats, per }: { stats: Stats; per: string }) {
   const approvals = pending.value ?? [];
   const incidents = useResource(
     'open',
-    (signal) => get<Page<Incident>>('/v1/incidents', { status: 'open', limit: 5 }, signal),
+    (signal) => get<Listing<Incident>>('/v1/incidents', { status: 'open', limit: 5 }, signal),
     { everyMs: refreshMs, area: 'incident' },
   );
   const countOf = (decision: string) => stats.decisions.names.find((it) => it.name === decision)?.count ?? 0;
@@ -182,7 +182,7 @@ function OpenIncidents({ incidents }: { incidents: readonly Incident[] }) {
 
 interface BarsOf {
   readonly title: string;
-  readonly of: Names;
+  readonly of: CountedNames;
   readonly word?: (name: string) => string;
   readonly link: (name: string) => string;
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, get, session } from '../data/api.ts';
-import { readConfig } from '../data/config.ts';
-import { type ConfigLine, linesOf, originWord } from '../data/config-lines.ts';
+import { fetchConfig } from '../data/config.ts';
+import { type ConfigLine, configLinesOf, originWord } from '../data/config-lines.ts';
 import { useResource } from '../data/resource.ts';
 import { Card, Command, Empty, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
@@ -98,11 +98,11 @@ function Sessions() {
 }
 
 function Configuration() {
-  const shown = useResource('config', (signal) => readConfig(signal));
+  const shown = useResource('config', (signal) => fetchConfig(signal));
   const [asked, setAsked] = useState('');
   const [isAll, setAll] = useState(false);
   const data = shown.data;
-  const lines = data ? linesOf(data) : [];
+  const lines = data ? configLinesOf(data) : [];
   const isSet = (it: ConfigLine): boolean => it.origin !== undefined || it.isDerived;
   const rows = lines.filter((it) => (isAll || isSet(it)) && it.path.includes(asked.trim()));
   return (

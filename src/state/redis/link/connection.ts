@@ -53,7 +53,7 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
   let isOpen = false;
   client.on('error', (error: Error) => {
     // Whoever opens it is told of a refusal in a sentence.
-    if (isOpen || !refusalOf(error)) options.onError(error);
+    if (isOpen || !redisRefusal(error)) options.onError(error);
   });
   const breaker = createBreaker();
   let isClosed = false;
@@ -154,7 +154,7 @@ function connect(options: RedisConnectionOptions): Client {
 }
 
 /** The server answers, and will refuse whatever is sent until the configuration or the server is mended. */
-export function refusalOf(error: unknown): GatewayError | undefined {
+export function redisRefusal(error: unknown): GatewayError | undefined {
   const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
   const remedy = refusals[code];
   return remedy === undefined
@@ -173,7 +173,7 @@ async function ready(client: Client, withinMs: number): Promise<void> {
   let last: unknown;
   const onError = (error: unknown) => {
     last = error;
-    const refusal = refusalOf(error);
+    const refusal = redisRefusal(error);
     if (refusal) reject(refusal);
   };
   const timer = setTimeout(() => reject(away(last)), withinMs);

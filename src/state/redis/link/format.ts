@@ -4,9 +4,9 @@ import type { RedisConnection } from './connection.ts';
 import type { Names } from './names.ts';
 
 /*
- * In which form records stand in Redis. Nodes of two versions work side by side while one after the other is replaced, so nothing is
- * rewritten: a version reads what the one before has written, and says of its own records which version can read them. A form
- * that the version before cannot read therefore takes two releases: one that reads it, and one that writes it.
+ * Notes in which form records stand in Redis. Nodes of two versions work side by side while one after the other is replaced, so nothing
+ * is rewritten. A version reads what the one before has written, and says of its own records which version can read them. A form that the
+ * version before cannot read therefore takes two releases: one that reads it, and one that writes it.
  */
 
 export interface RecordFormat {
@@ -36,7 +36,7 @@ export async function agreeOnFormat(
     );
 }
 
-/** What is noted there; undefined where no version has noted anything yet. */
+/** Reads the format that is noted there; undefined where no version has noted anything yet. */
 export async function formatIn(connection: RedisConnection, names: Names): Promise<RecordFormat | undefined> {
   const noted = (await connection.call('HMGET', names.format, 'number', 'readable_from')) as unknown[];
   const [number, readableFrom] = noted.map((it) => (it === null ? undefined : Number(it)));

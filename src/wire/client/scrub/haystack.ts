@@ -16,15 +16,14 @@ const special = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(beginsEscape(byte) || byte === lineFeed),
 );
 
-/** The states of each place, three in a row; shared, because a search is over before the next one begins. */
-let states = new Int32Array(0);
-
 /**
  * Finds the secrets of one credential. The bytes are read backwards, because an escape says at its beginning where it ends: so the
  * needles that begin at a place depend on nothing that stands before it. Each byte costs the same, however much of a secret stands
  * there; else the time of an answer would tell how much of a guess is right.
  */
 export class Haystack {
+  /** The states of each place, three in a row; shared, because a search is over before the next one begins. */
+  static #states = new Int32Array(0);
   /** No form of a secret that is found takes more bytes, with what must be seen behind it to read its last character. */
   readonly bytesMax: number;
   readonly #automaton: Automaton;
@@ -43,7 +42,8 @@ export class Haystack {
     const { columns, next, firstFound, roots } = this.#automaton;
     const places: SecretPlace[] = [];
     const last = bytes.length;
-    if (states.length < (last + 1) * 3) states = new Int32Array((last + 1) * 6);
+    if (Haystack.#states.length < (last + 1) * 3) Haystack.#states = new Int32Array((last + 1) * 6);
+    const states = Haystack.#states;
     states.set(roots, last * 3);
     let [text, hex, base64] = roots as [number, number, number];
     for (let at = last - 1; at >= 0; at--) {

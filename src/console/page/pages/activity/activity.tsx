@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl } from '../../data/api.ts';
 import { go, href, place } from '../../data/route.ts';
-import { filtersOf, rowsMax, useTraces } from '../../data/traces.ts';
+import { rowsMax, traceFilters, useTraces } from '../../data/traces.ts';
 import type { TraceRow } from '../../data/types.ts';
 import { BandBadge, DecisionBadge, Empty, PageHead, Problem, Skeleton, Time } from '../../kit/bits.tsx';
 import type { Column } from '../../kit/table.tsx';
@@ -52,7 +52,7 @@ const columns: readonly Column<TraceRow>[] = [
 export default function Activity() {
   const { query, parts } = place.value;
   const [chosen] = parts;
-  const filters = filtersOf(query);
+  const filters = traceFilters(query);
   const [isPaused, setPaused] = useState(false);
   const isAtTop = useRef(true);
   const traces = useTraces(filters, isPaused);

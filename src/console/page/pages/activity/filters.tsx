@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useNames } from '../../data/agents.ts';
-import { go, href, place, replace } from '../../data/route.ts';
+import { go, href, place, replacePlace } from '../../data/route.ts';
 import { decisionWord } from '../../kit/bits.tsx';
 
 const choices = {
@@ -113,7 +113,7 @@ function TypedFilter({ name, word, filters, placeholder }: TypedOf) {
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => {
       const { parts, query } = place.value;
-      replace(href(['activity', ...parts], { ...query, [name]: value.trim() }));
+      replacePlace(href(['activity', ...parts], { ...query, [name]: value.trim() }));
     }, typedMs);
   };
   return (

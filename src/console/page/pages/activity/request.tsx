@@ -1,7 +1,7 @@
 import { get } from '../../data/api.ts';
 import { requestLines } from '../../data/request-lines.ts';
 import { useResource } from '../../data/resource.ts';
-import type { Approval, Finding } from '../../data/types.ts';
+import type { Approval, ShownFinding } from '../../data/types.ts';
 import { Marked } from '../../kit/marked.tsx';
 import { Body } from '../approvals/body.tsx';
 import type { Trace } from './trace-detail.tsx';
@@ -48,7 +48,7 @@ export function Request({ trace }: { trace: Trace }) {
   );
 }
 
-function Places({ findings }: { findings: readonly Finding[] }) {
+function Places({ findings }: { findings: readonly ShownFinding[] }) {
   if (findings.length === 0) return null;
   const places = Map.groupBy(findings, (it) => it.location);
   return (

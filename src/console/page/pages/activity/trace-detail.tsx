@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { get } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { go, href } from '../../data/route.ts';
-import type { Finding, MatchedRule, Signal, TraceRow } from '../../data/types.ts';
+import type { ShownFinding, ShownRule, ShownSignal, TraceRow } from '../../data/types.ts';
 import { reasonWord } from '../../data/words.ts';
 import { BandBadge, DecisionBadge, decisionWord, Facts, Problem, Skeleton, Time } from '../../kit/bits.tsx';
 import { Marked } from '../../kit/marked.tsx';
@@ -22,12 +22,12 @@ export interface Trace extends TraceRow {
   readonly risk?: { readonly floor: number; readonly modifier: number };
   readonly credential?: string;
   readonly classifications?: readonly string[];
-  readonly signals?: readonly Signal[];
+  readonly signals?: readonly ShownSignal[];
   readonly tags?: readonly string[];
   readonly violations?: readonly string[];
   readonly incidents?: readonly string[];
-  readonly findings?: readonly Finding[];
-  readonly matched_rules?: readonly MatchedRule[];
+  readonly findings?: readonly ShownFinding[];
+  readonly matched_rules?: readonly ShownRule[];
   readonly policy_name?: string;
   readonly rule_id?: string;
   readonly approval_id?: string;
@@ -153,7 +153,7 @@ function Rules({
   rules,
   decidedBy,
 }: {
-  rules: readonly MatchedRule[] | undefined;
+  rules: readonly ShownRule[] | undefined;
   decidedBy: string | undefined;
 }) {
   if (!rules || rules.length === 0) return null;

@@ -3,7 +3,7 @@ import { get, may } from '../../data/api.ts';
 import { type Group, toGroups } from '../../data/groups.ts';
 import { useResource } from '../../data/resource.ts';
 import { href, place } from '../../data/route.ts';
-import type { Approval, Page } from '../../data/types.ts';
+import type { Approval, Listing } from '../../data/types.ts';
 import { pending, pendingProblem } from '../../data/waiting.ts';
 import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Table } from '../../kit/table.tsx';
@@ -162,10 +162,14 @@ function endOf({ status, decided_by: by }: Approval): string {
 
 /** What was decided lately. */
 function Past() {
-  const past = useResource('past', (signal) => get<Page<Approval>>('/v1/approvals', { limit: 50 }, signal), {
-    everyMs: 15_000,
-    area: 'approval',
-  });
+  const past = useResource(
+    'past',
+    (signal) => get<Listing<Approval>>('/v1/approvals', { limit: 50 }, signal),
+    {
+      everyMs: 15_000,
+      area: 'approval',
+    },
+  );
   const rows = (past.data?.items ?? []).filter((it) => it.status !== 'pending').slice(0, 20);
   if (rows.length === 0) return null;
   return (

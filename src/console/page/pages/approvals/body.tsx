@@ -1,11 +1,11 @@
 import { readExact } from '../../data/exact-json.ts';
-import type { Finding } from '../../data/types.ts';
+import type { ShownFinding } from '../../data/types.ts';
 import { Marked } from '../../kit/marked.tsx';
 
 interface BodyOf {
   readonly text: string;
   readonly bytes: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ShownFinding[];
   readonly isWebSocket: boolean;
 }
 

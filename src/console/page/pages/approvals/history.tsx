@@ -1,7 +1,7 @@
 import { get } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import type { Agent, Page, TraceRow } from '../../data/types.ts';
+import type { Agent, Listing, TraceRow } from '../../data/types.ts';
 import { DecisionBadge, decisionWord, Facts, Skeleton, Time } from '../../kit/bits.tsx';
 
 /** What else the agent has done: its trust, its day, and its last calls to the same tool. */
@@ -9,7 +9,7 @@ export function History({ agentId, toolName }: { agentId: string; toolName: stri
   const history = useResource(`${agentId} ${toolName}`, async (signal) => {
     const [agent, calls] = await Promise.all([
       get<Agent>(`/v1/agents/${agentId}`, {}, signal),
-      get<Page<TraceRow>>('/v1/traces', { agent_id: agentId, tool_name: toolName, limit: 5 }, signal),
+      get<Listing<TraceRow>>('/v1/traces', { agent_id: agentId, tool_name: toolName, limit: 5 }, signal),
     ]);
     return { agent, calls: calls.items };
   });

@@ -5,7 +5,7 @@ import type { Choice } from './decide.ts';
 
 interface KeysOf {
   readonly groups: readonly Group[];
-  /** Of the card that is open; -1 for none. */
+  /** The index of the card that is open; -1 for none. */
   readonly index: number;
   readonly choose: (group: Group) => void;
   readonly deny: (group: Group) => void;

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useNames } from '../../data/agents.ts';
 import { post } from '../../data/api.ts';
 import { type ProxyPlace, proxyPlace } from '../../data/config.ts';
-import { exportsFor } from '../../data/exports.ts';
+import { agentExports } from '../../data/exports.ts';
 import { useAction } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
 import { Command } from '../../kit/bits.tsx';
@@ -144,7 +144,7 @@ export function Minted({ of, onDone }: { of: MintedKey; onDone: () => void }) {
   useEffect(() => {
     void proxyPlace().then(setWhere);
   }, []);
-  const ways = where ? exportsFor(of.key, where) : [];
+  const ways = where ? agentExports(of.key, where) : [];
   const way = ways.find((it) => it.word === word);
   return (
     <section class="secret-once" aria-label="The new key">

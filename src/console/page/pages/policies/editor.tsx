@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiProblem, call } from '../../data/api.ts';
 import { completionAt } from '../../data/completion.ts';
-import { lineOf, type Mistake, parsePolicy } from '../../data/policy-text.ts';
+import { lineOf, type PolicyMistake, parsePolicy } from '../../data/policy-text.ts';
 import { CompletionList, listId, optionId } from './completion-list.tsx';
 
 const typedMs = 350;
 
 export interface Checked {
-  readonly mistakes: readonly Mistake[];
+  readonly mistakes: readonly PolicyMistake[];
   readonly warnings: readonly string[];
 }
 

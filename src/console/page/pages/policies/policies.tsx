@@ -1,6 +1,6 @@
 import { may } from '../../data/api.ts';
 import { useList } from '../../data/pages.ts';
-import type { DescribedPolicy } from '../../data/policy-call.ts';
+import type { ListedPolicy } from '../../data/policy-call.ts';
 import { href, place } from '../../data/route.ts';
 import { Empty, PageHead, Status, Time } from '../../kit/bits.tsx';
 import { List } from '../../kit/list.tsx';
@@ -17,7 +17,7 @@ export default function Policies() {
 }
 
 function PolicyList() {
-  const list = useList<DescribedPolicy>('/v1/policies', {}, { area: 'policy' });
+  const list = useList<ListedPolicy>('/v1/policies', {}, { area: 'policy' });
   return (
     <>
       <PageHead

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, may } from '../../data/api.ts';
 import { useList } from '../../data/pages.ts';
-import { apply, archive, type DescribedPolicy, toText } from '../../data/policy-call.ts';
+import { apply, archive, type ListedPolicy, policyTextOf } from '../../data/policy-call.ts';
 import { toYaml } from '../../data/policy-text.ts';
 import { useAction, useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
@@ -15,13 +15,13 @@ import { Workbench } from './workbench.tsx';
 /** One policy: its text, and all versions of it. */
 export function PolicyPage({ name, env }: { name: string; env: string | undefined }) {
   const path = `/v1/policies/by-name/${encodeURIComponent(name)}`;
-  const policy = useResource(`${name} ${env}`, (signal) => get<DescribedPolicy>(path, { env }, signal), {
+  const policy = useResource(`${name} ${env}`, (signal) => get<ListedPolicy>(path, { env }, signal), {
     area: 'policy',
   });
   const [text, setText] = useState<string>();
   const [said, setSaid] = useState('');
   const it = policy.data;
-  const standing = it ? toYaml(toText(it)) : '';
+  const standing = it ? toYaml(policyTextOf(it)) : '';
   const before = useRef<string | undefined>(undefined);
   useEffect(() => {
     if (!it) return;
@@ -85,13 +85,13 @@ export function PolicyPage({ name, env }: { name: string; env: string | undefine
 }
 
 interface ChangeOf {
-  readonly policy: DescribedPolicy;
+  readonly policy: ListedPolicy;
   readonly onApplied: (version: number) => void;
 }
 
 function ModeButton({ policy, onApplied }: ChangeOf) {
   const mode = policy.mode === 'enforce' ? 'monitor' : 'enforce';
-  const change = useAction(async () => onApplied((await apply({ ...toText(policy), mode })).version));
+  const change = useAction(async () => onApplied((await apply({ ...policyTextOf(policy), mode })).version));
   return (
     <>
       <Problem of={change.problem} />
@@ -105,15 +105,15 @@ function ModeButton({ policy, onApplied }: ChangeOf) {
 interface VersionsOf {
   readonly path: string;
   readonly env: string | undefined;
-  readonly current: DescribedPolicy;
+  readonly current: ListedPolicy;
   readonly onApplied: (version: number) => void;
 }
 
 function Versions({ path, env, current, onApplied }: VersionsOf) {
-  const list = useList<DescribedPolicy>(`${path}/versions`, { env });
-  const [shown, setShown] = useState<DescribedPolicy>();
-  const rollBack = useAction(async (it: DescribedPolicy) => {
-    const { version } = await apply(toText(it));
+  const list = useList<ListedPolicy>(`${path}/versions`, { env });
+  const [shown, setShown] = useState<ListedPolicy>();
+  const rollBack = useAction(async (it: ListedPolicy) => {
+    const { version } = await apply(policyTextOf(it));
     setShown(undefined);
     onApplied(version);
   });
@@ -154,8 +154,8 @@ function Versions({ path, env, current, onApplied }: VersionsOf) {
           <div class="stack">
             <Problem of={rollBack.problem} />
             <Diff
-              before={toYaml(toText(current))}
-              after={toYaml(toText(shown))}
+              before={toYaml(policyTextOf(current))}
+              after={toYaml(policyTextOf(shown))}
               label={`What differs between ${current.version} and ${shown.version}`}
             />
             {may('policies:write') && (

@@ -1,0 +1,12 @@
+/** Returns a function that makes the text of a second once, and answers the same text until another second is asked for. */
+export function bySecond(make: (second: number) => string): (second: number) => string {
+  let madeOf = Number.NaN;
+  let text = '';
+  return (second) => {
+    if (second !== madeOf) {
+      madeOf = second;
+      text = make(second);
+    }
+    return text;
+  };
+}
