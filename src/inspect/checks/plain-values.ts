@@ -34,7 +34,7 @@ const address = /^0x[0-9A-Fa-f]{40}$/;
  * `90days`.
  */
 const term =
-  /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|utf-?8|oauth2?|ed25519|x509|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
+  /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|utf-?8|oauth2?|ed25519|x509|x86[_-]64|i[3-6]86|aarch64|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
 
 /** Matches a shell's message for a missing variable: `${DB_PASSWORD:?required}`. */
 const complaint = /^\?[A-Za-z_]{1,64}$/;
@@ -101,7 +101,8 @@ const preprocessing = /^#(?:define|undef|include|ifn?def|if|elif|else|endif|erro
 const resourceName = /^projects\/[\w.:${}-]{1,64}\/(?:[a-z][A-Za-z]{2,32}\/[\w.${}-]{1,128}\/?){1,5}$/;
 
 /** Matches the version that Go gives a commit (https://go.dev/ref/mod#pseudo-versions). */
-const pseudoVersion = /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?$/;
+const pseudoVersion =
+  /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?:?$/;
 
 const kinds = [
   time,

@@ -71,7 +71,18 @@ const isHex = /^[0-9A-Fa-f-]{16,4096}$/;
  */
 export const isRandom: SecretCheck = (text) =>
   !isPlainValue(text) &&
+  !isEncodedWords(text) &&
   ((isMixed(text) && (isHex.test(text) || randomBits(text) >= 0)) || hasRandomOrder(text));
+
+const base64 = /^[0-9A-Za-z+/]{8,256}={0,2}$/;
+const words = /^[A-Za-z]{3,}(?:[ :_-]?[A-Za-z]{3,})*:?$/;
+
+/** Tells base64 of words, as tests and manuals have: `dXNlcm5hbWU6cGFzc3dvcmQ=` is `username:password`. */
+function isEncodedWords(text: string): boolean {
+  if (!base64.test(text)) return false;
+  const decoded = Buffer.from(text, 'base64').toString('latin1');
+  return words.test(decoded) && randomBits(decoded) < 0;
+}
 
 const isMixed = (text: string): boolean => /[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text);
 

@@ -20,6 +20,9 @@ const constant = /^_{0,2}[A-Z]{2,}(?:_[A-Z]{2,}){1,8}_{0,2}$/;
 const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.from(text, 'latin1'));
 
+/** Matches four characters of Chinese, Japanese or Korean in a row: a sentence, since nobody types a password so. */
+const ideograms = /(?:[\xe3-\xed][\x80-\xbf]{2}){4}/;
+
 /** Limits the letters beyond ASCII in texts of another encoding, such as Latin-1. */
 const nonAsciiShareMax = 0.25;
 
@@ -38,7 +41,7 @@ function isWritten(text: string): boolean {
  * Tells letters with a digit or an unusual sign, or in an order that no word has; references and prose are excluded.
  */
 function isPasswordLike(text: string): boolean {
-  if (!isWritten(text)) return false;
+  if (!isWritten(text) || ideograms.test(text)) return false;
   const word = text.replace(/[.,:!?]{1,3}$/, '');
   if (word.length < 5 || !hasLetter.test(word) || reference.test(word) || isPlainValue(word)) return false;
   if (isIdentifier(word)) return randomBits(word) >= passwordBitsMin && !constant.test(word);
@@ -48,6 +51,7 @@ function isPasswordLike(text: string): boolean {
 /** Matches more digits behind a word than versions and numbers of standards have. */
 const digitsBehindWord = /[a-z][A-Za-z]{2,}\d{3,}[!@#$%^&*?]?$/;
 const chosenLengthMin = 10;
+const smallLetters = /^[a-z]+$/;
 
 /**
  * Tells passwords as people choose them under rules (`couch-trip-update3971`, `S3cret!7`), or random ones. It is
@@ -58,7 +62,9 @@ function isChosen(text: string): boolean {
   if (!isPasswordLike(word) || /^[\w.+-]{1,64}@[\w-]{1,64}\.|:\/\//.test(word)) return false;
   const hasSign = /[!#$%^&*+=~?@].*[0-9A-Za-z]|[0-9A-Za-z][!#$%^&*]$/.test(word);
   if (hasSign && hasDigit.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word)) return true;
-  return word.length >= chosenLengthMin && (digitsBehindWord.test(word) || isRandom(word));
+  if (word.length < chosenLengthMin) return false;
+  // Words of other languages have an order of letters that English words do not have.
+  return digitsBehindWord.test(word) || (isRandom(word) && !smallLetters.test(word));
 }
 
 /** Least length of a password in a URL. */

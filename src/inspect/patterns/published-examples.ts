@@ -60,6 +60,7 @@ const texts: ReadonlySet<string> = new Set([
   ],
   ...[
     'hunter2',
+    'geheim$parole', // Python, urllib.request
     'correcthorsebatterystaple',
     'correct-horse-battery-staple',
     'abc123',

@@ -14,6 +14,7 @@ const wordlessPeriod = 4;
 const reach = 3;
 const percentSign = 0x25;
 const hyphen = 0x2d;
+const equalsSign = 0x3d;
 /**
  * Limit the groups that are looked for around each sign because they are too long for a few looks; longer ones are
  * list items.
@@ -185,10 +186,14 @@ function join(bytes: Buffer, { start, end }: Span, { width, period }: Rhythm): B
   let count = 0;
   let hasLetter = false;
   let hasDigit = false;
+  let isPadded = false;
   for (let group = start; group < end; group += period) {
     const groupEnd = Math.min(end, group + period - width);
     for (let index = group; index < groupEnd; index += 1) {
       const byte = bytes[index] ?? 0;
+      // An equals sign that is no padding stands between a name and its value, as in the options of a command.
+      if (isPadded && byte !== equalsSign && index > group && period > shortPeriodMax) return undefined;
+      isPadded = byte === equalsSign;
       characters[count] = byte;
       count += 1;
       hasLetter ||= byte >= 0x41 && isWord[byte] === 1;
