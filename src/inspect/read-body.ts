@@ -124,15 +124,9 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
         readCoding(job, engine, bounds, fail);
     }
   }
-  if (boundary) {
-    const { before, fieldEnds } = boundary;
-    for (const across of [
-      findBoundaryMatches(before, plain, engine, bounds),
-      findFieldBoundaryMatches(fieldEnds, plain, engine, bounds),
-    ]) {
-      findings.push(...across.findings);
-      fail(across.unreadable, across.isOutOfTime);
-    }
+  for (const across of boundary ? acrossBoundary(boundary, plain, engine, bounds) : []) {
+    findings.push(...across.findings);
+    fail(across.unreadable, across.isOutOfTime);
   }
   const told = context ? [context] : [];
   let injection = 0;
@@ -155,6 +149,17 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     urls: job.wantsUrls ? [...urlsIn(texts)] : undefined,
     wordsFound,
   };
+}
+
+/** Reads what begins in earlier messages of an open call and ends in this one. */
+function acrossBoundary(
+  { before, fieldEnds }: NonNullable<BodyJob['boundary']>,
+  plain: Buffer,
+  engine: DetectorEngine,
+  bounds: ReadBounds,
+) {
+  const ofText = findBoundaryMatches(before, plain, engine, bounds);
+  return [ofText, findFieldBoundaryMatches(fieldEnds, plain, engine, bounds)];
 }
 
 /** Makes the texts of a body that was read without them. */

@@ -22,88 +22,102 @@ const pairs: Readonly<Record<LexiconRole, readonly LexiconRole[]>> = {
 /** Roles that count alone. A thing or an act alone says nothing, since manuals are full of them. */
 const countsAlone: ReadonlySet<LexiconRole> = new Set(['shape', 'tame']);
 
-export interface Features {
+/** Creates the features of a lexicon: a concept has its own number, and pairs have numbers behind those. */
+export const createFeatures = (lexicon: Lexicon): Features => new Features(lexicon);
+
+export class Features {
   /** Upper bound of the features, which are numbers below it. */
   readonly size: number;
-  nameOf(feature: number): string;
-  /** Returns the feature of a name; undefined where this lexicon has none. */
-  find(name: string): number | undefined;
-  /** Answers whether the feature can only speak against a meaning. */
-  isTame(feature: number): boolean;
-  /** Returns each feature of a sentence once. */
-  of(sentence: Sentence): number[];
-}
-
-/** Creates the features of a lexicon: a concept has its own number, and pairs have numbers behind those. */
-export function createFeatures({ concepts, mentions }: Lexicon): Features {
-  const count = concepts.length;
-  const pairOf = (a: number, b: number): number => count + Math.min(a, b) * count + Math.max(a, b);
-  const partsOf = (feature: number): Concept[] => {
-    const pair = feature - count;
-    const parts = pair < 0 ? [feature] : [Math.floor(pair / count), pair % count];
-    return parts.map((it) => concepts[it] as Concept);
-  };
-  const order = concepts.findIndex(({ role }) => role === 'opening');
-  const numbers = new Map(concepts.map(({ name }, concept) => [name, concept]));
-  const isAlone = concepts.map(({ role }) => countsAlone.has(role));
-  const isOpened = concepts.map(({ role }) => pairs.opening.includes(role));
-  const isPair = pairTable(concepts);
-  const size = count + count * count;
+  readonly #lexicon: Lexicon;
+  readonly #count: number;
+  /** Number of the concept that opens an order. */
+  readonly #order: number;
+  readonly #numbers: ReadonlyMap<string, number>;
+  readonly #isAlone: readonly boolean[];
+  readonly #isOpened: readonly boolean[];
+  readonly #isPair: Uint8Array;
   /**
    * Has 1 at the features of the current sentence, and only 0 between sentences. A Set would make the worst text take
    * half as long again.
    */
-  const isFound = new Uint8Array(size);
+  readonly #isFound: Uint8Array;
 
-  function note(feature: number, found: number[]): void {
-    if (isFound[feature] === 1) return;
-    isFound[feature] = 1;
+  constructor(lexicon: Lexicon) {
+    const { concepts } = lexicon;
+    this.#lexicon = lexicon;
+    this.#count = concepts.length;
+    this.#order = concepts.findIndex(({ role }) => role === 'opening');
+    this.#numbers = new Map(concepts.map(({ name }, concept) => [name, concept]));
+    this.#isAlone = concepts.map(({ role }) => countsAlone.has(role));
+    this.#isOpened = concepts.map(({ role }) => pairs.opening.includes(role));
+    this.#isPair = pairTable(concepts);
+    this.size = concepts.length * (concepts.length + 1);
+    this.#isFound = new Uint8Array(this.size);
+  }
+
+  nameOf(feature: number): string {
+    return this.#partsOf(feature)
+      .map((it) => it.name)
+      .join(' + ');
+  }
+
+  /** Returns the feature of a name; undefined where this lexicon has none. */
+  find(name: string): number | undefined {
+    const [a, b, ...rest] = name.split(' + ').map((it) => this.#numbers.get(it) ?? Number.NaN);
+    const feature = b === undefined ? a : this.#pairOf(a as number, b);
+    return rest.length > 0 || Number.isNaN(feature) ? undefined : feature;
+  }
+
+  /** Answers whether the feature can only speak against a meaning. */
+  isTame(feature: number): boolean {
+    return this.#partsOf(feature).some(({ role }) => role === 'tame');
+  }
+
+  /** Returns each feature of a sentence once. */
+  of(sentence: Sentence): number[] {
+    const found: number[] = [];
+    const all = this.#lexicon.mentions(sentence);
+    for (let index = 0; index < all.count; index += 1) {
+      const concept = all.concepts[index] as number;
+      if (this.#isAlone[concept]) this.#note(concept, found);
+      if (this.#isOpened[concept] && sentence.opens[all.starts[index] as number] === 1)
+        this.#note(this.#pairOf(this.#order, concept), found);
+      this.#addPairs(all, index, found);
+    }
+    for (const feature of found) this.#isFound[feature] = 0;
+    return found;
+  }
+
+  #pairOf(a: number, b: number): number {
+    return this.#count + Math.min(a, b) * this.#count + Math.max(a, b);
+  }
+
+  #partsOf(feature: number): readonly Concept[] {
+    const count = this.#count;
+    const pair = feature - count;
+    const parts = pair < 0 ? [feature] : [Math.floor(pair / count), pair % count];
+    return parts.map((it) => this.#lexicon.concepts[it] as Concept);
+  }
+
+  #note(feature: number, found: number[]): void {
+    if (this.#isFound[feature] === 1) return;
+    this.#isFound[feature] = 1;
     found.push(feature);
   }
 
-  function addPairs(
-    { count: all, concepts: of, starts, ends }: Mentions,
-    index: number,
-    found: number[],
-  ): void {
+  #addPairs({ count: all, concepts: of, starts, ends }: Mentions, index: number, found: number[]): void {
     const concept = of[index] as number;
     const start = starts[index] as number;
     // An opening stands right before what is ordered.
-    const startMax = (ends[index] as number) + (concept === order ? 0 : pairGapMax);
+    const startMax = (ends[index] as number) + (concept === this.#order ? 0 : pairGapMax);
     for (let next = index + 1; next < all; next += 1) {
       const otherStart = starts[next] as number;
       if (otherStart > startMax) return;
       const other = of[next] as number;
-      if (otherStart > start && isPair[concept * count + other] === 1) note(pairOf(concept, other), found);
+      if (otherStart > start && this.#isPair[concept * this.#count + other] === 1)
+        this.#note(this.#pairOf(concept, other), found);
     }
   }
-
-  return {
-    size,
-    nameOf: (feature) =>
-      partsOf(feature)
-        .map((it) => it.name)
-        .join(' + '),
-    find(name) {
-      const [a, b, ...rest] = name.split(' + ').map((it) => numbers.get(it) ?? Number.NaN);
-      const feature = b === undefined ? a : pairOf(a as number, b);
-      return rest.length > 0 || Number.isNaN(feature) ? undefined : feature;
-    },
-    isTame: (feature) => partsOf(feature).some(({ role }) => role === 'tame'),
-    of(sentence) {
-      const found: number[] = [];
-      const all = mentions(sentence);
-      for (let index = 0; index < all.count; index += 1) {
-        const concept = all.concepts[index] as number;
-        if (isAlone[concept]) note(concept, found);
-        if (isOpened[concept] && sentence.opens[all.starts[index] as number] === 1)
-          note(pairOf(order, concept), found);
-        addPairs(all, index, found);
-      }
-      for (const feature of found) isFound[feature] = 0;
-      return found;
-    },
-  };
 }
 
 /** Has 1 where the concept of the row and that of the column, behind it in a sentence, make a pair. */

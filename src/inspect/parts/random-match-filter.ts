@@ -1,3 +1,4 @@
+import { kept } from '../../util/kept.ts';
 import { grouped } from '../decode/forms/grouped.ts';
 import { countBytes, type HighEntropyRegion } from '../decode/high-entropy.ts';
 import { encodedAlphabet, runEnd } from '../decode/runs.ts';
@@ -37,26 +38,50 @@ export function randomMatchFilterIn(
   highEntropyRegions: readonly HighEntropyRegion[],
 ): RandomMatchFilter {
   // Nearly all sources have no such region.
-  if (highEntropyRegions.length === 0)
-    return (view, all) => (view.encodings.includes(grouped.name) ? notAmidGroups(view, source, all) : all);
-  const sorted = highEntropyRegions.filter((it) => !it.file).sort((a, b) => a.start - b.start);
-  const starts = sorted.map(({ start }) => start);
-  const files = outermost(highEntropyRegions.filter((it) => it.file));
-  const fileStarts = files.map(({ start }) => start);
-  const counts = new Map<HighEntropyRegion, Uint32Array>();
+  const regions = highEntropyRegions.length > 0 ? new Regions(source, highEntropyRegions) : undefined;
+  return (view, all) => {
+    const left = regions && all.length > 0 ? regions.without(view, all) : all;
+    return view.encodings.includes(grouped.name) ? notAmidGroups(view, source, left) : left;
+  };
+}
+
+/** Judges matches by the high-entropy regions that they lie in. */
+class Regions {
+  readonly #source: Buffer;
+  readonly #sorted: readonly HighEntropyRegion[];
+  readonly #starts: readonly number[];
+  readonly #files: readonly HighEntropyRegion[];
+  readonly #fileStarts: readonly number[];
+  /** Counts each byte value of a region, once it is asked for. */
+  readonly #counts = new Map<HighEntropyRegion, Uint32Array>();
+
+  constructor(source: Buffer, regions: readonly HighEntropyRegion[]) {
+    this.#source = source;
+    this.#sorted = regions.filter((it) => !it.file).sort((a, b) => a.start - b.start);
+    this.#starts = this.#sorted.map(({ start }) => start);
+    this.#files = outermost(regions.filter((it) => it.file));
+    this.#fileStarts = this.#files.map(({ start }) => start);
+  }
+
+  /** Leaves out matches that randomness explains. */
+  without<T extends Placed<Match | PartialSecret>>(view: View, all: readonly T[]): readonly T[] {
+    const suspects = new Suspects();
+    const inFiles = new Set<Match | PartialSecret>();
+    for (const { match, start, end } of all) {
+      if (this.#saysNothingInFile(view, match, { start, end })) inFiles.add(match);
+      const around = this.#regionAround({ start, end });
+      if (around && this.#mayBeRandom(view, match, { start, end }, around)) suspects.add(match, around);
+    }
+    return all.filter(({ match }) => !inFiles.has(match) && !suspects.has(match));
+  }
 
   /** Returns the region that a span lies inside of; undefined where there is none. */
-  function regionAround({ start, end }: Span): HighEntropyRegion | undefined {
-    const around = sorted[lastAtOrBefore(starts, start - 1)];
+  #regionAround({ start, end }: Span): HighEntropyRegion | undefined {
+    const around = this.#sorted[lastAtOrBefore(this.#starts, start - 1)];
     return around && start > around.start && end < around.end ? around : undefined;
   }
 
-  function mayBeRandom(
-    view: View,
-    match: Match | PartialSecret,
-    span: Span,
-    around: HighEntropyRegion,
-  ): boolean {
+  #mayBeRandom(view: View, match: Match | PartialSecret, span: Span, around: HighEntropyRegion): boolean {
     const lengthBits = Math.log2(around.end - around.start);
     if (isProven(match)) return false;
     // A line of a picture in base64 is decoded by itself, too.
@@ -66,8 +91,8 @@ export function randomMatchFilterIn(
     if (isLikely || around.isLiteral) return isLikely;
     return (
       match.detector.randomMatchBits < lengthBits + marginBits &&
-      !isLine(match, source, span) &&
-      !isUnusual(around, span)
+      !isLine(match, this.#source, span) &&
+      !this.#isUnusual(around, span)
     );
   }
 
@@ -75,11 +100,11 @@ export function randomMatchFilterIn(
    * Answers whether a match inside a file proves nothing: programs and fonts are full of numbers and names. A match
    * counts if a checksum proves it, or if the text of the file around it says what it is.
    */
-  function saysNothingInFile(view: View, match: Match | PartialSecret, span: Span): boolean {
-    const file = files[lastAtOrBefore(fileStarts, span.start)];
+  #saysNothingInFile(view: View, match: Match | PartialSecret, span: Span): boolean {
+    const file = this.#files[lastAtOrBefore(this.#fileStarts, span.start)];
     if (!file || span.end > file.end || isProven(match)) return false;
     const isDecoded = span.start === file.start && span.end === file.end;
-    if (!file.isLiteral && !isDecoded) return !isForeign(source, file, span);
+    if (!file.isLiteral && !isDecoded) return !isForeign(this.#source, file, span);
     if (file.file === 'packed') return false;
     const lengthBits = Math.log2(file.end - file.start);
     const { detector } = match;
@@ -90,26 +115,13 @@ export function randomMatchFilterIn(
     );
   }
 
-  function isUnusual(around: HighEntropyRegion, { start, end }: Span): boolean {
-    const count = counts.get(around) ?? countBytes(source.subarray(around.start, around.end));
-    counts.set(around, count);
+  #isUnusual(around: HighEntropyRegion, { start, end }: Span): boolean {
+    const count = kept(this.#counts, around, () =>
+      countBytes(this.#source.subarray(around.start, around.end)),
+    );
     const least = (around.end - around.start) * usualShareMin + (end - start);
-    return source.subarray(start, end).some((byte) => (count[byte] as number) < least);
+    return this.#source.subarray(start, end).some((byte) => (count[byte] as number) < least);
   }
-
-  return (view, all) => {
-    const isGrouped = view.encodings.includes(grouped.name);
-    if (all.length === 0) return all;
-    const suspects = new Suspects();
-    const inFiles = new Set<Match | PartialSecret>();
-    for (const { match, start, end } of all) {
-      if (saysNothingInFile(view, match, { start, end })) inFiles.add(match);
-      const around = regionAround({ start, end });
-      if (around && mayBeRandom(view, match, { start, end }, around)) suspects.add(match, around);
-    }
-    const left = all.filter(({ match }) => !inFiles.has(match) && !suspects.has(match));
-    return isGrouped ? notAmidGroups(view, source, left) : left;
-  };
 }
 
 function notAmidGroups<T extends Placed<Match | PartialSecret>>(
