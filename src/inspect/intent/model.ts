@@ -92,7 +92,7 @@ export function createModel(weights: IntentWeights, features: Features): Model {
         .filter((feature) => (table[feature] as number) > 0)
         .sort((a, b) => (table[b] as number) - (table[a] as number))
         .slice(0, reasonsMax)
-        .map(features.nameOf);
+        .map((it) => features.nameOf(it));
     },
   };
 }
