@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { folderStamp } from './folder-stamp.ts';
@@ -25,6 +25,8 @@ export const threadEnvironment = (): NodeJS.ProcessEnv => ({
 const passedOver: ReadonlySet<string | undefined> = new Set([
   ...['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC'],
 ]);
+/** Of each name: a checkout runs from its sources, from a bundle and from the bundle before it, and each has tables of its own. */
+const keptMax = 4;
 const digestBytes = 32;
 const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
@@ -59,16 +61,25 @@ function readIfThere(file: string): Buffer | undefined {
   return digestOf(bytes).equals(kept.subarray(0, digestBytes)) ? bytes : undefined;
 }
 
-/** Whole or not at all, since others may start at the same time; in place of what was made of other content. */
+/** Whole or not at all, since others may start at the same time; in place of what was made of other content long ago. */
 function keep(name: string, file: string, bytes: Buffer): void {
   const own = `${file}.${process.pid}-${performance.now()}`;
   try {
     mkdirSync(preparedFolder, { recursive: true, mode: 0o700 });
-    for (const other of readdirSync(preparedFolder))
-      if (other.startsWith(`${name}-`)) rmSync(join(preparedFolder, other), { force: true });
+    for (const other of madeBefore(name).slice(keptMax - 1)) rmSync(other, { force: true });
     writeFileSync(own, bytes, { mode: 0o600 });
     renameSync(own, file);
   } catch (error) {
     if (!passedOver.has((error as NodeJS.ErrnoException).code)) throw error;
   }
 }
+
+/** The files that were made last come first. */
+const madeBefore = (name: string): string[] =>
+  readdirSync(preparedFolder)
+    .filter((it) => it.startsWith(`${name}-`))
+    .map((it) => join(preparedFolder, it))
+    // Another start may remove it meanwhile.
+    .map((path) => ({ path, ms: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+    .sort((a, b) => b.ms - a.ms)
+    .map(({ path }) => path);

@@ -23,11 +23,15 @@ t.test('what was made of a content is made once, and of another content anew', (
   t.same(made, ['one']);
   t.equal(make('two').text, 'two');
   t.same(made, ['one', 'two']);
-  t.equal(ownFiles().length, 1, 'and only the last one is kept');
+  t.equal(make('one').text, 'one');
+  t.same(made, ['one', 'two'], 'for a program that starts in two ways makes its tables once for each');
+  for (const content of ['three', 'four', 'five', 'six']) make(content);
+  t.equal(ownFiles().length, 4, 'and only the last ones are kept');
   t.end();
 });
 
 t.test('what was damaged on the disk is made anew', (t) => {
+  for (const file of ownFiles()) rmSync(join(preparedFolder, file));
   prepared(name, 'three', () => ({ is: 'sound' }));
   const file = join(preparedFolder, ownFiles()[0] as string);
   const bytes = readFileSync(file);
