@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { type ReadingTools, readBody } from '../inspect/read-body.ts';
 import { createBeginningMemory } from '../inspect/segments/known-beginning.ts';
 import { type JobName, jobOf } from '../inspect/threads/jobs.ts';
@@ -18,11 +18,14 @@ const beginnings = createBeginningMemory();
 
 /** Code that has never run takes ten times as long, and the first bodies would be denied as too dear to read. */
 const warmUpMs = 250;
-/** Code and prose of the package. */
+/** Code and prose of the package. Prose is left out of some images, and a thread must begin without it. */
 const samples = ['bin/postern', 'bin/node-proxy.cjs', 'CHANGELOG.md'];
 
 function warmUp(): void {
-  const texts = samples.map((it) => readFileSync(packageFile(it), 'utf8'));
+  const texts = samples
+    .map(packageFile)
+    .filter((it) => existsSync(it))
+    .map((it) => readFileSync(it, 'utf8'));
   const body = Buffer.from(JSON.stringify({ messages: texts.map((content) => ({ role: 'tool', content })) }));
   const tools = { engine: engines.common, injections, meanings };
   const isOver = workDeadline(warmUpMs);

@@ -10,7 +10,7 @@ import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import { loadPepper } from '../../src/daemon/start/pepper.ts';
 import { version } from '../../src/util/version.ts';
-import { startDaemon, writeVersion } from '../support/daemon.ts';
+import { type Daemon, startDaemon, writeVersion } from '../support/daemon.ts';
 import { startRedis } from '../support/redis.ts';
 import { listedUrls } from './attacks/index.ts';
 import { clockHeader } from './clock-header.ts';
@@ -27,6 +27,8 @@ export interface Gateways {
   readonly admin: string;
   /** Of the agent's key. */
   authorizationOf(agent: Agent): string;
+  /** What the daemons have logged of things that went wrong in them. */
+  errors(): readonly unknown[];
 }
 
 export interface Request {
@@ -43,8 +45,8 @@ export interface Reply {
   readonly body: any;
 }
 
-/** A copy of the program that goes by the clock of `clock-preload.ts`. */
-const clockedProgram = (folder: string): string =>
+/** Makes a copy of the program that goes by the clock of `clock-preload.ts`; answers its `postern`. */
+export const clockedProgram = (folder: string): string =>
   writeVersion(folder, version(), {
     // Else the state on Redis would go by the clock of Redis.
     'src/state/redis/store.ts': (text) => text.replace("clock = 'server'", "clock = 'caller'"),
@@ -52,8 +54,16 @@ const clockedProgram = (folder: string): string =>
       text.replace('agents.serve(socket, control)', 'agents.serve(socket, globalThis.serveAtTime(control))'),
   });
 
-/** One daemon with the embedded state, or several that share a Redis; undefined where the machine has none. They end with the test. */
-export async function startGateways(t: Test, week: Week, daemons: number): Promise<Gateways | undefined> {
+/**
+ * One daemon of the program with the embedded state, or several that share a Redis; undefined where the machine has none. They end with the
+ * test.
+ */
+export async function startGateways(
+  t: Test,
+  week: Week,
+  program: string,
+  daemons: number,
+): Promise<Gateways | undefined> {
   const redis = daemons > 1 ? await startRedis(t, { args: ['--appendfsync', 'no'] }) : undefined;
   if (daemons > 1 && !redis) return undefined;
   const root = mkdtempSync(join(tmpdir(), 'postern-week-'));
@@ -66,19 +76,18 @@ export async function startGateways(t: Test, week: Week, daemons: number): Promi
   const config = stringify(toConfig(week.agents, { state, adminSecret, ...files }));
   const pepper = pepperOnRedis(files.vaultKey);
   const clock = new URL(`./clock-preload.ts?from=${week.startMs}`, import.meta.url).href;
-  const program = clockedProgram(join(root, 'program'));
-  const urls: string[] = [];
+  const started: Daemon[] = [];
   for (let number = 0; number < daemons; number += 1) {
     const dir = join(root, `daemon${number}`);
     mkdirSync(join(dir, 'data'), { recursive: true, mode: 0o700 });
     writeFileSync(join(dir, 'postern.yaml'), config);
     if (!redis) writeFileSync(join(dir, 'data', 'pepper'), pepper, { mode: 0o600 });
     const args = ['--config', join(dir, 'postern.yaml')];
-    urls.push((await startDaemon(t, dir, args, [`--import=${clock}`], program)).controlUrl);
+    started.push(await startDaemon(t, dir, args, [`--import=${clock}`], program));
   }
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());
-  const ask: Gateways['ask'] = (daemon, request) => send(agent, urls[daemon] ?? '', request);
+  const ask: Gateways['ask'] = (daemon, request) => send(agent, started[daemon]?.controlUrl ?? '', request);
   const admin = `Bearer ${adminSecret}`;
   const keys = new Map<string, string>();
   for (const { id, name } of week.agents) {
@@ -93,7 +102,13 @@ export async function startGateways(t: Test, week: Week, daemons: number): Promi
     if (made.status !== 201) throw new Error(`minting answered ${made.status}: ${made.body?.detail}`);
     keys.set(id, made.body.key);
   }
-  return { count: daemons, ask, admin, authorizationOf: ({ id }) => `Bearer ${keys.get(id)}` };
+  return {
+    count: daemons,
+    ask,
+    admin,
+    authorizationOf: ({ id }) => `Bearer ${keys.get(id)}`,
+    errors: () => started.flatMap(({ log }) => log),
+  };
 }
 
 /**

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { startGateways } from './gateways.ts';
+import { clockedProgram, startGateways } from './gateways.ts';
 import { type Outcome, play } from './play.ts';
 import { attackTable, cleanResult, cleanTable, resultOf } from './table.ts';
 import { planWeek } from './week.ts';
@@ -12,9 +15,14 @@ import { planWeek } from './week.ts';
 const falseAlarmShareMax = 0.005;
 const week = planWeek('postern');
 
+// One for both lives, since it is bundled when it first starts.
+const folder = mkdtempSync(join(tmpdir(), 'postern-week-program-'));
+t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+const program = clockedProgram(folder);
+
 /** Undefined where the machine lacks Redis. */
 async function livedBy(t: Test, daemons: number): Promise<readonly Outcome[] | undefined> {
-  const gateways = await startGateways(t, week, daemons);
+  const gateways = await startGateways(t, week, program, daemons);
   if (!gateways) return undefined;
   const outcomes = await play(week, gateways);
   const last = week.calls.at(-1)?.atMs ?? 0;
@@ -22,6 +30,7 @@ async function livedBy(t: Test, daemons: number): Promise<readonly Outcome[] | u
   const { body } = await gateways.ask(0, { atMs: last, method: 'GET', path, authorization: gateways.admin });
   const seen = body.items.map((it: { last_seen: string }) => Date.parse(it.last_seen));
   t.equal(Math.max(...seen), last, 'the state goes by the time of the week');
+  t.same(gateways.errors(), [], 'and nothing goes wrong in a daemon');
   return outcomes;
 }
 
