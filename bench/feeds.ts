@@ -7,7 +7,7 @@ import { entryAt } from '../src/risk/feeds/entries.ts';
 import type { FeedFormat } from '../src/risk/feeds/formats/index.ts';
 import type { IndicatorSet } from '../src/risk/feeds/index/indicator-set.ts';
 import { newHashKey } from '../src/risk/feeds/index/keyed-hash.ts';
-import { createThreatIndex, type NamedSet } from '../src/risk/feeds/index/threat-index.ts';
+import { type NamedSet, ThreatIndex } from '../src/risk/feeds/index/threat-index.ts';
 import { readFeedInThread } from '../src/risk/feeds/read-in-thread.ts';
 
 const rounds = 7;
@@ -63,7 +63,7 @@ try {
     sets.push({ name, set });
     rmSync(file);
   }
-  const index = createThreatIndex(sets);
+  const index = new ThreatIndex(sets);
   const kept = sets.reduce((sum, { set }) => sum + bytesOf(set), 0);
   console.log(`kept: ${index.indicators} in ${(kept / 1e6).toFixed(0)} MB`);
 

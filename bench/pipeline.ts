@@ -8,8 +8,8 @@ import { type DecidedCall, noHead, ReceivedCall } from '../src/core/call.ts';
 import { newTraceId } from '../src/core/ids.ts';
 import { ownName } from '../src/core/safe-name.ts';
 import { targetWithin } from '../src/core/target.ts';
-import { createCredentialHomes } from '../src/credentials/credential-homes.ts';
-import { createApprovalDesk } from '../src/decision/approvals/approval-desk.ts';
+import { CredentialHomes } from '../src/credentials/credential-homes.ts';
+import { ApprovalDesk } from '../src/decision/approvals/approval-desk.ts';
 import { createStages } from '../src/decision/stages.ts';
 import { traceLine } from '../src/decision/trace/record.ts';
 import { createEngine } from '../src/inspect/match/engine.ts';
@@ -115,11 +115,11 @@ const stages = createStages({
   weights: defaultWeights,
   bounds: config.risk.bands,
   policies: createPolicyBook(store, policies, () => engine),
-  approvals: createApprovalDesk(store),
+  approvals: new ApprovalDesk(store),
   events: { tellUsage: () => undefined },
   findThreats: () => [],
   ...noticing,
-  homes: createCredentialHomes(store, tenantSecrets),
+  homes: new CredentialHomes(store, tenantSecrets),
   trust: defaultTrustTerms,
   mode: 'enforce',
   isRetired: () => false,

@@ -18,49 +18,90 @@ import { mayHideMessages, messagesOf, ofProtocols, protocols } from './protocols
 import { type Request, RequestReading } from './reading.ts';
 import { anyBatch, anyTunnel, asUnclear } from './unclear.ts';
 
+const customProxy = 'custom_proxy';
+
 /** The tools that agents call. Immutable; a reload makes a new one. */
-export interface Catalogue {
+export class Catalogue {
   readonly tools: readonly ToolSummary[];
+  readonly bodyLimits: BodyLimits;
+  readonly #hosts;
+  readonly #byTool;
+
+  constructor(tools: readonly ToolSummary[], { hosts, byTool }: Mounts) {
+    this.#hosts = hosts;
+    this.#byTool = byTool;
+    this.bodyLimits = createBodyLimits({ hosts, byTool });
+    this.tools = [...tools, ...protocols];
+  }
+
+  /** The tool that a host belongs to, whatever the path. */
+  toolOf(host: string): string | undefined {
+    return this.#hosts.find(host)?.values.find((it) => !it.isGuest)?.toolName;
+  }
+
   /**
    * Names the operation of a request, always. A path that the tool's table lacks is `METHOD:/path/{id}` of category
    * `other`. A host that no tool has is `http_post` (by method) of `custom_proxy`. A request that is not HTTP bears
    * the scheme's name there. This costs CPU only, in time linear in the request. The body is asked for only where the
    * operation depends on it.
    */
-  understand(request: Request): Operation;
+  understand(request: Request): Operation {
+    return this.#understand(request, true);
+  }
+
+  /** The operation of an unread tunnel: anything that can be done at the host. */
+  understandTunnel({ scheme, host }: Request['target']): Operation {
+    const mounts = this.#hosts.find(host)?.values ?? [];
+    const owner = mounts.find((it) => !it.isGuest) ?? mounts[0];
+    return owner
+      ? anyTunnel(owner.toolName, mounts)
+      : { ...unknownHost(scheme, 'CONNECT'), unclear: ofProtocols };
+  }
+
   /**
    * The same where the tool is known and the host says nothing of it, as behind a relay: `below` is the path below the relay's own. The
    * tool's table is asked for the whole path, and for the rest as it would stand at the tool's own hosts. Of a tool that the catalogue
    * lacks the name alone is known.
    */
-  understandAs(toolName: string, below: string, request: Request): Operation;
-  /** The operation of an unread tunnel: anything that can be done at the host. */
-  understandTunnel(target: Request['target']): Operation;
-  /** The tool that a host belongs to, whatever the path. */
-  toolOf(host: string): string | undefined;
-  readonly bodyLimits: BodyLimits;
-}
+  understandAs(toolName: string, below: string, request: Request): Operation {
+    const match = { values: this.#byTool.get(toolName) ?? [], captures: noCaptures };
+    const { scheme, path } = request.target;
+    const places = match.values.flatMap(({ under, bases }) =>
+      bases.map((base) => `${under.map((it) => `/${it}`).join('')}${base}${below}`),
+    );
+    return byMethod(request, (method) => {
+      const at = (place: string) => understandAt(match, method, request, place, undefined);
+      const known = [path, ...new Set(places)].flatMap((place) => {
+        const { operation, decodesSlashes } = at(place) ?? {};
+        return operation ? withOtherReadings(operation, place, decodesSlashes ?? false, at) : [];
+      });
+      const named = known.find((it) => it.category !== unknownCategory);
+      const message = named ? undefined : messagesOf(request, method);
+      const operation = named ?? known[0] ?? { ...unknownHost(scheme, method), toolName };
+      if (!message) return operation;
+      // The route may say that it leads to servers of the protocol.
+      if (toolName === message.toolName) return message;
+      return together([{ operation }, { operation: message }]);
+    });
+  }
 
-const customProxy = 'custom_proxy';
-
-export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }: Mounts): Catalogue {
   /** The operation by the URL, or by one that overrides it where that is stricter. */
-  function understand(request: Request, mayBeBatch: boolean): Operation {
-    const operation = understandTarget(request, mayBeBatch);
+  #understand(request: Request, mayBeBatch: boolean): Operation {
+    const operation = this.#understandTarget(request, mayBeBatch);
     const others = overridingTargets(request);
     if (others.length === 0) return operation;
     const further = others.map((target) => ({
-      operation: understandTarget({ ...request, target }, mayBeBatch),
+      operation: this.#understandTarget({ ...request, target }, mayBeBatch),
       target,
     }));
     return together([{ operation }, ...further]);
   }
 
-  function understandTarget(request: Request, mayBeBatch: boolean): Operation {
+  #understandTarget(request: Request, mayBeBatch: boolean): Operation {
     const { scheme, host } = request.target;
-    const match = isWebScheme(scheme) ? hosts.find(host) : undefined;
+    const match = isWebScheme(scheme) ? this.#hosts.find(host) : undefined;
     // A batch in a batch is none that a vendor takes.
-    const inBatch = mayBeBatch ? (it: Request): Operation => understand(it, false) : undefined;
+    const inBatch = mayBeBatch ? (it: Request): Operation => this.#understand(it, false) : undefined;
     return byMethod(request, (method) => {
       const at = (path: string) => match && understandAt(match, method, request, path, inBatch);
       const known = at(request.target.path);
@@ -72,41 +113,6 @@ export function createCatalogue(tools: readonly ToolSummary[], { hosts, byTool }
       return withOtherReadings(operation, request.target.path, known?.decodesSlashes ?? false, at);
     });
   }
-
-  return {
-    bodyLimits: createBodyLimits({ hosts, byTool }),
-    tools: [...tools, ...protocols],
-    toolOf: (host) => hosts.find(host)?.values.find((it) => !it.isGuest)?.toolName,
-    understand: (request) => understand(request, true),
-    understandTunnel({ scheme, host }) {
-      const mounts = hosts.find(host)?.values ?? [];
-      const owner = mounts.find((it) => !it.isGuest) ?? mounts[0];
-      return owner
-        ? anyTunnel(owner.toolName, mounts)
-        : { ...unknownHost(scheme, 'CONNECT'), unclear: ofProtocols };
-    },
-    understandAs(toolName, below, request) {
-      const match = { values: byTool.get(toolName) ?? [], captures: noCaptures };
-      const { scheme, path } = request.target;
-      const places = match.values.flatMap(({ under, bases }) =>
-        bases.map((base) => `${under.map((it) => `/${it}`).join('')}${base}${below}`),
-      );
-      return byMethod(request, (method) => {
-        const at = (place: string) => understandAt(match, method, request, place, undefined);
-        const known = [path, ...new Set(places)].flatMap((place) => {
-          const { operation, decodesSlashes } = at(place) ?? {};
-          return operation ? withOtherReadings(operation, place, decodesSlashes ?? false, at) : [];
-        });
-        const named = known.find((it) => it.category !== unknownCategory);
-        const message = named ? undefined : messagesOf(request, method);
-        const operation = named ?? known[0] ?? { ...unknownHost(scheme, method), toolName };
-        if (!message) return operation;
-        // The route may say that it leads to servers of the protocol.
-        if (toolName === message.toolName) return message;
-        return together([{ operation }, { operation: message }]);
-      });
-    },
-  };
 }
 
 const noCaptures: ReadonlyMap<string, string> = new Map();

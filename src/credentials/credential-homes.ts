@@ -35,17 +35,6 @@ import type { TenantSecrets } from './tenant-secrets.ts';
  * most credentials that happens once in days.
  */
 
-export interface CredentialHomes {
-  /**
-   * Marks what is found of credentials at home, and of those that are known to be at home elsewhere, and says what the call would bind.
-   * Binds nothing. With `isFirstUse: false` nothing is at home by a first use. Answers the marks that the call has where there is nothing
-   * to mark.
-   */
-  mark(call: InspectedCall, options?: { readonly isFirstUse: boolean }): MaybePromise<CredentialMarks>;
-  /** Binds what the call is to bind; false where a credential is at home elsewhere by now, or cannot be bound. */
-  bind(call: DecidedCall): MaybePromise<boolean>;
-}
-
 /** Credentials of one call that are looked up; findings behind them stay findings. */
 export const placesMax = 32;
 const knownMax = 32_768;
@@ -100,125 +89,135 @@ interface Placed {
   isKnown: boolean;
 }
 
-export function createCredentialHomes(
-  store: HomeStore,
-  { credentialKey }: Pick<TenantSecrets, 'credentialKey'>,
-): CredentialHomes {
+export class CredentialHomes {
+  readonly #store: HomeStore;
+  readonly #credentialKey;
   /** Homes that this node has bound or kept lately. */
-  const known = createCache<{ readonly home: string; readonly untilMs: number }>(knownMax);
+  readonly #known = createCache<{ readonly home: string; readonly untilMs: number }>(knownMax);
   /** Composed credentials and homes, until when none of their pieces need be looked up again: each token of three parts would ask the state. */
-  const cleared = createCache<number>(knownMax);
-  const nameOf = (tenantId: string, credential: string): string => `${tenantId}\n${credential}`;
+  readonly #cleared = createCache<number>(knownMax);
 
-  function knownHome(tenantId: string, credential: string, nowMs: number): string | undefined {
-    const it = known.get(nameOf(tenantId, credential));
+  constructor(store: HomeStore, { credentialKey }: Pick<TenantSecrets, 'credentialKey'>) {
+    this.#store = store;
+    this.#credentialKey = credentialKey;
+  }
+
+  /**
+   * Marks what is found of credentials at home, and of those that are known to be at home elsewhere, and says what the call would bind.
+   * Binds nothing. With `isFirstUse: false` nothing is at home by a first use. Answers the marks that the call has where there is nothing
+   * to mark.
+   */
+  mark(
+    call: InspectedCall,
+    { isFirstUse }: { readonly isFirstUse: boolean } = { isFirstUse: true },
+  ): MaybePromise<CredentialMarks> {
+    const { receivedAtMs } = call;
+    if (call.message || call.readings.unreadable !== undefined) return call.marks;
+    const credentials = credentialsOf(call);
+    if (credentials.length === 0) return call.marks;
+    const { tenantId } = call.identity;
+    const key = this.#credentialKey(tenantId);
+    const domain = registrableDomain(call.target.host);
+    const home = hashOf(key, Buffer.from(`home ${domain}`));
+    const placed = credentials.map((credential): Placed => {
+      const found = foundTexts(call, credential);
+      const written = textOf(call, credential);
+      const parts = partsOf(credential, written);
+      const pieces = parts && tokenPiecesOf(parts);
+      const hashed = (texts: Iterable<string>) => [
+        ...new Set([...texts].map((it) => hashOf(key, Buffer.from(it)))),
+      ];
+      const hashes = hashed([...credential.texts, ...found.slice(0, foundBoundMax)]);
+      const all = [...new Set([...credential.texts, ...found, ...(parts ?? [])])];
+      const standings = all.map((it) => standingByClaims(claimsOf(it), call.target.host));
+      const isElsewhere = !pieces || standings.includes('elsewhere');
+      const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, call.target.host);
+      // A JWT that says where it belongs is at home there, whoever had it before.
+      const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
+      const isKnown =
+        standing === 'here' && call.history.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
+      const composed =
+        pieces === undefined || pieces.size === 0
+          ? undefined
+          : `${tenantId}\n${home}\n${hashOf(key, Buffer.from(written))}`;
+      const isCleared = composed === undefined || receivedAtMs < (this.#cleared.get(composed) ?? 0);
+      const ofPieces = isCleared ? [] : hashed(pieces ?? []);
+      return { credential, hashes, looked, pieces: ofPieces, composed, standing, isKnown };
+    });
+    const asking = placed.filter((it) => it.standing !== 'elsewhere');
+    const asked = asking.flatMap((it) => [...it.looked, ...it.pieces]);
+    const unknown = new Set(asked.filter((it) => this.#knownHome(tenantId, it, receivedAtMs) === undefined));
+    return after(this.#homesOf(tenantId, [...unknown], receivedAtMs), (stored) => {
+      // A credential that could not be looked up is at home nowhere.
+      if (!stored)
+        return marksOf(
+          call,
+          placed.filter(
+            (it) => it.standing === 'elsewhere' || (it.standing === 'here' && it.looked.length === 0),
+          ),
+          undefined,
+        );
+      const bindings: Placed[] = [];
+      const homeOf = (hash: string) => this.#knownHome(tenantId, hash, receivedAtMs) ?? stored.get(hash);
+      for (const it of asking) {
+        const isBound = it.hashes.every((hash) => homeOf(hash) === home);
+        const looked = [...it.looked, ...it.pieces];
+        const isElsewhere = looked.some((hash) => (homeOf(hash) ?? home) !== home);
+        const free = looked.filter((hash) => homeOf(hash) === undefined);
+        const isSeenElsewhere = free.length > 0 && seenAt(call, free, domain) === 'elsewhere';
+        if (isElsewhere || isSeenElsewhere) {
+          it.standing = 'elsewhere';
+          it.isKnown = false;
+          continue;
+        }
+        if (it.composed !== undefined && it.pieces.length > 0)
+          this.#cleared.set(it.composed, receivedAtMs + clearedMs);
+        if (it.standing === 'free') {
+          if (isBound) it.standing = 'here';
+          it.isKnown = isBound || seenAt(call, it.hashes, domain) === 'known';
+          if (it.hashes.some((hash) => unknown.has(hash))) bindings.push(it);
+        }
+      }
+      const isSettled = (it: Placed): boolean => isFirstUse || it.standing !== 'free';
+      return marksOf(
+        call,
+        placed.filter(isSettled),
+        homingOf(bindings.filter(isSettled), home, receivedAtMs),
+      );
+    });
+  }
+
+  /** Binds what the call is to bind; false where a credential is at home elsewhere by now, or cannot be bound. */
+  bind({ identity, marks: { homing }, receivedAtMs: nowMs }: DecidedCall): MaybePromise<boolean> {
+    if (!homing) return true;
+    const { tenantId, ownAgent } = identity;
+    const { agentId } = ownAgent;
+    return after(
+      orAway(() => this.#store.bindHomes({ tenantId, agentId, nowMs, ...homing }), undefined),
+      (answer) => {
+        if (answer !== 'bound') return false;
+        for (const { credential, keptMs } of homing.credentials)
+          this.#known.set(nameOf(tenantId, credential), {
+            home: homing.home,
+            untilMs: nowMs + keptMs * knownPart,
+          });
+        return true;
+      },
+    );
+  }
+
+  #knownHome(tenantId: string, credential: string, nowMs: number): string | undefined {
+    const it = this.#known.get(nameOf(tenantId, credential));
     return it && nowMs < it.untilMs ? it.home : undefined;
   }
 
   /** Without the state nobody knows what is at home. */
-  function homesOf(tenantId: string, hashes: readonly string[], nowMs: number) {
+  #homesOf(tenantId: string, hashes: readonly string[], nowMs: number) {
     if (hashes.length === 0) return new Map<string, string | undefined>();
     const toMap = (homes: readonly (string | undefined)[]) =>
       new Map(hashes.map((hash, at) => [hash, homes[at]] as const));
-    return orAway(() => after(store.homesOf(tenantId, hashes, nowMs), toMap), undefined);
+    return orAway(() => after(this.#store.homesOf(tenantId, hashes, nowMs), toMap), undefined);
   }
-
-  return {
-    mark(call, { isFirstUse } = { isFirstUse: true }) {
-      const { receivedAtMs } = call;
-      if (call.message || call.readings.unreadable !== undefined) return call.marks;
-      const credentials = credentialsOf(call);
-      if (credentials.length === 0) return call.marks;
-      const { tenantId } = call.identity;
-      const key = credentialKey(tenantId);
-      const domain = registrableDomain(call.target.host);
-      const home = hashOf(key, Buffer.from(`home ${domain}`));
-      const placed = credentials.map((credential): Placed => {
-        const found = foundTexts(call, credential);
-        const written = textOf(call, credential);
-        const parts = partsOf(credential, written);
-        const pieces = parts && tokenPiecesOf(parts);
-        const hashed = (texts: Iterable<string>) => [
-          ...new Set([...texts].map((it) => hashOf(key, Buffer.from(it)))),
-        ];
-        const hashes = hashed([...credential.texts, ...found.slice(0, foundBoundMax)]);
-        const all = [...new Set([...credential.texts, ...found, ...(parts ?? [])])];
-        const standings = all.map((it) => standingByClaims(claimsOf(it), call.target.host));
-        const isElsewhere = !pieces || standings.includes('elsewhere');
-        const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, call.target.host);
-        // A JWT that says where it belongs is at home there, whoever had it before.
-        const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
-        const isKnown =
-          standing === 'here' && call.history.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
-        const composed =
-          pieces === undefined || pieces.size === 0
-            ? undefined
-            : `${tenantId}\n${home}\n${hashOf(key, Buffer.from(written))}`;
-        const isCleared = composed === undefined || receivedAtMs < (cleared.get(composed) ?? 0);
-        const ofPieces = isCleared ? [] : hashed(pieces ?? []);
-        return { credential, hashes, looked, pieces: ofPieces, composed, standing, isKnown };
-      });
-      const asking = placed.filter((it) => it.standing !== 'elsewhere');
-      const asked = asking.flatMap((it) => [...it.looked, ...it.pieces]);
-      const unknown = new Set(asked.filter((it) => knownHome(tenantId, it, receivedAtMs) === undefined));
-      return after(homesOf(tenantId, [...unknown], receivedAtMs), (stored) => {
-        // A credential that could not be looked up is at home nowhere.
-        if (!stored)
-          return marksOf(
-            call,
-            placed.filter(
-              (it) => it.standing === 'elsewhere' || (it.standing === 'here' && it.looked.length === 0),
-            ),
-            undefined,
-          );
-        const bindings: Placed[] = [];
-        const homeOf = (hash: string) => knownHome(tenantId, hash, receivedAtMs) ?? stored.get(hash);
-        for (const it of asking) {
-          const isBound = it.hashes.every((hash) => homeOf(hash) === home);
-          const looked = [...it.looked, ...it.pieces];
-          const isElsewhere = looked.some((hash) => (homeOf(hash) ?? home) !== home);
-          const free = looked.filter((hash) => homeOf(hash) === undefined);
-          const isSeenElsewhere = free.length > 0 && seenAt(call, free, domain) === 'elsewhere';
-          if (isElsewhere || isSeenElsewhere) {
-            it.standing = 'elsewhere';
-            it.isKnown = false;
-            continue;
-          }
-          if (it.composed !== undefined && it.pieces.length > 0)
-            cleared.set(it.composed, receivedAtMs + clearedMs);
-          if (it.standing === 'free') {
-            if (isBound) it.standing = 'here';
-            it.isKnown = isBound || seenAt(call, it.hashes, domain) === 'known';
-            if (it.hashes.some((hash) => unknown.has(hash))) bindings.push(it);
-          }
-        }
-        const isSettled = (it: Placed): boolean => isFirstUse || it.standing !== 'free';
-        return marksOf(
-          call,
-          placed.filter(isSettled),
-          homingOf(bindings.filter(isSettled), home, receivedAtMs),
-        );
-      });
-    },
-
-    bind({ identity, marks: { homing }, receivedAtMs: nowMs }) {
-      if (!homing) return true;
-      const { tenantId, ownAgent } = identity;
-      const { agentId } = ownAgent;
-      return after(
-        orAway(() => store.bindHomes({ tenantId, agentId, nowMs, ...homing }), undefined),
-        (answer) => {
-          if (answer !== 'bound') return false;
-          for (const { credential, keptMs } of homing.credentials)
-            known.set(nameOf(tenantId, credential), {
-              home: homing.home,
-              untilMs: nowMs + keptMs * knownPart,
-            });
-          return true;
-        },
-      );
-    },
-  };
 }
 
 /** The answer of `work`, or `otherwise` where the state is away or has no room. */
@@ -374,3 +373,5 @@ const misdirected = ({ part, location, start, end }: PlacedCredential): Finding 
   ...{ class: 'SECRETS', kind: 'bound-credential', confidence: 'medium' },
   ...{ location, part, start, end, atHome: false, vendorHosts: [], isMisdirected: true },
 });
+
+const nameOf = (tenantId: string, credential: string): string => `${tenantId}\n${credential}`;

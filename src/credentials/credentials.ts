@@ -25,25 +25,6 @@ import type { RouteBook } from './route-book.ts';
 import type { FetchToken } from './token-endpoint.ts';
 import { createVault, parseVaultKeys, type Vault, vaultKeyBytes } from './vault.ts';
 
-/**
- * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An answer is looked through for
- * every one that its host may have got, whoever sent it: what one agent may send, another one must not be shown.
- */
-export interface Credentials {
-  /**
-   * The first credential in the file whose tenant, host, path and agent are the call's; the agent is the key's own.
-   * Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does that cannot be used.
-   */
-  forCall(call: DecidedCall): MaybePromise<Injection | undefined>;
-  /** Name of the credential that belongs to a call of a proxy, whether or not it can be sent; undefined where none does. Never throws. */
-  nameFor(call: DecidedCall): string | undefined;
-  /**
-   * The credential that the route names. Fails likewise, also where it is for other hosts, paths or agents. The agent
-   * is the route's, else the key's own.
-   */
-  forRoute(call: DecidedCall, route: InboundRoute): MaybePromise<Injection | undefined>;
-}
-
 export interface CredentialsOptions {
   readonly store: Pick<Store, 'credentialOf'>;
   readonly routes: Pick<RouteBook, 'storedOf'>;
@@ -61,79 +42,157 @@ export interface CredentialsOptions {
   readonly elapsed?: () => number;
 }
 
-export function createCredentials(
-  config: Pick<Config, 'credentials' | 'inbound'>,
-  {
-    store,
-    routes,
-    vault,
-    fetchToken,
-    issued,
-    onFailure,
-    keylessAgentId,
-    now = Date.now,
-    elapsed = () => performance.now(),
-  }: CredentialsOptions,
-): Credentials {
-  const owned = createOwnedCredentials(config, routes);
+/**
+ * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An answer is looked through for
+ * every one that its host may have got, whoever sent it: what one agent may send, another one must not be shown.
+ */
+export class Credentials {
+  readonly #store;
+  readonly #vault;
+  readonly #fetchToken;
+  readonly #issued;
+  readonly #onFailure;
+  readonly #keylessAgentId;
+  readonly #now;
+  readonly #elapsed;
+  readonly #owned;
   /** Opening and making the needles costs more than a small call: done once for each secret. */
-  const opened = new WeakMap<CredentialEntry, Opened>();
+  readonly #opened = new WeakMap<CredentialEntry, Opened>();
 
-  function make(tenantId: string, entry: CredentialEntry, secret: Secret): HeldCredential {
-    if (secret.type !== 'oauth2_client_credentials') return heldAsIs(toReadyCredential(secret, now));
+  constructor(
+    config: Pick<Config, 'credentials' | 'inbound'>,
+    {
+      store,
+      routes,
+      vault,
+      fetchToken,
+      issued,
+      onFailure,
+      keylessAgentId,
+      now = Date.now,
+      elapsed = () => performance.now(),
+    }: CredentialsOptions,
+  ) {
+    this.#store = store;
+    this.#vault = vault;
+    this.#fetchToken = fetchToken;
+    this.#issued = issued;
+    this.#onFailure = onFailure;
+    this.#keylessAgentId = keylessAgentId;
+    this.#now = now;
+    this.#elapsed = elapsed;
+    this.#owned = createOwnedCredentials(config, routes);
+  }
+
+  /** Name of the credential that belongs to a call of a proxy, whether or not it can be sent; undefined where none does. Never throws. */
+  nameFor(call: DecidedCall): string | undefined {
+    const { identity, target, received } = call;
+    const { wayCredential } = received;
+    if (wayCredential !== undefined) return wayCredential ?? undefined;
+    // Those that only routes name go out by routes.
+    const own = this.#owned.ofFile(identity.tenantId);
+    if (!own) return undefined;
+    const candidates = this.#candidatesFor(call, own.near(target.host), identity.ownAgent);
+    const [chosen, ...more] = candidates.length === 0 ? [] : chosenBy(candidates, call);
+    return more.length === 0 ? chosen?.name : undefined;
+  }
+
+  /**
+   * The first credential in the file whose tenant, host, path and agent are the call's; the agent is the key's own.
+   * Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does that cannot be used.
+   */
+  forCall(call: DecidedCall): MaybePromise<Injection | undefined> {
+    const { identity, target } = call;
+    const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
+      const near = own?.near(target.host);
+      if (!near || near.entries.length === 0) return undefined;
+      const candidates = this.#candidatesFor(call, near, identity.ownAgent);
+      const chosen = candidates.length === 0 ? undefined : choose(candidates, call);
+      if (chosen && target.scheme !== 'https')
+        throw unavailable(`The credential ${chosen.name} is sent over https only.`);
+      return this.#inject({ tenantId: identity.tenantId, host: target.host }, near, chosen);
+    };
+    return after(this.#owned.of(identity.tenantId), injectOf);
+  }
+
+  /**
+   * The credential that the route names. Fails likewise, also where it is for other hosts, paths or agents. The agent
+   * is the route's, else the key's own.
+   */
+  forRoute(
+    { identity, target }: DecidedCall,
+    { tenantId, credential, agentId }: InboundRoute,
+  ): MaybePromise<Injection | undefined> {
+    const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
+      const named = own?.entries.find((it) => it.name === credential);
+      if (!named && credential !== null)
+        throw unavailable(`The credential ${credential} of the route is not known here.`);
+      const agent = agentId === null ? identity.ownAgent : { agentId, name: identity.agentName };
+      if (named && !(named.goesTo(target.host) && named.isOf(agent) && isAlwaysAt(named, target.href)))
+        throw unavailable(
+          `The credential ${named.name} is for other hosts, paths or agents than the call's.`,
+        );
+      return own && this.#inject({ tenantId, host: target.host }, own.near(target.host), named);
+    };
+    return after(this.#owned.of(tenantId), injectOf);
+  }
+
+  #make(tenantId: string, entry: CredentialEntry, secret: Secret): HeldCredential {
+    if (secret.type !== 'oauth2_client_credentials') return heldAsIs(toReadyCredential(secret, this.#now));
     const client = { ...secret.client, tenantId };
     const where = { tenantId, credential: entry.name };
     return heldByToken(client, {
-      fetch: () => fetchToken(client),
-      issued: issued.of(tenantId, entry.name),
-      now: elapsed,
-      onFailure: (error) => onFailure(where, error),
+      fetch: () => this.#fetchToken(client),
+      issued: this.#issued.of(tenantId, entry.name),
+      now: this.#elapsed,
+      onFailure: (error) => this.#onFailure(where, error),
     });
   }
 
-  function open(tenantId: string, entry: CredentialEntry, record: SealedCredential | undefined): Found {
+  #open(tenantId: string, entry: CredentialEntry, record: SealedCredential | undefined): Found {
     const { name, config } = entry;
-    const known = opened.get(entry);
+    const known = this.#opened.get(entry);
     if (record && known?.sealed === record.sealed) return known.held;
     // With it goes its token: one that was taken out and put in again asks for another.
-    opened.delete(entry);
+    this.#opened.delete(entry);
     if (!record) return unavailable(`The credential ${name} is not in the vault, or was revoked.`);
     if (config && record.type !== config.type)
       return unavailable(`The credential ${name} is of another type in the vault than in the configuration.`);
-    const text = vault.open(record, record.sealed);
+    const text = this.#vault.open(record, record.sealed);
     if (text === undefined)
       return unavailable(`The credential ${name} cannot be opened with the key of the vault.`);
     const secret = parseSecret(record.type, text, name, config);
     if (!secret)
       return unavailable(`Neither the configuration nor the vault says how the credential ${name} is sent.`);
-    const held = make(tenantId, entry, secret);
-    opened.set(entry, { sealed: record.sealed, held });
+    const held = this.#make(tenantId, entry, secret);
+    this.#opened.set(entry, { sealed: record.sealed, held });
     return held;
   }
 
-  function ofFile(tenantId: string, entry: CredentialEntry, secret: Secret): HeldCredential {
-    const known = opened.get(entry);
+  #ofFile(tenantId: string, entry: CredentialEntry, secret: Secret): HeldCredential {
+    const known = this.#opened.get(entry);
     if (known) return known.held;
-    const held = make(tenantId, entry, secret);
-    opened.set(entry, { sealed: undefined, held });
+    const held = this.#make(tenantId, entry, secret);
+    this.#opened.set(entry, { sealed: undefined, held });
     return held;
   }
 
-  function find(tenantId: string, entry: CredentialEntry): MaybePromise<Found> {
-    if (entry.secret) return ofFile(tenantId, entry, entry.secret);
-    return after(store.credentialOf(tenantId, entry.name), (it) => open(tenantId, entry, it));
+  #find(tenantId: string, entry: CredentialEntry): MaybePromise<Found> {
+    if (entry.secret) return this.#ofFile(tenantId, entry, entry.secret);
+    return after(this.#store.credentialOf(tenantId, entry.name), (it) => this.#open(tenantId, entry, it));
   }
 
   /** Who brings no key gets what names its agent, and not what is for all agents: nobody has said that it may be a stranger. */
-  const mayUse = (entry: CredentialEntry, agent: OwnAgent): boolean =>
-    agent.agentId === keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
+  #mayUse(entry: CredentialEntry, agent: OwnAgent): boolean {
+    return agent.agentId === this.#keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
+  }
 
-  function inject(
+  #inject(
     { tenantId, host }: { readonly tenantId: string; readonly host: string },
     near: Near,
     chosen: CredentialEntry | undefined,
   ): MaybePromise<Injection | undefined> {
-    const all = near.entries.map((it) => find(tenantId, it));
+    const all = near.entries.map((it) => this.#find(tenantId, it));
     const toInjection = (found: readonly Found[]): MaybePromise<Injection | undefined> => {
       const sent = chosen && found[near.entries.indexOf(chosen)];
       if (sent instanceof GatewayError) throw sent;
@@ -142,7 +201,7 @@ export function createCredentials(
       if (!(ready instanceof Promise)) return injectionOf(host, near, others, ready);
       // While it was fetched, the credential may have been revoked, or replaced.
       return ready
-        .then(() => find(tenantId, chosen as CredentialEntry))
+        .then(() => this.#find(tenantId, chosen as CredentialEntry))
         .then((again) => {
           if (again instanceof GatewayError) throw again;
           return again.take();
@@ -153,52 +212,9 @@ export function createCredentials(
   }
 
   /** Those of which the path chooses. */
-  const candidatesFor = (
-    { target }: DecidedCall,
-    { entries }: Near,
-    agent: OwnAgent,
-  ): readonly CredentialEntry[] => entries.filter((it) => it.isFor(target.host) && mayUse(it, agent));
-
-  return {
-    nameFor(call) {
-      const { identity, target, received } = call;
-      const { wayCredential } = received;
-      if (wayCredential !== undefined) return wayCredential ?? undefined;
-      // Those that only routes name go out by routes.
-      const own = owned.ofFile(identity.tenantId);
-      if (!own) return undefined;
-      const candidates = candidatesFor(call, own.near(target.host), identity.ownAgent);
-      const [chosen, ...more] = candidates.length === 0 ? [] : chosenBy(candidates, call);
-      return more.length === 0 ? chosen?.name : undefined;
-    },
-    forCall(call) {
-      const { identity, target } = call;
-      const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
-        const near = own?.near(target.host);
-        if (!near || near.entries.length === 0) return undefined;
-        const candidates = candidatesFor(call, near, identity.ownAgent);
-        const chosen = candidates.length === 0 ? undefined : choose(candidates, call);
-        if (chosen && target.scheme !== 'https')
-          throw unavailable(`The credential ${chosen.name} is sent over https only.`);
-        return inject({ tenantId: identity.tenantId, host: target.host }, near, chosen);
-      };
-      return after(owned.of(identity.tenantId), injectOf);
-    },
-    forRoute({ identity, target }, { tenantId, credential, agentId }) {
-      const injectOf = (own: Owned | undefined): MaybePromise<Injection | undefined> => {
-        const named = own?.entries.find((it) => it.name === credential);
-        if (!named && credential !== null)
-          throw unavailable(`The credential ${credential} of the route is not known here.`);
-        const agent = agentId === null ? identity.ownAgent : { agentId, name: identity.agentName };
-        if (named && !(named.goesTo(target.host) && named.isOf(agent) && isAlwaysAt(named, target.href)))
-          throw unavailable(
-            `The credential ${named.name} is for other hosts, paths or agents than the call's.`,
-          );
-        return own && inject({ tenantId, host: target.host }, own.near(target.host), named);
-      };
-      return after(owned.of(tenantId), injectOf);
-    },
-  };
+  #candidatesFor({ target }: DecidedCall, { entries }: Near, agent: OwnAgent): readonly CredentialEntry[] {
+    return entries.filter((it) => it.isFor(target.host) && this.#mayUse(it, agent));
+  }
 }
 
 /** One of the vault with what it was sealed as. */

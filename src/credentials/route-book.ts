@@ -6,19 +6,6 @@ import type { MaybePromise, Store, StoredRoute } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
 import type { Vault } from './vault.ts';
 
-/** The inbound routes: those of the configuration, and those that were made through the API. The former win. */
-export interface RouteBook {
-  find(prefix: string): MaybePromise<InboundRoute | undefined>;
-  /** Tells whether the route is unchanged, as far as the last `admit` of its tenant knows. */
-  stands(route: InboundRoute): MaybePromise<boolean>;
-  /** The tenant's routes that were made through the API: the same list until one of them changes. */
-  storedOf(tenantId: string): MaybePromise<readonly RouteReach[]>;
-  /** A route of the state as it is followed. Throws CREDENTIAL_UNAVAILABLE where the vault does not open its token. */
-  open(stored: StoredRoute): InboundRoute;
-  /** Tells whether `open` would succeed. */
-  opens(stored: StoredRoute): boolean;
-}
-
 /** A route without what its callers show. */
 export type ReadRoute = Omit<InboundRoute, 'auth'> & { readonly auth: Shown<InboundRoute['auth']> };
 type Shown<Auth> = Auth extends { readonly value: unknown } ? Omit<Auth, 'value'> : Auth;
@@ -33,27 +20,75 @@ export const tokenPlace = ({ tenantId, prefix }: Pick<StoredRoute, 'tenantId' | 
   type: 'inbound-token',
 });
 
-export function createRouteBook(
-  { inbound }: Pick<Config, 'inbound'>,
-  store: Pick<Store, 'routeOwner' | 'routesOf'>,
-  vault: Vault,
-): RouteBook {
-  const opened = new WeakMap<StoredRoute, InboundRoute>();
-  const lists = new WeakMap<ReadonlyMap<string, StoredRoute>, readonly RouteReach[]>();
+/** The inbound routes: those of the configuration, and those that were made through the API. The former win. */
+export class RouteBook {
+  readonly #inbound;
+  readonly #store: Pick<Store, 'routeOwner' | 'routesOf'>;
+  readonly #vault: Vault;
+  readonly #opened = new WeakMap<StoredRoute, InboundRoute>();
+  readonly #lists = new WeakMap<ReadonlyMap<string, StoredRoute>, readonly RouteReach[]>();
 
-  function open(stored: StoredRoute): InboundRoute {
-    const known = opened.get(stored);
+  constructor(
+    { inbound }: Pick<Config, 'inbound'>,
+    store: Pick<Store, 'routeOwner' | 'routesOf'>,
+    vault: Vault,
+  ) {
+    this.#inbound = inbound;
+    this.#store = store;
+    this.#vault = vault;
+  }
+
+  /** A route of the state as it is followed. Throws CREDENTIAL_UNAVAILABLE where the vault does not open its token. */
+  open(stored: StoredRoute): InboundRoute {
+    const known = this.#opened.get(stored);
     if (known) return known;
-    const route = Object.freeze(toRoute(stored, stored.sealedToken === null ? undefined : tokenOf(stored)));
-    opened.set(stored, route);
+    const route = Object.freeze(
+      toRoute(stored, stored.sealedToken === null ? undefined : this.#tokenOf(stored)),
+    );
+    this.#opened.set(stored, route);
     return route;
   }
 
-  const unsealed = (stored: StoredRoute): string | undefined =>
-    stored.sealedToken === null ? undefined : vault.open(tokenPlace(stored), stored.sealedToken);
+  /** Tells whether `open` would succeed. */
+  opens(stored: StoredRoute): boolean {
+    return stored.sealedToken === null || this.#opened.has(stored) || this.#unsealed(stored) !== undefined;
+  }
 
-  function tokenOf(stored: StoredRoute): string {
-    const token = unsealed(stored);
+  find(prefix: string): MaybePromise<InboundRoute | undefined> {
+    const written = this.#inbound.get(prefix);
+    if (written) return written;
+    return after(this.#store.routeOwner(prefix), (it) =>
+      it === undefined ? undefined : this.#amongStored(it, prefix),
+    );
+  }
+
+  /** Tells whether the route is unchanged, as far as the last `admit` of its tenant knows. */
+  stands(route: InboundRoute): MaybePromise<boolean> {
+    if (this.#inbound.get(route.prefix) === route) return true;
+    // One whose token was sealed anew says the same.
+    return after(
+      this.#amongStored(route.tenantId, route.prefix),
+      (it) => it === route || isDeepStrictEqual(it, route),
+    );
+  }
+
+  /** The tenant's routes that were made through the API: the same list until one of them changes. */
+  storedOf(tenantId: string): MaybePromise<readonly RouteReach[]> {
+    return after(this.#store.routesOf(tenantId), (all) => {
+      const known = this.#lists.get(all);
+      if (known) return known;
+      const list = [...all.values()].filter((it) => !this.#inbound.has(it.prefix)).map(reachOf);
+      this.#lists.set(all, list);
+      return list;
+    });
+  }
+
+  #unsealed(stored: StoredRoute): string | undefined {
+    return stored.sealedToken === null ? undefined : this.#vault.open(tokenPlace(stored), stored.sealedToken);
+  }
+
+  #tokenOf(stored: StoredRoute): string {
+    const token = this.#unsealed(stored);
     if (token !== undefined) return token;
     throw new GatewayError(
       'CREDENTIAL_UNAVAILABLE',
@@ -61,40 +96,12 @@ export function createRouteBook(
     );
   }
 
-  function amongStored(tenantId: string, prefix: string): MaybePromise<InboundRoute | undefined> {
-    return after(store.routesOf(tenantId), (all) => {
+  #amongStored(tenantId: string, prefix: string): MaybePromise<InboundRoute | undefined> {
+    return after(this.#store.routesOf(tenantId), (all) => {
       const stored = all.get(prefix);
-      return stored && open(stored);
+      return stored && this.open(stored);
     });
   }
-
-  return {
-    open,
-    opens: (stored) => stored.sealedToken === null || opened.has(stored) || unsealed(stored) !== undefined,
-    find(prefix) {
-      const written = inbound.get(prefix);
-      if (written) return written;
-      return after(store.routeOwner(prefix), (it) =>
-        it === undefined ? undefined : amongStored(it, prefix),
-      );
-    },
-    stands(route) {
-      if (inbound.get(route.prefix) === route) return true;
-      // One whose token was sealed anew says the same.
-      return after(
-        amongStored(route.tenantId, route.prefix),
-        (it) => it === route || isDeepStrictEqual(it, route),
-      );
-    },
-    storedOf: (tenantId) =>
-      after(store.routesOf(tenantId), (all) => {
-        const known = lists.get(all);
-        if (known) return known;
-        const list = [...all.values()].filter((it) => !inbound.has(it.prefix)).map(reachOf);
-        lists.set(all, list);
-        return list;
-      }),
-  };
 }
 
 function reachOf(stored: StoredRoute): RouteReach {

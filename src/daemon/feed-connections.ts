@@ -1,7 +1,7 @@
 import type { Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { Download } from '../risk/feeds/fetch-feed.ts';
-import { createDialer } from '../wire/client/connect.ts';
+import { Dialer } from '../wire/client/connect.ts';
 import { createHttpClient, type HttpClient } from '../wire/client/http-client.ts';
 import { type AddressGuardOptions, createGuard, type Guard } from '../wire/client/reach/guard.ts';
 import { createResolver } from '../wire/client/reach/resolve.ts';
@@ -56,7 +56,7 @@ function clientsOf(config: Config, files: Files, ownListeners: AddressGuardOptio
 }
 
 function clientOf({ upstream }: Config, files: Files, guard: Guard): HttpClient {
-  const dialer = createDialer({
+  const dialer = new Dialer({
     guard,
     resolver: createResolver({ resolve: upstream.resolve.map(toResolveEntry) }),
     roots: loadRoots(upstream.caFiles, readerOfRoots(files)),

@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts';
 import type { ListenAddress } from '../config/sections/addresses.ts';
 import { GatewayError } from '../core/errors.ts';
 import { createAgentConnections } from '../wire/server/agent-connections.ts';
-import { createConnections } from '../wire/server/connections.ts';
+import { Connections } from '../wire/server/connections.ts';
 import { answerProblem, rawProblem } from '../wire/server/problem.ts';
 import { allOrFirstError } from './all-or-first-error.ts';
 import { type ListenerTls, readListenersTls } from './start/listener-tls.ts';
@@ -28,7 +28,7 @@ export async function holdAddresses(config: Config, files: Files): Promise<HeldA
   const tls = readListenersTls(config, files);
   const limits = (): Config['limits'] => config.limits;
   const agents = createAgentConnections(limits);
-  const connections = createConnections(() => config.limits.maxConnections);
+  const connections = new Connections(() => config.limits.maxConnections);
   const held: Server[] = [];
   const sockets = new Set<Socket>();
   // Nobody stays until the daemon itself listens.

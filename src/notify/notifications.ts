@@ -14,7 +14,7 @@ import { giveUpLost, type LostTimings } from './lost-messages.ts';
 import { createManyAsked } from './many-asked.ts';
 import type { Notice } from './notice.ts';
 import { createOutbox } from './outbox.ts';
-import { type AuditRelay, createAuditRelay } from './relay.ts';
+import { AuditRelay } from './relay.ts';
 import { pauseFrom, type Timings, timings } from './settlement.ts';
 import { createUsageSweep, type UsageSweep, type UsageSweepOptions } from './usage-sweep.ts';
 
@@ -127,7 +127,7 @@ class NotificationService implements Notifications {
     this.#now = now;
     this.#timings = { ...timings, ...sweepTimings, ...options.timings };
     this.#delivery = createDelivery({ ...options, now, random, timings: this.#timings });
-    this.#relay = createAuditRelay({ store, wants, tell, now, log });
+    this.#relay = new AuditRelay({ store, wants, tell, now, log });
     this.#usage = createUsageSweep({ store, alertUsage, now, wants });
     this.shipTo = createOutbox({ wanted: () => this.#wanted, tell });
     this.#tenants = config;

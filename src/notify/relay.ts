@@ -29,37 +29,64 @@ interface RelayOptions {
   readonly log: Pick<Log, 'warn'>;
 }
 
-export interface AuditRelay {
-  /** Something has been written to the log of the tenant. */
-  nudge(tenantId: string): void;
-  /** Reads on for all these; resolves when that is done, and never rejects: what fails is tried by the next one. */
-  sweep(tenantIds: readonly string[]): Promise<void>;
-  /** Resolves when nothing is under way any more. */
-  close(): Promise<void>;
-}
-
-export function createAuditRelay({ store, wants, tell, now, log }: RelayOptions): AuditRelay {
+export class AuditRelay {
+  readonly #store;
+  readonly #wants;
+  readonly #tell;
+  readonly #now;
+  readonly #log;
   /** Whose logs are to be read: each tenant once, however often it was nudged. */
-  const nudged = new Set<string>();
-  let running: Promise<void> | undefined;
-  let isClosed = false;
+  readonly #nudged = new Set<string>();
+  #running: Promise<void> | undefined;
+  #isClosed = false;
   /** Before anything can happen that is to be told. */
-  const openedMs = now();
+  readonly #openedMs;
 
-  const wantsAny = (tenantId: string): boolean => auditKinds.some((kind) => wants(kind, tenantId));
+  constructor({ store, wants, tell, now, log }: RelayOptions) {
+    this.#store = store;
+    this.#wants = wants;
+    this.#tell = tell;
+    this.#now = now;
+    this.#log = log;
+    this.#openedMs = now();
+  }
+
+  /** Something has been written to the log of the tenant. */
+  nudge(tenantId: string): void {
+    if (this.#isClosed || !this.#wantsAny(tenantId)) return;
+    this.#nudged.add(tenantId);
+    if (this.#running === undefined) void this.#run();
+  }
+
+  /** Reads on for all these; resolves when that is done, and never rejects: what fails is tried by the next one. */
+  async sweep(tenantIds: readonly string[]): Promise<void> {
+    for (const tenantId of tenantIds) if (this.#wantsAny(tenantId)) this.#nudged.add(tenantId);
+    await this.#run();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#nudged.clear();
+    await this.#running;
+  }
+
+  #wantsAny(tenantId: string): boolean {
+    return auditKinds.some((kind) => this.#wants(kind, tenantId));
+  }
 
   /** When notices began to be told: nobody wants to hear of what was before. */
-  async function beganMs(): Promise<number> {
-    const began = await store.toldUpTo(everybody, 'audit');
+  async #beganMs(): Promise<number> {
+    const began = await this.#store.toldUpTo(everybody, 'audit');
     if (began !== undefined) return began;
-    await store.noteTold(everybody, 'audit', openedMs);
-    return openedMs;
+    await this.#store.noteTold(everybody, 'audit', this.#openedMs);
+    return this.#openedMs;
   }
 
   /** The last entry of the tenant that is too old to be told of. */
-  async function lastBefore(tenantId: string, ms: number): Promise<number> {
+  async #lastBefore(tenantId: string, ms: number): Promise<number> {
     for (let cursor: string | undefined; ; ) {
-      const { items, nextCursor } = await store.listAudit(tenantId, {}, { limit: 500, cursor });
+      const { items, nextCursor } = await this.#store.listAudit(tenantId, {}, { limit: 500, cursor });
       const old = items.find((it) => it.atMs < ms);
       if (old) return old.seq;
       if (nextCursor === null) return 0;
@@ -67,72 +94,55 @@ export function createAuditRelay({ store, wants, tell, now, log }: RelayOptions)
     }
   }
 
-  async function noticesOf(entries: readonly AuditEntry[]): Promise<Notice[]> {
+  async #noticesOf(entries: readonly AuditEntry[]): Promise<Notice[]> {
     const notices: Notice[] = [];
     for (const entry of entries) {
-      const isWanted = auditKinds.some((kind) => kind === entry.kind && wants(kind, entry.tenantId));
-      if (!isWanted || entry.atMs < now() - toldWithinMs) continue;
-      const notice = await noticeOfEntry(entry, store);
+      const isWanted = auditKinds.some((kind) => kind === entry.kind && this.#wants(kind, entry.tenantId));
+      if (!isWanted || entry.atMs < this.#now() - toldWithinMs) continue;
+      const notice = await noticeOfEntry(entry, this.#store);
       if (notice) notices.push(notice);
     }
     return notices;
   }
 
-  async function readOn(tenantId: string): Promise<void> {
-    let seq = await store.toldUpTo(tenantId, 'audit');
+  async #readOn(tenantId: string): Promise<void> {
+    let seq = await this.#store.toldUpTo(tenantId, 'audit');
     if (seq === undefined) {
-      seq = await lastBefore(tenantId, await beganMs());
-      await store.noteTold(tenantId, 'audit', seq);
+      seq = await this.#lastBefore(tenantId, await this.#beganMs());
+      await this.#store.noteTold(tenantId, 'audit', seq);
     }
-    while (!isClosed) {
-      const entries = await store.auditAfter(tenantId, seq, entriesAtOnce);
+    while (!this.#isClosed) {
+      const entries = await this.#store.auditAfter(tenantId, seq, entriesAtOnce);
       const last = entries.at(-1);
       if (!last) return;
-      await tell(await noticesOf(entries));
+      await this.#tell(await this.#noticesOf(entries));
       seq = last.seq;
-      await store.noteTold(tenantId, 'audit', seq);
+      await this.#store.noteTold(tenantId, 'audit', seq);
       if (entries.length < entriesAtOnce) return;
     }
   }
 
-  async function attempt(tenantId: string, read: (tenantId: string) => Promise<void>): Promise<void> {
+  async #attempt(tenantId: string): Promise<void> {
     try {
-      await read(tenantId);
+      await this.#readOn(tenantId);
     } catch (error) {
-      log.warn({ err: error, tenant_id: tenantId }, 'events of a tenant cannot be told yet');
+      this.#log.warn({ err: error, tenant_id: tenantId }, 'events of a tenant cannot be told yet');
     }
   }
 
-  async function readNudged(): Promise<void> {
-    for (const tenantId of nudged) {
-      nudged.delete(tenantId);
-      await attempt(tenantId, readOn);
+  async #readNudged(): Promise<void> {
+    for (const tenantId of this.#nudged) {
+      this.#nudged.delete(tenantId);
+      await this.#attempt(tenantId);
     }
   }
 
   /** One at a time. */
-  async function run(): Promise<void> {
-    while (running !== undefined) await running;
-    running = readNudged().finally(() => {
-      running = undefined;
+  async #run(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+    this.#running = this.#readNudged().finally(() => {
+      this.#running = undefined;
     });
-    await running;
+    await this.#running;
   }
-
-  return {
-    nudge(tenantId) {
-      if (isClosed || !wantsAny(tenantId)) return;
-      nudged.add(tenantId);
-      if (running === undefined) void run();
-    },
-    async sweep(tenantIds) {
-      for (const tenantId of tenantIds) if (wantsAny(tenantId)) nudged.add(tenantId);
-      await run();
-    },
-    async close() {
-      isClosed = true;
-      nudged.clear();
-      await running;
-    },
-  };
 }

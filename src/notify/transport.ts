@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { NotificationConfig } from '../config/schema.ts';
 import { GatewayError } from '../core/errors.ts';
 import { kept } from '../util/kept.ts';
-import { createDialer, type Dialer, type DialerOptions } from '../wire/client/connect.ts';
+import { Dialer, type DialerOptions } from '../wire/client/connect.ts';
 import { timedOut } from '../wire/client/failures.ts';
 import { type Connect, createHttpClient, type HttpClient } from '../wire/client/http-client.ts';
 import { type AddressGuardOptions, createGuard } from '../wire/client/reach/guard.ts';
@@ -44,7 +44,7 @@ export function createTransport(options: TransportOptions): Transport {
         allowedPorts: [],
         ownListeners,
       });
-      const dialer = createDialer({ ...dialing, guard });
+      const dialer = new Dialer({ ...dialing, guard });
       const connect: Connect = (to) => dialer.dial(to, 'http/1.1');
       return { dialer, send: createHttpClient({ connect, idleTimeoutMs: timeoutMs }) };
     });

@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { toHead } from './journal/line.ts';
-import { openSegments } from './journal/segments.ts';
-import { createShipper } from './journal/shipper.ts';
+import { Segments } from './journal/segments.ts';
+import { Shipper } from './journal/shipper.ts';
 import type { CallBatch, RecordedCall } from './store.ts';
 
 /*
@@ -58,8 +58,8 @@ const newline = 0x0a;
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const { dir, ship, onError, shipIntervalMs = 250, shipBatchBytes = 512 * 1024 } = options;
   const { segmentBytesMax = 16 * 1024 * 1024, bytesMax = 1024 * 1024 * 1024 } = options;
-  const segments = openSegments({ dir, segmentBytesMax, bytesMax });
-  const shipper = createShipper(segments, { ship, onError, shipIntervalMs, shipBatchBytes });
+  const segments = new Segments({ dir, segmentBytesMax, bytesMax });
+  const shipper = new Shipper(segments, { ship, onError, shipIntervalMs, shipBatchBytes });
   // Lines are encoded where they are written from: no text grows by concatenation, and none is copied twice.
   const block = Buffer.allocUnsafeSlow(blockBytes);
   let group: Group | undefined;
@@ -124,5 +124,5 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   // Lines that an earlier process left behind are shipped as well.
   shipper.notice();
-  return { append, flush, waitingBytes: segments.waitingBytes, close };
+  return { append, flush, waitingBytes: () => segments.waitingBytes(), close };
 }

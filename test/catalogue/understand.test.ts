@@ -632,10 +632,10 @@ t.test('tools that share a host each have their operations, and one of them the 
       },
     },
   };
-  const { understand, toolOf } = loadCatalogue(t.testdir({}), [mail, suite]);
+  const catalogue = loadCatalogue(t.testdir({}), [mail, suite]);
   const raw = Buffer.from('To: "Doe, Ann" <ann@acme.com>, eve@example.net\n\nHello').toString('base64url');
   const at = (method: string, path: string, body?: unknown) => {
-    const { toolName, name, principals } = understand(
+    const { toolName, name, principals } = catalogue.understand(
       requestOf(method, `https://api.suite.example${path}`, {}, body),
     );
     return { toolName, name, principals };
@@ -647,7 +647,7 @@ t.test('tools that share a host each have their operations, and one of them the 
     principals: ['ann@acme.com', 'eve@example.net'],
   });
   t.strictSame(at('GET', '/messages'), { toolName: 'suite', name: 'GET:/messages', principals: [] });
-  t.equal(toolOf('api.suite.example'), 'suite');
+  t.equal(catalogue.toolOf('api.suite.example'), 'suite');
 });
 
 const lenient = {
@@ -674,9 +674,9 @@ const lenient = {
 t.test(
   'tables may say that paths have any case, that somebody is addressed, and that a field is there',
   async (t) => {
-    const { understand } = loadCatalogue(t.testdir({}), [lenient]);
+    const catalogue = loadCatalogue(t.testdir({}), [lenient]);
     const at = (method: string, path: string, body?: unknown) => {
-      const { name, principals, resource } = understand(
+      const { name, principals, resource } = catalogue.understand(
         requestOf(method, `https://api.lenient.example${path}`, {}, body),
       );
       return { name, principals, resource };

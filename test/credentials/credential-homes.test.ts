@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { AssessedCall, DecidedCall, InspectedCall } from '../../src/core/call.ts';
 import { GatewayError } from '../../src/core/errors.ts';
-import { type CredentialHomes, createCredentialHomes } from '../../src/credentials/credential-homes.ts';
+import { CredentialHomes } from '../../src/credentials/credential-homes.ts';
 import { headText } from '../../src/inspect/parts/head-text.ts';
 import type { HomeBinding, HomeStore } from '../../src/state/store.ts';
 import { type CallParts, callOf, findingOf, identityOf } from '../support/call.ts';
@@ -28,7 +28,7 @@ function startState() {
       return 'bound';
     },
   };
-  return { state, homes: createCredentialHomes(store, tenantSecrets) };
+  return { state, homes: new CredentialHomes(store, tenantSecrets) };
 }
 
 /** A call with a bearer token that a detector has found. */
@@ -43,9 +43,9 @@ function callWith(token: string, host: string, receivedAtMs = 0, more: CallParts
 }
 
 /** The call with what `homes` has marked in it. */
-async function markedBy({ mark }: Pick<CredentialHomes, 'mark'>, call: ReturnType<typeof callWith>) {
+async function markedBy(homes: Pick<CredentialHomes, 'mark'>, call: ReturnType<typeof callWith>) {
   const { verdict, isMonitored, incidents } = call;
-  const inspected = new InspectedCall(call, call.inspection, await mark(call));
+  const inspected = new InspectedCall(call, call.inspection, await homes.mark(call));
   const assessed = new AssessedCall(inspected, call.evidence, call.risk);
   return new DecidedCall(assessed, { verdict, isMonitored, incidents });
 }

@@ -4,7 +4,7 @@ import { validateConfig } from '../../src/config/load.ts';
 import type { OwnAgent } from '../../src/core/call.ts';
 import { parseTarget } from '../../src/core/target.ts';
 import { secretSchemas } from '../../src/credentials/credential-secret.ts';
-import { createCredentials } from '../../src/credentials/credentials.ts';
+import { Credentials } from '../../src/credentials/credentials.ts';
 import { toReadyCredential } from '../../src/credentials/injection.ts';
 import { createTokenBook } from '../../src/credentials/issued-tokens.ts';
 import { createVault, vaultKeyBytes } from '../../src/credentials/vault.ts';
@@ -54,7 +54,7 @@ interface Asked {
 /** The credentials of `acme`, asked about calls to https://api.test.example. */
 function lab(written: object, sealed: ReadonlyMap<string, SealedCredential> = new Map()) {
   const config = validateConfig({ tenants: [{ id: 'acme' }], ...written }, { file: undefined, env: {} });
-  const credentials = createCredentials(config, {
+  const credentials = new Credentials(config, {
     store: { credentialOf: (_, name) => sealed.get(name) },
     routes: { storedOf: () => [] },
     vault,

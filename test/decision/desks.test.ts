@@ -5,12 +5,8 @@ import type { Finding, Identity, ReceivedFields } from '../../src/core/call.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
-import {
-  createApprovalDesk,
-  waitersMax,
-  waitersOfTenantMax,
-} from '../../src/decision/approvals/approval-desk.ts';
-import { createIncidentDesk, waitingOfTenantMax } from '../../src/decision/approvals/incident-desk.ts';
+import { ApprovalDesk, waitersMax, waitersOfTenantMax } from '../../src/decision/approvals/approval-desk.ts';
+import { IncidentDesk, waitingOfTenantMax } from '../../src/decision/approvals/incident-desk.ts';
 import { recordedFindingsMax } from '../../src/decision/trace/record.ts';
 import { liveKey } from '../../src/state/rules/live-key.ts';
 import type { ApprovalRecord, IncidentRecord, KeyRecord, Store } from '../../src/state/store.ts';
@@ -39,7 +35,7 @@ function deskWhileAway() {
     opened.push(incident);
     return { isNew: true, incident };
   };
-  const desk = createIncidentDesk(storeWith({ openIncident }), log);
+  const desk = new IncidentDesk(storeWith({ openIncident }), log);
   return {
     opened,
     desk,
@@ -98,7 +94,7 @@ t.test('an incident that the state refuses does not keep the others', async (t) 
     if (asked === 1) throw new GatewayError('VALIDATION_FAILED', 'no');
     return { isNew: true, incident };
   };
-  const desk = createIncidentDesk(storeWith({ openIncident }), log);
+  const desk = new IncidentDesk(storeWith({ openIncident }), log);
   desk.take(callWithIncident(), shipped);
   desk.take(callWithIncident(), shipped);
   await desk.close();
@@ -108,7 +104,7 @@ t.test('an incident that the state refuses does not keep the others', async (t) 
 t.test('so many may wait for approvals and no more, all in all and of one tenant', async (t) => {
   let status: 'pending' | 'approved' = 'pending';
   const approvalById: Store['approvalById'] = async () => ({ status }) as never;
-  const desk = createApprovalDesk(storeWith({ approvalById }));
+  const desk = new ApprovalDesk(storeWith({ approvalById }));
   const waitAs = (tenantId: string, count: number) =>
     Array.from({ length: count }, () => desk.wait(tenantId, 'a', 60_000));
   const waiting = waitAs('acme', waitersOfTenantMax);
@@ -174,7 +170,7 @@ const deciders: readonly [asked: string, named: string, key: string, may: boolea
 for (const [asked, named, keyId, may] of deciders) {
   t.test(`${keyId} ${may ? 'decides' : 'does not decide'} what ${asked} asked as ${named}`, async (t) => {
     const keyById: Store['keyById'] = async (_, id) => keys.find((it) => it.keyId === id);
-    const desk = createApprovalDesk(storeWith({ keyById }));
+    const desk = new ApprovalDesk(storeWith({ keyById }));
     const approval = { tenantId: 'acme', keyId: asked, agentId: named } as ApprovalRecord;
     const key = keys.find((it) => it.keyId === keyId);
     t.equal(await desk.mayDecide(approval, key as KeyRecord), may);
@@ -182,7 +178,7 @@ for (const [asked, named, keyId, may] of deciders) {
 }
 
 t.test('whose agent asked does not decide, even when the key that asked is not there any more', async (t) => {
-  const desk = createApprovalDesk(storeWith({ keyById: async () => undefined }));
+  const desk = new ApprovalDesk(storeWith({ keyById: async () => undefined }));
   const approval = { tenantId: 'acme', keyId: 'gone', agentId: 'other', ownAgentId: 'bot' } as ApprovalRecord;
   t.notOk(await desk.mayDecide(approval, keyOf('bots', 'bot')));
   t.ok(await desk.mayDecide(approval, keyOf('thirds', 'third')));
@@ -196,7 +192,7 @@ async function asked(fields: CallParts = {}, identity: Partial<Identity> = {}): 
   const store = storeWith({ holdCall: async (approval) => ({ kind: 'pending', approval, isNew: true }) });
   const operation = operationOf({ toolName: 'x', name: 'x', category: 'x', verb: 'READ' });
   const call = callOf({ tenant: acme, identity: identityOf(identity), operation, ...fields });
-  return (await createApprovalDesk(store).hold(call, verdictOf('REQUIRE_APPROVAL'))).approval;
+  return (await new ApprovalDesk(store).hold(call, verdictOf('REQUIRE_APPROVAL'))).approval;
 }
 
 t.test('two codings of one body are two calls', async (t) => {

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import { createEmbeddedNonces } from '../../src/state/embedded/counts/nonces.ts';
-import { createNumbers } from '../../src/state/embedded/counts/numbers.ts';
+import { Numbers } from '../../src/state/embedded/counts/numbers.ts';
 import { createSlidingCount } from '../../src/state/embedded/counts/sliding-count.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { hourMs } from '../../src/state/rules/limits.ts';
@@ -125,7 +125,7 @@ t.test(
       ofCredentials: () => new Map(),
       ofAgents: () => t.fail('nobody asks') as never,
     };
-    const numbers = createNumbers(stored, {
+    const numbers = new Numbers(stored, {
       isDiskBehind: () => isDiskBehind,
       clock: () => now,
       keysMax: 10,

@@ -4,7 +4,7 @@ import { readDataFile } from '../../util/data-file.ts';
 import { folderStamp } from '../../util/folder-stamp.ts';
 import { kept } from '../../util/kept.ts';
 import { prepared } from '../../util/prepared.ts';
-import { type Catalogue, createCatalogue } from '../understand.ts';
+import { Catalogue } from '../understand.ts';
 import { type CatalogueTool, openStored, openTool, type StoredTool, storeTool } from './catalogue-tool.ts';
 import { mountAll } from './mounts.ts';
 import { type Tool, toolSchema } from './schema.ts';
@@ -75,7 +75,7 @@ function catalogueOf(own: readonly CatalogueTool[], additions: readonly unknown[
   mistakes.push(...tools.flatMap((it) => it.mistakes));
   const mounts = mountAll(tools, mistakes);
   if (mistakes.length > 0) throw new CatalogueError(mistakes);
-  return createCatalogue(
+  return new Catalogue(
     tools.map((it) => it.summary),
     mounts,
   );

@@ -6,16 +6,16 @@ import type { Config } from '../../config/schema.ts';
 import { peppered } from '../../core/key-text.ts';
 import type { Log } from '../../core/log.ts';
 import type { NameReader } from '../../core/safe-name.ts';
-import { createCredentialHomes } from '../../credentials/credential-homes.ts';
-import { type Credentials, createCredentials } from '../../credentials/credentials.ts';
+import { CredentialHomes } from '../../credentials/credential-homes.ts';
+import { Credentials } from '../../credentials/credentials.ts';
 import type { TokenBook } from '../../credentials/issued-tokens.ts';
 import { keylessAgentOf } from '../../credentials/keyless.ts';
 import { createOwnUpstream } from '../../credentials/own-upstream.ts';
-import { createRouteBook, type RouteBook } from '../../credentials/route-book.ts';
+import { RouteBook } from '../../credentials/route-book.ts';
 import type { TenantSecrets } from '../../credentials/tenant-secrets.ts';
 import { createTokenFetcher } from '../../credentials/token-endpoint.ts';
 import type { Vault } from '../../credentials/vault.ts';
-import { createAnswerMemory } from '../../decision/answers/answer-memory.ts';
+import { AnswerMemory } from '../../decision/answers/answer-memory.ts';
 import { createAnswerReader } from '../../decision/answers/read-answer.ts';
 import type { AnswerDesk } from '../../decision/approvals/answer-desk.ts';
 import type { ApprovalDesk } from '../../decision/approvals/approval-desk.ts';
@@ -23,7 +23,7 @@ import type { IncidentDesk } from '../../decision/approvals/incident-desk.ts';
 import type { AuthThrottles } from '../../decision/auth-throttle.ts';
 import { type CallWatch, joinedWatch } from '../../decision/call-watch.ts';
 import { createThreatFinder } from '../../decision/facts/threats.ts';
-import { createToolMemory } from '../../decision/facts/tool-memory.ts';
+import { ToolMemory } from '../../decision/facts/tool-memory.ts';
 import { trustTermsOf } from '../../decision/facts/trust-loss.ts';
 import type { Gate, GateStatus } from '../../decision/gate.ts';
 import { createMessageInspector } from '../../decision/message.ts';
@@ -157,7 +157,7 @@ export function createGate(
   const lifetime = createLifetime(() => {
     upstream.close().catch((error: unknown) => on.log.warn({ err: error }, 'old connections did not close'));
   });
-  const routes = createRouteBook(config, store, on.vault);
+  const routes = new RouteBook(config, store, on.vault);
   const credentials = createCredentialsOf(config, on, routes, ownClient);
   const watch = createWatch(config, on);
   const recordCall = createRecorder({
@@ -231,7 +231,7 @@ function createJudging({ config, catalogues }: Material, on: Foundations, tenant
     tenants,
     keyless: keylessOf(config, on.pepper),
     findThreats: createThreatFinder(on.feeds),
-    homes: createCredentialHomes(store, secrets),
+    homes: new CredentialHomes(store, secrets),
     ...createNoticing(secrets, on.privileges),
     engines: signalEngines,
     weights: { ...defaultWeights, ...config.risk.weights },
@@ -257,7 +257,7 @@ const createCredentialsOf = (
   routes: RouteBook,
   client: HttpClient,
 ): Credentials =>
-  createCredentials(config, {
+  new Credentials(config, {
     store,
     routes,
     vault,
@@ -310,8 +310,8 @@ function answersOf(
   const { clock } = judging;
   return {
     answerReader: createAnswerReader({ ...judging, policies }),
-    answerMemory: createAnswerMemory(store, secrets, toolSettings),
-    toolMemory: createToolMemory({ store, policies, tenants, injections, risky, log, clock }),
+    answerMemory: new AnswerMemory(store, secrets, toolSettings),
+    toolMemory: new ToolMemory({ store, policies, tenants, injections, risky, log, clock }),
   };
 }
 

@@ -2,13 +2,13 @@ import type { Files } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Transport } from '../../notify/channel.ts';
 import { createTransport } from '../../notify/transport.ts';
-import { createDialer } from '../../wire/client/connect.ts';
+import { Dialer } from '../../wire/client/connect.ts';
 import { createHttpClient, type HttpClient } from '../../wire/client/http-client.ts';
 import type { Guard, ListenerAddress } from '../../wire/client/reach/guard.ts';
 import type { ParentOptions } from '../../wire/client/reach/parent.ts';
 import { createResolver, type ResolveEntry } from '../../wire/client/reach/resolve.ts';
 import { loadRoots } from '../../wire/client/reach/roots.ts';
-import { createUpstream, type Upstream, type UpstreamOptions } from '../../wire/client/upstream.ts';
+import { Upstream, type UpstreamOptions } from '../../wire/client/upstream.ts';
 import { readerOfRoots } from './named-files.ts';
 
 /** All ways on which a generation reaches other hosts: by one resolver, the same roots and the same parent proxy. */
@@ -38,9 +38,9 @@ export function createWaysOut(
     connectTimeoutMs,
     parent: toParent(options),
   };
-  const dialer = createDialer({ ...dialing, guard });
+  const dialer = new Dialer({ ...dialing, guard });
   return {
-    upstream: createUpstream({ ...dialing, guard, responseTimeoutMs, idleTimeoutMs, h2, ownPrefix, watch }),
+    upstream: new Upstream({ ...dialing, guard, responseTimeoutMs, idleTimeoutMs, h2, ownPrefix, watch }),
     ownClient: createHttpClient({ connect: (to) => dialer.dial(to, 'http/1.1'), idleTimeoutMs }),
     transport: createTransport({ ...dialing, deny, ownListeners }),
   };

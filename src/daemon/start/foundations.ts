@@ -7,13 +7,13 @@ import { openVault } from '../../credentials/credentials.ts';
 import { createTokenBook } from '../../credentials/issued-tokens.ts';
 import { createTenantSecrets } from '../../credentials/tenant-secrets.ts';
 import { createAnswerDesk } from '../../decision/approvals/answer-desk.ts';
-import { createApprovalDesk } from '../../decision/approvals/approval-desk.ts';
-import { createIncidentDesk } from '../../decision/approvals/incident-desk.ts';
+import { ApprovalDesk } from '../../decision/approvals/approval-desk.ts';
+import { IncidentDesk } from '../../decision/approvals/incident-desk.ts';
 import { createAuthThrottles } from '../../decision/auth-throttle.ts';
 import type { GateStatus } from '../../decision/gate.ts';
 import { packagedInjections, packagedMeanings } from '../../decision/packaged-readers.ts';
 import { createEvents, usageAlert } from '../../decision/trace/events.ts';
-import { createTraceFeed } from '../../decision/trace/trace-feed.ts';
+import { TraceFeed } from '../../decision/trace/trace-feed.ts';
 import { createBeginningMemory } from '../../inspect/segments/known-beginning.ts';
 import { channels } from '../../notify/channels/index.ts';
 import { createNotifications, type Notifications } from '../../notify/notifications.ts';
@@ -113,12 +113,12 @@ export async function openFoundations(
   // Lines that a killed process left count before the first call does: no quota and no use is given twice.
   await journal.flush();
   await shipLeftBehind(dir, place, journalOptions);
-  const incidents = createIncidentDesk(store, log);
+  const incidents = new IncidentDesk(store, log);
   closers.add(() => incidents.close());
   const traces = withFreshTraces(store, journal);
   const answers = createAnswerDesk(traces, log);
   closers.add(() => answers.close());
-  const traceFeed = createTraceFeed(store, log);
+  const traceFeed = new TraceFeed(store, log);
   closers.add(() => traceFeed.close());
   const ownListeners = createOwnListeners(bound);
   const feedConnections = openFeedConnections(config, files, ownListeners);
@@ -153,7 +153,7 @@ export async function openFoundations(
     vault,
     issuedTokens: createTokenBook(),
     throttles: createAuthThrottles(place.workers),
-    approvals: createApprovalDesk(store),
+    approvals: new ApprovalDesk(store),
     traceFeed,
     incidents,
     answers,

@@ -13,7 +13,7 @@ import { createStanding } from '../../proxy/standing.ts';
 import { createWebSockets } from '../../proxy/websocket.ts';
 import { type AgentConnections, createAgentConnections } from '../../wire/server/agent-connections.ts';
 import { createBodyLedger } from '../../wire/server/body-ledger.ts';
-import { type Connections, countedAddress, createConnections } from '../../wire/server/connections.ts';
+import { Connections, countedAddress } from '../../wire/server/connections.ts';
 import type { Exchange } from '../../wire/server/exchange.ts';
 import { answerProblem } from '../../wire/server/problem.ts';
 import type { Authority } from '../../wire/tls/authority.ts';
@@ -129,7 +129,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
 }
 
 const newConnections = (gate: () => Gate): Connections =>
-  createConnections(() => gate().config.limits.maxConnections);
+  new Connections(() => gate().config.limits.maxConnections);
 
 /** Stops listening and waits until every running request has its answer. Idle connections are closed at once. */
 async function drain(

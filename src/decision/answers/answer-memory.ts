@@ -6,13 +6,6 @@ import type { Store } from '../../state/store.ts';
 import type { ToolSettings } from '../../tenants/tool-settings.ts';
 import type { AnswerReading } from './read-answer.ts';
 
-/** Remembers sensitive answers to agents: not their content, but fingerprints by which it is known again. */
-export interface AnswerMemory {
-  saw(answer: SeenAnswer, reading: AnswerReading): void;
-  /** Tells whether answers of this tool are sensitive, whatever is found in them. */
-  isSensitive(tenantId: string, toolName: string): boolean;
-}
-
 export interface SeenAnswer {
   readonly tenantId: string;
   readonly agentId: string;
@@ -32,27 +25,63 @@ export const listValuesMin = 3;
 /** Limits what is kept of a host; no real name is longer. */
 const hostLengthMax = 255;
 
-export function createAnswerMemory(
-  store: Pick<Store, 'noteSighting'>,
-  { shingler, credentialKey }: Pick<TenantSecrets, 'shingler' | 'credentialKey'>,
-  tools: Pick<ToolSettings, 'isSensitive'>,
-): AnswerMemory {
-  const isSensitive = (tenantId: string, toolName: string): boolean =>
-    tools.isSensitive(tenantId, toolName) === true;
+/** Remembers sensitive answers to agents: not their content, but fingerprints by which it is known again. */
+export class AnswerMemory {
+  readonly #store: Pick<Store, 'noteSighting'>;
+  readonly #shingler;
+  readonly #credentialKey;
+  readonly #tools: Pick<ToolSettings, 'isSensitive'>;
 
-  const isSlight = (tenantId: string, toolName: string, { values, secrets }: AnswerReading): boolean =>
-    !isSensitive(tenantId, toolName) && secrets.length === 0 && values < listValuesMin;
+  constructor(
+    store: Pick<Store, 'noteSighting'>,
+    { shingler, credentialKey }: Pick<TenantSecrets, 'shingler' | 'credentialKey'>,
+    tools: Pick<ToolSettings, 'isSensitive'>,
+  ) {
+    this.#store = store;
+    this.#shingler = shingler;
+    this.#credentialKey = credentialKey;
+    this.#tools = tools;
+  }
 
-  function noteSecrets(
+  /** Tells whether answers of this tool are sensitive, whatever is found in them. */
+  isSensitive(tenantId: string, toolName: string): boolean {
+    return this.#tools.isSensitive(tenantId, toolName) === true;
+  }
+
+  saw({ tenantId, toolName, host, account, sent, ...seen }: SeenAnswer, reading: AnswerReading): void {
+    const { sensitiveClasses: classes, texts } = reading;
+    // Before the read: whoever sends on what was granted to him has not carried it out.
+    this.#noteSecrets({ tenantId, host, ...seen }, reading);
+    const isRead = this.#tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
+    if (!isRead) return;
+    const { ofRead, ofWrite } = this.#shingler(tenantId);
+    const own = new Set(sent && ofWrite(sent()));
+    const shingles = ofRead(texts).filter((it) => !own.has(it));
+    this.#store.noteSighting(tenantId, {
+      kind: 'read',
+      ...seen,
+      host: host.slice(0, hostLengthMax),
+      ...(account === undefined ? {} : { account }),
+      ...(this.#isSlight(tenantId, toolName, reading) ? { isSlight: true } : {}),
+      classes,
+      shingles,
+    });
+  }
+
+  #isSlight(tenantId: string, toolName: string, { values, secrets }: AnswerReading): boolean {
+    return !this.isSensitive(tenantId, toolName) && secrets.length === 0 && values < listValuesMin;
+  }
+
+  #noteSecrets(
     { tenantId, host, ...seen }: Pick<SeenAnswer, 'tenantId' | 'agentId' | 'traceId' | 'host' | 'atMs'>,
     { secrets, granted }: Pick<AnswerReading, 'secrets' | 'granted'>,
   ): void {
     if (secrets.length === 0) return;
-    const key = credentialKey(tenantId);
+    const key = this.#credentialKey(tenantId);
     const note = (all: readonly Buffer[], how: Pick<SeenSecrets, 'isGranted' | 'cameFrom'>): void => {
       if (all.length === 0) return;
       const hashes = new Set(all.slice(0, hashedMax).map((it) => hashOf(key, it)));
-      store.noteSighting(tenantId, {
+      this.#store.noteSighting(tenantId, {
         kind: 'secrets',
         ...seen,
         hashes: [...hashes].slice(0, hashesMax),
@@ -73,27 +102,4 @@ export function createAnswerMemory(
       { cameFrom },
     );
   }
-
-  return {
-    isSensitive,
-    saw({ tenantId, toolName, host, account, sent, ...seen }, reading) {
-      const { sensitiveClasses: classes, texts } = reading;
-      // Before the read: whoever sends on what was granted to him has not carried it out.
-      noteSecrets({ tenantId, host, ...seen }, reading);
-      const isRead = tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
-      if (!isRead) return;
-      const { ofRead, ofWrite } = shingler(tenantId);
-      const own = new Set(sent && ofWrite(sent()));
-      const shingles = ofRead(texts).filter((it) => !own.has(it));
-      store.noteSighting(tenantId, {
-        kind: 'read',
-        ...seen,
-        host: host.slice(0, hostLengthMax),
-        ...(account === undefined ? {} : { account }),
-        ...(isSlight(tenantId, toolName, reading) ? { isSlight: true } : {}),
-        classes,
-        shingles,
-      });
-    },
-  };
 }

@@ -21,90 +21,92 @@ export const waitersOfTenantMax = 500;
 const pollMs = 500;
 
 /** Holds calls, and waits for the decisions of people. */
-export interface ApprovalDesk {
+export class ApprovalDesk {
+  readonly #store: Store;
+  readonly #now;
+  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #waitingOf = new Map<string, number>();
+  #waiting = 0;
+
+  constructor(store: Store, now: () => number = Date.now) {
+    this.#store = store;
+    this.#now = now;
+  }
+
   /** Spends a grant of the identical call, meets a denial that stands, or finds or opens its approval: on disk when this resolves. */
-  hold(call: AssessedCall<TenantConfig>, verdict: Verdict): Promise<Hold>;
+  hold(call: AssessedCall<TenantConfig>, verdict: Verdict): Promise<Hold> {
+    return this.#store.holdCall(toApproval(call, verdict, this.#now()), (hold) => stepOf(hold, call));
+  }
+
+  /** Tells whether there is no room for another waiter, here or of this tenant. */
+  isFull(tenantId: string): boolean {
+    return this.#waiting >= waitersMax || (this.#waitingOf.get(tenantId) ?? 0) >= waitersOfTenantMax;
+  }
+
   /**
    * Resolves with the record once it is no longer pending, when `waitMs` is over, or soon after nobody awaits it any more. Undefined where
    * there is no such approval. Throws GATEWAY_BUSY where too many wait already.
    */
-  wait(
+  async wait(
     tenantId: string,
     approvalId: string,
     waitMs: number,
-    isAwaited?: () => boolean,
-  ): Promise<ApprovalRecord | undefined>;
-  /** Tells whether there is no room for another waiter, here or of this tenant. */
-  isFull(tenantId: string): boolean;
+    isAwaited: () => boolean = () => true,
+  ): Promise<ApprovalRecord | undefined> {
+    if (this.isFull(tenantId))
+      throw new GatewayError('GATEWAY_BUSY', 'Too many wait for approvals here; ask again later.', {
+        retryAfterSeconds: 5,
+      });
+    this.#count(tenantId, 1);
+    try {
+      return await this.#watch(tenantId, approvalId, this.#now() + waitMs, isAwaited);
+    } finally {
+      this.#count(tenantId, -1);
+    }
+  }
+
   /** Something was decided here: who waits for it on this node need not look for it. */
-  wake(approvalId: string): void;
+  wake(approvalId: string): void {
+    for (const resolve of this.#waiters.get(approvalId) ?? []) resolve();
+  }
+
   /** Tells whether the holder of this key may decide; who has asked, in whatever way, may not. */
-  mayDecide(approval: ApprovalRecord, key: KeyRecord): Promise<boolean>;
-}
+  async mayDecide(approval: ApprovalRecord, key: KeyRecord): Promise<boolean> {
+    return !isRequester(approval, key, await this.#store.keyById(approval.tenantId, approval.keyId));
+  }
 
-export function createApprovalDesk(store: Store, now: () => number = Date.now): ApprovalDesk {
-  const waiters = new Map<string, Set<() => void>>();
-  const waitingOf = new Map<string, number>();
-  let waiting = 0;
-
-  const isFull = (tenantId: string): boolean =>
-    waiting >= waitersMax || (waitingOf.get(tenantId) ?? 0) >= waitersOfTenantMax;
-
-  function count(tenantId: string, by: 1 | -1): void {
-    const ofTenant = (waitingOf.get(tenantId) ?? 0) + by;
-    waiting += by;
-    if (ofTenant === 0) waitingOf.delete(tenantId);
-    else waitingOf.set(tenantId, ofTenant);
+  #count(tenantId: string, by: 1 | -1): void {
+    const ofTenant = (this.#waitingOf.get(tenantId) ?? 0) + by;
+    this.#waiting += by;
+    if (ofTenant === 0) this.#waitingOf.delete(tenantId);
+    else this.#waitingOf.set(tenantId, ofTenant);
   }
 
   /** Until somebody wakes, or the time is over. */
-  async function rest(approvalId: string, ms: number): Promise<void> {
+  async #rest(approvalId: string, ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const own = waiters.get(approvalId) ?? new Set();
-    waiters.set(approvalId, own.add(resolve));
+    const own = this.#waiters.get(approvalId) ?? new Set();
+    this.#waiters.set(approvalId, own.add(resolve));
     const timer = setTimeout(resolve, ms);
     await promise;
     clearTimeout(timer);
     own.delete(resolve);
-    if (own.size === 0 && waiters.get(approvalId) === own) waiters.delete(approvalId);
+    if (own.size === 0 && this.#waiters.get(approvalId) === own) this.#waiters.delete(approvalId);
   }
 
-  async function watch(
+  async #watch(
     tenantId: string,
     approvalId: string,
     endsAtMs: number,
     isAwaited: () => boolean,
   ): Promise<ApprovalRecord | undefined> {
     for (;;) {
-      const approval = await store.approvalById(tenantId, approvalId, now());
-      const leftMs = endsAtMs - now();
+      const approval = await this.#store.approvalById(tenantId, approvalId, this.#now());
+      const leftMs = endsAtMs - this.#now();
       if (approval?.status !== 'pending' || leftMs <= 0 || !isAwaited()) return approval;
-      await rest(approvalId, Math.min(pollMs, leftMs));
+      await this.#rest(approvalId, Math.min(pollMs, leftMs));
     }
   }
-
-  return {
-    hold: (call, verdict) => store.holdCall(toApproval(call, verdict, now()), (hold) => stepOf(hold, call)),
-    isFull,
-    async wait(tenantId, approvalId, waitMs, isAwaited = () => true) {
-      if (isFull(tenantId))
-        throw new GatewayError('GATEWAY_BUSY', 'Too many wait for approvals here; ask again later.', {
-          retryAfterSeconds: 5,
-        });
-      count(tenantId, 1);
-      try {
-        return await watch(tenantId, approvalId, now() + waitMs, isAwaited);
-      } finally {
-        count(tenantId, -1);
-      }
-    },
-    wake(approvalId) {
-      for (const resolve of waiters.get(approvalId) ?? []) resolve();
-    },
-    async mayDecide(approval, key) {
-      return !isRequester(approval, key, await store.keyById(approval.tenantId, approval.keyId));
-    },
-  };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { Decision, Identity, Verdict } from '../../core/call.ts';
-import { createCredentialHomes } from '../../credentials/credential-homes.ts';
+import { CredentialHomes } from '../../credentials/credential-homes.ts';
 import { createTenantSecrets } from '../../credentials/tenant-secrets.ts';
 import { loadPhrasebook } from '../../inspect/injection/phrasebook.ts';
 import { createInjectionReader } from '../../inspect/injection/reader.ts';
@@ -81,7 +81,7 @@ export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Pr
   const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));
   // Before a case there is nothing: what it is known again by is of no use.
   const secrets = createTenantSecrets(Buffer.alloc(0));
-  const homes = createCredentialHomes(nobodysHomes, secrets);
+  const homes = new CredentialHomes(nobodysHomes, secrets);
   const noticing = createNoticing(secrets, loadPrivileges(join(dataFolder, 'signals/privileges.yaml')));
 
   return {

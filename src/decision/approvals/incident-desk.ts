@@ -24,13 +24,6 @@ const complaintMs = 10_000;
 /** A recorded call, decided or refused, whose caller is known. */
 export type IncidentSource = Pick<CallSoFar, 'received' | 'incidents'> & { readonly identity: Identity };
 
-export interface IncidentDesk {
-  /** Takes the call's causes, once its trace is written, and counts it if it was denied. `shipped` resolves when the trace is in the state. */
-  take(call: IncidentSource, shipped: () => Promise<void>): void;
-  /** Resolves when all that was taken is in the state, or was tried a last time. */
-  close(): Promise<void>;
-}
-
 interface Entry {
   readonly incident: IncidentRecord;
   readonly audit: AuditEvent;
@@ -44,119 +37,128 @@ const repeatedDenials: IncidentCause = {
   severity: 'HIGH',
 };
 
-export function createIncidentDesk(store: Store, log: Log): IncidentDesk {
-  const denials = createRepeatedDenials(store);
-  const waiting = new Map<string, Entry>();
-  const waitingOf = new Map<string, number>();
-  let dropped = 0;
-  let complainedAtMs = Number.NEGATIVE_INFINITY;
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+export class IncidentDesk {
+  readonly #store: Store;
+  readonly #log: Log;
+  readonly #denials;
+  readonly #waiting = new Map<string, Entry>();
+  readonly #waitingOf = new Map<string, number>();
+  #dropped = 0;
+  #complainedAtMs = Number.NEGATIVE_INFINITY;
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  function add(entry: Entry): void {
+  constructor(store: Store, log: Log) {
+    this.#store = store;
+    this.#log = log;
+    this.#denials = createRepeatedDenials(store);
+  }
+
+  /** Takes the call's causes, once its trace is written, and counts it if it was denied. `shipped` resolves when the trace is in the state. */
+  take(call: IncidentSource, shipped: () => Promise<void>): void {
+    for (const cause of call.incidents ?? []) this.#add(toEntry(call, cause, undefined));
+    const isDenied = call instanceof DecidedCall && call.verdict.decision === 'DENY';
+    if (isDenied && !excuseOf(call, call.verdict)) this.#noteDenial(call, shipped);
+    if (this.#waiting.size > 0) this.#start();
+  }
+
+  /** Resolves when all that was taken is in the state, or was tried a last time. */
+  async close(): Promise<void> {
+    await this.#running;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#openAll();
+  }
+
+  #add(entry: Entry): void {
     const name = nameOf(entry.incident);
-    const same = waiting.get(name);
-    const ofTenant = waitingOf.get(entry.incident.tenantId) ?? 0;
-    if (!same && (waiting.size >= waitingMax || ofTenant >= waitingOfTenantMax)) drop(entry);
-    else put(name, same ? joined(same, entry) : entry);
+    const same = this.#waiting.get(name);
+    const ofTenant = this.#waitingOf.get(entry.incident.tenantId) ?? 0;
+    if (!same && (this.#waiting.size >= waitingMax || ofTenant >= waitingOfTenantMax)) this.#drop(entry);
+    else this.#put(name, same ? joined(same, entry) : entry);
   }
 
-  function drop(entry: Entry): void {
-    dropped += 1;
+  #drop(entry: Entry): void {
+    this.#dropped += 1;
     const nowMs = performance.now();
-    if (nowMs - complainedAtMs < complaintMs) return;
-    log.error({ ...whatOf(entry), dropped }, 'incidents were not opened: too many wait');
-    complainedAtMs = nowMs;
-    dropped = 0;
+    if (nowMs - this.#complainedAtMs < complaintMs) return;
+    this.#log.error({ ...whatOf(entry), dropped: this.#dropped }, 'incidents were not opened: too many wait');
+    this.#complainedAtMs = nowMs;
+    this.#dropped = 0;
   }
 
-  function put(name: string, entry: Entry): void {
+  #put(name: string, entry: Entry): void {
     const { tenantId } = entry.incident;
-    if (!waiting.has(name)) waitingOf.set(tenantId, (waitingOf.get(tenantId) ?? 0) + 1);
-    waiting.set(name, entry);
+    if (!this.#waiting.has(name)) this.#waitingOf.set(tenantId, (this.#waitingOf.get(tenantId) ?? 0) + 1);
+    this.#waiting.set(name, entry);
   }
 
-  function takeNext(): Entry | undefined {
-    const [first] = waiting;
+  #takeNext(): Entry | undefined {
+    const [first] = this.#waiting;
     if (!first) return undefined;
     const [name, entry] = first;
     const { tenantId } = entry.incident;
-    const left = (waitingOf.get(tenantId) ?? 0) - 1;
-    waiting.delete(name);
-    if (left > 0) waitingOf.set(tenantId, left);
-    else waitingOf.delete(tenantId);
+    const left = (this.#waitingOf.get(tenantId) ?? 0) - 1;
+    this.#waiting.delete(name);
+    if (left > 0) this.#waitingOf.set(tenantId, left);
+    else this.#waitingOf.delete(tenantId);
     return entry;
   }
 
-  function putBack(entry: Entry): void {
+  #putBack(entry: Entry): void {
     const name = nameOf(entry.incident);
-    const later = waiting.get(name);
-    put(name, later ? joined(entry, later) : entry);
+    const later = this.#waiting.get(name);
+    this.#put(name, later ? joined(entry, later) : entry);
   }
 
   /** That an agent tries again while it is suspended tells nothing of it, nor does what strangers try under its name. */
-  function noteDenial(call: DecidedCall, shipped: () => Promise<void>): void {
+  #noteDenial(call: DecidedCall, shipped: () => Promise<void>): void {
     if (call.admission.agentStatus !== 'active' || call.received.isAnonymous) return;
     const entry = toEntry(call, repeatedDenials, undefined);
     const { tenantId, agentId } = entry.incident;
     const denial = { tenantId, agentId, atMs: call.receivedAtMs };
     const isDue = async (): Promise<boolean> => {
       await shipped();
-      return denials.isRepeated(denial);
+      return this.#denials.isRepeated(denial);
     };
-    add(denials.note(denial) ? entry : { ...entry, isDue });
+    this.#add(this.#denials.note(denial) ? entry : { ...entry, isDue });
   }
 
   /** Causes that come while it runs are opened, too. */
-  async function openAll(): Promise<void> {
-    for (let isThere = true; isThere && waiting.size > 0; ) {
-      const some = Array.from({ length: Math.min(openingMax, waiting.size) }, () => takeNext());
-      const opened = await Promise.all(some.map((entry) => entry === undefined || open(entry)));
+  async #openAll(): Promise<void> {
+    for (let isThere = true; isThere && this.#waiting.size > 0; ) {
+      const some = Array.from({ length: Math.min(openingMax, this.#waiting.size) }, () => this.#takeNext());
+      const opened = await Promise.all(some.map((entry) => entry === undefined || this.#open(entry)));
       isThere = !opened.includes(false);
     }
   }
 
   /** Answers whether the state is there. */
-  async function open(entry: Entry): Promise<boolean> {
+  async #open(entry: Entry): Promise<boolean> {
     try {
-      if (!entry.isDue || (await entry.isDue())) await store.openIncident(entry.incident, entry.audit);
+      if (!entry.isDue || (await entry.isDue())) await this.#store.openIncident(entry.incident, entry.audit);
     } catch (error) {
       if (toGatewayError(error).code === 'STATE_UNAVAILABLE') {
-        log.warn({ ...whatOf(entry), err: error }, 'an incident cannot be opened yet');
-        putBack(entry);
+        this.#log.warn({ ...whatOf(entry), err: error }, 'an incident cannot be opened yet');
+        this.#putBack(entry);
         return false;
       }
-      log.error({ ...whatOf(entry), err: error }, 'an incident was not opened');
+      this.#log.error({ ...whatOf(entry), err: error }, 'an incident was not opened');
     }
     return true;
   }
 
-  function start(): void {
-    if (running || timer) return;
-    running = openAll().then(() => {
-      running = undefined;
-      if (waiting.size === 0) return;
-      timer = setTimeout(() => {
-        timer = undefined;
-        start();
+  #start(): void {
+    if (this.#running || this.#timer) return;
+    this.#running = this.#openAll().then(() => {
+      this.#running = undefined;
+      if (this.#waiting.size === 0) return;
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined;
+        this.#start();
       }, retryMs).unref();
     });
   }
-
-  return {
-    take(call, shipped) {
-      for (const cause of call.incidents ?? []) add(toEntry(call, cause, undefined));
-      const isDenied = call instanceof DecidedCall && call.verdict.decision === 'DENY';
-      if (isDenied && !excuseOf(call, call.verdict)) noteDenial(call, shipped);
-      if (waiting.size > 0) start();
-    },
-    async close() {
-      await running;
-      clearTimeout(timer);
-      timer = undefined;
-      await openAll();
-    },
-  };
 }
 
 /** The state opens one for each of these, which takes the traces of all. */

@@ -17,15 +17,6 @@ import { redactedUrl } from '../trace/redacted.ts';
 import { safeNamesOf } from '../trace/safe-names.ts';
 import { serverOrigin } from './mcp-call.ts';
 
-/** Remembers the tools that MCP servers list, and tells what is new about them. */
-export interface ToolMemory {
-  /**
-   * A list came in the answer to a call. Answers what is new about it, undefined where nothing is. Never rejects: what could not be
-   * remembered is in the log.
-   */
-  saw(call: InspectedCall, list: SeenList): Promise<ShownDrift | undefined>;
-}
-
 export interface SeenList {
   /** The tools as they were parsed; undefined for a list that nobody could read. */
   readonly tools: readonly unknown[] | undefined;
@@ -58,59 +49,102 @@ const usableName = /^[\w.:/-]{1,128}$/;
 const judgedMax = 8_192;
 const listIdLength = 22;
 
-export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
-  const { store, policies, tenants, injections, risky, log, clock } = options;
+/** Remembers the tools that MCP servers list, and tells what is new about them. */
+export class ToolMemory {
+  readonly #store;
+  readonly #policies;
+  readonly #tenants;
+  readonly #injections;
+  readonly #risky;
+  readonly #log;
+  readonly #clock;
   /** By version: what is the same in every list is judged once. */
-  const judged = createCache<readonly ToolMark[]>(judgedMax);
-  let waiting = 0;
+  readonly #judged = createCache<readonly ToolMark[]>(judgedMax);
+  #waiting = 0;
 
-  function marksOf({ version, text, parameters }: DescribedTool, bounds: Bounds): readonly ToolMark[] {
-    const known = judged.get(version);
+  constructor(options: ToolMemoryOptions) {
+    const { store, policies, tenants, injections, risky, log, clock } = options;
+    this.#store = store;
+    this.#policies = policies;
+    this.#tenants = tenants;
+    this.#injections = injections;
+    this.#risky = risky;
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /**
+   * A list came in the answer to a call. Answers what is new about it, undefined where nothing is. Never rejects: what could not be
+   * remembered is in the log.
+   */
+  async saw(call: InspectedCall, list: SeenList): Promise<ShownDrift | undefined> {
+    const { traceId } = call;
+    if (this.#waiting >= waitingMax) {
+      this.#log.error({ trace_id: traceId }, 'the tools of an MCP server were not remembered: too many wait');
+      return undefined;
+    }
+    this.#waiting += 1;
+    try {
+      const drift = toShown(await this.#remember(call, list));
+      if (!drift) return undefined;
+      this.#log.warn({ trace_id: traceId, mcp_drift: drift }, 'an MCP server lists other tools, or bad ones');
+      return drift;
+    } catch (error) {
+      const err = toGatewayError(error);
+      this.#log.error({ trace_id: traceId, err }, 'the tools of an MCP server were not remembered');
+      return undefined;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #marksOf({ version, text, parameters }: DescribedTool, bounds: Bounds): readonly ToolMark[] {
+    const known = this.#judged.get(version);
     if (known) return known;
-    const injected = givesOrders(text, bounds);
-    const isRisky = parameters.some((it) => risky.kindOf(it) !== undefined);
+    const injected = this.#givesOrders(text, bounds);
+    const isRisky = parameters.some((it) => this.#risky.kindOf(it) !== undefined);
     const marks: ToolMark[] = isRisky ? ['risky'] : [];
     if (injected === undefined) return [...marks, 'unread'];
     if (injected) marks.push('injected');
-    judged.set(version, marks);
+    this.#judged.set(version, marks);
     return marks;
   }
 
   /** Undefined where it could not be read to its end. */
-  function givesOrders(text: string, { maxDecodedBytes, isOver }: Bounds): boolean | undefined {
+  #givesOrders(text: string, { maxDecodedBytes, isOver }: Bounds): boolean | undefined {
     const { views, unreadable } = decodeViews(Buffer.from(text), { maxDecodedBytes, depthMax, isOver });
     let isWhole = unreadable === undefined;
     for (const { bytes } of views) {
-      const { score, complete } = injections.read(bytes, isOver);
+      const { score, complete } = this.#injections.read(bytes, isOver);
       if (score >= injectionScoreMin) return true;
       isWhole &&= complete;
     }
     return isWhole ? false : undefined;
   }
 
-  async function seenTools(tools: readonly unknown[], tenantId: string): Promise<SeenTool[]> {
-    const tenant = tenants.find(tenantId);
+  async #seenTools(tools: readonly unknown[], tenantId: string): Promise<SeenTool[]> {
+    const tenant = this.#tenants.find(tenantId);
     if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-    const { engine } = await policies.rulesFor(tenantId);
-    const endsAt = clock() + tenant.scanTimeoutMs;
-    const bounds = { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => clock() > endsAt };
+    const { engine } = await this.#policies.rulesFor(tenantId);
+    const endsAt = this.#clock() + tenant.scanTimeoutMs;
+    const bounds = { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => this.#clock() > endsAt };
     const described = tools.slice(0, toolsMax).map(describeTool);
     const safeName = safeNamesOf(engine);
     const nameOf = ({ name }: DescribedTool): SafeName =>
       usableName.test(name) && safeName(name) === name ? safeName(name) : hashedName(name);
     const toSeen = (it: DescribedTool | undefined, name: SafeName | undefined): SeenTool =>
-      it && name !== undefined ? { name, version: it.version, marks: marksOf(it, bounds) } : unreadTool;
+      it && name !== undefined ? { name, version: it.version, marks: this.#marksOf(it, bounds) } : unreadTool;
     const seen = described.map((it) => toSeen(it, it && nameOf(it)));
     // Millions of them may stand in a message: those that nobody would remember one by one are looked at as one.
     const rest = tools.slice(toolsMax);
     return rest.length === 0 ? seen : [...seen, toSeen(describeTool({ rest }), anyTool)];
   }
 
-  async function remember(call: InspectedCall, list: SeenList): Promise<ToolDrift> {
+  async #remember(call: InspectedCall, list: SeenList): Promise<ToolDrift> {
     const { tenantId } = call.identity;
-    const tools = list.tools ? await seenTools(list.tools, tenantId) : [unreadTool];
+    const tools = list.tools ? await this.#seenTools(list.tools, tenantId) : [unreadTool];
     const { origin, path } = shownPlace(call);
-    return store.rememberTools({
+    return this.#store.rememberTools({
       tenantId,
       server: { serverId: mcpServerId(tenantId, serverOrigin(call.target)), origin },
       listId: hashedName(pathOf(call.target.path)).slice(-listIdLength),
@@ -122,29 +156,6 @@ export function createToolMemory(options: ToolMemoryOptions): ToolMemory {
       nowMs: Date.now(),
     });
   }
-
-  return {
-    async saw(call, list) {
-      const { traceId } = call;
-      if (waiting >= waitingMax) {
-        log.error({ trace_id: traceId }, 'the tools of an MCP server were not remembered: too many wait');
-        return undefined;
-      }
-      waiting += 1;
-      try {
-        const drift = toShown(await remember(call, list));
-        if (!drift) return undefined;
-        log.warn({ trace_id: traceId, mcp_drift: drift }, 'an MCP server lists other tools, or bad ones');
-        return drift;
-      } catch (error) {
-        const err = toGatewayError(error);
-        log.error({ trace_id: traceId, err }, 'the tools of an MCP server were not remembered');
-        return undefined;
-      } finally {
-        waiting -= 1;
-      }
-    },
-  };
 }
 
 interface Bounds {

@@ -30,12 +30,6 @@ interface Follower {
   leave(): void;
 }
 
-export interface TraceFeed {
-  /** Gives the tenant's traces that `wants` takes, of those that become findable once this has resolved. */
-  follow(tenantId: string, wants: (trace: string) => boolean): Promise<Follower>;
-  close(): void;
-}
-
 interface Waiting {
   traces: string[];
   chars: number;
@@ -50,68 +44,78 @@ interface Followers {
   isRunning: boolean;
 }
 
-export function createTraceFeed(store: Pick<Store, 'tracesSince'>, log: Log): TraceFeed {
-  const tenants = new Map<string, Promise<Followers>>();
-  const ending = new AbortController();
+export class TraceFeed {
+  readonly #store: Pick<Store, 'tracesSince'>;
+  readonly #log: Log;
+  readonly #tenants = new Map<string, Promise<Followers>>();
+  readonly #ending = new AbortController();
 
-  async function open(tenantId: string): Promise<Followers> {
-    const { position } = await store.tracesSince(tenantId, undefined);
+  constructor(store: Pick<Store, 'tracesSince'>, log: Log) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** Gives the tenant's traces that `wants` takes, of those that become findable once this has resolved. */
+  async follow(tenantId: string, wants: (trace: string) => boolean): Promise<Follower> {
+    if (this.#ending.signal.aborted) throw new GatewayError('SHUTTING_DOWN', 'The gateway ends.');
+    const own: Waiting = { traces: [], chars: 0, hasGap: false, wake: () => undefined, wants };
+    const followers = await this.#followersOf(tenantId);
+    followers.all.add(own);
+    // Its loop may just have ended, too.
+    if (!followers.isRunning)
+      this.#run(tenantId, followers).catch((error: unknown) =>
+        this.#log.error({ tenant_id: tenantId, err: error }, 'traces are not followed any more'),
+      );
+    return {
+      async next(waitMs) {
+        if (own.traces.length === 0 && !own.hasGap) await wakeOrTimeOut(own, waitMs);
+        const { traces, hasGap } = own;
+        Object.assign(own, { traces: [], chars: 0, hasGap: false });
+        return { traces, hasGap };
+      },
+      leave() {
+        followers.all.delete(own);
+      },
+    };
+  }
+
+  close(): void {
+    this.#ending.abort();
+  }
+
+  async #open(tenantId: string): Promise<Followers> {
+    const { position } = await this.#store.tracesSince(tenantId, undefined);
     return { all: new Set(), position, isRunning: false };
   }
 
   /** Until nobody follows any more; what fails is tried again. */
-  async function run(tenantId: string, followers: Followers): Promise<void> {
+  async #run(tenantId: string, followers: Followers): Promise<void> {
     followers.isRunning = true;
     let isFailing = false;
-    while (followers.all.size > 0 && !ending.signal.aborted) {
+    while (followers.all.size > 0 && !this.#ending.signal.aborted) {
       try {
-        await poll(store, tenantId, followers);
+        await poll(this.#store, tenantId, followers);
         isFailing = false;
       } catch (error) {
-        if (!isFailing) log.warn({ tenant_id: tenantId, err: error }, 'traces cannot be followed for now');
+        if (!isFailing)
+          this.#log.warn({ tenant_id: tenantId, err: error }, 'traces cannot be followed for now');
         isFailing = true;
       }
       await sleep(pollMs, undefined, { ref: false });
     }
     followers.isRunning = false;
-    tenants.delete(tenantId);
+    this.#tenants.delete(tenantId);
   }
 
   /** Several that come at once share the question where the state is. */
-  function followersOf(tenantId: string): Promise<Followers> {
-    const standing = tenants.get(tenantId);
+  #followersOf(tenantId: string): Promise<Followers> {
+    const standing = this.#tenants.get(tenantId);
     if (standing) return standing;
-    const opening = open(tenantId);
-    tenants.set(tenantId, opening);
-    opening.catch(() => tenants.delete(tenantId));
+    const opening = this.#open(tenantId);
+    this.#tenants.set(tenantId, opening);
+    opening.catch(() => this.#tenants.delete(tenantId));
     return opening;
   }
-
-  return {
-    async follow(tenantId, wants) {
-      if (ending.signal.aborted) throw new GatewayError('SHUTTING_DOWN', 'The gateway ends.');
-      const own: Waiting = { traces: [], chars: 0, hasGap: false, wake: () => undefined, wants };
-      const followers = await followersOf(tenantId);
-      followers.all.add(own);
-      // Its loop may just have ended, too.
-      if (!followers.isRunning)
-        run(tenantId, followers).catch((error: unknown) =>
-          log.error({ tenant_id: tenantId, err: error }, 'traces are not followed any more'),
-        );
-      return {
-        async next(waitMs) {
-          if (own.traces.length === 0 && !own.hasGap) await wakeOrTimeOut(own, waitMs);
-          const { traces, hasGap } = own;
-          Object.assign(own, { traces: [], chars: 0, hasGap: false });
-          return { traces, hasGap };
-        },
-        leave() {
-          followers.all.delete(own);
-        },
-      };
-    },
-    close: () => ending.abort(),
-  };
 }
 
 async function wakeOrTimeOut(own: Waiting, waitMs: number): Promise<void> {

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts';
 import { type Feed, type FeedHealth, type FeedSource, openFeed } from './feed.ts';
 import type { Download } from './fetch-feed.ts';
 import { newHashKey } from './index/keyed-hash.ts';
-import { createThreatIndex, type ThreatIndex } from './index/threat-index.ts';
+import { ThreatIndex } from './index/threat-index.ts';
 import { openFolder } from './last-good.ts';
 import { createTurns } from './turns.ts';
 
@@ -85,12 +85,12 @@ export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
     reading: createTurns(1),
   };
   let feeds: readonly Feed[] = [];
-  let index = createThreatIndex([]);
+  let index = new ThreatIndex([]);
   let cancelTimer = (): void => {};
   const underWay = new Set<Promise<unknown>>();
 
   function rebuild(): void {
-    index = createThreatIndex(feeds.flatMap(({ source: { name }, set }) => (set ? [{ name, set }] : [])));
+    index = new ThreatIndex(feeds.flatMap(({ source: { name }, set }) => (set ? [{ name, set }] : [])));
   }
 
   async function use(sources: readonly FeedSource[]): Promise<void> {

@@ -1,20 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import { type Database, toStateError } from './sqlite.ts';
 
-export interface GroupCommit {
-  /**
-   * Runs `work` in the next transaction, together with all that is written in this turn of the event loop. So a
-   * thousand writes at once cost one fsync and not a thousand. Resolves with its result when that is on disk; `apply`
-   * has then brought memory up to date. Rejects, with disk and memory unchanged, when `work` throws (the others of
-   * the group stand) or the transaction fails.
-   */
-  write<T>(work: () => T, apply?: (result: T) => void): Promise<T>;
-  /** Tells whether the last transaction failed as a whole. */
-  isFailing(): boolean;
-  /** Commits what waits, then refuses further writes. */
-  close(): void;
-}
-
 interface Write {
   /** Does the work; answers what is to be done once it is committed. */
   run(): () => void;
@@ -25,28 +11,69 @@ interface Write {
 const groupMax = 500;
 const waitingMax = 20_000;
 
-export function createGroupCommit(db: Database): GroupCommit {
-  const waiting: Write[] = [];
-  let scheduled: NodeJS.Immediate | undefined;
-  let closed = false;
-  let isFailing = false;
+export class GroupCommit {
+  readonly #db: Database;
+  readonly #waiting: Write[] = [];
+  #scheduled: NodeJS.Immediate | undefined;
+  #closed = false;
+  #isFailing = false;
 
-  function schedule(): void {
-    scheduled ??= setImmediate(() => {
-      scheduled = undefined;
-      commitGroup();
-      if (waiting.length > 0) schedule();
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Runs `work` in the next transaction, together with all that is written in this turn of the event loop. So a
+   * thousand writes at once cost one fsync and not a thousand. Resolves with its result when that is on disk; `apply`
+   * has then brought memory up to date. Rejects, with disk and memory unchanged, when `work` throws (the others of
+   * the group stand) or the transaction fails.
+   */
+  write<T>(work: () => T, apply?: (result: T) => void): Promise<T> {
+    if (this.#closed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is being closed.'));
+    if (this.#waiting.length >= waitingMax) {
+      return Promise.reject(new GatewayError('GATEWAY_BUSY', 'Too many changes are waiting to be written.'));
+    }
+    return new Promise((resolve, reject) => {
+      const run = () => {
+        const result = work();
+        return () => {
+          apply?.(result);
+          resolve(result);
+        };
+      };
+      this.#waiting.push({ run, reject: (error) => reject(toStateError(error)) });
+      this.#schedule();
     });
   }
 
-  function commitGroup(): void {
-    const group = waiting.splice(0, groupMax);
+  /** Tells whether the last transaction failed as a whole. */
+  isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** Commits what waits, then refuses further writes. */
+  close(): void {
+    this.#closed = true;
+    clearImmediate(this.#scheduled);
+    while (this.#waiting.length > 0) this.#commitGroup();
+  }
+
+  #schedule(): void {
+    this.#scheduled ??= setImmediate(() => {
+      this.#scheduled = undefined;
+      this.#commitGroup();
+      if (this.#waiting.length > 0) this.#schedule();
+    });
+  }
+
+  #commitGroup(): void {
+    const group = this.#waiting.splice(0, groupMax);
     let settles: (() => void)[];
     try {
-      settles = db.transact(() => runAll(group));
-      isFailing = false;
+      settles = this.#db.transact(() => this.#runAll(group));
+      this.#isFailing = false;
     } catch (error) {
-      isFailing = true;
+      this.#isFailing = true;
       for (const write of group) write.reject(error);
       return;
     }
@@ -54,44 +81,16 @@ export function createGroupCommit(db: Database): GroupCommit {
   }
 
   /** One write that fails is undone alone; the group fails where the database has given up the whole transaction. */
-  function runAll(group: readonly Write[]): (() => void)[] {
+  #runAll(group: readonly Write[]): (() => void)[] {
     const settles: (() => void)[] = [];
     for (const write of group) {
       try {
-        settles.push(db.transact(() => write.run()));
+        settles.push(this.#db.transact(() => write.run()));
       } catch (error) {
-        if (!db.isInTransaction()) throw error;
+        if (!this.#db.isInTransaction()) throw error;
         write.reject(error);
       }
     }
     return settles;
   }
-
-  return {
-    write(work, apply) {
-      if (closed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is being closed.'));
-      if (waiting.length >= waitingMax) {
-        return Promise.reject(
-          new GatewayError('GATEWAY_BUSY', 'Too many changes are waiting to be written.'),
-        );
-      }
-      return new Promise((resolve, reject) => {
-        const run = () => {
-          const result = work();
-          return () => {
-            apply?.(result);
-            resolve(result);
-          };
-        };
-        waiting.push({ run, reject: (error) => reject(toStateError(error)) });
-        schedule();
-      });
-    },
-    isFailing: () => isFailing,
-    close() {
-      closed = true;
-      clearImmediate(scheduled);
-      while (waiting.length > 0) commitGroup();
-    },
-  };
 }

@@ -6,23 +6,23 @@ import { wholeTrust } from '../rules/trust.ts';
 import type { Store, TraceFilter } from '../store.ts';
 import { createAdmit } from './admit.ts';
 import { createEmbeddedAgents } from './agents.ts';
-import { createEmbeddedApprovals } from './approvals.ts';
+import { Approvals } from './approvals.ts';
 import { createEmbeddedAudit } from './audit.ts';
 import { createEmbeddedBudgets } from './counts/budgets.ts';
 import { createEmbeddedHistory } from './counts/history.ts';
 import { createEmbeddedNonces } from './counts/nonces.ts';
-import { createNumbers } from './counts/numbers.ts';
+import { Numbers } from './counts/numbers.ts';
 import { createEmbeddedCredentials } from './credentials.ts';
 import { lockDirectory } from './file/lock.ts';
 import { migrationsOf, stateMigrations } from './file/migrations.ts';
-import { createGroupCommit } from './group-commit.ts';
+import { GroupCommit } from './group-commit.ts';
 import { createEmbeddedHomes } from './homes.ts';
 import { createEmbeddedIncidents } from './incidents.ts';
 import { createEmbeddedKeys } from './keys.ts';
 import { KnownKeys } from './known-keys.ts';
 import { createEmbeddedMcpTools } from './mcp-tools.ts';
 import { createEmbeddedNotices } from './notices/notices.ts';
-import { createEmbeddedPolicies } from './policies.ts';
+import { Policies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { createRetention } from './retention.ts';
 import { createEmbeddedRoutes } from './routes.ts';
@@ -30,7 +30,7 @@ import { createEmbeddedSessions } from './sessions.ts';
 import { openDatabase, refuseNewer, schemaVersion, toStateError } from './sqlite.ts';
 import { createEmbeddedSuspensions } from './suspensions.ts';
 import { createEmbeddedTold } from './told.ts';
-import { openTraces } from './traces/traces.ts';
+import { Traces } from './traces/traces.ts';
 
 /*
  * The state of one process, in one directory. `state.db` holds what is acknowledged: a commit is on the disk before
@@ -74,20 +74,20 @@ function refuseNewerState(dir: string): void {
 function assemble(dir: string, closers: Closer[], close: () => Promise<void>): Store {
   const state = openDatabase(join(dir, 'state.db'), { synchronous: 'FULL', migrations: stateMigrations });
   closers.push(state.close);
-  const traces = openTraces(join(dir, 'traces.db'));
-  closers.push(traces.close);
-  const commits = createGroupCommit(state);
-  closers.push(commits.close);
+  const traces = new Traces(join(dir, 'traces.db'));
+  closers.push(() => traces.close());
+  const commits = new GroupCommit(state);
+  closers.push(() => commits.close());
 
   const probe = state.prepare('UPDATE probe SET written = written + 1');
   const audit = createEmbeddedAudit(state);
   const agents = createEmbeddedAgents(state, commits, audit);
   const suspensions = createEmbeddedSuspensions(state, commits, audit);
   const known = new KnownKeys(state, agents, suspensions);
-  const onGone = traces.forgetKeys;
+  const onGone = (keyIds: readonly string[]) => traces.forgetKeys(keyIds);
   const keys = createEmbeddedKeys(state, commits, { agents, audit, known, onGone });
-  const policies = createEmbeddedPolicies(state, commits, audit);
-  const approvals = createEmbeddedApprovals(state, commits, audit);
+  const policies = new Policies(state, commits, audit);
+  const approvals = new Approvals(state, commits, audit);
   const incidents = createEmbeddedIncidents(state, commits, audit);
   const credentials = createEmbeddedCredentials(state, commits, audit);
   const routes = createEmbeddedRoutes(state, commits, audit);
@@ -109,7 +109,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const history = createEmbeddedHistory(traces.history);
   const isOwn = (tenantId: string, agentId: string): boolean =>
     agents.among(tenantId, [agentId]).has(agentId);
-  const numbers = createNumbers(counters, { isDiskBehind: traces.isFailing });
+  const numbers = new Numbers(counters, { isDiskBehind: () => traces.isFailing() });
 
   return {
     addKey: keys.add,
@@ -144,17 +144,18 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
     ...createEmbeddedHomes(state, commits),
     usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
 
-    applyPolicy: policies.apply,
-    policiesOf: policies.of,
+    applyPolicy: (apply, event) => policies.apply(apply, event),
+    policiesOf: (tenantId) => policies.of(tenantId),
     policyByName: async (tenantId, name, envName) => policies.byName(tenantId, name, envName),
     policyVersions: async (tenantId, name, envName, page) => policies.versions(tenantId, name, envName, page),
-    archivePolicy: policies.archive,
+    archivePolicy: (archive, event) => policies.archive(archive, event),
 
-    holdCall: approvals.hold,
-    decideApproval: approvals.decide,
+    holdCall: (approval, auditOf) => approvals.hold(approval, auditOf),
+    decideApproval: (tenantId, approvalId, made, event) =>
+      approvals.decide(tenantId, approvalId, made, event),
     approvalById: async (tenantId, approvalId, nowMs) => approvals.byId(tenantId, approvalId, nowMs),
     listApprovals: async (tenantId, filter, nowMs, page) => approvals.list(tenantId, filter, nowMs, page),
-    expireApprovals: approvals.expire,
+    expireApprovals: (nowMs) => approvals.expire(nowMs),
 
     openIncident: incidents.open,
     incidentById: async (tenantId, incidentId) => incidents.byId(tenantId, incidentId),
@@ -198,7 +199,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
       history.restoreTrust(terms);
       traces.restoreTrust(terms);
     },
-    recordCalls: traces.record,
+    recordCalls: (batch) => traces.record(batch),
     traceById: async (tenantId, traceId) => traceById(tenantId, traceId),
     listTraces: (tenantId, filter, page) => traces.list(tenantId, keptOf(tenantId, filter), page),
     exportTraces: (tenantId, filter) => traces.export(tenantId, keptOf(tenantId, filter)),

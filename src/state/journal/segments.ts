@@ -12,23 +12,6 @@ import {
 import { join } from 'node:path';
 import { GatewayError } from '../../core/errors.ts';
 
-/**
- * The files of a journal as one queue of bytes: written at the end, read and dropped at the front. A file is never written
- * again by a later process, and is deleted once all of it was dropped.
- */
-export interface Segments {
-  /** Bytes that were written and not dropped yet. */
-  waitingBytes(): number;
-  /** Everything or nothing, at the end. Throws STATE_UNAVAILABLE when the disk refuses or the journal is full. */
-  write(content: Uint8Array): void;
-  /** Whole lines from the front, about `bytes` of them, at least one where there is one. */
-  read(bytes: number): Chunk;
-  /** Takes so much from the front: the bytes of what `read` answered. */
-  drop(bytes: number): void;
-  /** Closes the files; deletes the last one if nothing of it waits. */
-  close(): void;
-}
-
 interface Chunk {
   /** In memory of its own. */
   readonly lines: Uint8Array<ArrayBuffer>;
@@ -58,83 +41,106 @@ const fileName = /^\d{10}\.journal$/;
 const newline = 0x0a;
 const noBytes = new Uint8Array(0);
 
-export function openSegments({ dir, segmentBytesMax, bytesMax }: SegmentsOptions): Segments {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const names = readdirSync(dir)
-    .filter((name) => fileName.test(name))
-    .sort();
-  let number = Number.parseInt(names.at(-1) ?? '0', 10);
+/**
+ * The files of a journal as one queue of bytes: written at the end, read and dropped at the front. A file is never written
+ * again by a later process, and is deleted once all of it was dropped.
+ */
+export class Segments {
+  readonly #dir;
+  readonly #segmentBytesMax;
+  readonly #bytesMax;
+  #number;
   /** Oldest first. */
-  const segments = names.map((name) => openSegment(join(dir, name), 'r'));
+  readonly #segments;
   /** The last of them, once this process has made one. */
-  let current: Segment | undefined;
+  #current: Segment | undefined;
 
-  const sum = (of: (segment: Segment) => number) =>
-    segments.reduce((total, segment) => total + of(segment), 0);
+  constructor({ dir, segmentBytesMax, bytesMax }: SegmentsOptions) {
+    this.#dir = dir;
+    this.#segmentBytesMax = segmentBytesMax;
+    this.#bytesMax = bytesMax;
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const names = readdirSync(dir)
+      .filter((name) => fileName.test(name))
+      .sort();
+    this.#number = Number.parseInt(names.at(-1) ?? '0', 10);
+    this.#segments = names.map((name) => openSegment(join(dir, name), 'r'));
+  }
 
-  function segmentFor(bytes: number): Segment {
-    if (current && (current.bytes === 0 || current.bytes + bytes <= segmentBytesMax)) return current;
-    number += 1;
-    current = openSegment(join(dir, `${String(number).padStart(10, '0')}.journal`), 'wx+');
-    segments.push(current);
-    return current;
+  /** Bytes that were written and not dropped yet. */
+  waitingBytes(): number {
+    return this.#sum((segment) => segment.bytes - segment.dropped);
+  }
+
+  /** Everything or nothing, at the end. Throws STATE_UNAVAILABLE when the disk refuses or the journal is full. */
+  write(content: Uint8Array): void {
+    if (this.#sum((segment) => segment.bytes) + content.length > this.#bytesMax) {
+      throw unwritable(
+        `The journal holds its ${this.#bytesMax} bytes of calls that the state has not taken yet.`,
+      );
+    }
+    let segment: Segment | undefined;
+    try {
+      segment = this.#segmentFor(content.length);
+      writeAll(segment, content);
+    } catch (error) {
+      if (segment) this.#repair(segment);
+      throw unwritable('The journal cannot be written; the log says why.', error);
+    }
+  }
+
+  /** Whole lines from the front, about `bytes` of them, at least one where there is one. */
+  read(bytes: number): Chunk {
+    const segment = this.#segments.find((it) => it.dropped < it.bytes);
+    return segment ? readLines(segment, bytes) : { lines: noBytes, bytes: 0, isInherited: false };
+  }
+
+  /** Takes so much from the front: the bytes of what `read` answered. */
+  drop(bytes: number): void {
+    const segment = this.#segments.find((it) => it.dropped < it.bytes);
+    if (segment) segment.dropped += bytes;
+    for (const it of this.#segments.filter((it) => it !== this.#current && it.dropped >= it.bytes))
+      this.#remove(it);
+  }
+
+  /** Closes the files; deletes the last one if nothing of it waits. */
+  close(): void {
+    this.#current = undefined;
+    for (const it of this.#segments.filter((it) => it.dropped >= it.bytes)) this.#remove(it);
+    for (const it of this.#segments.splice(0)) closeSync(it.fd);
+  }
+
+  #sum(of: (segment: Segment) => number) {
+    return this.#segments.reduce((total, segment) => total + of(segment), 0);
+  }
+
+  #segmentFor(bytes: number): Segment {
+    if (this.#current && (this.#current.bytes === 0 || this.#current.bytes + bytes <= this.#segmentBytesMax))
+      return this.#current;
+    this.#number += 1;
+    this.#current = openSegment(join(this.#dir, `${String(this.#number).padStart(10, '0')}.journal`), 'wx+');
+    this.#segments.push(this.#current);
+    return this.#current;
   }
 
   /**
    * Removes what a failed write left behind. Should that fail too, this segment is left, and readers drop its torn
    * line.
    */
-  function repair(segment: Segment): void {
+  #repair(segment: Segment): void {
     try {
       ftruncateSync(segment.fd, segment.bytes);
     } catch {
       // The write's own error is the one that is reported.
-      current = undefined;
+      this.#current = undefined;
     }
   }
 
-  function remove(segment: Segment): void {
-    segments.splice(segments.indexOf(segment), 1);
+  #remove(segment: Segment): void {
+    this.#segments.splice(this.#segments.indexOf(segment), 1);
     closeSync(segment.fd);
     rmSync(segment.file, { force: true });
   }
-
-  return {
-    waitingBytes: () => sum((segment) => segment.bytes - segment.dropped),
-
-    write(content) {
-      if (sum((segment) => segment.bytes) + content.length > bytesMax) {
-        throw unwritable(
-          `The journal holds its ${bytesMax} bytes of calls that the state has not taken yet.`,
-        );
-      }
-      let segment: Segment | undefined;
-      try {
-        segment = segmentFor(content.length);
-        writeAll(segment, content);
-      } catch (error) {
-        if (segment) repair(segment);
-        throw unwritable('The journal cannot be written; the log says why.', error);
-      }
-    },
-
-    read(bytes) {
-      const segment = segments.find((it) => it.dropped < it.bytes);
-      return segment ? readLines(segment, bytes) : { lines: noBytes, bytes: 0, isInherited: false };
-    },
-
-    drop(bytes) {
-      const segment = segments.find((it) => it.dropped < it.bytes);
-      if (segment) segment.dropped += bytes;
-      for (const it of segments.filter((it) => it !== current && it.dropped >= it.bytes)) remove(it);
-    },
-
-    close() {
-      current = undefined;
-      for (const it of segments.filter((it) => it.dropped >= it.bytes)) remove(it);
-      for (const it of segments.splice(0)) closeSync(it.fd);
-    },
-  };
 }
 
 const unwritable = (detail: string, cause?: unknown): GatewayError =>

@@ -2,16 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallBatch } from '../store.ts';
 import type { Segments } from './segments.ts';
 
-/** Carries calls from the journal's files to the store, in order, behind the back of those who write. */
-export interface Shipper {
-  /** There may be more that waits. */
-  notice(): void;
-  /** Ships all that waits now. Rejects when the store does not take it; it is tried again later. */
-  drain(): Promise<void>;
-  /** No further attempts but those of `drain`. */
-  stop(): void;
-}
-
 export interface ShipperOptions {
   readonly ship: (batch: CallBatch) => Promise<number>;
   readonly onError: (error: unknown) => void;
@@ -21,78 +11,97 @@ export interface ShipperOptions {
 
 const backoffMsMax = 10_000;
 
-export function createShipper(segments: Segments, options: ShipperOptions): Shipper {
-  const { ship, onError, shipIntervalMs, shipBatchBytes } = options;
-  let failures = 0;
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let draining: Promise<void> | undefined;
+/** Carries calls from the journal's files to the store, in order, behind the back of those who write. */
+export class Shipper {
+  readonly #segments: Segments;
+  readonly #ship;
+  readonly #onError;
+  readonly #shipIntervalMs;
+  readonly #shipBatchBytes;
+  #failures = 0;
+  #isStopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #draining: Promise<void> | undefined;
 
-  function schedule(): void {
-    if (isStopped || draining !== undefined) return;
-    const waiting = segments.waitingBytes();
-    if (waiting === 0) return;
-    if (failures === 0 && waiting >= shipBatchBytes) drainBehind();
-    else timer ??= setTimeout(drainBehind, Math.min(shipIntervalMs * 2 ** failures, backoffMsMax));
+  constructor(segments: Segments, options: ShipperOptions) {
+    this.#segments = segments;
+    const { ship, onError, shipIntervalMs, shipBatchBytes } = options;
+    this.#ship = ship;
+    this.#onError = onError;
+    this.#shipIntervalMs = shipIntervalMs;
+    this.#shipBatchBytes = shipBatchBytes;
   }
 
-  function drainBehind(): void {
-    drainOnce().catch(() => {
+  /** There may be more that waits. */
+  notice(): void {
+    if (this.#isStopped || this.#draining !== undefined) return;
+    const waiting = this.#segments.waitingBytes();
+    if (waiting === 0) return;
+    if (this.#failures === 0 && waiting >= this.#shipBatchBytes) this.#drainBehind();
+    else
+      this.#timer ??= setTimeout(
+        () => this.#drainBehind(),
+        Math.min(this.#shipIntervalMs * 2 ** this.#failures, backoffMsMax),
+      );
+  }
+
+  /** Ships all that waits now. Rejects when the store does not take it; it is tried again later. */
+  async drain(): Promise<void> {
+    // A shipment under way may have begun before the last lines were written.
+    await this.#draining;
+    await this.#drainOnce();
+  }
+
+  /** No further attempts but those of `drain`. */
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #drainBehind(): void {
+    this.#drainOnce().catch(() => {
       // Reported and scheduled again where it failed.
     });
   }
 
   /** Ships what waits at the start; lines that come meanwhile gather for the next time. */
-  async function shipWaiting(): Promise<void> {
-    for (let left = segments.waitingBytes(); left > 0; ) left -= await shipChunk();
+  async #shipWaiting(): Promise<void> {
+    for (let left = this.#segments.waitingBytes(); left > 0; ) left -= await this.#shipChunk();
   }
 
-  async function shipChunk(): Promise<number> {
-    const { lines, bytes, isInherited } = segments.read(shipBatchBytes);
+  async #shipChunk(): Promise<number> {
+    const { lines, bytes, isInherited } = this.#segments.read(this.#shipBatchBytes);
     if (lines.length > 0) {
       // A failed chunk may have been stored all the same, so it is sent again in front of the next one.
-      const unreadable = await ship({ lines, mayRepeat: isInherited || failures > 0 });
+      const unreadable = await this.#ship({ lines, mayRepeat: isInherited || this.#failures > 0 });
       if (unreadable > 0)
-        onError(new Error(`${unreadable} lines of the journal cannot be read and are left out`));
+        this.#onError(new Error(`${unreadable} lines of the journal cannot be read and are left out`));
     }
-    segments.drop(bytes);
-    failures = 0;
+    this.#segments.drop(bytes);
+    this.#failures = 0;
     // The store may have worked on this turn of the event loop; the calls of others come first.
     await nextTurn();
     return bytes;
   }
 
   /** One at a time: who comes while one is under way waits for that one. */
-  function drainOnce(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    draining ??= attempt();
-    return draining;
+  #drainOnce(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#draining ??= this.#attempt();
+    return this.#draining;
   }
 
-  async function attempt(): Promise<void> {
+  async #attempt(): Promise<void> {
     try {
-      await shipWaiting();
+      await this.#shipWaiting();
     } catch (error) {
-      failures += 1;
-      onError(error);
+      this.#failures += 1;
+      this.#onError(error);
       throw error;
     } finally {
-      draining = undefined;
-      schedule();
+      this.#draining = undefined;
+      this.notice();
     }
   }
-
-  return {
-    notice: schedule,
-    async drain() {
-      // A shipment under way may have begun before the last lines were written.
-      await draining;
-      await drainOnce();
-    },
-    stop() {
-      isStopped = true;
-      clearTimeout(timer);
-    },
-  };
 }

@@ -13,10 +13,10 @@ import { createHolders } from './holders.ts';
 import { createRedisHomes } from './homes.ts';
 import { createRedisIncidents } from './incidents.ts';
 import { createRedisKeys } from './keys.ts';
-import { createCommits } from './link/commits.ts';
+import { Commits } from './link/commits.ts';
 import { openConnection, type RedisConnectionOptions, redisRefusal } from './link/connection.ts';
 import { agreeOnFormat, formatIn, type RecordFormat, recordFormat } from './link/format.ts';
-import { createNames } from './link/names.ts';
+import { Names } from './link/names.ts';
 import { redisWarningsOf } from './link/warnings.ts';
 import { createRedisMcpTools } from './mcp-tools.ts';
 import { createRedisNonces } from './nonces.ts';
@@ -56,12 +56,12 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const report = reporter(log);
   if (options.cluster && /[{}]/.test(options.prefix))
     throw new GatewayError('VALIDATION_FAILED', 'On a cluster the prefix of state.url must not have braces.');
-  const names = createNames(options.prefix);
+  const names = new Names(options.prefix);
   const connection = await openConnection({ ...options, onError: report });
   const heard = createCache<string>(tenantsHeardMax);
   let terms = defaultTrustTerms;
   const termsOf = () => terms;
-  const commits = createCommits(connection, names, newId, (tenantId) => heard.delete(tenantId));
+  const commits = new Commits(connection, names, newId, (tenantId) => heard.delete(tenantId));
   const agents = createRedisAgents(connection, names, commits);
   const policies = createRedisPolicies(connection, names, commits);
   const credentials = createRedisCredentials(connection, names, commits);
@@ -129,7 +129,7 @@ export async function redisFormat(
 ): Promise<RecordFormat | undefined> {
   const connection = await openConnection({ ...options, onError: () => undefined });
   try {
-    return await formatIn(connection, createNames(options.prefix));
+    return await formatIn(connection, new Names(options.prefix));
   } finally {
     await connection.close();
   }

@@ -31,14 +31,6 @@ export interface DialerOptions {
   readonly parent?: ParentOptions | undefined;
 }
 
-export interface Dialer {
-  /**
-   * Opens a TCP connection, and TLS on top of it for `https`. Throws EGRESS_BLOCKED, UPSTREAM_UNREACHABLE, UPSTREAM_TLS or
-   * UPSTREAM_TIMEOUT. The host is normalised. `session` resumes an earlier TLS session with this same host and port.
-   */
-  dial(endpoint: Endpoint, protocol: Protocol, session?: TlsSessionStore): Promise<net.Socket>;
-}
-
 export interface Endpoint {
   /** `tcp`: for bytes of any protocol; whoever takes the connection closes each side of it. */
   readonly scheme: 'http' | 'https' | 'tcp';
@@ -70,15 +62,33 @@ interface Parent {
 /** A name with more addresses than this is not tried to its end; all of them are judged. */
 const addressesTriedMax = 8;
 
-export function createDialer(options: DialerOptions): Dialer {
-  const { guard, resolver, connectTimeoutMs } = options;
-  const secureContext = contextFor(options.roots);
-  const parent = options.parent && createParent(options.parent);
-  const passesBy = createPassesBy(options.parent?.noProxy ?? []);
+export class Dialer {
+  readonly #options: DialerOptions;
+  readonly #guard;
+  readonly #resolver;
+  readonly #connectTimeoutMs;
+  readonly #secureContext;
+  readonly #parent;
+  readonly #passesBy;
 
-  async function dial(endpoint: Endpoint, protocol: Protocol, store?: TlsSessionStore): Promise<net.Socket> {
-    const deadlineMs = performance.now() + connectTimeoutMs;
-    const { addresses, port, parent: through } = await locate(endpoint);
+  constructor(options: DialerOptions) {
+    this.#options = options;
+    const { guard, resolver, connectTimeoutMs } = options;
+    this.#guard = guard;
+    this.#resolver = resolver;
+    this.#connectTimeoutMs = connectTimeoutMs;
+    this.#secureContext = contextFor(options.roots);
+    this.#parent = options.parent && this.#createParent(options.parent);
+    this.#passesBy = createPassesBy(options.parent?.noProxy ?? []);
+  }
+
+  /**
+   * Opens a TCP connection, and TLS on top of it for `https`. Throws EGRESS_BLOCKED, UPSTREAM_UNREACHABLE, UPSTREAM_TLS or
+   * UPSTREAM_TIMEOUT. The host is normalised. `session` resumes an earlier TLS session with this same host and port.
+   */
+  async dial(endpoint: Endpoint, protocol: Protocol, store?: TlsSessionStore): Promise<net.Socket> {
+    const deadlineMs = performance.now() + this.#connectTimeoutMs;
+    const { addresses, port, parent: through } = await this.#locate(endpoint);
     const allowHalfOpen = endpoint.scheme === 'tcp';
     const wanted: Wanted = {
       endpoint: { ...endpoint, port },
@@ -88,21 +98,29 @@ export function createDialer(options: DialerOptions): Dialer {
       peer: 'upstream',
     };
     return through
-      ? await dialThrough(through, wanted, protocol, store)
-      : await dialStraight(wanted, protocol, store);
+      ? await this.#dialThrough(through, wanted, protocol, store)
+      : await this.#dialStraight(wanted, protocol, store);
   }
 
-  async function locate({ host, port }: Endpoint): Promise<Location> {
-    guard.checkHost(host, port);
-    if (parent && options.parent?.resolves && !resolver.isGiven(host) && !passesBy(host, port, []))
-      return { addresses: [host], port, parent };
-    const resolution = await within(connectTimeoutMs, resolver.resolve(host, port));
+  async #locate({ host, port }: Endpoint): Promise<Location> {
+    this.#guard.checkHost(host, port);
+    if (
+      this.#parent &&
+      this.#options.parent?.resolves &&
+      !this.#resolver.isGiven(host) &&
+      !this.#passesBy(host, port, [])
+    )
+      return { addresses: [host], port, parent: this.#parent };
+    const resolution = await within(this.#connectTimeoutMs, this.#resolver.resolve(host, port));
     // One forbidden address among public ones is how rebinding looks, so it condemns the whole answer.
-    for (const address of resolution.addresses) guard.checkAddress(address, resolution.port);
-    return { ...resolution, parent: passesBy(host, port, resolution.addresses) ? undefined : parent };
+    for (const address of resolution.addresses) this.#guard.checkAddress(address, resolution.port);
+    return {
+      ...resolution,
+      parent: this.#passesBy(host, port, resolution.addresses) ? undefined : this.#parent,
+    };
   }
 
-  async function dialStraight(
+  async #dialStraight(
     { endpoint, addresses, deadlineMs, allowHalfOpen, peer }: Wanted,
     protocol: Protocol,
     store: TlsSessionStore | undefined,
@@ -111,7 +129,7 @@ export function createDialer(options: DialerOptions): Dialer {
     let failure = new GatewayError('UPSTREAM_TIMEOUT', late(peer));
     for (const [address, attemptMs] of inTurn(addresses, deadlineMs)) {
       const way = { host: address, port, allowHalfOpen };
-      const socket = scheme === 'https' ? secure(host, way, protocol, store) : net.connect(way);
+      const socket = scheme === 'https' ? this.#secure(host, way, protocol, store) : net.connect(way);
       const attempt = new Attempt(socket, scheme === 'https', attemptMs, peer);
       try {
         return await attempt.opened;
@@ -125,7 +143,7 @@ export function createDialer(options: DialerOptions): Dialer {
   }
 
   /** The parent is asked for each of the addresses, as long as it says that it cannot reach the one before. */
-  async function dialThrough(
+  async #dialThrough(
     { address: parentAddress, connect }: Parent,
     { endpoint, addresses, deadlineMs, allowHalfOpen, peer }: Wanted,
     protocol: Protocol,
@@ -140,7 +158,7 @@ export function createDialer(options: DialerOptions): Dialer {
       try {
         const tunnel = await openTunnel(socket, { host: address, port }, parentAddress, leftMs);
         if (scheme !== 'https') return tunnel;
-        const secured = secure(host, { socket: tunnel }, protocol, store);
+        const secured = this.#secure(host, { socket: tunnel }, protocol, store);
         const secureMs = Math.max(1, deadlineMs - performance.now());
         return await new Attempt(secured, true, secureMs, peer, true).opened;
       } catch (error) {
@@ -152,7 +170,7 @@ export function createDialer(options: DialerOptions): Dialer {
   }
 
   /** TLS with a host, on a connection that stands or one that is opened for it. */
-  function secure(
+  #secure(
     host: string,
     way: { readonly socket: net.Socket } | net.TcpNetConnectOpts,
     protocol: Protocol,
@@ -160,7 +178,7 @@ export function createDialer(options: DialerOptions): Dialer {
   ): tls.TLSSocket {
     const socket = tls.connect({
       ...way,
-      secureContext,
+      secureContext: this.#secureContext,
       // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
       // RFC 6066, 3: a literal address is no server name. The certificate is compared with the host that was asked for.
@@ -177,17 +195,20 @@ export function createDialer(options: DialerOptions): Dialer {
     return socket;
   }
 
-  function createParent({ url }: ParentOptions): Parent {
+  #createParent({ url }: ParentOptions): Parent {
     const address = parseParentUrl(url);
     if (!address) throw new RangeError('The URL of the parent proxy is not valid.');
     const store: TlsSessionStore = { session: undefined };
     return {
       address,
-      async connect(timeoutMs, allowHalfOpen) {
+      connect: async (timeoutMs, allowHalfOpen) => {
         const deadlineMs = performance.now() + timeoutMs;
-        const { addresses, port } = await within(timeoutMs, resolver.resolve(address.host, address.port));
+        const { addresses, port } = await within(
+          timeoutMs,
+          this.#resolver.resolve(address.host, address.port),
+        );
         // Who has chosen it may choose an address of the inside, but not this gateway: a call would go round for ever.
-        for (const it of addresses) guard.checkChosen(it, port);
+        for (const it of addresses) this.#guard.checkChosen(it, port);
         const wanted: Wanted = {
           endpoint: { ...address, port },
           addresses,
@@ -195,12 +216,10 @@ export function createDialer(options: DialerOptions): Dialer {
           allowHalfOpen,
           peer: 'parent proxy',
         };
-        return dialStraight(wanted, 'http/1.1', store);
+        return this.#dialStraight(wanted, 'http/1.1', store);
       },
     };
   }
-
-  return { dial };
 }
 
 /** The endpoint to dial. */

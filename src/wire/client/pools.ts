@@ -30,108 +30,110 @@ export type Purpose = 'calls' | 'websocket';
 /** WebSockets of one tenant to one origin. */
 const webSocketsMax = 1_024;
 
-export interface Pools {
+export class Pools {
+  readonly #options: PoolsOptions;
+  readonly #requestsMax;
+  /** Origins in the order of their last use, to the tick. */
+  readonly #origins = new Map<string, Origin>();
+  /** The origin of the last request. The next one nearly always goes there too, and needs no key made. */
+  #last: Taken | undefined;
+  #isDestroyed = false;
+
+  constructor(options: PoolsOptions) {
+    this.#options = options;
+    this.#requestsMax = options.connectionsMax + options.waitingMax;
+  }
+
   /**
    * The tenant's origin of a web target, made where it is new. Throws VALIDATION_FAILED for other schemes, EGRESS_BLOCKED where the guard
    * refuses the host, GATEWAY_BUSY where too many requests wait already.
    */
-  take(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose, tick: number): Origin;
+  take(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose, tick: number): Origin {
+    this.#last =
+      takenBefore(this.#last, tenantId, target, protocol, purpose) ??
+      this.#find(tenantId, target, protocol, purpose);
+    const { key, origin } = this.#last;
+    if (origin.running >= (purpose === 'calls' ? this.#requestsMax : webSocketsMax)) {
+      throw new GatewayError('GATEWAY_BUSY', 'Too many requests wait for this upstream.', {
+        retryAfterSeconds: 1,
+      });
+    }
+    if (origin.usedTick !== tick) {
+      origin.usedTick = tick;
+      this.#origins.delete(key);
+      this.#origins.set(key, origin);
+    }
+    return origin;
+  }
+
   /** Closes the connections, and lets go of the origins, that were idle for too long. */
-  sweep(tick: number): void;
+  sweep(tick: number): void {
+    for (const [key, origin] of this.#origins) {
+      origin.sweep(tick);
+      if (origin.running === 0 && tick - origin.usedTick >= this.#options.idleTicks) this.#drop(key, origin);
+    }
+  }
+
   /** Keeps no connection any more; those that run or wait go on. */
-  close(): void;
+  close(): void {
+    for (const [key, origin] of this.#origins) this.#drop(key, origin);
+  }
+
   /** The same, and nothing is dialled any more. */
-  destroy(): void;
-}
+  destroy(): void {
+    this.#isDestroyed = true;
+    this.close();
+  }
 
-export function createPools(options: PoolsOptions): Pools {
-  const requestsMax = options.connectionsMax + options.waitingMax;
-  /** Origins in the order of their last use, to the tick. */
-  const origins = new Map<string, Origin>();
-  /** The origin of the last request. The next one nearly always goes there too, and needs no key made. */
-  let last: Taken | undefined;
-  let isDestroyed = false;
-
-  async function dial(endpoint: Endpoint, protocol: Protocol, session: TlsSessionStore) {
-    if (isDestroyed) throw shuttingDown();
-    const socket = await options.dialer.dial(endpoint, protocol, session);
-    if (!isDestroyed) return socket;
+  async #dial(endpoint: Endpoint, protocol: Protocol, session: TlsSessionStore) {
+    if (this.#isDestroyed) throw shuttingDown();
+    const socket = await this.#options.dialer.dial(endpoint, protocol, session);
+    if (!this.#isDestroyed) return socket;
     socket.destroy();
     throw shuttingDown();
   }
 
-  function drop(key: string, origin: Origin): void {
-    if (last?.origin === origin) last = undefined;
-    origins.delete(key);
+  #drop(key: string, origin: Origin): void {
+    if (this.#last?.origin === origin) this.#last = undefined;
+    this.#origins.delete(key);
     origin.retire();
   }
 
-  function evict(): void {
-    const idle = [...origins].find(([, origin]) => origin.running === 0);
-    const [key, origin] = idle ?? ([...origins][0] as [string, Origin]);
-    drop(key, origin);
+  #evict(): void {
+    const idle = [...this.#origins].find(([, origin]) => origin.running === 0);
+    const [key, origin] = idle ?? ([...this.#origins][0] as [string, Origin]);
+    this.#drop(key, origin);
   }
 
-  function create(key: string, { scheme, host, port }: Target, protocol: Protocol, purpose: Purpose): Origin {
+  #create(key: string, { scheme, host, port }: Target, protocol: Protocol, purpose: Purpose): Origin {
     if (scheme !== 'http' && scheme !== 'https') {
       throw new GatewayError('VALIDATION_FAILED', 'Only http and https URLs can be forwarded.');
     }
     // The dialer asks too; here it keeps a refused host from taking the place of another.
-    options.guard.checkHost(host, port);
-    if (origins.size >= options.originsMax) evict();
+    this.#options.guard.checkHost(host, port);
+    if (this.#origins.size >= this.#options.originsMax) this.#evict();
     const endpoint: Endpoint = { scheme, host, port };
     const context =
-      purpose === 'calls' ? options : { ...options, connectionsMax: webSocketsMax, awaitsSettings: true };
-    const withSessions = (): Origin => new SessionOrigin(context, (session) => dial(endpoint, 'h2', session));
+      purpose === 'calls'
+        ? this.#options
+        : { ...this.#options, connectionsMax: webSocketsMax, awaitsSettings: true };
+    const withSessions = (): Origin =>
+      new SessionOrigin(context, (session) => this.#dial(endpoint, 'h2', session));
     const withConnections = (): Origin => {
-      const successor = options.mayFallBack ? withSessions : undefined;
-      return new ConnectionOrigin(context, (session) => dial(endpoint, 'http/1.1', session), successor);
+      const successor = this.#options.mayFallBack ? withSessions : undefined;
+      return new ConnectionOrigin(context, (session) => this.#dial(endpoint, 'http/1.1', session), successor);
     };
     const origin = protocol === 'h2' ? withSessions() : withConnections();
-    origins.set(key, origin);
+    this.#origins.set(key, origin);
     return origin;
   }
 
-  function find(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose): Taken {
+  #find(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose): Taken {
     const key = keyOf(tenantId, target, protocol, purpose);
-    const origin = origins.get(key) ?? create(key, target, protocol, purpose);
+    const origin = this.#origins.get(key) ?? this.#create(key, target, protocol, purpose);
     const { scheme, host, port } = target;
     return { tenantId, scheme, host, port, protocol, purpose, key, origin };
   }
-
-  function close(): void {
-    for (const [key, origin] of origins) drop(key, origin);
-  }
-
-  return {
-    take(tenantId, target, protocol, purpose, tick) {
-      last =
-        takenBefore(last, tenantId, target, protocol, purpose) ?? find(tenantId, target, protocol, purpose);
-      const { key, origin } = last;
-      if (origin.running >= (purpose === 'calls' ? requestsMax : webSocketsMax)) {
-        throw new GatewayError('GATEWAY_BUSY', 'Too many requests wait for this upstream.', {
-          retryAfterSeconds: 1,
-        });
-      }
-      if (origin.usedTick !== tick) {
-        origin.usedTick = tick;
-        origins.delete(key);
-        origins.set(key, origin);
-      }
-      return origin;
-    },
-    sweep(tick) {
-      for (const [key, origin] of origins) {
-        origin.sweep(tick);
-        if (origin.running === 0 && tick - origin.usedTick >= options.idleTicks) drop(key, origin);
-      }
-    },
-    close,
-    destroy() {
-      isDestroyed = true;
-      close();
-    },
-  };
 }
 
 /** An origin with all that its key is made of. */

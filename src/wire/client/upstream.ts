@@ -6,11 +6,11 @@ import { fieldOf } from '../http1/headers.ts';
 import { toRequestHead } from '../http1/request-head.ts';
 import { createTurnEnd } from '../http1/turn-end.ts';
 import type { Origin, Outgoing, StreamedBody } from './carrier.ts';
-import { createDialer, type Endpoint, type Protocol } from './connect.ts';
+import { Dialer, type Endpoint, type Protocol } from './connect.ts';
 import { createDeadlines } from './deadlines.ts';
 import { shuttingDown } from './failures.ts';
 import { keptMsDefault } from './keep-alive.ts';
-import { createPools } from './pools.ts';
+import { Pools } from './pools.ts';
 import type { Guard } from './reach/guard.ts';
 import type { ParentOptions } from './reach/parent.ts';
 import type { Resolver } from './reach/resolve.ts';
@@ -62,118 +62,121 @@ export interface UpstreamRequest {
   readonly isWebSocket?: boolean;
 }
 
-export interface Upstream {
+export class Upstream {
+  readonly #h2;
+  readonly #deadlines;
+  readonly #dialer;
+  readonly #pools;
+  readonly #context: RelayContext;
+  #isClosing = false;
+
+  constructor(options: UpstreamOptions) {
+    const { poolsMax = 1024, connectionsMax = 128, waitingMax = 1024 } = options;
+    const { poolIdleMs = 300_000, keptMs = keptMsDefault, h2 = 'auto' } = options;
+    this.#h2 = h2;
+    const shortestMs = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, poolIdleMs, keptMs);
+    this.#deadlines = createDeadlines(shortestMs, (tick) => this.#pools.sweep(tick));
+    const turnEnd = createTurnEnd();
+    this.#dialer = new Dialer(options);
+    this.#pools = new Pools({
+      guard: options.guard,
+      dialer: this.#dialer,
+      deadlines: this.#deadlines,
+      turnEnd,
+      mayFallBack: h2 === 'auto',
+      originsMax: poolsMax,
+      connectionsMax,
+      waitingMax,
+      keptMs,
+      idleTicks: this.#deadlines.toTicks(poolIdleMs),
+    });
+    this.#context = {
+      deadlines: this.#deadlines,
+      turnEnd,
+      responseTicks: this.#deadlines.toTicks(options.responseTimeoutMs),
+      idleTicks: this.#deadlines.toTicks(options.idleTimeoutMs),
+      ownPrefix: options.ownPrefix,
+      watch: options.watch,
+    };
+  }
+
   /**
    * Sends the request and relays its answer. Follows no redirect. Repeats a request once when a kept connection was closed under
    * it, if its method is idempotent. The request has been judged: nothing of it is judged here but where it leads.
    */
-  forward(request: UpstreamRequest, options: RelayOptions): Forwarding;
+  forward(request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
+    // The client has left while its call was judged, and its `close` does not come again.
+    if (relayOptions.response.destroyed) {
+      relayOptions.onEnd?.({ status: 0, receivedBytes: 0, aborted: true });
+      return nothingSent;
+    }
+    const protocol = this.#protocolFor(request.headers);
+    return request.isWebSocket && protocol === 'h2'
+      ? this.#forwardByEither(request, relayOptions)
+      : this.#forwardBy(protocol, request, relayOptions);
+  }
+
   /** Opens a connection for bytes of any protocol, which may be half closed. Throws as `Dialer.dial`. It is the caller's to close. */
-  connect(to: Pick<Endpoint, 'host' | 'port'>): Promise<Socket>;
+  async connect({ host, port }: Pick<Endpoint, 'host' | 'port'>): Promise<Socket> {
+    if (this.#isClosing) throw shuttingDown();
+    return this.#dialer.dial({ scheme: 'tcp', host, port }, 'http/1.1');
+  }
+
   /** Takes no more requests (SHUTTING_DOWN); resolves when those that run are over. Bounded by the caller, with `destroy`. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#pools.close();
+    await this.#deadlines.whenIdle();
+    this.#deadlines.close();
+  }
+
   /** Ends all requests at once. */
-  destroy(): void;
-}
+  destroy(): void {
+    this.#isClosing = true;
+    this.#pools.destroy();
+    this.#deadlines.failAll(shuttingDown());
+    this.#deadlines.close();
+  }
 
-export function createUpstream(options: UpstreamOptions): Upstream {
-  const { poolsMax = 1024, connectionsMax = 128, waitingMax = 1024 } = options;
-  const { poolIdleMs = 300_000, keptMs = keptMsDefault, h2 = 'auto' } = options;
-  const shortestMs = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, poolIdleMs, keptMs);
-  const deadlines = createDeadlines(shortestMs, (tick) => pools.sweep(tick));
-  const turnEnd = createTurnEnd();
-  const dialer = createDialer(options);
-  const pools = createPools({
-    guard: options.guard,
-    dialer,
-    deadlines,
-    turnEnd,
-    mayFallBack: h2 === 'auto',
-    originsMax: poolsMax,
-    connectionsMax,
-    waitingMax,
-    keptMs,
-    idleTicks: deadlines.toTicks(poolIdleMs),
-  });
-  const context: RelayContext = {
-    deadlines,
-    turnEnd,
-    responseTicks: deadlines.toTicks(options.responseTimeoutMs),
-    idleTicks: deadlines.toTicks(options.idleTimeoutMs),
-    ownPrefix: options.ownPrefix,
-    watch: options.watch,
-  };
-  let isClosing = false;
-
-  function protocolFor(headers: readonly string[]): Protocol {
-    if (h2 !== 'auto') return h2 === 'always' ? 'h2' : 'http/1.1';
+  #protocolFor(headers: readonly string[]): Protocol {
+    if (this.#h2 !== 'auto') return this.#h2 === 'always' ? 'h2' : 'http/1.1';
     return isGrpcType(fieldOf(headers, 'content-type')) ? 'h2' : 'http/1.1';
   }
 
-  function prepare(request: UpstreamRequest, protocol: Protocol): [Origin, Outgoing] {
-    if (isClosing) throw shuttingDown();
+  #prepare(request: UpstreamRequest, protocol: Protocol): [Origin, Outgoing] {
+    if (this.#isClosing) throw shuttingDown();
     const { tenantId, target, method, headers, body, messages, isWebSocket = false } = request;
     const head = toRequestHead(method, target.path, headers, body?.length ?? 0);
     if (messages && protocol !== 'h2') throw cannotStream();
     const purpose = isWebSocket ? 'websocket' : 'calls';
-    const origin = pools.take(tenantId, target, protocol, purpose, deadlines.tick);
+    const origin = this.#pools.take(tenantId, target, protocol, purpose, this.#deadlines.tick);
     return [origin, { method, target, headers, head, body, messages, isWebSocket }];
   }
 
-  function forwardBy(protocol: Protocol, request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
+  #forwardBy(protocol: Protocol, request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
     let prepared: [Origin, Outgoing];
     try {
-      prepared = prepare(request, protocol);
+      prepared = this.#prepare(request, protocol);
     } catch (error) {
       relayOptions.onError(toGatewayError(error));
       return nothingSent;
     }
     const [origin, outgoing] = prepared;
-    const relay = new Relay(outgoing, relayOptions, context, origin);
+    const relay = new Relay(outgoing, relayOptions, this.#context, origin);
     relay.start();
     return relay;
   }
 
   /** Most servers that speak HTTP/2 take WebSocket over HTTP/1.1 alone. */
-  function forwardByEither(request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
+  #forwardByEither(request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
     let second: Forwarding | undefined;
     const onError = (error: GatewayError): void => {
-      if (error.cause instanceof NoWebSocket) second = forwardBy('http/1.1', request, relayOptions);
+      if (error.cause instanceof NoWebSocket) second = this.#forwardBy('http/1.1', request, relayOptions);
       else relayOptions.onError(error);
     };
-    const first = forwardBy('h2', request, { ...relayOptions, onError });
+    const first = this.#forwardBy('h2', request, { ...relayOptions, onError });
     return { abort: () => (second ?? first).abort() };
   }
-
-  return {
-    forward(request, relayOptions) {
-      // The client has left while its call was judged, and its `close` does not come again.
-      if (relayOptions.response.destroyed) {
-        relayOptions.onEnd?.({ status: 0, receivedBytes: 0, aborted: true });
-        return nothingSent;
-      }
-      const protocol = protocolFor(request.headers);
-      return request.isWebSocket && protocol === 'h2'
-        ? forwardByEither(request, relayOptions)
-        : forwardBy(protocol, request, relayOptions);
-    },
-    async connect({ host, port }) {
-      if (isClosing) throw shuttingDown();
-      return dialer.dial({ scheme: 'tcp', host, port }, 'http/1.1');
-    },
-    async close() {
-      isClosing = true;
-      pools.close();
-      await deadlines.whenIdle();
-      deadlines.close();
-    },
-    destroy() {
-      isClosing = true;
-      pools.destroy();
-      deadlines.failAll(shuttingDown());
-      deadlines.close();
-    },
-  };
 }
 
 const cannotStream = (): GatewayError =>

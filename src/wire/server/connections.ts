@@ -36,30 +36,6 @@ export interface ConnectionBounds {
   readonly isShared: boolean;
 }
 
-/** The connections of one listener, and the streams in them. */
-export interface Connections {
-  /** Counts a connection until it closes. Answers why there is no place for it; then it counts no more. */
-  arrive(socket: Socket): GatewayError | undefined;
-  /**
-   * The connection is a stranger's of this address until it is claimed. Answers why there is no place for it; then it counts no more.
-   * Undefined: many share it, and it is no stranger's.
-   */
-  comeFrom(socket: Socket, address: string | undefined): GatewayError | undefined;
-  /** A request is under way on it. Until `rest` it gives way to nobody. False where it would not in any case. */
-  begin(socket: Socket): boolean;
-  /** It waits for a request, or for its end. */
-  rest(socket: Socket): void;
-  /** The connection is also known as this one from now on, which speaks TLS on it. */
-  alias(socket: Socket, as: Socket): void;
-  /**
-   * Counts the connection or stream for its owner until it closes or is released; once, however often it is claimed. What has closed
-   * already counts for nobody. Throws GATEWAY_BUSY where the owner may have no more.
-   */
-  claim(connection: Closable, owner: ConnectionOwner, bounds: ConnectionBounds): void;
-  /** Takes a claim back, for connections that others share. */
-  release(connection: Closable, owner: ConnectionOwner): void;
-}
-
 /** The address of those whose load balancer has yet to tell it. */
 export const untold = 'untold';
 
@@ -103,55 +79,148 @@ interface Place {
   readonly owners: Map<string, string>;
 }
 
-export function createConnections(connectionsMax: () => number): Connections {
-  let open = 0;
-  let strangers = 0;
-  const addresses = new Tally();
-  const agents = new Tally();
-  const tenants = new Tally();
-  const places = new WeakMap<Closable, Place>();
+/** The connections of one listener, and the streams in them. */
+export class Connections {
+  readonly #connectionsMax: () => number;
+  #open = 0;
+  #strangers = 0;
+  readonly #addresses = new Tally();
+  readonly #agents = new Tally();
+  readonly #tenants = new Tally();
+  readonly #places = new WeakMap<Closable, Place>();
   /** Those of strangers without a request, in the order in which they began to wait. */
-  const waiting = new Map<Place, Socket>();
+  readonly #waiting = new Map<Place, Socket>();
 
-  function enter(connection: Closable): Place {
+  constructor(connectionsMax: () => number) {
+    this.#connectionsMax = connectionsMax;
+  }
+
+  /** Counts a connection until it closes. Answers why there is no place for it; then it counts no more. */
+  arrive(socket: Socket): GatewayError | undefined {
+    const place = this.#enter(socket);
+    if (this.#open <= this.#connectionsMax() || this.#makeRoom(place)) return undefined;
+    this.#leave(place);
+    return full();
+  }
+
+  /**
+   * The connection is a stranger's of this address until it is claimed. Answers why there is no place for it; then it counts no more.
+   * Undefined: many share it, and it is no stranger's.
+   */
+  comeFrom(socket: Socket, address: string | undefined): GatewayError | undefined {
+    const place = this.#places.get(socket);
+    if (!place?.isOpen || place.owners.size > 0) return undefined;
+    if (address === undefined) {
+      this.#known(place);
+      return undefined;
+    }
+    const network = networkOf(address);
+    if (place.address === network) return undefined;
+    const strangersMax = Math.max(1, Math.floor(this.#connectionsMax() / 2));
+    const isMuch = this.#addresses.of(network) >= Math.ceil(strangersMax / 2);
+    const isFull = place.address === undefined && this.#strangers >= strangersMax;
+    if ((isMuch || isFull) && !this.#makeRoom(place, isMuch ? network : undefined)) {
+      this.#leave(place);
+      return isMuch
+        ? busy('This address has as many connections without a valid key as leave room for others')
+        : full();
+    }
+    this.#known(place);
+    place.address = network;
+    this.#strangers += 1;
+    this.#addresses.add(network);
+    this.#waiting.set(place, socket);
+    return undefined;
+  }
+
+  /** A request is under way on it. Until `rest` it gives way to nobody. False where it would not in any case. */
+  begin(socket: Socket): boolean {
+    const place = this.#places.get(socket);
+    return place !== undefined && this.#waiting.delete(place);
+  }
+
+  /** It waits for a request, or for its end. */
+  rest(socket: Socket): void {
+    const place = this.#places.get(socket);
+    if (place?.isOpen && place.address !== undefined) this.#waiting.set(place, socket);
+  }
+
+  /** The connection is also known as this one from now on, which speaks TLS on it. */
+  alias(socket: Socket, as: Socket): void {
+    const place = this.#places.get(socket);
+    if (place) this.#places.set(as, place);
+  }
+
+  /**
+   * Counts the connection or stream for its owner until it closes or is released; once, however often it is claimed. What has closed
+   * already counts for nobody. Throws GATEWAY_BUSY where the owner may have no more.
+   */
+  claim(
+    connection: Closable,
+    { tenantId, agentId }: ConnectionOwner,
+    { perAgent, perTenant, isShared }: ConnectionBounds,
+  ): void {
+    const standing = this.#places.get(connection);
+    const place = standing ?? this.#enter(connection);
+    if (!place.isOpen || place.owners.has(agentId)) return;
+    if (!standing && this.#open > this.#connectionsMax() && !this.#makeRoom(place)) throw full();
+    const [ofAgent, ofTenant] = [this.#agents.of(agentId), this.#tenants.of(tenantId)];
+    if (ofAgent >= perAgent) throw busy(`This agent holds ${ofAgent} connections, which is all it may`);
+    if (perTenant !== null && ofTenant >= perTenant)
+      throw busy(`This tenant holds ${ofTenant} connections, which is all it may`);
+    if (isShared && !this.#leavesRoom(ofTenant, place))
+      throw busy(`This tenant holds ${ofTenant} connections, and the rest is kept for others`);
+    this.#known(place);
+    place.owners.set(agentId, tenantId);
+    this.#agents.add(agentId);
+    this.#tenants.add(tenantId);
+  }
+
+  /** Takes a claim back, for connections that others share. */
+  release(connection: Closable, { agentId }: ConnectionOwner): void {
+    const place = this.#places.get(connection);
+    if (place) this.#disown(place, agentId);
+  }
+
+  #enter(connection: Closable): Place {
     const place: Place = { isOpen: !connection.destroyed, address: undefined, owners: new Map() };
-    places.set(connection, place);
+    this.#places.set(connection, place);
     if (!place.isOpen) return place;
-    open += 1;
-    connection.once('close', () => leave(place));
+    this.#open += 1;
+    connection.once('close', () => this.#leave(place));
     return place;
   }
 
-  function leave(place: Place): void {
+  #leave(place: Place): void {
     if (!place.isOpen) return;
-    open -= 1;
+    this.#open -= 1;
     place.isOpen = false;
-    known(place);
-    for (const agentId of [...place.owners.keys()]) disown(place, agentId);
+    this.#known(place);
+    for (const agentId of [...place.owners.keys()]) this.#disown(place, agentId);
   }
 
   /** It is no stranger's any more. */
-  function known(place: Place): void {
+  #known(place: Place): void {
     if (place.address === undefined) return;
-    addresses.take(place.address);
-    strangers -= 1;
+    this.#addresses.take(place.address);
+    this.#strangers -= 1;
     place.address = undefined;
-    waiting.delete(place);
+    this.#waiting.delete(place);
   }
 
-  function disown(place: Place, agentId: string): void {
+  #disown(place: Place, agentId: string): void {
     const tenantId = place.owners.get(agentId);
     if (tenantId === undefined) return;
     place.owners.delete(agentId);
-    agents.take(agentId);
-    tenants.take(tenantId);
+    this.#agents.take(agentId);
+    this.#tenants.take(tenantId);
   }
 
   /** Closes the connection that has waited longest, of one address or of all; false where none waits but `place`. */
-  function makeRoom(place: Place, address?: string): boolean {
-    for (const [other, socket] of waiting) {
+  #makeRoom(place: Place, address?: string): boolean {
+    for (const [other, socket] of this.#waiting) {
       if (other === place || (address !== undefined && other.address !== address)) continue;
-      leave(other);
+      this.#leave(other);
       socket.destroy();
       return true;
     }
@@ -162,74 +231,11 @@ export function createConnections(connectionsMax: () => number): Connections {
    * Tells whether a holder of so many connections may have another one, in a place already counted or that a stranger
    * has.
    */
-  const leavesRoom = (held: number, place: Place): boolean =>
-    held < connectionsMax() - (open - strangers) + (place.address === undefined ? 1 : 0);
-
-  return {
-    arrive(socket) {
-      const place = enter(socket);
-      if (open <= connectionsMax() || makeRoom(place)) return undefined;
-      leave(place);
-      return full();
-    },
-    comeFrom(socket, address) {
-      const place = places.get(socket);
-      if (!place?.isOpen || place.owners.size > 0) return undefined;
-      if (address === undefined) {
-        known(place);
-        return undefined;
-      }
-      const network = networkOf(address);
-      if (place.address === network) return undefined;
-      const strangersMax = Math.max(1, Math.floor(connectionsMax() / 2));
-      const isMuch = addresses.of(network) >= Math.ceil(strangersMax / 2);
-      const isFull = place.address === undefined && strangers >= strangersMax;
-      if ((isMuch || isFull) && !makeRoom(place, isMuch ? network : undefined)) {
-        leave(place);
-        return isMuch
-          ? busy('This address has as many connections without a valid key as leave room for others')
-          : full();
-      }
-      known(place);
-      place.address = network;
-      strangers += 1;
-      addresses.add(network);
-      waiting.set(place, socket);
-      return undefined;
-    },
-    begin(socket) {
-      const place = places.get(socket);
-      return place !== undefined && waiting.delete(place);
-    },
-    rest(socket) {
-      const place = places.get(socket);
-      if (place?.isOpen && place.address !== undefined) waiting.set(place, socket);
-    },
-    alias(socket, as) {
-      const place = places.get(socket);
-      if (place) places.set(as, place);
-    },
-    claim(connection, { tenantId, agentId }, { perAgent, perTenant, isShared }) {
-      const standing = places.get(connection);
-      const place = standing ?? enter(connection);
-      if (!place.isOpen || place.owners.has(agentId)) return;
-      if (!standing && open > connectionsMax() && !makeRoom(place)) throw full();
-      const [ofAgent, ofTenant] = [agents.of(agentId), tenants.of(tenantId)];
-      if (ofAgent >= perAgent) throw busy(`This agent holds ${ofAgent} connections, which is all it may`);
-      if (perTenant !== null && ofTenant >= perTenant)
-        throw busy(`This tenant holds ${ofTenant} connections, which is all it may`);
-      if (isShared && !leavesRoom(ofTenant, place))
-        throw busy(`This tenant holds ${ofTenant} connections, and the rest is kept for others`);
-      known(place);
-      place.owners.set(agentId, tenantId);
-      agents.add(agentId);
-      tenants.add(tenantId);
-    },
-    release(connection, { agentId }) {
-      const place = places.get(connection);
-      if (place) disown(place, agentId);
-    },
-  };
+  #leavesRoom(held: number, place: Place): boolean {
+    return (
+      held < this.#connectionsMax() - (this.#open - this.#strangers) + (place.address === undefined ? 1 : 0)
+    );
+  }
 }
 
 /** How many of each there are; of what there is none it keeps nothing. */

@@ -26,9 +26,9 @@ t.test('tools that were kept are those of their files', async (t) => {
   for (const { method, url, headers, body } of readTools(dir, [], true).flatMap((it) => it.examples)) {
     const request = requestOf(method, url, headers, body);
     const { host, path } = request.target;
-    const told = ({ bodyLimits, understand }: typeof kept) => [
-      understand(request),
-      bodyLimits.at(host, path),
+    const told = (catalogue: typeof kept) => [
+      catalogue.understand(request),
+      catalogue.bodyLimits.at(host, path),
     ];
     if (!isDeepStrictEqual(told(kept), told(made))) t.strictSame(told(kept), told(made), `${method} ${url}`);
   }

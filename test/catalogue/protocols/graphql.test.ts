@@ -111,9 +111,9 @@ const tool = {
     },
   },
 };
-const { understand } = loadCatalogue(t.testdir({}), [tool]);
+const catalogue = loadCatalogue(t.testdir({}), [tool]);
 const url = 'https://api.demo.example/graphql';
-const principalsOf = (body: unknown) => understand(requestOf('POST', url, {}, body)).principals;
+const principalsOf = (body: unknown) => catalogue.understand(requestOf('POST', url, {}, body)).principals;
 
 t.test('whom an operation addresses may stand in the document or in its variables', async (t) => {
   t.strictSame(principalsOf({ query: 'mutation { a: invite(input: { email: "eve@example.net" }) }' }), [
@@ -129,12 +129,14 @@ t.test('whom an operation addresses may stand in the document or in its variable
     ['ann@acme.com', 'eve@example.net'],
   );
   const inUrl = `${url}?query=${encodeURIComponent(query)}&variables=${encodeURIComponent('{"x":{"email":"ann@acme.com"}}')}`;
-  t.strictSame(understand(requestOf('GET', inUrl)).principals, ['ann@acme.com']);
+  t.strictSame(catalogue.understand(requestOf('GET', inUrl)).principals, ['ann@acme.com']);
 });
 
 t.test('where one document of several cannot be read, it may address anybody', async (t) => {
   const known = { query: 'mutation { invite(input: { email: "ann@acme.com" }, org: "acme") }' };
-  const { principals, resource, name } = understand(requestOf('POST', url, {}, [known, { id: 'persisted' }]));
+  const { principals, resource, name } = catalogue.understand(
+    requestOf('POST', url, {}, [known, { id: 'persisted' }]),
+  );
   t.strictSame(
     { principals, org: resource.org, unknown: resource.unknown, name },
     {

@@ -1,11 +1,7 @@
 import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
 import type { Sighting } from '../../../src/core/history.ts';
-import {
-  createAnswerMemory,
-  listValuesMin,
-  type SeenAnswer,
-} from '../../../src/decision/answers/answer-memory.ts';
+import { AnswerMemory, listValuesMin, type SeenAnswer } from '../../../src/decision/answers/answer-memory.ts';
 import type { AnswerReading } from '../../../src/decision/answers/read-answer.ts';
 import { shinglesEnough } from '../../../src/decision/facts/carried-reads.ts';
 import { createToolSettings } from '../../../src/tenants/tool-settings.ts';
@@ -23,7 +19,7 @@ const { tools } = validateConfig(
 function remembered(seen: Partial<SeenAnswer>, reading: Partial<AnswerReading>): readonly Sighting[] {
   const noted: Sighting[] = [];
   const store = { noteSighting: (_: string, it: Sighting) => void noted.push(it) };
-  const memory = createAnswerMemory(store, tenantSecrets, createToolSettings(tools));
+  const memory = new AnswerMemory(store, tenantSecrets, createToolSettings(tools));
   memory.saw(
     {
       ...{ tenantId: 'acme', agentId: 'a', traceId: 't', toolName: 'custom_proxy' },

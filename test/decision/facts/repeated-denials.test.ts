@@ -7,7 +7,7 @@ import type { Decision } from '../../../src/core/call.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
 import { newId, newTraceId } from '../../../src/core/ids.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
-import { createIncidentDesk } from '../../../src/decision/approvals/incident-desk.ts';
+import { IncidentDesk } from '../../../src/decision/approvals/incident-desk.ts';
 import {
   createRepeatedDenials,
   denialsEnough,
@@ -34,7 +34,7 @@ async function openNode(t: Test, store: Store) {
     ship: (calls) => store.recordCalls(calls),
     onError: (error) => t.error(error),
   });
-  const incidents = createIncidentDesk(store, log);
+  const incidents = new IncidentDesk(store, log);
   const record = createRecorder({
     namesFor: () => ownName,
     journal,

@@ -3,7 +3,7 @@ import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
 import type { Finding } from '../../../src/core/call.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
-import { createToolMemory, shownNamesMax } from '../../../src/decision/facts/tool-memory.ts';
+import { shownNamesMax, ToolMemory } from '../../../src/decision/facts/tool-memory.ts';
 import { loadPhrasebook } from '../../../src/inspect/injection/phrasebook.ts';
 import { createInjectionReader } from '../../../src/inspect/injection/reader.ts';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
@@ -30,7 +30,7 @@ async function open(t: Parameters<typeof openState>[0], rememberTools: Store['re
     error: (_: object, message: string) => lines.push(`error ${message}`),
   };
   let nowMs = 0;
-  const memory = createToolMemory({
+  const memory = new ToolMemory({
     store: { rememberTools },
     policies: { rulesFor: async () => ({ engine }) as never },
     tenants: createTenants(config, new Set(), store),

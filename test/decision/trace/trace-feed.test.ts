@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';
-import { createTraceFeed, waitingTracesMax } from '../../../src/decision/trace/trace-feed.ts';
+import { TraceFeed, waitingTracesMax } from '../../../src/decision/trace/trace-feed.ts';
 import type { Arrivals } from '../../../src/state/store.ts';
 
 const log = pino({ level: 'silent' });
@@ -32,8 +32,8 @@ const all = () => true;
 
 t.test('each follower gets what it wants, by one loop for all', async (t) => {
   const store = arrivals();
-  const feed = createTraceFeed(store, log);
-  t.teardown(feed.close);
+  const feed = new TraceFeed(store, log);
+  t.teardown(() => feed.close());
   store.arrive('before');
   const followers = await Promise.all([
     feed.follow('acme', all),
@@ -57,8 +57,8 @@ t.test('each follower gets what it wants, by one loop for all', async (t) => {
 
 t.test('a slow follower loses some, is told, and holds up nobody', async (t) => {
   const store = arrivals();
-  const feed = createTraceFeed(store, log);
-  t.teardown(feed.close);
+  const feed = new TraceFeed(store, log);
+  t.teardown(() => feed.close());
   const [slow, quick] = [await feed.follow('acme', all), await feed.follow('acme', all)];
   const traces = Array.from({ length: waitingTracesMax + 300 }, (_, at) => `t${at}`);
   const read: string[] = [];
@@ -80,8 +80,8 @@ t.test('a slow follower loses some, is told, and holds up nobody', async (t) => 
 
 t.test('a flood is cut short, so that followers see what happens now', async (t) => {
   const store = arrivals();
-  const feed = createTraceFeed(store, log);
-  t.teardown(feed.close);
+  const feed = new TraceFeed(store, log);
+  t.teardown(() => feed.close());
   const follower = await feed.follow('acme', (it) => it === 'now');
   store.arrive(...Array.from({ length: 5_000 }, () => 'flood'));
   t.same(await follower.next(10_000), { traces: [], hasGap: true });
@@ -91,7 +91,7 @@ t.test('a flood is cut short, so that followers see what happens now', async (t)
 
 t.test('goes on when the state is back, and not after its end', async (t) => {
   const store = arrivals();
-  const feed = createTraceFeed(store, log);
+  const feed = new TraceFeed(store, log);
   store.setAway(true);
   await t.rejects(feed.follow('acme', all));
   store.setAway(false);

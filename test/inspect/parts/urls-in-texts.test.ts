@@ -1,6 +1,6 @@
 import t from 'tap';
 import { urlsIn } from '../../../src/inspect/parts/urls-in-texts.ts';
-import { createThreatIndex } from '../../../src/risk/feeds/index/threat-index.ts';
+import { ThreatIndex } from '../../../src/risk/feeds/index/threat-index.ts';
 import { read } from '../../risk/feeds/reading.ts';
 
 const listed = [
@@ -9,7 +9,7 @@ const listed = [
   'böse.example',
   'http://shared.example/évil/mal',
 ];
-const index = createThreatIndex([{ name: 'own', set: await read('lines', listed.join('\n')) }]);
+const index = new ThreatIndex([{ name: 'own', set: await read('lines', listed.join('\n')) }]);
 const isHit = (text: string): boolean =>
   [...urlsIn([Buffer.from(text)])].some((readings) => readings.some((url) => index.findUrl(url)));
 

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { FeedHealth, FeedSource } from '../../../src/risk/feeds/feed.ts';
 import { type Feeds, type FeedsOptions, openFeeds } from '../../../src/risk/feeds/feeds.ts';
 import type { Download } from '../../../src/risk/feeds/fetch-feed.ts';
-import { createDialer } from '../../../src/wire/client/connect.ts';
+import { Dialer } from '../../../src/wire/client/connect.ts';
 import { type Connect, createHttpClient } from '../../../src/wire/client/http-client.ts';
 import { createGuard } from '../../../src/wire/client/reach/guard.ts';
 import { createResolver } from '../../../src/wire/client/reach/resolve.ts';
@@ -60,7 +60,7 @@ export function downloadTrusting(roots: readonly string[]): Download {
     ownListeners: () => [],
   });
   const resolver = createResolver({ resolve: [] });
-  const dialer = createDialer({ guard, resolver, roots, connectTimeoutMs: 10_000 });
+  const dialer = new Dialer({ guard, resolver, roots, connectTimeoutMs: 10_000 });
   const connect: Connect = (to) => dialer.dial(to, 'http/1.1');
   return createHttpClient({ connect, idleTimeoutMs: 10_000 });
 }

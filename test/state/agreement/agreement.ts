@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import type { Test } from 'tap';
 import { newId } from '../../../src/core/ids.ts';
 import { openEmbeddedStore } from '../../../src/state/embedded/store.ts';
-import { createNames, type Names } from '../../../src/state/redis/link/names.ts';
+import { Names } from '../../../src/state/redis/link/names.ts';
 import { openRedisStore } from '../../../src/state/redis/store.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { startRedis } from '../../support/redis.ts';
@@ -94,7 +94,7 @@ export async function openSides(t: Test): Promise<Sides | undefined> {
   t.teardown(() => client.disconnect());
   const embedded = await openEmbeddedStore({ dir: join(t.testdirName, 'state') });
   t.teardown(() => embedded.close());
-  return { embedded, redis, client, names: createNames(prefix) };
+  return { embedded, redis, client, names: new Names(prefix) };
 }
 
 /** The answer, or what it was refused with. */

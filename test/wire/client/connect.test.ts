@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
 import { GatewayError } from '../../../src/core/errors.ts';
-import { createDialer, type DialerOptions, type Endpoint } from '../../../src/wire/client/connect.ts';
+import { Dialer, type DialerOptions, type Endpoint } from '../../../src/wire/client/connect.ts';
 import { createGuard } from '../../../src/wire/client/reach/guard.ts';
 import { createResolver } from '../../../src/wire/client/reach/resolve.ts';
 import { loadRoots } from '../../../src/wire/client/reach/roots.ts';
@@ -24,7 +24,7 @@ const answering = (...addresses: string[]) =>
   createResolver({ resolve: [], lookup: async () => addresses.map((address) => ({ address })) });
 
 const dialerWith = (options: Partial<DialerOptions> = {}) =>
-  createDialer({
+  new Dialer({
     guard,
     resolver: answering('127.0.0.1'),
     roots: [testAuthority().certPem],

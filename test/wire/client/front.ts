@@ -9,7 +9,7 @@ import { createGuard } from '../../../src/wire/client/reach/guard.ts';
 import { createResolver, type ResolverOptions } from '../../../src/wire/client/reach/resolve.ts';
 import type { Forwarding, RelayOutcome } from '../../../src/wire/client/relay.ts';
 import type { Scrub } from '../../../src/wire/client/scrub/scrub.ts';
-import { createUpstream, type Upstream, type UpstreamOptions } from '../../../src/wire/client/upstream.ts';
+import { Upstream, type UpstreamOptions } from '../../../src/wire/client/upstream.ts';
 import { toUpstreamHeaders } from '../../../src/wire/http1/headers.ts';
 import { testAuthority } from '../../support/certificates.ts';
 
@@ -60,7 +60,7 @@ export interface Answer {
 export function openUpstream(t: Test, options: FrontOptions = {}): Upstream {
   const allowPrivate = ['127.0.0.0/8', '::1/128'];
   const { lookup = async () => [{ address: '127.0.0.1' }] } = options;
-  const upstream = createUpstream({
+  const upstream = new Upstream({
     guard: createGuard({ allowPrivate, deny: [], allowedPorts: [], ownListeners: () => [] }),
     resolver: createResolver({ resolve: [], lookup }),
     roots: [testAuthority().certPem],

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { GatewayError } from '../../../src/core/errors.ts';
-import { createDialer, type DialerOptions, type Endpoint } from '../../../src/wire/client/connect.ts';
+import { Dialer, type DialerOptions, type Endpoint } from '../../../src/wire/client/connect.ts';
 import { createGuard } from '../../../src/wire/client/reach/guard.ts';
 import type { ParentOptions } from '../../../src/wire/client/reach/parent.ts';
 import { createResolver } from '../../../src/wire/client/reach/resolve.ts';
@@ -34,7 +34,7 @@ const answering = (...addresses: string[]) =>
   });
 
 const dialerBy = (parent: Partial<ParentOptions> & { url: string }, options: Partial<DialerOptions> = {}) =>
-  createDialer({
+  new Dialer({
     guard: guardWith(),
     resolver: answering('127.0.0.1'),
     roots: [testAuthority().certPem],

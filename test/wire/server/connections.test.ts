@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import t from 'tap';
-import { type ConnectionBounds, createConnections, untold } from '../../../src/wire/server/connections.ts';
+import { type ConnectionBounds, Connections, untold } from '../../../src/wire/server/connections.ts';
 
 const bounds: ConnectionBounds = { perAgent: 1000, perTenant: null, isShared: true };
 const ownerOf = (agentId: string, tenantId = 'acme') => ({ tenantId, agentId });
 const busy = { code: 'GATEWAY_BUSY' };
 
 t.test('a connection counts once for each agent, in whatever order they come', async (t) => {
-  const connections = createConnections(() => 100);
+  const connections = new Connections(() => 100);
   const [first, second, third] = [new Socket(), new Socket(), new Socket()];
   const one = { ...bounds, perAgent: 1 };
   for (let i = 0; i < 100; i++) {
@@ -24,7 +24,7 @@ t.test('a connection counts once for each agent, in whatever order they come', a
 });
 
 t.test('agents of one tenant together hold no more than it may', async (t) => {
-  const connections = createConnections(() => 100);
+  const connections = new Connections(() => 100);
   const two = { ...bounds, perTenant: 2 };
   const first = new Socket();
   connections.claim(first, ownerOf('a'), two);
@@ -37,7 +37,7 @@ t.test('agents of one tenant together hold no more than it may', async (t) => {
 
 t.test('however many tenants take what they get, another one finds room', async (t) => {
   const max = 100;
-  const connections = createConnections(() => max);
+  const connections = new Connections(() => max);
   /** Opens connections of a tenant, each of an agent of its own, until there is no place. */
   const fill = (tenantId: string): number => {
     for (let held = 0; held <= max; held++) {
@@ -57,7 +57,7 @@ t.test('however many tenants take what they get, another one finds room', async 
 });
 
 t.test('a tenant alone may have all of them', async (t) => {
-  const connections = createConnections(() => 10);
+  const connections = new Connections(() => 10);
   for (let i = 0; i < 10; i++) {
     const socket = new Socket();
     t.equal(connections.arrive(socket), undefined);
@@ -69,7 +69,7 @@ t.test('a tenant alone may have all of them', async (t) => {
 
 /** Sockets that come from addresses; each closes as those of the network do. */
 function startComing(max: number) {
-  const connections = createConnections(() => max);
+  const connections = new Connections(() => max);
   const come = (address: string | undefined): Socket | undefined => {
     const socket = new Socket();
     if (!(connections.arrive(socket) ?? connections.comeFrom(socket, address))) return socket;
@@ -164,7 +164,7 @@ t.test('a stranger whose address is told late waits like the others', async (t) 
 });
 
 t.test('a claim that is released leaves nothing behind', async (t) => {
-  const connections = createConnections(() => 100);
+  const connections = new Connections(() => 100);
   const one = { ...bounds, perAgent: 1, perTenant: 1 };
   const [shared, other] = [new Socket(), new Socket()];
   connections.claim(shared, ownerOf('a'), one);
@@ -175,7 +175,7 @@ t.test('a claim that is released leaves nothing behind', async (t) => {
 });
 
 t.test('what closes before it is claimed counts for nobody', async (t) => {
-  const connections = createConnections(() => 4);
+  const connections = new Connections(() => 4);
   const one = { ...bounds, perAgent: 1, perTenant: 1 };
   for (let i = 0; i < 20; i++) {
     const socket = new Socket();
@@ -196,7 +196,7 @@ t.test('what closes before it is claimed counts for nobody', async (t) => {
 });
 
 t.test('what is destroyed when it is first seen takes no place', async (t) => {
-  const connections = createConnections(() => 2);
+  const connections = new Connections(() => 2);
   const one = { ...bounds, perAgent: 1 };
   const gone = async (): Promise<Socket> => {
     const socket = new Socket().destroy();

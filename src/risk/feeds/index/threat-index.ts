@@ -23,18 +23,6 @@ export interface NamedSet {
   readonly set: IndicatorSet;
 }
 
-export interface ThreatIndex {
-  readonly indicators: number;
-  /** Looks up a call's address, its host with all parents, and its URL. */
-  findTarget(target: Pick<Target, 'host' | 'path' | 'isAddress'>): ThreatHit | undefined;
-  /** The same for the text of a URL, as it stands in a body; undefined also where it is none. */
-  findUrl(text: string): ThreatHit | undefined;
-  /** A host in normal form, with its parents. */
-  findHost(host: string): ThreatHit | undefined;
-  /** An address, such as the one that is dialled; IPv6 also by the IPv4 address in it. Undefined for text that is none. */
-  findAddress(address: string): ThreatHit | undefined;
-}
-
 /* Look-ups are synchronous, so all of them share this. */
 const hostHashes = new Hashes();
 const pathHashes = new Hashes();
@@ -44,26 +32,67 @@ const pathHashes = new Hashes();
  * it. Every parent of its host of two labels and more is looked up. Each is joined with the path with and without its
  * query, and with each directory above it. The sets must have been made with one key.
  */
-export function createThreatIndex(sets: readonly NamedSet[]): ThreatIndex {
-  const key = sets[0]?.set.key ?? new Uint32Array(2);
-  if (sets.some(({ set }) => set.key[0] !== key[0] || set.key[1] !== key[1]))
-    throw new TypeError('The sets of an index must share their key.');
-  const ranges = ({ ipv4, ipv6 }: IndicatorSet): number => ipv4.entries.length + ipv6.entries.length;
-  const withHosts = sets.filter(({ set }) => set.indicators > ranges(set));
-  const withRanges = sets.filter(({ set }) => ranges(set) > 0);
+export class ThreatIndex {
+  readonly indicators: number;
+  readonly #key;
+  readonly #withHosts;
+  readonly #withRanges;
 
-  function find(host: string, isAddress: boolean, path: string | undefined): ThreatHit | undefined {
-    const byAddress = isAddress ? findAddress(host) : undefined;
-    if (byAddress || withHosts.length === 0) return byAddress;
-    const words = isAddress ? parseIpv6(host) : undefined;
-    const inner = words ? embeddedIpv4(words) : -1;
-    return findText(host, isAddress, path) ?? (inner < 0 ? undefined : findText(toIpv4(inner), true, path));
+  constructor(sets: readonly NamedSet[]) {
+    this.#key = sets[0]?.set.key ?? new Uint32Array(2);
+    if (sets.some(({ set }) => set.key[0] !== this.#key[0] || set.key[1] !== this.#key[1]))
+      throw new TypeError('The sets of an index must share their key.');
+    this.#withHosts = sets.filter(({ set }) => set.indicators > rangesIn(set));
+    this.#withRanges = sets.filter(({ set }) => rangesIn(set) > 0);
+    this.indicators = sets.reduce((sum, { set }) => sum + set.indicators, 0);
   }
 
-  function findText(host: string, isAddress: boolean, path: string | undefined): ThreatHit | undefined {
-    hashHost(host, isAddress, key, hostHashes);
+  /** Looks up a call's address, its host with all parents, and its URL. */
+  findTarget({ host, path, isAddress }: Pick<Target, 'host' | 'path' | 'isAddress'>): ThreatHit | undefined {
+    return this.#find(host, isAddress, path);
+  }
+
+  /** The same for the text of a URL, as it stands in a body; undefined also where it is none. */
+  findUrl(text: string): ThreatHit | undefined {
+    const url = splitUrl(text);
+    return url && this.#find(url.host, url.isAddress, url.path);
+  }
+
+  /** A host in normal form, with its parents. */
+  findHost(host: string): ThreatHit | undefined {
+    return this.#find(host, false, undefined);
+  }
+
+  /** An address, such as the one that is dialled; IPv6 also by the IPv4 address in it. Undefined for text that is none. */
+  findAddress(address: string): ThreatHit | undefined {
+    if (this.#withRanges.length === 0) return undefined;
+    const ipv4 = parseIpv4(address);
+    if (ipv4 >= 0) return this.#inIpv4(ipv4);
+    const words = parseIpv6(address);
+    if (words === undefined) return undefined;
+    for (const named of this.#withRanges) {
+      const entry = findIpv6(named.set.ipv6, words);
+      if (entry >= 0) return toHit(named, entry);
+    }
+    const inner = embeddedIpv4(words);
+    return inner < 0 ? undefined : this.#inIpv4(inner);
+  }
+
+  #find(host: string, isAddress: boolean, path: string | undefined): ThreatHit | undefined {
+    const byAddress = isAddress ? this.findAddress(host) : undefined;
+    if (byAddress || this.#withHosts.length === 0) return byAddress;
+    const words = isAddress ? parseIpv6(host) : undefined;
+    const inner = words ? embeddedIpv4(words) : -1;
+    return (
+      this.#findText(host, isAddress, path) ??
+      (inner < 0 ? undefined : this.#findText(toIpv4(inner), true, path))
+    );
+  }
+
+  #findText(host: string, isAddress: boolean, path: string | undefined): ThreatHit | undefined {
+    hashHost(host, isAddress, this.#key, hostHashes);
     let canonical: string | undefined;
-    for (const named of withHosts) {
+    for (const named of this.#withHosts) {
       const { set } = named;
       for (let at = 0; at < hostHashes.count; at++) {
         const hash = hostHashes.hash[at] ?? 0;
@@ -79,38 +108,13 @@ export function createThreatIndex(sets: readonly NamedSet[]): ThreatIndex {
     return undefined;
   }
 
-  function findAddress(address: string): ThreatHit | undefined {
-    if (withRanges.length === 0) return undefined;
-    const ipv4 = parseIpv4(address);
-    if (ipv4 >= 0) return inIpv4(ipv4);
-    const words = parseIpv6(address);
-    if (words === undefined) return undefined;
-    for (const named of withRanges) {
-      const entry = findIpv6(named.set.ipv6, words);
-      if (entry >= 0) return toHit(named, entry);
-    }
-    const inner = embeddedIpv4(words);
-    return inner < 0 ? undefined : inIpv4(inner);
-  }
-
-  function inIpv4(address: number): ThreatHit | undefined {
-    for (const named of withRanges) {
+  #inIpv4(address: number): ThreatHit | undefined {
+    for (const named of this.#withRanges) {
       const entry = findIpv4(named.set.ipv4, address);
       if (entry >= 0) return toHit(named, entry);
     }
     return undefined;
   }
-
-  return {
-    indicators: sets.reduce((sum, { set }) => sum + set.indicators, 0),
-    findTarget: ({ host, path, isAddress }) => find(host, isAddress, path),
-    findUrl(text) {
-      const url = splitUrl(text);
-      return url && find(url.host, url.isAddress, url.path);
-    },
-    findHost: (host) => find(host, false, undefined),
-    findAddress,
-  };
 }
 
 const toIpv4 = (address: number): string => [24, 16, 8, 0].map((bits) => (address >>> bits) & 0xff).join('.');
@@ -130,3 +134,5 @@ function toHit({ name, set }: NamedSet, index: number): ThreatHit {
   const { kind, indicator, reference, threat } = entryAt(set.entries, index);
   return { feed: name, kind, indicator, reference: reference && set.referenceBase + reference, threat };
 }
+
+const rangesIn = ({ ipv4, ipv6 }: IndicatorSet): number => ipv4.entries.length + ipv6.entries.length;

@@ -20,16 +20,6 @@ import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
  * journal. Buckets start full, and the rate of the last minute at nothing.
  */
 
-export interface Numbers {
-  /** Takes from quota, uses and buckets what the call counts for, or from none of them: see `refusalOf` of `limits.ts`. */
-  take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: Taking): Taken;
-  /** A call with this key came from an address outside its allowlist. */
-  block(keyId: string, nowMs: number): void;
-  /** The usage of each key, in the order of the ids. */
-  keyUsage(keyIds: readonly string[], nowMs: number): readonly KeyUsage[];
-  tenantUsage(tenantId: string, nowMs: number): TenantUsage;
-}
-
 export type Taken = { readonly ok: true; readonly scansUsed: number } | LimitRefusal;
 
 interface KeyNumbers {
@@ -50,6 +40,12 @@ interface TenantNumbers {
   bucket: Bucket | undefined;
 }
 
+interface Month {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly number: number;
+}
+
 export interface NumbersOptions {
   /** Tells whether finished calls may still be on their way to the disk, however long ago that was. */
   readonly isDiskBehind: () => boolean;
@@ -66,129 +62,145 @@ const recentSlots = 6;
 /** A clock that is set back finds the months before; still older ones are read again. */
 const monthsMax = 12;
 
-export function createNumbers(stored: CounterReader, options: NumbersOptions): Numbers {
-  const { isDiskBehind, clock = () => performance.now(), keysMax = 32_768 } = options;
-  const keys = new Map<string, KeyNumbers>();
+export class Numbers {
+  readonly #stored: CounterReader;
+  readonly #isDiskBehind;
+  readonly #clock;
+  readonly #keysMax;
+  readonly #keys = new Map<string, KeyNumbers>();
   /** Tenants are made by administrators: there are not many. */
-  const tenants = new Map<string, TenantNumbers>();
-  let sweepAtSize = keysMax;
+  readonly #tenants = new Map<string, TenantNumbers>();
+  #sweepAtSize;
   /** The month of the last call, which is nearly always that of the next. */
-  let month = { startMs: 0, endMs: 0, number: 0 };
+  #month: Month = { startMs: 0, endMs: 0, number: 0 };
 
-  function monthOf(ms: number): typeof month {
-    if (ms < month.startMs || ms >= month.endMs) month = { ...periodOf(ms), number: monthNumberOf(ms) };
-    return month;
+  constructor(stored: CounterReader, options: NumbersOptions) {
+    this.#stored = stored;
+    const { isDiskBehind, clock = () => performance.now(), keysMax = 32_768 } = options;
+    this.#isDiskBehind = isDiskBehind;
+    this.#clock = clock;
+    this.#keysMax = keysMax;
+    this.#sweepAtSize = keysMax;
   }
 
-  const neverUsed = (): KeyNumbers => ({
-    uses: 0,
-    blocked: 0,
-    lastSeenAtMs: null,
-    byHour: createSlidingCount(hoursInDay),
-    bucket: undefined,
-    touchedAt: clock(),
-  });
+  /** Takes from quota, uses and buckets what the call counts for, or from none of them: see `refusalOf` of `limits.ts`. */
+  take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: Taking): Taken {
+    const tenant = this.#tenantOf(key.tenantId, nowMs);
+    const holder = this.#keyOf(key.keyId, nowMs);
+    // A key and all that were made with it have one bucket.
+    const spender = key.parentKeyId === null ? holder : this.#keyOf(key.parentKeyId, nowMs);
+    const { number } = this.#monthOf(nowMs);
+    const inMonth = this.#usedIn(key.tenantId, tenant, number);
+    const limits = limitsOf(key, terms);
+    const used = { inMonth, uses: holder.uses, tenantBucket: tenant.bucket, keyBucket: spender.bucket };
+    const refusal = refusalOf(used, limits, counts, nowMs);
+    if (refusal?.code === 'RATE_LIMITED') tenant.limitedByHour.add(hourOf(nowMs), 1);
+    if (refusal) return refusal;
+    if (counts === 'nothing') return { ok: true, scansUsed: inMonth };
+    const { tenantRate, keyRate } = limits;
+    if (tenantRate) tenant.bucket = withoutToken(tenant.bucket, tenantRate, nowMs);
+    if (keyRate) spender.bucket = withoutToken(spender.bucket, keyRate, nowMs);
+    if (counts === 'rate') return { ok: true, scansUsed: inMonth };
+    tenant.months.set(number, inMonth + 1);
+    tenant.recent.add(Math.floor(nowMs / recentSlotMs), 1);
+    holder.uses += 1;
+    holder.byHour.add(hourOf(nowMs), 1);
+    holder.lastSeenAtMs = Math.max(holder.lastSeenAtMs ?? nowMs, nowMs);
+    return { ok: true, scansUsed: inMonth + 1 };
+  }
+
+  /** A call with this key came from an address outside its allowlist. */
+  block(keyId: string, nowMs: number): void {
+    this.#keyOf(keyId, nowMs).blocked += 1;
+  }
+
+  /** The usage of each key, in the order of the ids. */
+  keyUsage(keyIds: readonly string[], nowMs: number): readonly KeyUsage[] {
+    const unread = keyIds.filter((it) => !this.#keys.has(it));
+    const loaded = this.#loadKeys(unread, nowMs);
+    const read = new Map(unread.map((it, at) => [it, loaded[at]]));
+    return keyIds.map((it) => toUsage(this.#keys.get(it) ?? read.get(it) ?? this.#neverUsed(), nowMs));
+  }
+
+  tenantUsage(tenantId: string, nowMs: number): TenantUsage {
+    const tenant = this.#tenants.get(tenantId) ?? this.#loadTenant(tenantId, nowMs);
+    return {
+      scansUsed: this.#usedIn(tenantId, tenant, this.#monthOf(nowMs).number),
+      rateLimitHits24h: tenant.limitedByHour.sum(hourOf(nowMs)),
+      currentRatePerMin: tenant.recent.sum(Math.floor(nowMs / recentSlotMs)),
+    };
+  }
+
+  #monthOf(ms: number): Month {
+    if (ms < this.#month.startMs || ms >= this.#month.endMs)
+      this.#month = { ...periodOf(ms), number: monthNumberOf(ms) };
+    return this.#month;
+  }
+
+  #neverUsed(): KeyNumbers {
+    return {
+      uses: 0,
+      blocked: 0,
+      lastSeenAtMs: null,
+      byHour: createSlidingCount(hoursInDay),
+      bucket: undefined,
+      touchedAt: this.#clock(),
+    };
+  }
 
   /** The numbers of each key, in the order of the ids. */
-  function loadKeys(keyIds: readonly string[], nowMs: number): KeyNumbers[] {
-    return stored.ofKeys(keyIds, hourOf(nowMs) - hoursInDay + 1).map(({ callsByHour, ...counts }) => {
-      const numbers = { ...neverUsed(), ...counts };
+  #loadKeys(keyIds: readonly string[], nowMs: number): KeyNumbers[] {
+    return this.#stored.ofKeys(keyIds, hourOf(nowMs) - hoursInDay + 1).map(({ callsByHour, ...counts }) => {
+      const numbers = { ...this.#neverUsed(), ...counts };
       for (const [hour, count] of callsByHour) numbers.byHour.add(hour, count);
       return numbers;
     });
   }
 
-  function keyOf(keyId: string, nowMs: number): KeyNumbers {
-    const known = keys.get(keyId);
+  #keyOf(keyId: string, nowMs: number): KeyNumbers {
+    const known = this.#keys.get(keyId);
     if (known) {
-      known.touchedAt = clock();
+      known.touchedAt = this.#clock();
       return known;
     }
-    const [loaded = neverUsed()] = loadKeys([keyId], nowMs);
-    if (keys.size >= sweepAtSize) forgetIdleKeys();
-    keys.set(keyId, loaded);
+    const [loaded = this.#neverUsed()] = this.#loadKeys([keyId], nowMs);
+    if (this.#keys.size >= this.#sweepAtSize) this.#forgetIdleKeys();
+    this.#keys.set(keyId, loaded);
     return loaded;
   }
 
-  function forgetIdleKeys(): void {
-    const before = clock() - idleMs;
-    if (!isDiskBehind())
-      for (const [keyId, { touchedAt }] of keys) if (touchedAt < before) keys.delete(keyId);
+  #forgetIdleKeys(): void {
+    const before = this.#clock() - idleMs;
+    if (!this.#isDiskBehind())
+      for (const [keyId, { touchedAt }] of this.#keys) if (touchedAt < before) this.#keys.delete(keyId);
     // Keys in use stay. The next sweep comes when there are twice as many, so that a busy day is not spent on sweeping.
-    sweepAtSize = Math.max(keysMax, keys.size * 2);
+    this.#sweepAtSize = Math.max(this.#keysMax, this.#keys.size * 2);
   }
 
-  function loadTenant(tenantId: string, nowMs: number): TenantNumbers {
+  #loadTenant(tenantId: string, nowMs: number): TenantNumbers {
     const limitedByHour = createSlidingCount(hoursInDay);
-    for (const [hour, count] of stored.limitedOf(tenantId, hourOf(nowMs) - hoursInDay + 1))
+    for (const [hour, count] of this.#stored.limitedOf(tenantId, hourOf(nowMs) - hoursInDay + 1))
       limitedByHour.add(hour, count);
     return { months: new Map(), limitedByHour, recent: createSlidingCount(recentSlots), bucket: undefined };
   }
 
-  function tenantOf(tenantId: string, nowMs: number): TenantNumbers {
-    const known = tenants.get(tenantId);
+  #tenantOf(tenantId: string, nowMs: number): TenantNumbers {
+    const known = this.#tenants.get(tenantId);
     if (known) return known;
-    const loaded = loadTenant(tenantId, nowMs);
-    tenants.set(tenantId, loaded);
+    const loaded = this.#loadTenant(tenantId, nowMs);
+    this.#tenants.set(tenantId, loaded);
     return loaded;
   }
 
-  function usedIn(tenantId: string, { months }: TenantNumbers, number: number): number {
+  #usedIn(tenantId: string, { months }: TenantNumbers, number: number): number {
     const known = months.get(number);
     if (known !== undefined) return known;
-    const used = stored.callsInMonth(tenantId, number);
+    const used = this.#stored.callsInMonth(tenantId, number);
     const [oldest] = months.keys();
     if (months.size >= monthsMax && oldest !== undefined) months.delete(oldest);
     months.set(number, used);
     return used;
   }
-
-  return {
-    take(key, terms, nowMs, counts) {
-      const tenant = tenantOf(key.tenantId, nowMs);
-      const holder = keyOf(key.keyId, nowMs);
-      // A key and all that were made with it have one bucket.
-      const spender = key.parentKeyId === null ? holder : keyOf(key.parentKeyId, nowMs);
-      const { number } = monthOf(nowMs);
-      const inMonth = usedIn(key.tenantId, tenant, number);
-      const limits = limitsOf(key, terms);
-      const used = { inMonth, uses: holder.uses, tenantBucket: tenant.bucket, keyBucket: spender.bucket };
-      const refusal = refusalOf(used, limits, counts, nowMs);
-      if (refusal?.code === 'RATE_LIMITED') tenant.limitedByHour.add(hourOf(nowMs), 1);
-      if (refusal) return refusal;
-      if (counts === 'nothing') return { ok: true, scansUsed: inMonth };
-      const { tenantRate, keyRate } = limits;
-      if (tenantRate) tenant.bucket = withoutToken(tenant.bucket, tenantRate, nowMs);
-      if (keyRate) spender.bucket = withoutToken(spender.bucket, keyRate, nowMs);
-      if (counts === 'rate') return { ok: true, scansUsed: inMonth };
-      tenant.months.set(number, inMonth + 1);
-      tenant.recent.add(Math.floor(nowMs / recentSlotMs), 1);
-      holder.uses += 1;
-      holder.byHour.add(hourOf(nowMs), 1);
-      holder.lastSeenAtMs = Math.max(holder.lastSeenAtMs ?? nowMs, nowMs);
-      return { ok: true, scansUsed: inMonth + 1 };
-    },
-
-    block(keyId, nowMs) {
-      keyOf(keyId, nowMs).blocked += 1;
-    },
-
-    keyUsage(keyIds, nowMs) {
-      const unread = keyIds.filter((it) => !keys.has(it));
-      const loaded = loadKeys(unread, nowMs);
-      const read = new Map(unread.map((it, at) => [it, loaded[at]]));
-      return keyIds.map((it) => toUsage(keys.get(it) ?? read.get(it) ?? neverUsed(), nowMs));
-    },
-
-    tenantUsage(tenantId, nowMs) {
-      const tenant = tenants.get(tenantId) ?? loadTenant(tenantId, nowMs);
-      return {
-        scansUsed: usedIn(tenantId, tenant, monthOf(nowMs).number),
-        rateLimitHits24h: tenant.limitedByHour.sum(hourOf(nowMs)),
-        currentRatePerMin: tenant.recent.sum(Math.floor(nowMs / recentSlotMs)),
-      };
-    },
-  };
 }
 
 const toUsage = ({ lastSeenAtMs, byHour, blocked, uses }: KeyNumbers, nowMs: number): KeyUsage => ({

@@ -21,171 +21,173 @@ import { createChunkReader } from './traces-reader.ts';
 import { removedMax } from './traces-removal.ts';
 import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
 
-/** Traces, known destinations, counts, budgets and histories: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
-export interface Traces {
-  readonly destinations: Destinations;
-  readonly counters: CounterReader;
-  readonly budgets: BudgetReader;
-  readonly history: HistoryReader;
-  /** `Store.recordCalls`: one transaction for the batch. */
-  record(batch: CallBatch): Promise<number>;
-  byId(tenantId: string, traceId: string): string | undefined;
-  list(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
-  export(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]>;
-  /** `Store.tracesSince`. */
-  since(tenantId: string, position: string | undefined): Arrivals;
-  readonly stats: Pick<StatReader, 'read' | 'readDecisions'>;
-  /** Those that have traces, or counts of them. */
-  tenants(): string[];
-  /** Removes the traces from before then; such as lie in one chunk with younger ones stay as long as these. */
-  removeBefore(tenantId: string, ms: number): Promise<void>;
-  removeStatsBefore(tenantId: string, interval: StatInterval, ms: number): Promise<void>;
-  /** Forgets agents that have not called since then. */
-  forgetIdle(sinceMs: number): Promise<void>;
-  /** Forgets what keys have used that are there no more. Never rejects: what stays takes room, and nobody finds it. */
-  forgetKeys(keyIds: readonly string[]): Promise<void>;
-  /** Something is held against the agent; null: nothing is any more. */
-  markTrust(agentId: string, mark: TrustMark | null): Promise<void>;
-  restoreTrust(terms: TrustTerms): void;
-  /** Tells whether the last batch was refused. */
-  isFailing(): boolean;
-  close(): Promise<void>;
-}
-
 /** Half a megabyte in large pages costs half of what it does in SQLite's 4 KB: fewer writes, to the WAL and out of it. */
 const pageBytes = 32_768;
 /** That one answer to `since` has: four megabytes at most. */
 const arrivalsMax = 8;
 
-export function openTraces(file: string): Traces {
-  setPageSize(file);
-  const db = openDatabase(file, { synchronous: 'NORMAL', migrations: tracesMigrations });
-  const destinations = createDestinations(db);
-  const chunks = createChunkReader(db);
-  const stats = createStatReader(db);
-  const tracedTenants = createTenantsOf(db, 'trace_chunks');
-  const sourceOf = (tenantId: string): TraceSource => ({
-    starts: (newestMs, oldestMs) => chunks.starts(tenantId, newestMs, oldestMs),
-    async *windows(starts) {
-      for await (const startMs of starts) yield chunks.window(tenantId, startMs);
-    },
-    mayHave: (interval, starts, names) => stats.mayHave(tenantId, interval, starts, names),
-  });
+/** Traces, known destinations, counts, budgets and histories: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
+export class Traces {
+  readonly stats: StatReader;
+  readonly history: HistoryReader;
+  readonly budgets: BudgetReader;
+  readonly counters: CounterReader;
+  readonly destinations: Destinations;
+  readonly #file: string;
+  readonly #db;
+  readonly #chunks;
+  readonly #tracedTenants;
   /** Those that wait for an answer; answers come in the order of the questions. */
-  const waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
-  let writer: Worker | undefined;
-  let isFailing = false;
-  let terms = defaultTrustTerms;
-  let isClosed = false;
+  readonly #waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
+  #writer: Worker | undefined;
+  #isFailing = false;
+  #terms = defaultTrustTerms;
+  #isClosed = false;
 
-  function settleNext(result: TracesResult): void {
-    const asked = waiting.shift();
-    if (asked?.isBatch) isFailing = 'failure' in result;
+  constructor(file: string) {
+    this.#file = file;
+    setPageSize(file);
+    this.#db = openDatabase(file, { synchronous: 'NORMAL', migrations: tracesMigrations });
+    this.#chunks = createChunkReader(this.#db);
+    this.#tracedTenants = createTenantsOf(this.#db, 'trace_chunks');
+    this.destinations = createDestinations(this.#db);
+    this.counters = createCounterReader(this.#db);
+    this.budgets = createBudgetReader(this.#db);
+    this.history = createHistoryReader(this.#db);
+    this.stats = createStatReader(this.#db);
+  }
+
+  /** Tells whether the last batch was refused. */
+  isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** `Store.recordCalls`: one transaction for the batch. */
+  record(batch: CallBatch): Promise<number> {
+    const { buffer } = batch.lines;
+    // Node's pool of small buffers cannot be taken away; what lies in it is copied.
+    return this.#ask({ ...batch, terms: this.#terms }, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
+  }
+
+  /** Those that have traces, or counts of them. */
+  tenants(): string[] {
+    return [...new Set([...this.#tracedTenants(), ...this.stats.tenants()])];
+  }
+
+  /** Removes the traces from before then; such as lie in one chunk with younger ones stay as long as these. */
+  async removeBefore(tenantId: string, beforeMs: number): Promise<void> {
+    // Batches get their turn between.
+    while ((await this.#ask({ tenantId, beforeMs })) === removedMax);
+  }
+
+  async removeStatsBefore(statsOf: string, interval: StatInterval, beforeMs: number): Promise<void> {
+    while ((await this.#ask({ statsOf, interval, beforeMs })) === statsRemovedMax);
+  }
+
+  /** Forgets agents that have not called since then. */
+  async forgetIdle(idleSinceMs: number): Promise<void> {
+    await this.#ask({ idleSinceMs });
+  }
+
+  /** Forgets what keys have used that are there no more. Never rejects: what stays takes room, and nobody finds it. */
+  async forgetKeys(keyIds: readonly string[]): Promise<void> {
+    await this.#ask({ keyIds }).catch(() => undefined);
+  }
+
+  /** Something is held against the agent; null: nothing is any more. */
+  async markTrust(agentId: string, mark: TrustMark | null): Promise<void> {
+    await this.#ask({ agentId, mark, terms: this.#terms });
+  }
+
+  restoreTrust(next: TrustTerms): void {
+    this.#terms = next;
+  }
+
+  byId(tenantId: string, traceId: string): string | undefined {
+    const ms = timeOfTraceId(traceId);
+    if (ms === undefined) return undefined;
+    for (const lines of this.#chunks.between(tenantId, ms, ms)) {
+      const trace = findTrace(lines, traceId);
+      if (trace !== undefined) return trace;
+    }
+    return undefined;
+  }
+
+  /** `Store.tracesSince`. */
+  since(tenantId: string, position: string | undefined): Arrivals {
+    const last = this.#chunks.lastId();
+    const after = position === undefined ? last : Number(position);
+    // Numbers begin anew where all that had any is gone.
+    if (!(after <= last)) return { traces: [], position: String(last), hasMore: false, hasGap: true };
+    const found = this.#chunks.stored(tenantId, after, last, arrivalsMax);
+    const hasMore = found.length === arrivalsMax;
+    const traces = found.flatMap(({ lines }) => [...traceLines(lines)].map((it) => it.read()));
+    const reached = hasMore ? (found.at(-1)?.chunkId ?? last) : last;
+    return { traces, position: String(reached), hasMore, hasGap: false };
+  }
+
+  list(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>> {
+    return listTraces(this.#sourceOf(tenantId), filter, page);
+  }
+
+  export(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]> {
+    return exportTraces(this.#sourceOf(tenantId), filter);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const ending = this.#writer;
+    if (ending) {
+      // Batches are awaited first, because messages that the thread sends shortly before it ends can be lost.
+      await Promise.allSettled(this.#waiting.map(({ promise }) => promise));
+      ending.postMessage('close' satisfies TracesMessage);
+      await new Promise((resolve) => ending.once('exit', resolve));
+    }
+    this.#db.close();
+  }
+
+  #sourceOf(tenantId: string): TraceSource {
+    const chunks = this.#chunks;
+    return {
+      starts: (newestMs, oldestMs) => chunks.starts(tenantId, newestMs, oldestMs),
+      async *windows(starts) {
+        for await (const startMs of starts) yield chunks.window(tenantId, startMs);
+      },
+      mayHave: (interval, starts, names) => this.stats.mayHave(tenantId, interval, starts, names),
+    };
+  }
+
+  #settleNext(result: TracesResult): void {
+    const asked = this.#waiting.shift();
+    if (asked?.isBatch) this.#isFailing = 'failure' in result;
     if ('failure' in result) asked?.reject(toStateError(new Error(result.failure)));
     else asked?.resolve(result.count);
   }
 
-  function ask(request: TracesRequest, transfer: readonly ArrayBuffer[] = []): Promise<number> {
-    if (isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is closed.'));
-    writer ??= startWriter();
+  #ask(request: TracesRequest, transfer: readonly ArrayBuffer[] = []): Promise<number> {
+    if (this.#isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is closed.'));
+    this.#writer ??= this.#startWriter();
     const answer = Promise.withResolvers<number>();
-    waiting.push({ ...answer, isBatch: 'lines' in request });
-    writer.postMessage(request satisfies TracesMessage, transfer);
+    this.#waiting.push({ ...answer, isBatch: 'lines' in request });
+    this.#writer.postMessage(request satisfies TracesMessage, transfer);
     return answer.promise;
   }
 
-  function startWriter(): Worker {
+  #startWriter(): Worker {
     const source = programModule('state/embedded/traces/traces-worker');
-    const worker = new Worker(source, { workerData: file, env: threadEnvironment() });
+    const worker = new Worker(source, { workerData: this.#file, env: threadEnvironment() });
     /** The next batch finds a new thread; the journal still has those that this one did not answer. */
     const giveUp = (reason: unknown) => {
-      if (writer !== worker) return;
-      writer = undefined;
-      if (!isClosed) isFailing = true;
-      for (const batch of waiting.splice(0)) batch.reject(toStateError(reason));
+      if (this.#writer !== worker) return;
+      this.#writer = undefined;
+      if (!this.#isClosed) this.#isFailing = true;
+      for (const batch of this.#waiting.splice(0)) batch.reject(toStateError(reason));
     };
-    worker.on('message', settleNext);
+    worker.on('message', (result: TracesResult) => this.#settleNext(result));
     worker.once('error', giveUp);
     worker.once('exit', () => giveUp(new Error('the thread that writes traces has ended')));
     return worker;
   }
-
-  return {
-    destinations,
-    counters: createCounterReader(db),
-    budgets: createBudgetReader(db),
-    history: createHistoryReader(db),
-    isFailing: () => isFailing,
-
-    record(batch) {
-      const { buffer } = batch.lines;
-      // Node's pool of small buffers cannot be taken away; what lies in it is copied.
-      return ask({ ...batch, terms }, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
-    },
-
-    stats,
-    tenants: () => [...new Set([...tracedTenants(), ...stats.tenants()])],
-    async removeBefore(tenantId, beforeMs) {
-      // Batches get their turn between.
-      while ((await ask({ tenantId, beforeMs })) === removedMax);
-    },
-
-    async removeStatsBefore(statsOf, interval, beforeMs) {
-      while ((await ask({ statsOf, interval, beforeMs })) === statsRemovedMax);
-    },
-
-    async forgetIdle(idleSinceMs) {
-      await ask({ idleSinceMs });
-    },
-
-    async forgetKeys(keyIds) {
-      await ask({ keyIds }).catch(() => undefined);
-    },
-
-    async markTrust(agentId, mark) {
-      await ask({ agentId, mark, terms });
-    },
-    restoreTrust(next) {
-      terms = next;
-    },
-
-    byId(tenantId, traceId) {
-      const ms = timeOfTraceId(traceId);
-      if (ms === undefined) return undefined;
-      for (const lines of chunks.between(tenantId, ms, ms)) {
-        const trace = findTrace(lines, traceId);
-        if (trace !== undefined) return trace;
-      }
-      return undefined;
-    },
-
-    since(tenantId, position) {
-      const last = chunks.lastId();
-      const after = position === undefined ? last : Number(position);
-      // Numbers begin anew where all that had any is gone.
-      if (!(after <= last)) return { traces: [], position: String(last), hasMore: false, hasGap: true };
-      const found = chunks.stored(tenantId, after, last, arrivalsMax);
-      const hasMore = found.length === arrivalsMax;
-      const traces = found.flatMap(({ lines }) => [...traceLines(lines)].map((it) => it.read()));
-      const reached = hasMore ? (found.at(-1)?.chunkId ?? last) : last;
-      return { traces, position: String(reached), hasMore, hasGap: false };
-    },
-
-    list: (tenantId, filter, page) => listTraces(sourceOf(tenantId), filter, page),
-    export: (tenantId, filter) => exportTraces(sourceOf(tenantId), filter),
-
-    async close() {
-      isClosed = true;
-      const ending = writer;
-      if (ending) {
-        // Batches are awaited first, because messages that the thread sends shortly before it ends can be lost.
-        await Promise.allSettled(waiting.map(({ promise }) => promise));
-        ending.postMessage('close' satisfies TracesMessage);
-        await new Promise((resolve) => ending.once('exit', resolve));
-      }
-      db.close();
-    },
-  };
 }
 
 /** Only a database that is still empty takes it. */

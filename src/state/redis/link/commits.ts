@@ -49,11 +49,6 @@ interface Ending {
   readonly most: number;
 }
 
-export interface Commits {
-  /** Makes the change that `work` describes, or none where it throws or writes nothing. `work` may be asked again. */
-  write<T>(tenantId: string, work: (change: Change) => Promise<T>): Promise<T>;
-}
-
 const attemptsMax = 40;
 const waitingMax = 4_000;
 
@@ -66,16 +61,47 @@ type Operation = readonly [
   others?: readonly string[],
 ];
 
-export function createCommits(
-  connection: RedisConnection,
-  names: Names,
-  newRevision: () => string,
-  onKeysChange: (tenantId: string) => void,
-): Commits {
-  const lines = new Map<string, { last: Promise<unknown>; waiting: number }>();
+export class Commits {
+  readonly #connection: RedisConnection;
+  readonly #names: Names;
+  readonly #newRevision: () => string;
+  readonly #onKeysChange: (tenantId: string) => void;
+  readonly #lines = new Map<string, { last: Promise<unknown>; waiting: number }>();
 
-  async function attempt<T>(tenantId: string, work: (change: Change) => Promise<T>) {
-    const own = names.of(tenantId);
+  constructor(
+    connection: RedisConnection,
+    names: Names,
+    newRevision: () => string,
+    onKeysChange: (tenantId: string) => void,
+  ) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#newRevision = newRevision;
+    this.#onKeysChange = onKeysChange;
+  }
+
+  /** Makes the change that `work` describes, or none where it throws or writes nothing. `work` may be asked again. */
+  write<T>(tenantId: string, work: (change: Change) => Promise<T>): Promise<T> {
+    const line = this.#lines.get(tenantId) ?? { last: Promise.resolve(), waiting: 0 };
+    if (line.waiting >= waitingMax)
+      return Promise.reject(new GatewayError('GATEWAY_BUSY', 'Too many changes wait for the state.'));
+    line.waiting += 1;
+    const made = line.last
+      .then(() => this.#untilMade(tenantId, work))
+      .finally(() => {
+        line.waiting -= 1;
+        if (line.waiting === 0) this.#lines.delete(tenantId);
+      });
+    // Whoever comes next goes on whether or not this one was made.
+    line.last = made.catch(() => undefined);
+    this.#lines.set(tenantId, line);
+    return made;
+  }
+
+  async #attempt<T>(tenantId: string, work: (change: Change) => Promise<T>) {
+    const own = this.#names.of(tenantId);
+    const connection = this.#connection;
+    const newRevision = this.#newRevision;
     const checks: Operation[] = [];
     const writes: Operation[] = [];
     const events: AuditEvent[] = [];
@@ -114,24 +140,24 @@ export function createCommits(
       audit: (event) => events.push(event),
     });
     if (writes.length + events.length === 0) return { isMade: true, result };
-    if (events.length > 0) await addEntries(own, events, checks, writes);
+    if (events.length > 0) await this.#addEntries(own, events, checks, writes);
     try {
-      return { isMade: await commit([...checks, ...writes]), result };
+      return { isMade: await this.#commit([...checks, ...writes]), result };
     } finally {
       // Even where nobody hears whether it was made.
-      if (revisesKeys) onKeysChange(tenantId);
+      if (revisesKeys) this.#onKeysChange(tenantId);
     }
   }
 
-  async function addEntries(
+  async #addEntries(
     own: TenantNames,
     events: readonly AuditEvent[],
     checks: Operation[],
     writes: Operation[],
   ) {
     const [entries, last] = await Promise.all([
-      connection.call('LLEN', own.audit),
-      connection.call('LINDEX', own.audit, -1),
+      this.#connection.call('LLEN', own.audit),
+      this.#connection.call('LINDEX', own.audit, -1),
     ]);
     let seq = Number(entries);
     let head = typeof last === 'string' ? last.slice(0, 64) : beforeFirst;
@@ -144,7 +170,7 @@ export function createCommits(
     }
   }
 
-  async function commit(operations: readonly Operation[]): Promise<boolean> {
+  async #commit(operations: readonly Operation[]): Promise<boolean> {
     const keys = [...new Set(operations.flatMap(([, key, , , others = []]) => [key, ...others]))];
     const numberOf = (key: string) => keys.indexOf(key) + 1;
     const args = operations.flatMap(([name, key, first, second, others]) => [
@@ -153,12 +179,12 @@ export function createCommits(
       first,
       others ? others.map(numberOf).join(' ') : second,
     ]);
-    return (await connection.run(scripts.commit, keys, args)) === 1;
+    return (await this.#connection.run(scripts.commit, keys, args)) === 1;
   }
 
-  async function untilMade<T>(tenantId: string, work: (change: Change) => Promise<T>): Promise<T> {
+  async #untilMade<T>(tenantId: string, work: (change: Change) => Promise<T>): Promise<T> {
     for (let at = 0; at < attemptsMax; at += 1) {
-      const { isMade, result } = await attempt(tenantId, work);
+      const { isMade, result } = await this.#attempt(tenantId, work);
       if (isMade) return result;
       await sleep(Math.random() * Math.min(5 * 2 ** at, 100));
     }
@@ -166,23 +192,4 @@ export function createCommits(
       retryAfterSeconds: 1,
     });
   }
-
-  return {
-    write(tenantId, work) {
-      const line = lines.get(tenantId) ?? { last: Promise.resolve(), waiting: 0 };
-      if (line.waiting >= waitingMax)
-        return Promise.reject(new GatewayError('GATEWAY_BUSY', 'Too many changes wait for the state.'));
-      line.waiting += 1;
-      const made = line.last
-        .then(() => untilMade(tenantId, work))
-        .finally(() => {
-          line.waiting -= 1;
-          if (line.waiting === 0) lines.delete(tenantId);
-        });
-      // Whoever comes next goes on whether or not this one was made.
-      line.last = made.catch(() => undefined);
-      lines.set(tenantId, line);
-      return made;
-    },
-  };
 }

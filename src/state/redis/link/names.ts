@@ -86,25 +86,51 @@ export interface NoticeNames {
   dead(channel: string): string;
 }
 
-export interface Names {
-  readonly notices: NoticeNames;
-  /** Tenant and key behind a key's hash. */
-  keyHash(keyHash: string): string;
-  /** The tenant of an agent. */
-  agent(agentId: string): string;
-  /** The tenant of an inbound route. */
-  route(prefix: string): string;
-  /** The format of the records. */
-  readonly format: string;
-  readonly tenants: string;
+export class Names {
   /** Ids of tenants that have had approvals. */
   readonly approvalTenants: string;
-  of(tenantId: string): TenantNames;
-}
+  readonly tenants: string;
+  /** The format of the records. */
+  readonly format: string;
+  readonly notices: NoticeNames;
+  readonly #prefix: string;
 
-export function createNames(prefix: string): Names {
-  const of = (tenantId: string): TenantNames => {
-    const tag = `${prefix}{${safe(tenantId)}}:`;
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+    // No tenant has a dot and no more than this in its tag.
+    const notices = `${prefix}{notices.}:`;
+    this.notices = {
+      messages: `${notices}messages`,
+      texts: `${notices}texts`,
+      channels: `${notices}channels`,
+      windows: `${notices}windows`,
+      windowEnds: `${notices}windows:by-end`,
+      ids: `${notices}ids`,
+      due: (channel) => `${notices}due:${channel}`,
+      dead: (channel) => `${notices}dead:${channel}`,
+    };
+    this.format = `${prefix}format`;
+    this.tenants = `${prefix}tenants`;
+    this.approvalTenants = `${prefix}approvals:tenants`;
+  }
+
+  /** Tenant and key behind a key's hash. */
+  keyHash(keyHash: string): string {
+    return `${this.#prefix}hash:${safe(keyHash)}`;
+  }
+
+  /** The tenant of an agent. */
+  agent(agentId: string): string {
+    return `${this.#prefix}agent:${safe(agentId)}`;
+  }
+
+  /** The tenant of an inbound route. */
+  route(routePrefix: string): string {
+    return `${this.#prefix}route:${safe(routePrefix)}`;
+  }
+
+  of(tenantId: string): TenantNames {
+    const tag = `${this.#prefix}{${safe(tenantId)}}:`;
     return {
       revisions: `${tag}revisions`,
       keys: `${tag}keys`,
@@ -147,26 +173,5 @@ export function createNames(prefix: string): Names {
       noncesOf: (keyId) => `${tag}nonces:${safe(keyId)}`,
       homeEndsOf: (agentId) => `${tag}homes:of:${safe(agentId)}`,
     };
-  };
-  // No tenant has a dot and no more than this in its tag.
-  const notices = `${prefix}{notices.}:`;
-  return {
-    notices: {
-      messages: `${notices}messages`,
-      texts: `${notices}texts`,
-      channels: `${notices}channels`,
-      windows: `${notices}windows`,
-      windowEnds: `${notices}windows:by-end`,
-      ids: `${notices}ids`,
-      due: (channel) => `${notices}due:${channel}`,
-      dead: (channel) => `${notices}dead:${channel}`,
-    },
-    keyHash: (keyHash) => `${prefix}hash:${safe(keyHash)}`,
-    agent: (agentId) => `${prefix}agent:${safe(agentId)}`,
-    route: (routePrefix) => `${prefix}route:${safe(routePrefix)}`,
-    format: `${prefix}format`,
-    tenants: `${prefix}tenants`,
-    approvalTenants: `${prefix}approvals:tenants`,
-    of,
-  };
+  }
 }

@@ -4,12 +4,12 @@ import { parseTarget } from '../../../../src/core/target.ts';
 import type { IndicatorSet } from '../../../../src/risk/feeds/index/indicator-set.ts';
 import { newHashKey } from '../../../../src/risk/feeds/index/keyed-hash.ts';
 import { findEntry, type TextTable } from '../../../../src/risk/feeds/index/text-table.ts';
-import { createThreatIndex, type ThreatIndex } from '../../../../src/risk/feeds/index/threat-index.ts';
+import { ThreatIndex } from '../../../../src/risk/feeds/index/threat-index.ts';
 import { readFeed } from '../../../../src/risk/feeds/read-feed.ts';
 import { read } from '../reading.ts';
 
 const indexOf = async (...entries: string[]): Promise<ThreatIndex> =>
-  createThreatIndex([{ name: 'own', set: await read('lines', entries.join('\n')) }]);
+  new ThreatIndex([{ name: 'own', set: await read('lines', entries.join('\n')) }]);
 
 interface Case {
   readonly listed: string;
@@ -145,7 +145,7 @@ t.test('addresses are found in ranges, whichever is the wider', async (t) => {
 t.test('the first of several feeds answers, with what it says', async (t) => {
   const phish = await read('phishtank', 'phish_id,url,target\n12,http://evil.example/a,Acme\n');
   const hosts = await read('csv', 'host,category\nevil.example,scam\n');
-  const index = createThreatIndex([
+  const index = new ThreatIndex([
     { name: 'phishtank', set: phish },
     { name: 'hosts', set: hosts },
   ]);
@@ -166,7 +166,7 @@ t.test('the first of several feeds answers, with what it says', async (t) => {
 });
 
 t.test('an empty index finds nothing', async (t) => {
-  const index = createThreatIndex([]);
+  const index = new ThreatIndex([]);
   t.equal(index.findUrl('https://evil.example/'), undefined);
   t.equal(index.findAddress('203.0.113.1'), undefined);
   t.equal(index.indicators, 0);
@@ -181,7 +181,7 @@ t.test('refuses sets of several keys, which could not be asked together', async 
     { name: 'a', set: await read('lines', 'a.example') },
     { name: 'b', set: other },
   ];
-  t.throws(() => createThreatIndex(sets), /share their key/);
+  t.throws(() => new ThreatIndex(sets), /share their key/);
 });
 
 /** As if an attacker knew the key: every hash the same. */
