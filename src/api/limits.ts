@@ -15,7 +15,7 @@ const bucketsMax = 10_000;
 /** Listings of one tenant that wait for those before them. */
 export const inLineMax = 256;
 
-export interface ApiLimits {
+interface ApiLimits {
   /** Throws RATE_LIMITED where the key of the caller, with all that it has made, asks for more than it may. */
   spend(route: Route, caller: Caller, nowMs: number): void;
   /**

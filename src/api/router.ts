@@ -27,7 +27,7 @@ import { createUnreadAnswers } from './unread-answers.ts';
 
 const urlLengthMax = 16_384;
 
-export interface RouterOptions {
+interface RouterOptions {
   readonly connections: Connections;
   readonly bodies: BodyLedger;
   readonly log: Log;

@@ -41,7 +41,7 @@ export const scanAnswer = z
   })
   .meta({ id: 'ScanAnswer' });
 
-export type ScanAnswer = z.infer<typeof scanAnswer>;
+type ScanAnswer = z.infer<typeof scanAnswer>;
 
 /** Everything but the sanitised body. */
 export function toScanAnswer(call: DecidedCall): ScanAnswer {

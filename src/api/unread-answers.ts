@@ -9,12 +9,12 @@ import type { Answer } from '../wire/http1/answer.ts';
 /** Shorter ones fit into what the system holds for a connection. */
 const shortBytes = 65_536;
 /** Long ones that wait, all in all and for one caller. One that finds nothing else waiting has room, whatever its length. */
-export const unreadBytesMax = 256 * 1024 * 1024;
+const unreadBytesMax = 256 * 1024 * 1024;
 export const unreadOfCallerMax = 32 * 1024 * 1024;
 /** A client that has not taken its answer by then, at this pace, has gone. */
 const patience = { graceMs: 60_000, bytesPerSecondMin: 16_384 };
 
-export interface UnreadAnswers {
+interface UnreadAnswers {
   /** Takes room for an answer until it has gone out, or its connection has. Throws GATEWAY_BUSY where there is none. */
   hold(response: Answer, caller: string, bytes: number): void;
 }

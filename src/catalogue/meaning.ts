@@ -29,7 +29,7 @@ export interface RequestMeaning {
 export type Named = (name: string) => RequestMeaning | undefined;
 
 /** The part of a surface that has remote procedures. */
-export type Procedures = Omit<Rpc, 'call' | 'action'> & { readonly actions: readonly RequestSource[] };
+type Procedures = Omit<Rpc, 'call' | 'action'> & { readonly actions: readonly RequestSource[] };
 
 /** Comparable: READ, WRITE, ADMIN. */
 export const strictness = (verb: Verb): number => verbs.indexOf(verb);

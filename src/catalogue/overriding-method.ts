@@ -21,7 +21,7 @@ const none: readonly string[] = Object.freeze([]);
 
 type Head = Pick<Request, 'method' | 'headers' | 'target'>;
 /** The body is left out where it is not there yet. */
-export type Overridable = Head | (Head & Pick<Request, 'contentType' | keyof Content>);
+type Overridable = Head | (Head & Pick<Request, 'contentType' | keyof Content>);
 type Content = Pick<Request, 'bodyText' | 'bodyValue' | 'mentions' | 'isInOtherCharset'>;
 
 /**

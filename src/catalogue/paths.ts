@@ -2,7 +2,7 @@ import { kept } from '../util/kept.ts';
 import { fits, parsePart, type TemplatePart } from './load/template.ts';
 
 /** Methods and path template of an operation, `GET|POST /repos/{org}/{repo}`. */
-export interface PathRoute {
+interface PathRoute {
   /** Upper case; `*` is any. */
   readonly methods: readonly string[];
   readonly parts: readonly TemplatePart[];
@@ -228,7 +228,7 @@ export function templateOf(segments: readonly string[], known: readonly Template
 }
 
 /** A part of a template as it is written, with the slash before it. */
-export function partText(part: TemplatePart): string {
+function partText(part: TemplatePart): string {
   if (part.kind === 'literal') return `/${part.text}`;
   return part.kind === 'one' ? `/${part.prefix}{${part.name}}${part.suffix}` : `/{${part.name}+}`;
 }

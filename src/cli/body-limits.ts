@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { sizeText } from '../util/byte-size.ts';
 
 /** Which limits of bodies are in force under a configuration, as `config check` tells them. */
-export interface BodyLimitsInForce {
+interface BodyLimitsInForce {
   /** The limit of calls to vendors that the catalogue lacks. */
   readonly default_bytes: number;
   /** The limit of one agent's bodies at one time. */

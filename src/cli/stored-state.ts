@@ -6,7 +6,7 @@ import { openStore } from '../state/open.ts';
 import type { Store } from '../state/store.ts';
 import { readConfig } from './connection/configuration.ts';
 
-export interface StoredState {
+interface StoredState {
   readonly store: Store;
   /** Those of the configuration, and those that were registered. */
   readonly tenantIds: readonly string[];

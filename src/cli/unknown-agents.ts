@@ -27,7 +27,7 @@ function agentsElsewhere({ agents, keys, inbound }: Config): readonly NamedAgent
   );
 }
 
-export interface UnknownAgents {
+interface UnknownAgents {
   /** For these a daemon refuses to start. */
   readonly mistakes: readonly Mistake[];
   readonly warnings: readonly string[];

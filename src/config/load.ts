@@ -23,7 +23,7 @@ const tooLong =
 const referencedBytesMax = 1024 * 1024;
 
 /** The surroundings of a configuration. */
-export interface ConfigContext {
+interface ConfigContext {
   /** The file that it was read from; undefined: relative paths start from the working directory. */
   readonly file: string | undefined;
   readonly env: Environment;

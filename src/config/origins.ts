@@ -4,7 +4,7 @@ import type { ConfigYaml } from './yaml.ts';
 
 /* Tells of each value that is set where it was set, so that whoever wonders about it knows where to change it. */
 
-export type OriginKind = 'file' | 'environment' | 'command line' | 'first start';
+type OriginKind = 'file' | 'environment' | 'command line' | 'first start';
 
 /** The place where a value is set. What has none is a default. */
 export interface ValueOrigin {

@@ -20,7 +20,7 @@ import { bareTenant, resolveTenant, type TenantBase, type TenantConfig } from '.
 import { catalogueAddition } from './sections/tools.ts';
 
 /** The surroundings that values of a file are resolved against. */
-export interface Surroundings {
+interface Surroundings {
   readonly file: string | undefined;
   /** Directory that relative paths start from. */
   readonly base: string;

@@ -93,10 +93,7 @@ export type InboundRoute = Owned<Omit<Item<Written['inbound']>, 'agent'>> & {
   readonly keyId?: string | null;
 };
 /** Settings of a tool, for one tenant or (null) all. */
-export type ToolConfig = Pick<
-  Item<Written['tools']>,
-  'name' | 'maxBodyBytes' | 'responseScan' | 'sensitive'
-> & {
+type ToolConfig = Pick<Item<Written['tools']>, 'name' | 'maxBodyBytes' | 'responseScan' | 'sensitive'> & {
   readonly tenantId: string | null;
   /** A tool in the form of the catalogue's files, to be added to it; undefined where only settings stand. */
   readonly addition: Readonly<Record<string, unknown>> | undefined;

@@ -12,7 +12,7 @@ export interface PagePlace {
 }
 
 /** The page of the console, built where that is needed. */
-export interface PageSource {
+interface PageSource {
   /** The page as it is now. Builds it first where it is missing or its sources have changed; all who ask meanwhile wait for the same build. */
   current(nowMs: number): Promise<Assets>;
   /** The page as it was last answered; undefined before. */

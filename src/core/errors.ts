@@ -126,7 +126,7 @@ export const problems = {
 export type ProblemCode = keyof typeof problems;
 
 /** Fields that a `GatewayError` may add to its public body, by their public names. */
-export interface ProblemExtra {
+interface ProblemExtra {
   errors?: readonly { path: string; message: string }[];
   actual_bytes?: number;
   limit_bytes?: number;

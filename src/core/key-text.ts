@@ -51,7 +51,7 @@ export const hasKeyChecksum = (text: string): boolean =>
   checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 
 /** The digest of a presented key, or undefined where the text is no key at all: wrong prefix, length, alphabet or checksum. */
-export const digestOfKey = (text: string): string | undefined =>
+const digestOfKey = (text: string): string | undefined =>
   hasKeyForm(text) && hasKeyChecksum(text) ? keyDigest(text) : undefined;
 
 /** The presented key, or undefined where the text is none. */

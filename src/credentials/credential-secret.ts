@@ -14,7 +14,7 @@ export const secretTypes = [
   'oauth2_client_credentials',
   'aws_sigv4',
 ] as const satisfies readonly CredentialConfig['type'][];
-export type SecretType = (typeof secretTypes)[number];
+type SecretType = (typeof secretTypes)[number];
 export const isSecretType = (type: string): type is SecretType =>
   (secretTypes as readonly string[]).includes(type);
 

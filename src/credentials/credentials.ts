@@ -25,7 +25,7 @@ import type { RouteBook } from './route-book.ts';
 import type { FetchToken } from './token-endpoint.ts';
 import { createVault, parseVaultKeys, type Vault, vaultKeyBytes } from './vault.ts';
 
-export interface CredentialsOptions {
+interface CredentialsOptions {
   readonly store: Pick<Store, 'credentialOf'>;
   readonly routes: Pick<RouteBook, 'storedOf'>;
   readonly vault: Vault;

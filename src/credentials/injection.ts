@@ -12,13 +12,13 @@ import type { TokenClient } from './token-endpoint.ts';
 export type Secret = SentSecret | TokenSecret;
 
 /** The secret that fetches tokens; a token is sent. */
-export interface TokenSecret {
+interface TokenSecret {
   readonly type: 'oauth2_client_credentials';
   readonly client: Omit<TokenClient, 'tenantId'>;
 }
 
 /** A secret that is sent, or signed with, as it is. */
-export type SentSecret =
+type SentSecret =
   | { readonly type: 'bearer'; readonly value: string }
   | { readonly type: 'basic'; readonly username: string; readonly password: string }
   | { readonly type: 'headers'; readonly values: ReadonlyMap<string, string> }
@@ -26,14 +26,14 @@ export type SentSecret =
   | AwsSecret;
 
 /** An AWS key pair. The host tells what the scope leaves out. */
-export interface AwsSecret {
+interface AwsSecret {
   readonly type: 'aws_sigv4';
   readonly keys: AwsKeys;
   readonly scope: { readonly [K in keyof AwsScope]: string | undefined };
 }
 
 /** A request before it is made ready to send. `headers` is flat. */
-export interface Injectable {
+interface Injectable {
   readonly target: Target;
   readonly headers: readonly string[];
 }

@@ -14,7 +14,7 @@ export interface KeylessAgent {
 /** The prefix of the key that stands for them. No text of a key begins like this. */
 export const keylessKeyPrefix = 'no key';
 
-export const keylessName = 'unauthenticated';
+const keylessName = 'unauthenticated';
 
 /**
  * The agent of that name which the configuration has, else one of its own in the first environment; undefined where every call needs a key.

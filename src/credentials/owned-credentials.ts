@@ -22,7 +22,7 @@ export interface Owned {
   near(host: string): Near;
 }
 
-export interface OwnedCredentials {
+interface OwnedCredentials {
   /** Undefined where it has none. */
   of(tenantId: string): MaybePromise<Owned | undefined>;
   /** The same without those that only routes of the API name. */

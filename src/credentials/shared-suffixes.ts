@@ -8,7 +8,7 @@
 const whole = Number.POSITIVE_INFINITY;
 
 /** Suffixes, and how many labels below make an owner. */
-export const sharedSuffixes: ReadonlyMap<string, number> = new Map([
+const sharedSuffixes: ReadonlyMap<string, number> = new Map([
   // Addresses as names: https://nip.io, https://sslip.io, https://traefik.me
   ['nip.io', whole],
   ['sslip.io', whole],

@@ -17,7 +17,7 @@ const sentences = {
   death: 'a reader thread has died; what it read is denied',
 } as const;
 
-export interface OpenedReaders {
+interface OpenedReaders {
   readonly readers: Readers;
   /** The number of threads, and the counts of their pool where there is one. */
   readonly threads: number;
@@ -26,7 +26,7 @@ export interface OpenedReaders {
   start(): void;
 }
 
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly place: WorkerSlot;
   readonly log: Log;
   readonly closers: Closers;

@@ -57,7 +57,7 @@ export interface Prepared {
   drop(): void;
 }
 
-export interface ServingOptions {
+interface ServingOptions {
   readonly place: WorkerSlot;
   readonly log: Log;
   readonly standing: ReloadStatus;

@@ -8,7 +8,7 @@ const whole = { perMinute: 30, capacity: 60 } as const;
 export const addressesMax = 10_000;
 
 /** Slows down who tries keys and secrets. Only failures cost anything: an address that never fails is never held up. */
-export interface AuthThrottle {
+interface AuthThrottle {
   /** Throws RATE_LIMITED, with Retry-After, where this address has failed too often lately. */
   check(address: string, nowMs: number): void;
   /**

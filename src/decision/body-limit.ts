@@ -25,14 +25,14 @@ export function bodyBytesMaxOf(
 }
 
 /** The places where the limits of a body are written down. */
-export interface BodyLimitSources {
+interface BodyLimitSources {
   readonly tenants: Tenants;
   readonly catalogues: Catalogues;
   readonly toolSettings: ToolSettings;
 }
 
 /** Facts about a call before its body is read. */
-export interface KnownBefore {
+interface KnownBefore {
   /** The tool, where the route names it. */
   readonly toolName?: string | undefined;
   readonly bodyless: () => ReceivedCall;

@@ -55,7 +55,7 @@ export interface Settings {
 }
 
 /** Tells who calls, for entrances. */
-export interface IdentifyPort {
+interface IdentifyPort {
   /** The presented key, or undefined where the text is none. */
   readKey(text: string): PresentedKey | undefined;
   /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
@@ -68,7 +68,7 @@ export interface IdentifyPort {
 }
 
 /** Decides what becomes of a call, for entrances. */
-export interface DecidePort {
+interface DecidePort {
   /** Takes the coding off the body of a call, for entrances that look into it before it is inspected. */
   readonly open: OpenCall;
   readonly inspect: Inspect;
@@ -87,7 +87,7 @@ export interface DecidePort {
 }
 
 /** Sends a call that was let out, and reads what comes back. */
-export interface RespondPort {
+interface RespondPort {
   readonly upstream: Upstream;
   readonly credentials: Credentials;
   /** Reads what came back. */
@@ -111,7 +111,7 @@ export interface MetricsPort {
 }
 
 /** Serves the control plane, where people and programs administer tenants. */
-export interface AdministerPort {
+interface AdministerPort {
   readonly store: Store;
   readonly policies: PolicyBook;
   /** Judges calls without letting anything follow from it. */

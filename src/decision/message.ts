@@ -43,7 +43,7 @@ import { type InspectOptions, inspect } from './stages/inspect.ts';
  * again, and so counts against no quota, no rate and no budget.
  */
 
-export interface MessageContent {
+interface MessageContent {
   readonly contentType: string;
   /** The coding of the message itself; by default none. */
   readonly contentEncoding?: string;
@@ -65,7 +65,7 @@ export type InspectMessage = (
 /** Rejects when the caller of an open call may not go on: for calls that are silent on the caller's side. */
 export type CheckOpen = (opening: OpenedCall) => Promise<void>;
 
-export interface MessageOptions extends InspectOptions, AssessOptions, DecideMessageOptions {
+interface MessageOptions extends InspectOptions, AssessOptions, DecideMessageOptions {
   readonly catalogues: Catalogues;
   readonly open?: OpenCall;
   readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById' | 'recall'>;
@@ -76,7 +76,7 @@ export interface MessageOptions extends InspectOptions, AssessOptions, DecideMes
 /** A key that was revoked, and an agent that was suspended, are noticed so much later at most. */
 export const recheckMs = 1_000;
 /** Traces that the messages of one open call may leave in a second; whoever wants to leave more waits. */
-export const tracesPerSecondMax = 50;
+const tracesPerSecondMax = 50;
 
 /** The memory of an open call from message to message, across configuration generations. */
 interface Conversation {

@@ -6,7 +6,7 @@ import { isAddressAllowed } from '../state/rules/admission.ts';
 import type { KeyRecord, Store } from '../state/store.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 
-export type CallerStore = Pick<Store, 'identify' | 'agentById' | 'keyById'>;
+type CallerStore = Pick<Store, 'identify' | 'agentById' | 'keyById'>;
 
 /** The sources that tell who may still call. */
 export interface CallerSources {
@@ -23,7 +23,7 @@ export interface OpenCaller {
   readonly clientAddress: string;
 }
 
-export interface ReauthorizedCaller {
+interface ReauthorizedCaller {
   readonly key: KeyRecord;
   readonly agentStatus: AgentStatus;
 }

@@ -9,7 +9,7 @@ import { type DecideOptions, decideStage } from './stages/decide.ts';
 import { identify } from './stages/identify.ts';
 import { type InspectOptions, inspect } from './stages/inspect.ts';
 
-export type StageOptions = AdmitOptions &
+type StageOptions = AdmitOptions &
   InspectOptions &
   AssessOptions &
   DecideOptions &

@@ -24,12 +24,12 @@ const forPrograms: Rate = { intervalMs: 10, burst: 100 };
 const rateOf = (type: ChannelType): Rate => (type === 'webhook' || type === 'siem' ? forPrograms : forPeople);
 
 export const sendsPerChannelMax = 4;
-export const sendsMax = 64;
+const sendsMax = 64;
 const settleRetryMs = 500;
 
 type DeliveryStore = Pick<Store, 'claimMessages' | 'settleMessage'>;
 
-export interface DeliveryOptions extends Omit<SenderOptions, 'sendTimeoutMs'> {
+interface DeliveryOptions extends Omit<SenderOptions, 'sendTimeoutMs'> {
   readonly store: DeliveryStore;
   /** 0 to 1, for the jitter. */
   readonly random: () => number;

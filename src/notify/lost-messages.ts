@@ -8,7 +8,7 @@ export interface LostTimings {
   readonly goneAfterMs: number;
 }
 
-export interface LostOptions {
+interface LostOptions {
   readonly store: Pick<Store, 'channelQueues' | 'buryMessages'>;
   readonly log: Pick<Log, 'warn'>;
   /** Tells whether the configuration has a channel of that name. */

@@ -5,7 +5,7 @@ const spanMs = 60_000;
 /** Tenants that asked last. */
 const tenantsMax = 1_000;
 
-export interface ManyAsked {
+interface ManyAsked {
   /** Counts a held call, and says whether so many came before it that it need not be told of by itself. */
   isOneOfMany(tenantId: string, nowMs: number): boolean;
 }

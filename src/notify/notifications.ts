@@ -39,7 +39,7 @@ export interface SweepTimings extends Pick<LostTimings, 'goneAfterMs'> {
   readonly sweepMs: number;
 }
 
-export type NotificationConfigs = Pick<Config, 'notifications' | 'tenants' | 'defaultTenant'>;
+type NotificationConfigs = Pick<Config, 'notifications' | 'tenants' | 'defaultTenant'>;
 
 export interface Notifications {
   /** Ships the journal: to the state, and to whoever is to be told. */
@@ -81,11 +81,11 @@ export interface ChannelHealth {
 }
 
 const minute = 60_000;
-export const sweepTimings: SweepTimings = { sweepMs: 15_000, goneAfterMs: 5 * minute };
+const sweepTimings: SweepTimings = { sweepMs: 15_000, goneAfterMs: 5 * minute };
 /** Messages that wait, of all channels together; each has its share, and at least some. */
 const waitingMax = 100_000;
-export const waitingOfOneMin = 1_000;
-export const waitingOfOneMax = 20_000;
+const waitingOfOneMin = 1_000;
+const waitingOfOneMax = 20_000;
 /** Notices in memory while the state is away. */
 export const heldMax = 100;
 

@@ -2,7 +2,7 @@ import type { CallBatch } from '../state/store.ts';
 import { noticesOfCalls, type WantedDecisions } from './decision-notices.ts';
 import type { Notice } from './notice.ts';
 
-export interface OutboxOptions {
+interface OutboxOptions {
   /** Undefined where there is nobody at all who might be told. */
   readonly wanted: () => WantedDecisions | undefined;
   /** Rejects where they are not in the queue. */

@@ -52,7 +52,7 @@ export function outcomeOfAnswer(
 }
 
 /** RFC 9110, 10.2.3: seconds or a date. Bounded; undefined where it is neither. */
-export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined || value.length > 64) return undefined;
   const text = value.trim();
   // Discord sends fractions.

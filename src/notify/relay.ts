@@ -12,7 +12,7 @@ import type { Notice } from './notice.ts';
  */
 
 /** Notices of things that happened longer ago are of use to nobody: their channels have been added, or the daemon was away. */
-export const toldWithinMs = 86_400_000;
+const toldWithinMs = 86_400_000;
 const entriesAtOnce = 200;
 /** Whose places are those of all tenants. */
 const everybody = '';

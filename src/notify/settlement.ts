@@ -45,7 +45,7 @@ export const released = { kind: 'released' } as const;
 export type SendOutcome = DeliveryOutcome | typeof released;
 
 /** When and by whose dice a message is settled. */
-export interface SettlementTerms {
+interface SettlementTerms {
   readonly nowMs: number;
   /** 0 to 1, for the jitter. */
   readonly random: () => number;

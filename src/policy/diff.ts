@@ -26,7 +26,7 @@ export interface RuleKeyChange {
 
 type Kind = 'added' | 'removed' | 'changed';
 
-export interface RuleChange {
+interface RuleChange {
   readonly kind: Kind;
   readonly ruleId: string;
   /** Empty unless it is changed. */

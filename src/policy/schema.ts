@@ -168,7 +168,7 @@ export const conditionAliases = {
   volume_burst: 'is_volume_burst',
 } as const;
 
-export const conditionSchema = conditionShape
+const conditionSchema = conditionShape
   .extend({ new_resource: z.boolean().optional(), volume_burst: z.boolean().optional() })
   .transform(({ new_resource, volume_burst, ...condition }, context): z.output<typeof conditionShape> => {
     const aliased = { is_new_destination: new_resource, is_volume_burst: volume_burst };

@@ -21,7 +21,7 @@ export const inProxyTerms = (error: GatewayError): GatewayError =>
   error.code === 'INVALID_KEY' ? proxyAuthRequired() : error;
 
 /** Somebody who may use the forward proxy; without a tenant where the key has the form of one and is not valid. */
-export interface Authenticated {
+interface Authenticated {
   readonly user: ProxyUser;
   readonly tenant: TenantConfig | undefined;
   /** For whom its connections count. What a call says of its agent changes nothing here. */

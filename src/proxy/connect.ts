@@ -19,7 +19,7 @@ import type { JoinedTunnels } from './joined-tunnels.ts';
 import { passThrough } from './pass-through.ts';
 import { readRequestHead } from './request-head.ts';
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly gate: () => EntranceGate;
   readonly contexts: Contexts;
   readonly connections: Connections;

@@ -14,21 +14,21 @@ import { cutShort } from '../wire/server/request-problems.ts';
  */
 
 /** Is the part of a gRPC call that is judged first. */
-export interface Opening {
+interface Opening {
   /** Is the first message; empty where the head is judged alone. */
   readonly body: Buffer;
   /** Is the coding of this message. */
   readonly contentEncoding: string;
 }
 
-export interface GrpcBodyEvents {
+interface GrpcBodyEvents {
   /** Is called once, unless `failed` is. */
   opened(opening: Opening): void;
   /** Is called where it failed before there was anything to judge. */
   failed(error: GatewayError): void;
 }
 
-export interface GrpcBodyOptions {
+interface GrpcBodyOptions {
   /** Limits a message, and a body that is collected whole. */
   readonly bytesMax: number;
   /** Is the value of the field `grpc-encoding`. */

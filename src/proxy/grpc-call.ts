@@ -29,7 +29,7 @@ interface Receiving {
 }
 
 /** Fields of a call that came by an inbound route. */
-export interface GrpcWay {
+interface GrpcWay {
   /** Tells the tool of a message, for routes that know it. */
   classify(message: ReceivedCall): ClassifiedCall | undefined;
   /** Rejects where the route that the call came by does not stand any more. */

@@ -36,7 +36,7 @@ export function parseInboundPath(target: string): InboundPath | undefined {
 export const isInboundTarget = (target: string): boolean => target.startsWith(start);
 
 /** Refuses what any server might read as a way out of the base: dot segments, in whatever coding, and empty segments. */
-export function checkRest(rest: string): void {
+function checkRest(rest: string): void {
   if (plainRest.test(rest)) return;
   let path = rest;
   for (let i = 0; ; i++) {

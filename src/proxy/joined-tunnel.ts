@@ -4,15 +4,9 @@ import { Gathered } from '../wire/http1/gathered.ts';
 import { readFirstWords } from '../wire/tls/client-hello.ts';
 
 /** Why a tunnel was closed by the gateway, or `closed` where one of its ends did it. */
-export type TunnelEnd =
-  | 'closed'
-  | 'other server name'
-  | 'no hello'
-  | 'idle'
-  | 'not allowed any more'
-  | 'shut down';
+type TunnelEnd = 'closed' | 'other server name' | 'no hello' | 'idle' | 'not allowed any more' | 'shut down';
 
-export interface Moved {
+interface Moved {
   readonly sentBytes: number;
   readonly receivedBytes: number;
 }

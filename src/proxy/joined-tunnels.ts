@@ -6,7 +6,7 @@ import { JoinedTunnel } from './joined-tunnel.ts';
 import type { AccessMonitor, Owner } from './standing.ts';
 
 /** Whose tunnel it is, and where it leads. */
-export interface TunnelOwner extends Owner {
+interface TunnelOwner extends Owner {
   readonly traceId: string;
   readonly host: string;
   readonly port: number;

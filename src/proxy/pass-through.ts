@@ -13,7 +13,7 @@ import type { Tunnel } from './forward.ts';
 import { readRequestHead } from './request-head.ts';
 
 /** A tunnel that may stand, or why it may not. `headers` say what was decided. */
-export type PassedThrough =
+type PassedThrough =
   | { readonly call: DecidedCall; readonly upstream: Socket; readonly headers: readonly string[] }
   | { readonly error: GatewayError; readonly headers: readonly string[] };
 

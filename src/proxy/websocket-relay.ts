@@ -7,7 +7,7 @@ import { mayComeIn, messagePiece, messageType } from '../response/websocket.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import { controlBytesMax, type Incoming, type Peer, reasonBytesMax } from '../wire/websocket/peer.ts';
 
-export interface WebSocketRelayOptions {
+interface WebSocketRelayOptions {
   /** Returns the present gate, so that messages are judged by the rules of the moment when they come. */
   readonly gate: () => EntranceGate;
   /** Is the call that has opened the connection. */

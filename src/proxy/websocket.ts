@@ -22,7 +22,7 @@ import { WebSocketRelay } from './websocket-relay.ts';
  */
 
 /** Fields that a WebSocket call has beside others. */
-export interface WebSocketWay {
+interface WebSocketWay {
   readonly route?: InboundRoute | undefined;
   /** For routes that know the tool. */
   readonly classify?: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;

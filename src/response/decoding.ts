@@ -9,7 +9,7 @@ export interface StreamSink {
   end(chunk?: Buffer): void;
 }
 
-export interface DecodedStreamOptions {
+interface DecodedStreamOptions {
   /** Names a coding that can be decoded as it comes. */
   readonly coding: string;
   /** Receives what is decoded. */

@@ -3,7 +3,7 @@ import type { Answer } from '../wire/http1/answer.ts';
 import type { StreamSink } from './decoding.ts';
 import type { Splitter, StreamEvent } from './framing.ts';
 
-export interface EventGateOptions {
+interface EventGateOptions {
   readonly answer: Answer;
   readonly splitter: Splitter;
   /** Resolves to the bytes that come in for an event, or to undefined where none may. Never rejects. */

@@ -7,7 +7,7 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   /** The limit of one event. */
   readonly bytesMax: number;
   /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */

@@ -22,7 +22,7 @@ import {
 /** Limits the scans of one call that tell something new. Its trace takes two more, for the head and a refusal. */
 const scansMax = 14;
 
-export interface PieceAdmission {
+interface PieceAdmission {
   /** Say why the piece must not come in; empty where it may. */
   readonly reasons: readonly string[];
   /** Are the classes that were cut out of it. */
@@ -31,7 +31,7 @@ export interface PieceAdmission {
   readonly bytes: Buffer;
 }
 
-export interface FieldsAdmission {
+interface FieldsAdmission {
   /** Say why the fields must not come in; empty where they may. */
   readonly reasons: readonly string[];
   readonly cuts: readonly DataClass[];
@@ -54,7 +54,7 @@ export interface PieceFacts {
   readonly mcp_drift?: unknown;
 }
 
-export interface PieceOptions {
+interface PieceOptions {
   /** Are the rules of the moment when the answer began; by default those that hold now. */
   readonly rules?: ResponseRules;
   /** Is called with the piece without its coding, once it was judged. */

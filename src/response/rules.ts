@@ -58,7 +58,7 @@ function scanOf(
 }
 
 /** Says what may become of content that was read. */
-export interface Judgement {
+interface Judgement {
   /** Say why it must not come in, redacted or not; empty where it may. */
   readonly reasons: readonly string[];
   /** Are the classes that must be cut out of it. */

@@ -12,7 +12,7 @@ export function isDecodable(contentEncoding: string): boolean {
   return others.length === 0 && (coding === undefined || isStreamable(coding));
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly call: DecidedCall;
   readonly log: Log;
   readonly framing: Framing;

@@ -61,7 +61,7 @@ export interface Refused {
 export type FieldsJudgement = Refused | { readonly fields: string[] };
 export type TrailersJudgement = Refused | AdmittedTrailers;
 
-export interface AdmittedTrailers {
+interface AdmittedTrailers {
   readonly trailers: [string, string][];
   /** Why some of them were cut; empty where none was. */
   readonly reasons: readonly string[];

@@ -4,7 +4,7 @@ import { DecodedStream } from './decoding.ts';
 import { EventGate } from './event-gate.ts';
 import type { EventTap } from './tap.ts';
 
-export interface TappedStreamOptions {
+interface TappedStreamOptions {
   readonly status: number;
   /** Flat; the length of the body is not known yet. */
   readonly fields: string[];

@@ -14,7 +14,7 @@ export type StateAddress =
       readonly prefix: string;
     });
 
-export interface OpenStoreOptions {
+interface OpenStoreOptions {
   readonly url: StateAddress;
   /** The folder of local files, such as those of the embedded state. */
   readonly dir: string;

@@ -5,7 +5,7 @@ import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
  * made at once: without the places and the bounds that files of strangers need (`yaml.ts`).
  */
 
-export interface DataFile {
+interface DataFile {
   /** Its documents; none where it has a mistake. */
   readonly documents: readonly unknown[];
   /** The first mistake, with its line. */

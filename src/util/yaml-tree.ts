@@ -15,13 +15,13 @@ import { kept } from './kept.ts';
 
 export type YamlNode = YamlScalar | YamlList | YamlMapping | YamlAlias;
 
-export interface YamlScalar {
+interface YamlScalar {
   readonly kind: 'scalar';
   readonly at: number;
   readonly value: string | number | boolean | null;
 }
 
-export interface YamlList {
+interface YamlList {
   readonly kind: 'list';
   readonly at: number;
   readonly items: readonly YamlNode[];
@@ -34,13 +34,13 @@ export interface YamlMapping {
   readonly entries: ReadonlyMap<string, YamlEntry>;
 }
 
-export interface YamlEntry {
+interface YamlEntry {
   /** The place of the key. */
   readonly at: number;
   readonly value: YamlNode;
 }
 
-export interface YamlAlias {
+interface YamlAlias {
   readonly kind: 'alias';
   readonly at: number;
   readonly target: YamlNode;

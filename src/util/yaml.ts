@@ -29,7 +29,7 @@ export interface YamlDocument {
   lineOf(path: string): number;
 }
 
-export interface YamlText {
+interface YamlText {
   /** At least one. */
   readonly documents: readonly YamlDocument[];
   /** The first 50 mistakes, in the order of the text. Behind one that makes it no YAML, none is looked for. */
@@ -75,7 +75,7 @@ export interface ComposedYaml {
 
 export type Place = Pick<YamlMistake, 'line' | 'column'>;
 
-export interface ComposedDocument {
+interface ComposedDocument {
   /** At most 100 levels, save for what aliases stand for. */
   readonly tree: YamlTree;
   readonly isValid: boolean;

@@ -111,10 +111,7 @@ function showKey(
   };
 }
 
-export const showScope = ({
-  tools,
-  verbs,
-}: NonNullable<KeyRecord['scope']>): z.infer<typeof publicScope> => ({
+const showScope = ({ tools, verbs }: NonNullable<KeyRecord['scope']>): z.infer<typeof publicScope> => ({
   tools: tools && [...tools],
   verbs: verbs && [...verbs],
 });

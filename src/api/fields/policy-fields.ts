@@ -21,7 +21,7 @@ export const publicPolicy = z
   })
   .meta({ id: 'Policy' });
 
-export type PublicPolicy = z.infer<typeof publicPolicy>;
+type PublicPolicy = z.infer<typeof publicPolicy>;
 
 export const describedPolicy = publicPolicy
   .extend({

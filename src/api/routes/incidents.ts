@@ -27,7 +27,7 @@ import { RawAnswer, route } from '../route.ts';
 const tag = 'incidents';
 const what = 'incident';
 
-export const closeCodes = [
+const closeCodes = [
   'false_positive',
   'agent_misbehavior',
   'agent_compromised',

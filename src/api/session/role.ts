@@ -4,7 +4,7 @@ import type { SessionCaller } from './session-caller.ts';
 
 export const roles = ['admin', 'developer', 'reviewer', 'auditor'] as const;
 
-export type Role = (typeof roles)[number];
+type Role = (typeof roles)[number];
 
 /**
  * Permissions that make somebody more than an auditor. A role is a name for people: each route asks for permissions.

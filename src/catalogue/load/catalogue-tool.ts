@@ -14,7 +14,7 @@ import type { TemplatePart } from './template.ts';
  */
 
 /** Facts of a surface that a start needs. */
-export interface SurfaceHead {
+interface SurfaceHead {
   readonly hosts: readonly HostPattern[];
   /** Literal paths that its operations stand below: `/api`, or '' where they begin at the root. */
   readonly bases: readonly string[];
@@ -30,7 +30,7 @@ export interface CatalogueSurface extends SurfaceHead {
 }
 
 /** Facts of a tool that a start needs: plain data. */
-export interface ToolHead {
+interface ToolHead {
   readonly name: string;
   readonly guestOf: string | undefined;
   readonly surfaces: readonly SurfaceHead[];

@@ -18,7 +18,7 @@ export const resourceFields = ['org', 'repo', 'channel', 'region', 'account', 'b
 export type ResourceField = (typeof resourceFields)[number];
 
 /** Fields that may tell the owner, instead of the organisation. */
-export const ownerFields = ['account', 'channel', 'nobody'] as const;
+const ownerFields = ['account', 'channel', 'nobody'] as const;
 export type OwnerField = (typeof ownerFields)[number];
 
 /** Fields that a call may act on though no place tells which. */

@@ -12,7 +12,7 @@ import {
 } from './schema.ts';
 
 /** Fields that a tool may tell of a call beside its operation. */
-export type ToldField = ResourceField | 'tags' | 'principals';
+type ToldField = ResourceField | 'tags' | 'principals';
 export const toldFields: readonly ToldField[] = [...resourceFields, 'tags', 'principals'];
 
 /** Facts about all calls of a tool, beside its operations. */

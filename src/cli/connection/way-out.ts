@@ -63,7 +63,7 @@ export class NoKeyError extends Error {
 }
 
 /** To the daemon of a configuration, with the key of the shell. */
-export function wayByConfig(config: Config, options: CommonOptions): WayOut {
+function wayByConfig(config: Config, options: CommonOptions): WayOut {
   const url = options.url ?? urlOf(config, 'control');
   const key = process.env['POSTERN_KEY'] || keyBeside(config);
   if (!key) throw new NoKeyError(options.config);
@@ -75,7 +75,7 @@ export function wayByConfig(config: Config, options: CommonOptions): WayOut {
 }
 
 /** To the daemon that was started in this folder without a configuration; undefined where none ever was. */
-export function wayOfFirstStart(): WayOut | undefined {
+function wayOfFirstStart(): WayOut | undefined {
   const file = resolve(firstExports);
   if (!existsSync(file)) return undefined;
   const exports = readOwn(file);

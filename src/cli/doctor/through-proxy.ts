@@ -12,7 +12,7 @@ export interface Through {
   readonly ca: string;
 }
 
-export interface Canary {
+interface Canary {
   readonly host: string;
   readonly port: number;
   readonly method: string;

@@ -9,7 +9,7 @@ const ttlSeconds = 86_400;
 const pagesMax = 100;
 const shippedMs = 400;
 
-export interface ChildKey {
+interface ChildKey {
   readonly text: string;
   /** Revokes the key; answers what became of its calls, where the key of the shell may know. */
   end(): Promise<string | undefined>;

@@ -7,7 +7,7 @@ const lifeMs = 86_400_000;
 const permissions = ['scan', 'keys:ephemeral', 'keys:revoke', 'activity:read'];
 
 /** A way out, and what ends the key that was made for it. */
-export interface EndedWay {
+interface EndedWay {
   readonly way: WayOut | undefined;
   end(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import type { WayOut } from '../connection/way-out.ts';
  * alone leads through.
  */
 
-export interface ProgramFiles {
+interface ProgramFiles {
   readonly variables: Readonly<Record<string, string>>;
   /** Removes the files. */
   close(): void;

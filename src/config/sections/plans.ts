@@ -84,7 +84,7 @@ export const basePlan = (name: string, written: string | null | undefined): stri
   written ?? (builtIn.has(name) ? undefined : 'free');
 
 /** That of `limits`, and whether it is written there or in MAX_BODY_BYTES. */
-export interface DaemonBodyLimit {
+interface DaemonBodyLimit {
   readonly maxBodyBytes: number;
   readonly isWritten: boolean;
 }

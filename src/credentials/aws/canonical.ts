@@ -28,7 +28,7 @@ const unsigned: ReadonlySet<string> = new Set([
   'x-amzn-trace-id',
 ]);
 
-export interface CanonicalHeaders {
+interface CanonicalHeaders {
   /** A line each, in the order of their names. */
   readonly lines: string;
   /** Their names, with `;` between. */

@@ -32,7 +32,7 @@ export interface Signable {
   readonly body: Buffer | undefined;
 }
 
-export interface SigningTerms {
+interface SigningTerms {
   readonly keys: AwsKeys;
   readonly scope: AwsScope;
   readonly nowMs: number;

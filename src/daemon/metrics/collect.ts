@@ -38,7 +38,7 @@ function histogram(
 }
 
 /** All that was counted, as values. */
-export function samplesOf(counters: Counters): Samples {
+function samplesOf(counters: Counters): Samples {
   const { calls, reasons, stages, stateOk } = counters;
   return {
     postern_calls_total: [...calls].flatMap(([entrance, byDecision]) =>

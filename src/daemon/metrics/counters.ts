@@ -5,7 +5,7 @@ import type { Lost } from '../../inspect/threads/reader-thread.ts';
 import { Histogram, NamedCounts, NamedHistograms } from './cells.ts';
 
 const entrances: readonly Entrance[] = ['forward', 'inbound', 'scan', 'a2a'];
-export const bandNames = [...bands, 'NONE'] as const;
+const bandNames = [...bands, 'NONE'] as const;
 const codes = Object.keys(problems);
 const reasonNames = [...new Set([...reasonCodes.flatMap(([names]) => names), ...codes])];
 

@@ -7,7 +7,7 @@ export type Snapshot = readonly object[];
  * Writes metrics as Prometheus reads them, those of Node and the process included. prom-client is loaded when it is
  * first asked. So a daemon that nobody scrapes does not pay for it.
  */
-export interface Exposition {
+interface Exposition {
   snapshot(): Promise<Snapshot>;
 }
 

@@ -12,7 +12,7 @@ import type { Sample } from './families.ts';
 
 /* Numbers that are looked up when somebody asks for metrics. */
 
-export interface Watched {
+interface Watched {
   readonly store: Pick<Store, 'trouble'>;
   readonly journal: Pick<Journal, 'waitingBytes'>;
   readonly feeds: Pick<Feeds, 'health'>;

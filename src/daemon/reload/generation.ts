@@ -111,7 +111,7 @@ export interface Foundations {
 }
 
 /** The material of a generation. */
-export interface Material {
+interface Material {
   readonly config: Config;
   readonly files: Files;
   /** All that policies of files may name. */

@@ -1,6 +1,6 @@
 import type { LifecyclePort } from '../../decision/gate.ts';
 
-export interface Lifetime extends Pick<LifecyclePort, 'enter' | 'retire'> {
+interface Lifetime extends Pick<LifecyclePort, 'enter' | 'retire'> {
   isRetired(): boolean;
 }
 

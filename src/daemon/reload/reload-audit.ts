@@ -4,7 +4,7 @@ import type { Store } from '../../state/store.ts';
 import type { ConfigStatus } from '../config-status.ts';
 
 /** Writes into the audit log of each tenant that its configuration was exchanged. Nobody waits for it but the end of the process. */
-export interface ReloadAudit {
+interface ReloadAudit {
   note(tenantIds: readonly string[], standing: ConfigStatus): void;
   /** Resolves when all that was noted is written, or cannot be. */
   close(): Promise<void>;

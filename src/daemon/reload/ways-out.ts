@@ -12,7 +12,7 @@ import { Upstream, type UpstreamOptions } from '../../wire/client/upstream.ts';
 import { readerOfRoots } from './named-files.ts';
 
 /** All ways on which a generation reaches other hosts: by one resolver, the same roots and the same parent proxy. */
-export interface WaysOut {
+interface WaysOut {
   /** For calls that were let out. */
   readonly upstream: Upstream;
   /** Sends what the gateway itself asks for calls, such as tokens. */
@@ -21,7 +21,7 @@ export interface WaysOut {
   readonly transport: Transport;
 }
 
-export interface WaysOutOptions extends Pick<UpstreamOptions, 'guard' | 'ownPrefix' | 'watch'> {
+interface WaysOutOptions extends Pick<UpstreamOptions, 'guard' | 'ownPrefix' | 'watch'> {
   readonly guard: Guard;
   ownListeners(): readonly ListenerAddress[];
 }

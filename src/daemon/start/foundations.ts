@@ -44,7 +44,7 @@ import type { Exporter } from '../telemetry/exporter.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import { loadPepper } from './pepper.ts';
 
-export interface FoundationsOptions {
+interface FoundationsOptions {
   readonly files: Files;
   readonly place: WorkerSlot;
   readonly log: Log;

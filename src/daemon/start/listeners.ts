@@ -11,7 +11,7 @@ import { acceptTls } from '../../wire/tls/accept.ts';
 import type { ListenerTls } from './listener-tls.ts';
 import { readToldAddress } from './told-address.ts';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   readonly limits: () => Config['limits'];
   /** Every connection begins with a header of the PROXY protocol; one without it is closed without an answer. */
   readonly isTold: boolean;

@@ -15,7 +15,7 @@ import { inGroups } from '../in-groups.ts';
 /** A page is read in one go. */
 const pageSize = 100;
 
-export interface SeedKeysOptions {
+interface SeedKeysOptions {
   readonly pepper: Buffer;
   readonly log: Log;
   /** Agents that belong to other tenants than the configuration says. */

@@ -11,7 +11,7 @@ import { readExports } from './client-variables.ts';
 import { type FirstStart, firstStartFile, firstStartRecords } from './first-start.ts';
 import { addOnce, seedKeys } from './seed-keys.ts';
 
-export interface SeedOptions {
+interface SeedOptions {
   readonly store: Store;
   readonly pepper: Buffer;
   readonly firstStart: FirstStart | undefined;

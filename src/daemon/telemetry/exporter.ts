@@ -12,7 +12,7 @@ import type { CallSpan } from './spans.ts';
  * counted, since no call waits for its trace. A batch that is not taken is sent again, unless the collector says that it never will be.
  */
 
-export interface ExporterOptions {
+interface ExporterOptions {
   readonly origin: TelemetryOrigin;
   readonly counters: Pick<Counters, 'spans'>;
   readonly families: () => Promise<readonly Family[]>;
@@ -20,7 +20,7 @@ export interface ExporterOptions {
   readonly timings?: Partial<ExporterTimings>;
 }
 
-export interface ExporterTimings {
+interface ExporterTimings {
   /** A span waits no longer for company. */
   readonly batchMs: number;
   readonly metricsMs: number;
@@ -38,7 +38,7 @@ const timingsDefault: ExporterTimings = {
   closeMs: 2_000,
 };
 export const waitingMax = 2_048;
-export const batchMax = 512;
+const batchMax = 512;
 
 interface Way {
   /** Without a slash at the end. */

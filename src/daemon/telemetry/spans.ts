@@ -8,7 +8,7 @@ import { type Attributes, decisionAttributes, targetAttributes } from './attribu
 import { contextOf, isSigned, spanIdOf, type TraceContext, toTraceparent } from './trace-context.ts';
 
 /** OTLP's numbers of span kinds. */
-export const spanKinds = { internal: 1, server: 2, client: 3 } as const;
+const spanKinds = { internal: 1, server: 2, client: 3 } as const;
 
 export interface CallSpan {
   readonly traceId: string;

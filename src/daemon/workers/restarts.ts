@@ -1,7 +1,7 @@
 /** A worker that served so long is well: what was before it does not count any more. */
 const wellMs = 60_000;
 /** Crashes of one slot in a row; the next one ends the daemon. */
-export const crashesMax = 5;
+const crashesMax = 5;
 const firstDelayMs = 100;
 const delayMsMax = 5_000;
 

@@ -65,7 +65,7 @@ export interface AnswerReader {
   createBoundaryReader(identity: Pick<Identity, 'tenantId'>): Promise<BoundaryReader>;
 }
 
-export interface AnswerReaderOptions {
+interface AnswerReaderOptions {
   readonly policies: Rules;
   /** Give the limits and times that hold. */
   readonly tenants: Pick<Tenants, 'find'>;

@@ -3,12 +3,12 @@ import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
 
 /** Approvals that nobody decides end by the clock alone; this tells of it, once each, with one timer for all of them. */
-export interface ApprovalSweep {
+interface ApprovalSweep {
   /** Waits for what is under way. */
   close(): Promise<void>;
 }
 
-export interface ApprovalSweepOptions {
+interface ApprovalSweepOptions {
   readonly store: Pick<Store, 'expireApprovals'>;
   readonly log: Pick<Log, 'warn'>;
   /** Between two looks, give or take a quarter: several daemons look at the same state. */

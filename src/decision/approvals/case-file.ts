@@ -54,7 +54,7 @@ const caseFile = z.strictObject({
   cases: z.array(testCase).min(1, 'must have a case').max(casesMax),
 });
 
-export type CaseFile = z.output<typeof caseFile>;
+type CaseFile = z.output<typeof caseFile>;
 
 /** The whole file, but for the policies that it names. Throws `CaseFileError`. */
 export function parseCaseFile(written: unknown): CaseFile {

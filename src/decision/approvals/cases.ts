@@ -59,7 +59,7 @@ export interface Cases {
   run(file: unknown, readPolicies: (path: string) => Promise<readonly unknown[]>): Promise<CaseResult[]>;
 }
 
-export interface CasesOptions {
+interface CasesOptions {
   /** The folder with `detectors/`, `injection/` and `tools/`. Default: the one that comes with the gateway. */
   readonly dataFolder?: string;
 }

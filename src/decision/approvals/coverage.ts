@@ -3,7 +3,7 @@ import type { ApprovalRecord } from '../../state/store.ts';
 /* Says what an approval lets through, in sentences for the person who is about to give it. */
 
 /** By scope: one call, or all of the window. */
-export interface Coverage {
+interface Coverage {
   readonly once: string;
   readonly window: string;
 }

@@ -22,7 +22,7 @@ const complaintMs = 10_000;
  * the end. Causes without room are in the log, and always in the trace.
  */
 /** A recorded call, decided or refused, whose caller is known. */
-export type IncidentSource = Pick<CallSoFar, 'received' | 'incidents'> & { readonly identity: Identity };
+type IncidentSource = Pick<CallSoFar, 'received' | 'incidents'> & { readonly identity: Identity };
 
 interface Entry {
   readonly incident: IncidentRecord;

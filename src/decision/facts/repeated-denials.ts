@@ -11,14 +11,14 @@ const pageLimit = 100;
 /** Pages of traces for one question; older ones are not seen. */
 export const pagesMax = 16;
 
-export interface Denial {
+interface Denial {
   readonly tenantId: string;
   readonly agentId: string;
   readonly atMs: number;
 }
 
 /** Finds agents that are denied again and again, on one node or on many. */
-export interface RepeatedDenials {
+interface RepeatedDenials {
   /** Notes a denial; true where this node has seen enough of them by itself, and nobody need be asked. */
   note(denial: Denial): boolean;
   /**

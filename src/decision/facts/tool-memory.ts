@@ -29,7 +29,7 @@ export interface SeenList {
  */
 export type ShownDrift = { readonly [K in keyof ToolDrift]: SafeName[] };
 
-export interface ToolMemoryOptions {
+interface ToolMemoryOptions {
   readonly store: Pick<Store, 'rememberTools'>;
   readonly policies: Pick<Rules, 'rulesFor'>;
   readonly tenants: Pick<Tenants, 'find'>;

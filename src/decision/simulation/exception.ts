@@ -13,7 +13,7 @@ export interface EditablePolicy {
 }
 
 /** The call of a trace, in the words of a rule. */
-export interface ExceptionMatch {
+interface ExceptionMatch {
   readonly match: Rule['match'];
   /** Sentences on what else the rule would let through. */
   readonly wider: readonly string[];

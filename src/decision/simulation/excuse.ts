@@ -1,7 +1,7 @@
 import type { Verdict } from '../../core/call.ts';
 
 /** Why a denial is the gateway's own doing: it had no time to read the call, or had to judge it without the state. */
-export type Excuse = 'time' | 'state';
+type Excuse = 'time' | 'state';
 
 /** Reasons that stand first where a call, or what is left of it after the cut, could not be read. */
 const unread: ReadonlySet<string | undefined> = new Set(['UNREADABLE', 'UNSANITIZABLE']);

@@ -26,7 +26,7 @@ export type TraceOutcome =
   | { readonly kind: 'undetermined'; readonly because: string };
 
 /** Judges a recorded call by the rules. `ownAgent` is that of the key with which it was made. */
-export type TraceJudge = (trace: Trace, ownAgent: OwnAgent) => TraceOutcome;
+type TraceJudge = (trace: Trace, ownAgent: OwnAgent) => TraceOutcome;
 
 /** Signs of a call, not of rules: they stay. */
 const noticed: ReadonlySet<string> = new Set([

@@ -23,7 +23,7 @@ import type { SimulatedCall } from './simulated-call.ts';
  * or opened. Earlier decisions of people about an identical call play no part: what must be held is REQUIRE_APPROVAL.
  */
 
-export interface SimulatorOptions extends AssessOptions, Omit<InspectOptions, 'policies'> {
+interface SimulatorOptions extends AssessOptions, Omit<InspectOptions, 'policies'> {
   readonly catalogues: Catalogues;
   readonly open?: OpenCall;
   /** The daemon's own mode. */
@@ -51,7 +51,7 @@ export interface Simulator extends SimulatorOptions {
   run(call: SimulatedCall, ground: Ground, sets: readonly PolicySet[]): Promise<DecidedCall[]>;
 }
 
-export interface SimulatedStanding extends AdmissionPreview {
+interface SimulatedStanding extends AdmissionPreview {
   /** In the agent, 0 to 1. */
   readonly trustScore: number;
 }

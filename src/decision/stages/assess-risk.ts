@@ -34,7 +34,7 @@ export interface AssessOptions {
 }
 
 /** A stage that never waits and never refuses. */
-export interface AssessRisk {
+interface AssessRisk {
   readonly name: string;
   run(call: InspectedCall<TenantConfig>): AssessedCall<TenantConfig>;
 }

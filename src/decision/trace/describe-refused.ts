@@ -25,9 +25,9 @@ export type DescribeRefused = (
 ) => MaybePromise<RefusedDescription | undefined>;
 
 /** Who is refused pays for nothing, so a longer head is not read for him: then the trace has the origin alone. */
-export const headCharsMax = 16_384;
+const headCharsMax = 16_384;
 
-export interface DescribeRefusedOptions {
+interface DescribeRefusedOptions {
   readonly catalogues: Catalogues;
   readonly policies: Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
   readonly tenants: Pick<Tenants, 'find'>;

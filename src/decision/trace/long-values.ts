@@ -7,7 +7,7 @@ import { longStringPlaces } from '../../inspect/kernel/string-ends.ts';
  */
 
 /** A text without its long strings, and what puts them in their places in a value that was parsed of it. */
-export interface Shortened {
+interface Shortened {
   readonly bytes: Buffer;
   restore(value: unknown): void;
 }

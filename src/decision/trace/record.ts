@@ -37,7 +37,7 @@ import { isOfOperation } from './touched-names.ts';
 /** That one trace names. */
 export const recordedFindingsMax = 50;
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly journal: Pick<Journal, 'append' | 'flush'>;
   readonly store: Pick<Store, 'noteCall' | 'noteSighting'>;
   readonly trustLosses: TrustLosses;
@@ -134,7 +134,7 @@ export function createRecorder({
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A call of which a trace can be written: decided, or refused with what is known of it. */
-export interface TracedCall extends NamedCall {
+interface TracedCall extends NamedCall {
   readonly identity: Identity;
   readonly admission?: CallSoFar['admission'];
   readonly inspection?: Pick<Inspection, 'agentName' | 'runtimeType'>;
@@ -352,7 +352,7 @@ function toIso(ms: number): string {
   return `${isoSecond(second)}${String(ms - second * 1000).padStart(3, '0')}Z`;
 }
 
-export interface PublicFinding {
+interface PublicFinding {
   class: string;
   kind: string;
   location: string;

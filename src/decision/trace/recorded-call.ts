@@ -72,7 +72,7 @@ export interface TraceRecord {
   readonly lacks: readonly Lack[];
 }
 
-export interface RecordedOptions {
+interface RecordedOptions {
   readonly catalogues: Catalogues;
   readonly weights: SignalWeights;
   readonly bounds: BandBounds;

@@ -11,13 +11,13 @@ import type { Arrivals, Store } from '../../state/store.ts';
 
 /** That wait for one follower. */
 export const waitingTracesMax = 1_000;
-export const waitingCharsMax = 4 * 1024 * 1024;
+const waitingCharsMax = 4 * 1024 * 1024;
 /** Calls are shipped within a quarter of a second. */
 const pollMs = 400;
 /** After so many answers with more behind them, what is still there is left out: followers see what happens now. */
 const answersPerPoll = 16;
 
-export interface Followed {
+interface Followed {
   /** JSON texts, in the order in which they became findable. */
   readonly traces: readonly string[];
   /** Some that came behind these are left out. */

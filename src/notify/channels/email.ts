@@ -11,7 +11,7 @@ import { mendingMs, outcomeOfFailure } from '../outcome.ts';
  * can read. The one exemption is a relay without a password at a channel with `allow_private`: there TLS is taken where it is offered.
  */
 
-export interface MailTimeouts {
+interface MailTimeouts {
   /** From the connection to the last answer. */
   readonly sendMs: number;
   /** Of silence. */

@@ -1,4 +1,4 @@
-export type Scalar = string | number | boolean | null;
+type Scalar = string | number | boolean | null;
 
 /** The values that a path leads to in all readings of a body, to be compared with what rules name. */
 export class BodyValues {

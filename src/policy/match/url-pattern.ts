@@ -15,7 +15,7 @@ import { compileGlob, type Glob, globProblem } from '../../util/glob.ts';
  * - `/%61dmin`, `//admin` and `/x/..%2fadmin` may all reach `/admin`. Rules see each URL in its readings: see `readingsOf`.
  */
 
-export const urlPatternLengthMax = 2048;
+const urlPatternLengthMax = 2048;
 
 export type UrlMatcher = (url: string) => boolean;
 

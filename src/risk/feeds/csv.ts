@@ -5,7 +5,7 @@ import { FeedRefused } from './refused.ts';
 const fieldsMax = 64;
 const rowLengthMax = 65_536;
 
-export interface CsvHandlers {
+interface CsvHandlers {
   onRow(fields: readonly string[]): void;
   /** A line that begins with `#`, without it. */
   onComment?(text: string): void;

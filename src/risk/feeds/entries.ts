@@ -6,7 +6,7 @@ import { FeedRefused } from './refused.ts';
  * copying.
  */
 
-export const indicatorKinds = ['url', 'host', 'ip', 'cidr'] as const;
+const indicatorKinds = ['url', 'host', 'ip', 'cidr'] as const;
 export type IndicatorKind = (typeof indicatorKinds)[number];
 
 interface Entry {

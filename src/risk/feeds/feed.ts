@@ -37,7 +37,7 @@ export interface FeedHealth {
 }
 
 /** Settings that all feeds share. */
-export interface FeedSetting {
+interface FeedSetting {
   readonly dir: string;
   readonly log: Log;
   readonly key: HashKey;

@@ -7,7 +7,7 @@ import { ThreatIndex } from './index/threat-index.ts';
 import { openFolder } from './last-good.ts';
 import { createTurns } from './turns.ts';
 
-export interface Clock {
+interface Clock {
   now(): number;
   /** Runs once, `ms` from now, unless the answer is called before. Must not keep the process alive. */
   after(ms: number, run: () => void): () => void;

@@ -18,7 +18,7 @@ export interface Validators {
 
 export const noValidators: Validators = { etag: '', lastModified: '' };
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly download: Download;
   /** The limit of the written text. */
   readonly maxBytes: number;
@@ -29,7 +29,7 @@ export interface FetchOptions {
 export type Download = (request: HttpRequest, isChosen: boolean) => Promise<HttpAnswer>;
 
 /** Opens the place where the feed is written, once there is something to write. */
-export type Sink = (validators: Validators) => Promise<Writable>;
+type Sink = (validators: Validators) => Promise<Writable>;
 
 const redirectsMax = 3;
 const redirects: readonly number[] = [301, 302, 303, 307, 308];

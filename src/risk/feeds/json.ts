@@ -14,9 +14,9 @@ const literal = /^(?:true|false|null|-?(?:0|[1-9]\d{0,400})(?:\.\d{1,400})?(?:[e
 const literalLengthMax = 1000;
 
 /** Wanted members by name, as texts. */
-export type Members = Readonly<Record<string, string>>;
+type Members = Readonly<Record<string, string>>;
 
-export interface JsonOptions {
+interface JsonOptions {
   readonly wanted: readonly string[];
   /** `around`: the object that it lies in, and so on to the outermost. */
   onObject(members: Members, around: readonly Members[]): void;

@@ -27,7 +27,7 @@ const kindSchema = z.strictObject({
   examples: z.strictObject({ match: z.array(z.string()).min(1), pass: z.array(z.string()).min(1) }),
 });
 
-export type RiskyKind = z.output<typeof kindSchema>;
+type RiskyKind = z.output<typeof kindSchema>;
 
 /** Reads the kinds. Throws an Error that says what is wrong with the file. */
 export function loadRiskyKinds(file: string): readonly RiskyKind[] {

@@ -9,7 +9,7 @@ import type { Destinations } from './destinations.ts';
 import { type KnownKeys, notKnown } from './known-keys.ts';
 import type { McpTools } from './mcp-tools.ts';
 
-export interface AdmitParts {
+interface AdmitParts {
   readonly keys: Pick<KnownKeys, 'find'>;
   readonly agents: Pick<Agents, 'find'>;
   readonly numbers: Numbers;

@@ -1,7 +1,7 @@
 import { createCache } from '../cache.ts';
 import type { Database } from './sqlite.ts';
 
-export interface BoundOptions {
+interface BoundOptions {
   readonly table: string;
   /** Columns of the table's index behind the tenant. */
   readonly order: readonly [number: string, id: string];

@@ -26,7 +26,7 @@ export interface Keys {
   readonly revoke: Store['revokeKey'];
 }
 
-export interface KeysOptions {
+interface KeysOptions {
   readonly agents: Pick<Agents, 'load'>;
   readonly audit: Audit;
   readonly known: Pick<KnownKeys, 'forget'>;

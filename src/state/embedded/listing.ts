@@ -5,7 +5,7 @@ import type { Database, Row, Statement, Value } from './sqlite.ts';
 /** SQL over the columns of the table, with one `?`, and its value. */
 export type Condition = readonly [sql: string, value: Value];
 
-export interface ListingOptions<T> {
+interface ListingOptions<T> {
   readonly table: string;
   /** Columns that together name a row and order the list: the first one is a number. */
   readonly order: readonly [number: string, id: string];
@@ -70,7 +70,7 @@ function parseJson(text: string): unknown {
 }
 
 /** Whoever sends a cursor that no list has given is told so. */
-export function notACursor(): GatewayError {
+function notACursor(): GatewayError {
   const message = 'The cursor is none that a list has given; leave it out to begin at the newest.';
   return new GatewayError('VALIDATION_FAILED', message, { errors: [{ path: 'cursor', message }] });
 }

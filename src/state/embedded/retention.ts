@@ -4,7 +4,7 @@ import type { ResponseScans } from './response-scans.ts';
 import type { Traces } from './traces/traces.ts';
 
 /** Traces that are older than their tenant keeps them are not there any more, whether or not they are gone from the disk. */
-export interface Retention {
+interface Retention {
   /** `Store.keepTraces`. */
   keep(keptMsOf: (tenantId: string) => number): Promise<void>;
   /** The start of the kept time; earlier traces are not answered. */

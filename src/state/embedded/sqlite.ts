@@ -30,7 +30,7 @@ export interface Database {
   close(): void;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** `FULL`: a commit is on the disk. `NORMAL`: it survives the process, and a power cut takes the last ones, never the rest. */
   readonly synchronous: 'FULL' | 'NORMAL';
   /** SQL that leads from each schema version to the next, from the empty database on. */

@@ -21,7 +21,7 @@ interface Chunk {
   readonly isInherited: boolean;
 }
 
-export interface SegmentsOptions {
+interface SegmentsOptions {
   readonly dir: string;
   /** A segment that would grow beyond it is followed by a new one. */
   readonly segmentBytesMax: number;

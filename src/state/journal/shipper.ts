@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallBatch } from '../store.ts';
 import type { Segments } from './segments.ts';
 
-export interface ShipperOptions {
+interface ShipperOptions {
   readonly ship: (batch: CallBatch) => Promise<number>;
   readonly onError: (error: unknown) => void;
   readonly shipIntervalMs: number;

@@ -90,7 +90,7 @@ export interface BudgetCharge extends Charge {
   readonly daily: number;
 }
 
-export interface StandingQuestion {
+interface StandingQuestion {
   readonly tenantId: string;
   readonly agentId: string;
   readonly destination: string;

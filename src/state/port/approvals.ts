@@ -93,7 +93,7 @@ export interface ApprovalRecord {
   readonly spentAtMs: number | null;
 }
 
-export interface ApprovalFinding {
+interface ApprovalFinding {
   readonly class: string;
   readonly kind: string;
   readonly location: string;

@@ -25,7 +25,7 @@ export interface HomeBinding {
   readonly nowMs: number;
 }
 
-export interface BoundCredential {
+interface BoundCredential {
   /** A keyed hash. */
   readonly credential: string;
   /** How long the home stands from now on, unless it is bound again. */

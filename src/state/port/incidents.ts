@@ -65,7 +65,7 @@ export type IncidentStep = { readonly atMs: number; readonly by: string } & (
   | { readonly kind: 'severity'; readonly from: Band; readonly to: Band }
 );
 
-export interface IncidentNote {
+interface IncidentNote {
   readonly atMs: number;
   readonly author: string;
   readonly text: string;

@@ -59,7 +59,7 @@ export interface KeyRecord {
   readonly isFromConfig: boolean;
 }
 
-export interface KeyScope {
+interface KeyScope {
   readonly tools: readonly string[] | null;
   readonly verbs: readonly Verb[] | null;
 }

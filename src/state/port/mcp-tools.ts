@@ -42,7 +42,7 @@ export interface ToolSighting {
   readonly nowMs: number;
 }
 
-export interface ServerName {
+interface ServerName {
   /** The id for this tenant and origin: see `mcpServerId`. */
   readonly serverId: string;
   /** The origin in a form that may be shown. */

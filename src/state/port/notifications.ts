@@ -49,7 +49,7 @@ export interface NoticeSources {
 }
 
 /** A source whose entries are numbered. */
-export type NoticeSource = 'audit';
+type NoticeSource = 'audit';
 
 export interface UsageAlert {
   readonly periodStartMs: number;

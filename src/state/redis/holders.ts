@@ -18,9 +18,9 @@ import { toRecord } from './records.ts';
  * round trip, which calls of the same turn share. The first call of a key costs two more.
  */
 
-export interface Holders extends Pick<Store, 'identify' | 'admit' | 'recall'> {}
+interface Holders extends Pick<Store, 'identify' | 'admit' | 'recall'> {}
 
-export interface HoldersOptions {
+interface HoldersOptions {
   /** `caller`: the time of the request counts; `server`: that of Redis, which all nodes share. */
   readonly clock: 'server' | 'caller';
   readonly sawPolicies: (tenantId: string, revision: string) => void;

@@ -17,7 +17,7 @@ import { scripts } from './scripts/scripts.ts';
 type Keys = Pick<Store, 'addKey' | 'keyById' | 'listKeys' | 'updateKey' | 'revokeKey'>;
 
 /** The owner of a key's hash. */
-export interface KeyOwner {
+interface KeyOwner {
   readonly tenantId: string;
   readonly keyId: string;
 }

@@ -20,7 +20,7 @@ export interface Holder {
 }
 
 /** Why the key itself is not valid at this time, or undefined. */
-export function whyInvalid({ key, parent }: Holder, nowMs: number): string | undefined {
+function whyInvalid({ key, parent }: Holder, nowMs: number): string | undefined {
   if (key.revokedAtMs !== null) return 'The key is revoked.';
   if (key.expiresAtMs !== null && nowMs >= key.expiresAtMs) return 'The key has expired.';
   if (key.parentKeyId === null) return undefined;

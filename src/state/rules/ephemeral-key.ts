@@ -18,7 +18,7 @@ export const tooManyChildren = (): GatewayError =>
 export const keyTaken = (): GatewayError => new GatewayError('CONFLICT', 'There is such a key already.');
 
 /** The records that a new key leans on, as its tenant has them; undefined where there is none. */
-export interface KeyGround {
+interface KeyGround {
   readonly agent: AgentRecord | undefined;
   /** The key with the same id. */
   readonly standing: KeyRecord | undefined;

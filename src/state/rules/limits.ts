@@ -26,7 +26,7 @@ export const rateOf = ({ scansPerMinute, burst }: TenantTerms): Rate | undefined
   scansPerMinute === null ? undefined : { perMinute: scansPerMinute, capacity: burst ?? scansPerMinute * 2 };
 
 /** The rate of a key by itself: its own, else the one that the plan gives to each. */
-export function keyRateOf({ perMinute }: KeyRecord, { perKeyScansPerMinute }: TenantTerms): Rate | undefined {
+function keyRateOf({ perMinute }: KeyRecord, { perKeyScansPerMinute }: TenantTerms): Rate | undefined {
   const rate = perMinute ?? perKeyScansPerMinute;
   return rate === null ? undefined : { perMinute: rate, capacity: rate * 2 };
 }
@@ -132,7 +132,7 @@ export const hourOf = (ms: number): number => Math.floor(ms / hourMs);
 /** Hours that a sliding day looks back, the running one included. */
 export const hoursInDay = 24;
 
-export interface Period {
+interface Period {
   readonly startMs: number;
   readonly endMs: number;
 }

@@ -48,7 +48,7 @@ interface Standing {
   readonly waiting: number;
 }
 
-export type Placing = { readonly kind: 'joined' } | { readonly kind: 'dropped' } | Placed;
+type Placing = { readonly kind: 'joined' } | { readonly kind: 'dropped' } | Placed;
 
 interface Placed {
   readonly kind: 'new';

@@ -42,7 +42,7 @@ export const withVersion = (event: AuditEvent, { version, unchanged }: PolicyRec
   details: { ...event.details, version, unchanged },
 });
 
-export interface Archived {
+interface Archived {
   readonly record: PolicyRecord;
   /** The policy that makes room for it. */
   readonly forgotten: PolicyRecord | undefined;

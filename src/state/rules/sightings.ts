@@ -202,7 +202,7 @@ class Shelf {
   }
 }
 
-export interface SightingLogs {
+interface SightingLogs {
   find(tenantId: string): SightingLog | undefined;
   /** The log of the tenant; a new one where there is none. */
   open(tenantId: string): SightingLog;

@@ -60,7 +60,7 @@ export function afterMark(trust: TrustRecord, mark: TrustMark, terms: TrustTerms
   };
 }
 
-export interface TrustPoint {
+interface TrustPoint {
   readonly atMs: number;
   readonly parts: number;
 }

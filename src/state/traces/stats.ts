@@ -20,7 +20,7 @@ export type StatDimension = (typeof statDimensions)[number];
  * Further dimensions that no chart shows: they tell searches which buckets have none of a name. A call may have several tags and classes.
  * Counts from before there were any of these lack them, so that they come with the number of calls that they are of.
  */
-export const searchDimensions = ['operation', 'class', 'tag'] as const;
+const searchDimensions = ['operation', 'class', 'tag'] as const;
 export type SearchDimension = (typeof searchDimensions)[number];
 export const isSearchDimension = (name: string): name is SearchDimension =>
   (searchDimensions as readonly string[]).includes(name);

@@ -10,7 +10,7 @@ export interface Decoding {
 }
 
 /** Who takes what is decoded. Exactly one of `ended` and `broken` is called, once, unless it is closed before. */
-export interface Decoded {
+interface Decoded {
   /** False where it takes no more until `resume`. */
   take(chunk: Buffer): boolean;
   onFlow(): void;

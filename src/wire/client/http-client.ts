@@ -42,7 +42,7 @@ export type Connect = (to: {
   readonly port: number;
 }) => Promise<Socket>;
 
-export interface HttpClientOptions {
+interface HttpClientOptions {
   /** `unguarded`: straight to whatever address the URL names, with the authorities that Node knows. */
   readonly connect: Connect | 'unguarded';
   /** Without a byte of the answer for so long, the exchange ends. */

@@ -13,7 +13,7 @@ import { SessionOrigin } from './session-origin.ts';
  * there are too many, and so is one that idles.
  */
 
-export interface PoolsOptions extends OriginContext {
+interface PoolsOptions extends OriginContext {
   readonly guard: Guard;
   readonly dialer: Dialer;
   /** Origins that speak HTTP/2 alone are spoken to in it. */

@@ -8,7 +8,7 @@ import {
 } from '../http1/head.ts';
 import { knownMethods, nestedTunnel } from './request-problems.ts';
 
-export interface HeadLimits {
+interface HeadLimits {
   readonly maxHeaderBytes: number;
   readonly maxHeaders: number;
 }

@@ -17,7 +17,7 @@ export function answerProblem(exchange: Exchange, error: GatewayError, headers: 
 }
 
 /** The body of a problem and the fields that go with it, flat. */
-export function problemMessage(error: GatewayError): { fields: string[]; body: Buffer } {
+function problemMessage(error: GatewayError): { fields: string[]; body: Buffer } {
   const { proxyStatus } = problems[error.code];
   const body = Buffer.from(`${JSON.stringify(toProblem(error))}\n`);
   const fields = ['Content-Type', 'application/problem+json', 'Content-Length', String(body.length)];

@@ -21,7 +21,7 @@ export interface StreamRequest {
 }
 
 /** How a stream's head is judged. */
-export interface StreamRequestOptions {
+interface StreamRequestOptions {
   /** The scheme of the connection: `:scheme` may name nothing else. */
   readonly scheme: string;
   readonly fieldsMax: number;

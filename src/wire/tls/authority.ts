@@ -15,7 +15,7 @@ export interface Authority {
   issue(host: string, nowMs: number): Leaf;
 }
 
-export interface AuthorityOptions extends PairFiles {
+interface AuthorityOptions extends PairFiles {
   readonly nowMs: number;
 }
 

@@ -20,7 +20,7 @@ import {
 } from './der.ts';
 
 /** Fields of our certificates as DER, in the order of RFC 5280, 4.1. */
-export interface CertificateFields {
+interface CertificateFields {
   /** The issuer's subject, byte for byte: chains are built by comparing these. */
   readonly issuer: Buffer;
   readonly notBeforeMs: number;

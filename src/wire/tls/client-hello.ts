@@ -4,7 +4,7 @@
  */
 
 /** `serverName` is as the client wrote it, '' where it named none (RFC 6066, 3). */
-export type FirstWords =
+type FirstWords =
   | { readonly kind: 'tls'; readonly serverName: string }
   /** Not TLS. */
   | { readonly kind: 'other' }

@@ -5,7 +5,7 @@ import type { Authority } from './authority.ts';
 import { dayMs } from './certificate.ts';
 import { cipherSuites } from './cipher-suites.ts';
 
-export interface ContextsOptions {
+interface ContextsOptions {
   /** At most this many hosts are kept; the one that was not used for the longest makes room. */
   readonly contextsMax?: number;
   readonly now: () => number;

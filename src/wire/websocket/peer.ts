@@ -16,13 +16,13 @@ export type Incoming =
   /** The connection ended without a word. Nothing follows. */
   | { readonly kind: 'gone' };
 
-export interface PeerOptions {
+interface PeerOptions {
   /** We are the server: what comes must be masked, and what goes is not (RFC 6455, 5.1). */
   readonly isServer: boolean;
   readonly maxMessageBytes: number;
 }
 
-export const noStatus = 1005;
+const noStatus = 1005;
 const protocolError = 1002;
 const codes: Readonly<Record<string, number>> = {
   WS_ERR_INVALID_UTF8: 1007,

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 
 /* The public API, as the page calls it: with the cookie of the session, and the token that proves that the page asks. */
 
-export interface InvalidField {
+interface InvalidField {
   readonly path: string;
   readonly message: string;
 }

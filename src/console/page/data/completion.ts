@@ -2,7 +2,7 @@ import { conditionParts, conditionWords, matchKeys, policyKeys, ruleKeys, values
 
 /* Offers words for the cursor of a policy that is being written: keys or values, as the text around it asks for. */
 
-export interface Completion {
+interface Completion {
   /** The place at which the word that is being written begins. */
   readonly from: number;
   readonly words: readonly string[];

@@ -2,7 +2,7 @@ import { get } from './api.ts';
 import type { PolicyText } from './policy-call.ts';
 
 /** A policy with the rule that lets a call through. */
-export interface ProposedChange {
+interface ProposedChange {
   readonly name: string;
   /** `file`: it stands in a file, which the API cannot change. */
   readonly source: 'api' | 'file';

@@ -6,7 +6,7 @@ import type { Approval } from './types.ts';
  * them: whatever else could differ, or could not be seen to differ, makes a call stand alone.
  */
 
-export interface Difference {
+interface Difference {
   /** `$.amount`, or `the address`. */
   readonly place: string;
   /** One for each call, in their order: the address as it is, or JSON if it is a value of a body. */

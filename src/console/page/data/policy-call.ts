@@ -33,7 +33,7 @@ export const policyTextOf = (it: ListedPolicy): PolicyText => ({
   rules: it.rules,
 });
 
-export interface ShownOutcome {
+interface ShownOutcome {
   readonly decision: Decision;
   readonly reason_codes: readonly string[];
   readonly policy_name: string | null;

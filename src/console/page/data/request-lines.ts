@@ -5,7 +5,7 @@ import type { ShownFinding } from './types.ts';
  * the places of findings are known, and all else stands as an ellipsis.
  */
 
-export interface MarkedLine {
+interface MarkedLine {
   /** In a sanitised call: `-` what came, `+` what went out. */
   readonly mark: ' ' | '-' | '+';
   readonly text: string;

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Area, heard } from './changes.ts';
 
-export interface LoadedResource<T> {
+interface LoadedResource<T> {
   /** Stays while it is read anew, so that nothing jumps. */
   readonly data: T | undefined;
   readonly problem: Error | undefined;

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-export type Listeners = Readonly<Record<string, (event: MessageEvent<string>) => void>>;
+type Listeners = Readonly<Record<string, (event: MessageEvent<string>) => void>>;
 
 /**
  * Follows an event stream while the page is seen: a browser has six connections for all pages of one daemon, so those in the

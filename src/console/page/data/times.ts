@@ -28,9 +28,6 @@ export function toRelative(atMs: number, nowMs: number): string {
 const absolute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 export const toAbsolute = (atMs: number): string => absolute.format(atMs);
 
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-export const toClock = (atMs: number): string => clock.format(atMs);
-
 /** "9:04" or "1:02:09"; never below zero. */
 export function toCountdown(leftMs: number): string {
   const seconds = Math.max(0, Math.ceil(leftMs / 1000));
@@ -38,14 +35,4 @@ export function toCountdown(leftMs: number): string {
   const hours = Math.floor(seconds / 3600);
   const minutes = Math.floor(seconds / 60) % 60;
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
-}
-
-/** "10 minutes", "1 hour", "45 seconds". */
-export function toDuration(ms: number): string {
-  for (const [unit, size] of steps)
-    if (ms >= size) {
-      const value = Math.round(ms / size);
-      return `${value} ${unit}${value === 1 ? '' : 's'}`;
-    }
-  return 'a moment';
 }

@@ -13,7 +13,7 @@ const emptyPagesMax = 20;
 export const rowsMax = 20_000;
 const freshMax = 1000;
 
-export const filterNames = [
+const filterNames = [
   'decision',
   'band',
   'reason',
@@ -33,7 +33,7 @@ export function traceFilters(query: PageQuery): Record<string, string> {
   return found;
 }
 
-export interface TraceList {
+interface TraceList {
   readonly rows: readonly TraceRow[] | undefined;
   /** Came in meanwhile; `take` puts them on top. */
   readonly fresh: readonly TraceRow[];

@@ -6,7 +6,7 @@ import { decisionWord } from './bits.tsx';
 
 /* Calls over time by decision, as stacked bars. Loaded when a chart is first shown. */
 
-export const chartOrder: readonly Decision[] = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'];
+const chartOrder: readonly Decision[] = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'];
 
 /** The colour that a class has in the present theme: a canvas knows no variables. */
 function colorOf(box: HTMLElement, name: string, property: 'backgroundColor' | 'color'): string {

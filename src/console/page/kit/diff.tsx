@@ -8,7 +8,7 @@ interface Line {
 const cellsMax = 4_000_000;
 
 /** The shortest way from one text to the other; of texts that are too long, all of both. */
-export function diffLines(before: string, after: string): readonly Line[] {
+function diffLines(before: string, after: string): readonly Line[] {
   const old = before === '' ? [] : before.split('\n');
   const young = after === '' ? [] : after.split('\n');
   if (old.length * young.length > cellsMax)

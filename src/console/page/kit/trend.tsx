@@ -1,6 +1,6 @@
 import { toAbsolute } from '../data/times.ts';
 
-export interface TrendPoint {
+interface TrendPoint {
   readonly at: string;
   /** 0 to 1 */
   readonly score: number;

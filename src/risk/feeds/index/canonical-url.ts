@@ -7,7 +7,7 @@ import { normaliseHost } from '../../../core/target.ts';
  * is at the host that would be dialled. A back slash of the path counts as a slash, as it does for clients. An empty query is none.
  */
 
-export interface SplitUrl {
+interface SplitUrl {
   /** Lower case, punycode, addresses in their one spelling, no trailing dot. */
   readonly host: string;
   readonly isAddress: boolean;

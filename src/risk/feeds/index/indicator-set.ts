@@ -31,7 +31,7 @@ export interface IndicatorSet {
   readonly malformed: number;
 }
 
-export const indicatorsMax = 2_000_000;
+const indicatorsMax = 2_000_000;
 /** More of a feed than this is never malformed in a feed that is what it says it is. */
 const malformedShareMax = 0.05;
 /** The share of a family's addresses that a range may cover. The largest public lists cover less than a hundredth. */

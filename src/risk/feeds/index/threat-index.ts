@@ -58,11 +58,6 @@ export class ThreatIndex {
     return url && this.#find(url.host, url.isAddress, url.path);
   }
 
-  /** A host in normal form, with its parents. */
-  findHost(host: string): ThreatHit | undefined {
-    return this.#find(host, false, undefined);
-  }
-
   /** An address, such as the one that is dialled; IPv6 also by the IPv4 address in it. Undefined for text that is none. */
   findAddress(address: string): ThreatHit | undefined {
     if (this.#withRanges.length === 0) return undefined;

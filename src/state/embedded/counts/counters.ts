@@ -22,7 +22,7 @@ export interface Tally {
 }
 
 /** The counts that are stored of a key when it is first seen. */
-export interface StoredKeyCounts {
+interface StoredKeyCounts {
   readonly uses: number;
   readonly blocked: number;
   readonly lastSeenAtMs: number | null;

@@ -22,7 +22,7 @@ import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
  * touched, and the disk follows with the batches of the journal. Counts of minutes are in memory alone.
  */
 
-export interface StoredHistory {
+interface StoredHistory {
   readonly habits: HabitSums;
   readonly trust: TrustRecord;
 }
@@ -156,7 +156,7 @@ const toHistory = (row: Row | undefined): StoredHistory =>
 const marked = (trust: TrustRecord, mark: TrustMark | null, terms: TrustTerms): TrustRecord =>
   mark ? afterMark(trust, mark, terms) : { ...wholeTrust, atMs: trust.atMs };
 
-export interface HistoryWriter {
+interface HistoryWriter {
   /** Adds calls, in the transaction that is running. */
   add(tallies: readonly Tally[], terms: TrustTerms): void;
   mark(agentId: string, mark: TrustMark | null, terms: TrustTerms): void;

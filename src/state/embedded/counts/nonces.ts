@@ -4,7 +4,7 @@ import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../../rules/
  * Nonces that were seen, in memory: a restart forgets them. What was sent within the replay window before a restart can be sent again
  * once after it.
  */
-export interface Nonces {
+interface Nonces {
   /** Throws GATEWAY_BUSY while the key or its tenant has as many as it may. */
   claim(tenantId: string, keyId: string, nonce: string, nowMs: number, endsAtMs: number): boolean;
 }

@@ -46,7 +46,7 @@ interface Month {
   readonly number: number;
 }
 
-export interface NumbersOptions {
+interface NumbersOptions {
   /** Tells whether finished calls may still be on their way to the disk, however long ago that was. */
   readonly isDiskBehind: () => boolean;
   /** Monotonic, in milliseconds. */

@@ -35,7 +35,7 @@ export interface SortedBatch {
   readonly unreadable: number;
 }
 
-export interface KnownOrigin extends CallOrigin {
+interface KnownOrigin extends CallOrigin {
   /** Its destination needs no writing. Set by whoever has written it. */
   isStored: boolean;
   /** That of the calls in the batch that is being sorted, and of their ten minutes. */

@@ -40,12 +40,12 @@ export type TracesRequest =
   | HistoriesRemoval
   | TrustChange;
 
-export interface TracesBatch extends CallBatch {
+interface TracesBatch extends CallBatch {
   readonly terms: TrustTerms;
 }
 
 /** Something is held against an agent; null: nothing is any more. */
-export interface TrustChange {
+interface TrustChange {
   readonly agentId: string;
   readonly mark: TrustMark | null;
   readonly terms: TrustTerms;

@@ -52,7 +52,7 @@ export interface RedisAnswer {
   readonly sightings: MaybePromise<Sightings>;
 }
 
-export interface AgentHistory {
+interface AgentHistory {
   readonly usual: UsualOf;
   readonly trust: TrustRecord;
 }

@@ -2,7 +2,7 @@
  * Stops asking a state that is away, so that callers are answered at once. After `failuresMax` failures in a row one
  * question is let through each `probeIntervalMs`, until one succeeds.
  */
-export interface Breaker {
+interface Breaker {
   mayTry(nowMs: number): boolean;
   succeeded(): void;
   failed(nowMs: number): void;

@@ -16,13 +16,13 @@ import type { TenantNames } from './names.ts';
  */
 
 /** The question of one call; `revision` is that of the records that it was judged by, or ''. */
-export interface Question {
+interface Question {
   readonly revision: string;
   readonly keyId: string;
   readonly asking: Asking;
 }
 
-export interface FlightsOptions {
+interface FlightsOptions {
   readonly clock: 'server' | 'caller';
   readonly sightings: SightingsSeen;
   /** Told of what Redis answers first: revisions of the tenant's keys, policies, credentials and routes. */

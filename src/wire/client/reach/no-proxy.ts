@@ -10,7 +10,7 @@ import { toHostMatcher } from './host-glob.ts';
  */
 
 /** One entry of `upstream.no_proxy`. */
-export interface NoProxyEntry {
+interface NoProxyEntry {
   /** A host glob, a domain (which may begin with a dot), an address or a CIDR. */
   readonly place: string;
   /** Undefined: all. */
@@ -18,7 +18,7 @@ export interface NoProxyEntry {
 }
 
 /** Tells whether a host at a port, with its resolved addresses, goes past the parent. */
-export type PassesBy = (host: string, port: number, addresses: readonly string[]) => boolean;
+type PassesBy = (host: string, port: number, addresses: readonly string[]) => boolean;
 
 /** Takes the port off. Undefined for a port that is none. `[::1]:443` and `[::1]` lose their brackets. */
 export function parseNoProxyEntry(text: string): NoProxyEntry | undefined {

@@ -19,7 +19,7 @@ export interface ResolverOptions {
 }
 
 /** The addresses to dial, before they are judged. */
-export interface Resolution {
+interface Resolution {
   /** At least one, in the order of preference. */
   readonly addresses: readonly string[];
   readonly port: number;

@@ -12,7 +12,7 @@ const linewise =
 export const isLinewise = (head: readonly string[]): boolean => linewise.test(fieldOf(head, 'content-type'));
 
 /** An answer as it can be looked through. */
-export interface Scrubbable {
+interface Scrubbable {
   readonly status: number;
   /** Flat. */
   readonly head: string[];

@@ -157,7 +157,7 @@ t.test('the first of several feeds answers, with what it says', async (t) => {
     reference: 'https://phishtank.org/phish_detail.php?phish_id=12',
     threat: 'phishing for Acme',
   });
-  t.match(index.findHost('www.evil.example'), {
+  t.match(index.findTarget({ host: 'www.evil.example', path: '/', isAddress: false }), {
     feed: 'hosts',
     kind: 'host',
     indicator: 'evil.example',
@@ -250,7 +250,8 @@ t.test('look-ups are bounded', async (t) => {
     'more than 32 directories down',
   );
   t.equal(index.findUrl(`https://long.example/x${'/'.repeat(100_000)}y`), undefined);
-  t.equal(index.findHost(`${'a.'.repeat(200)}deep.example`), undefined, 'no host is as long');
+  const host = `${'a.'.repeat(200)}deep.example`;
+  t.equal(index.findTarget({ host, path: '/', isAddress: false }), undefined, 'no host is as long');
 });
 
 t.test('refuses to list a path that is never looked up', async (t) => {
