@@ -82,21 +82,19 @@ t.test('a redirect is not followed: the secret goes nowhere else', async (t) => 
 
 t.test('an answer without an end is given up', async (t) => {
   const chunk = Buffer.alloc(1 << 20, ' ');
-  let isGivenUp = false;
+  const { promise: givenUp, resolve } = Promise.withResolvers<void>();
   const url = await serve(t, (_request, response) => {
     const more = (): void => {
       while (response.write(chunk));
     };
     response.on('drain', more);
-    response.on('close', () => {
-      isGivenUp = true;
-    });
+    response.on('close', resolve);
     more();
   });
   const ran = await usage({ POSTERN_URL: url });
   t.equal(ran.code, 1);
   t.match(ran.stderr, /too large/);
-  t.ok(isGivenUp);
+  await t.resolves(givenUp);
 });
 
 t.test('a problem is shown as a sentence with all its mistakes, whatever is in it', async (t) => {
