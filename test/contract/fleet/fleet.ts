@@ -169,6 +169,8 @@ function toConfig(
       ],
     },
     limits: { max_connections_per_agent: 10_000 },
+    // Bodies here are small, and threads take a second of the processor at each start.
+    reading: { threads: 0 },
     log: { level: 'error' },
     ...config,
   };
