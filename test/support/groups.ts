@@ -1,0 +1,42 @@
+import { sep } from 'node:path';
+
+/* Which test files share a process, and in which order the processes begin. */
+
+/**
+ * Begin first, each in a process of its own: they take longest, so that a run does not end with one processor waiting for them, and what
+ * they wait for is processes of theirs.
+ */
+const longest: readonly string[] = [
+  'test/risk/week.test.ts',
+  'test/state/redis.test.ts',
+  'test/contract/approvals.test.ts',
+  'test/contract/redis.test.ts',
+  'test/state/redis-cluster.test.ts',
+  'test/contract/outage.test.ts',
+  'test/console/pages.test.ts',
+  'test/contract/embedded.test.ts',
+  'test/daemon/workers-end.test.ts',
+  'test/contract/cluster.test.ts',
+  'test/docs/commands.test.ts',
+  'test/daemon/rolling-restart.test.ts',
+  'test/sdk/package.test.ts',
+  'test/cli/first-steps.test.ts',
+  'test/contract/exactness.test.ts',
+];
+
+const groupMax = 10;
+
+/** Neighbours of a folder of `test` share a process. */
+export function grouped(files: readonly string[]): string[][] {
+  const alone = longest.filter((it) => files.includes(it)).map((it) => [it]);
+  const folders = Map.groupBy(
+    files.filter((it) => !longest.includes(it)),
+    (it) => it.split(sep).slice(0, 2).join(sep),
+  );
+  const shared = [...folders.values()].flatMap((it) =>
+    Array.from({ length: Math.ceil(it.length / groupMax) }, (_, at) =>
+      it.slice(at * groupMax, (at + 1) * groupMax),
+    ),
+  );
+  return [...alone, ...shared];
+}
