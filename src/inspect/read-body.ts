@@ -199,9 +199,9 @@ function plainOf(
  * Adds the length of the body to the bytes that may be decoded. Unescaping JSON alone makes a second text of that
  * length.
  */
-export const besideBody = ({ maxDecodedBytes, isOver }: ReadBounds, { length }: Buffer): ReadBounds => ({
-  maxDecodedBytes: maxDecodedBytes + length,
-  isOver,
+export const besideBody = (bounds: ReadBounds, { length }: Buffer): ReadBounds => ({
+  ...bounds,
+  maxDecodedBytes: bounds.maxDecodedBytes + length,
 });
 
 /**

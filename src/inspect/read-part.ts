@@ -51,6 +51,8 @@ export interface ReadBounds {
   readonly maxDecodedBytes: number;
   /** Answers whether the time for reading is over; the call is then unreadable. */
   readonly isOver: () => boolean;
+  /** Is told of decoded bytes, which take time beside those of the part. */
+  readonly onDecoded?: ((bytes: number) => void) | undefined;
 }
 
 /** One part of a call: the head, or the body. */
@@ -138,14 +140,23 @@ export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBou
 function readFrom(
   part: CallPart,
   engine: DetectorEngine,
-  { maxDecodedBytes, isOver }: ReadBounds,
+  { maxDecodedBytes, isOver, onDecoded }: ReadBounds,
   known: KnownBeginning,
   beginning: Beginning | undefined,
 ): { readonly reading: PartResult; readonly isKnownNew: boolean } {
   const { bytes, format, decoded, space } = part;
   const { from } = known;
   const isOf = { isForm: format === 'form', isJson: format === 'json' };
-  const forms = decodeViews(bytes, { maxDecodedBytes, depthMax, isOver, ...isOf, from, decoded, space });
+  const forms = decodeViews(bytes, {
+    maxDecodedBytes,
+    depthMax,
+    isOver,
+    onDecoded,
+    ...isOf,
+    from,
+    decoded,
+    space,
+  });
   const { views } = forms;
   const search = new PartSearch(part, engine, forms, known, isOver);
   for (const view of views) if (!view.isSuperseded) search.searchView(view);

@@ -7,6 +7,7 @@ import { paymentChecks } from './payment.ts';
 import { personChecks } from './persons.ts';
 import { phoneChecks } from './phones.ts';
 import { randomnessChecks } from './randomness.ts';
+import { secretValueChecks } from './secret-values.ts';
 import { textChecks } from './texts.ts';
 import { tokenChecks } from './tokens.ts';
 import { walletChecks } from './wallets.ts';
@@ -30,6 +31,7 @@ export const checks = {
   ...accountChecks,
   ...randomnessChecks,
   ...walletChecks,
+  ...secretValueChecks,
 } as const;
 
 export type CheckName = keyof typeof checks;

@@ -74,12 +74,12 @@ export const isRandom: SecretCheck = (text) =>
   !isEncodedWords(text) &&
   ((isMixed(text) && (isHex.test(text) || randomBits(text) >= 0)) || hasRandomOrder(text));
 
-const base64 = /^[0-9A-Za-z+/]{8,256}={0,2}$/;
+const base64 = /^[0-9A-Za-z+/]{6,256}={0,2}$/;
 const words = /^[A-Za-z]{3,}(?:[ :_-]?[A-Za-z]{3,})*:?$/;
 
 /** Tells base64 of words, as tests and manuals have: `dXNlcm5hbWU6cGFzc3dvcmQ=` is `username:password`. */
-function isEncodedWords(text: string): boolean {
-  if (!base64.test(text)) return false;
+export function isEncodedWords(text: string): boolean {
+  if (text.length % 4 !== 0 || !base64.test(text)) return false;
   const decoded = Buffer.from(text, 'base64').toString('latin1');
   return words.test(decoded) && randomBits(decoded) < 0;
 }

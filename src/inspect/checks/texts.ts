@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { parse } from 'tldts';
 import type { Checks, SecretCheck } from './check.ts';
 import { isIdentifier, isPlainValue } from './plain-values.ts';
-import { isRandom, randomBits } from './randomness.ts';
+import { isEncodedWords, isRandom, randomBits } from './randomness.ts';
 
 const hasDigit = /[0-9]/;
 const hasLetter = /[A-Za-z]/;
@@ -15,7 +15,7 @@ const reference =
   /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\]){0,3}|(?:\[\d{1,4}\]){1,3})|[a-z]{1,16}:\S{1,4096})$/;
 
 /** Matches constants such as `__BITS_PER_LONG`, whose letters stand in an order unlike that of words. */
-const constant = /^_{0,2}[A-Z]{2,}(?:_[A-Z]{2,}){1,8}_{0,2}$/;
+const constant = /^_{0,2}[A-Z]{2,}\d{0,2}(?:_[A-Z]{2,}\d{0,2}){1,8}_{0,2}$/;
 
 const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.from(text, 'latin1'));
@@ -44,6 +44,7 @@ function isPasswordLike(text: string): boolean {
   if (!isWritten(text) || ideograms.test(text)) return false;
   const word = text.replace(/[.,:!?]{1,3}$/, '');
   if (word.length < 5 || !hasLetter.test(word) || reference.test(word) || isPlainValue(word)) return false;
+  if (isEncodedWords(word)) return false;
   if (isIdentifier(word)) return randomBits(word) >= passwordBitsMin && !constant.test(word);
   return hasDigit.test(word) || /[!@#$%^*+~?]/.test(word) || randomBits(word) >= passwordBitsMin;
 }

@@ -5,6 +5,8 @@ export interface Bounds {
   /** Limits the encodings inside one another that are decoded. */
   readonly depthMax: number;
   readonly isOver: () => boolean;
+  /** Is told of decoded bytes, since an archive of a few bytes may take long to read. */
+  readonly onDecoded?: ((bytes: number) => void) | undefined;
 }
 
 /** Says that content could not be read to its end. The message is a sentence for the caller, without content. */
@@ -44,6 +46,7 @@ export class DecodeBudget {
 
   spend(bytes: number): void {
     this.#spentBytes += bytes;
+    this.#bounds.onDecoded?.(bytes);
     if (this.remainingBytes < 0) throw this.tooLarge();
     this.check();
   }

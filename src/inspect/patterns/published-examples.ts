@@ -73,7 +73,10 @@ const texts: ReadonlySet<string> = new Set([
 
 /** Matches a word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
+
+/** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
+const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
 /** Matches letters and digits in order (`abc123`, `abcdef12345`), or one word again and again. */
 const series = /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}$|^(?:t[e3]st){2,4}\d{0,3}$/i;
@@ -98,7 +101,11 @@ const testCard =
   /^(?:4111111111111111|4242424242424242|4012888888881881|400000000000\d{4}|4000056655665556|4222222222222|5555555555554444|5105105105105100|5200828282828210|2223003122003222|378282246310005|371449635398431|378734493671000|6011111111111117|6011000990139424|30569309025904|38520000023237|3530111333300000|3566002020360505|6200000000000005)$/;
 
 const isOfManuals = (text: string): boolean =>
-  texts.has(text) || wordForPassword.test(text) || wordsForPassword.test(text) || series.test(text);
+  texts.has(text) ||
+  wordForPassword.test(text) ||
+  endsWithPassword.test(text) ||
+  wordsForPassword.test(text) ||
+  series.test(text);
 
 const percent = /%[\dA-Fa-f]{2}/g;
 /** Limits Basic credentials of a user with a short name and such a password. */

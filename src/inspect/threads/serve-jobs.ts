@@ -2,11 +2,11 @@ import { parentPort } from 'node:worker_threads';
 import { RecentMap } from '../../util/recent-map.ts';
 import { packOutput, unpackInput } from './crossing.ts';
 import type { FromThread, ToThread } from './messages.ts';
-import { workDeadline, workedMs } from './worked-ms.ts';
+import { type ReadingTime, readingTime } from './reading-time.ts';
+import { workedMs } from './worked-ms.ts';
 
-interface Bounds {
+interface Bounds extends ReadingTime {
   readonly maxDecodedBytes: number;
-  readonly isOver: () => boolean;
 }
 
 /** Work that a thread can do. */
@@ -43,7 +43,7 @@ export function serveJobs<T>(program: Program<T>): void {
       if (tools) settingsOf.set(tools.id, tools.settings);
       const toolsOfJob = toolsFor(toolsId);
       // Processor time counts, since time in which a busy machine gives no turn must not.
-      const bounds = { maxDecodedBytes, isOver: workDeadline(timeoutMs) };
+      const bounds = { maxDecodedBytes, ...readingTime(timeoutMs) };
       const found = await program.run(name, unpackInput(input, memory), toolsOfJob, bounds);
       const { output, transfer } = packOutput(found, memory);
       tell({ output, cpuMs: workedMs() }, transfer);

@@ -22,8 +22,23 @@ export function workedMs(): number {
  * Creates a test whether this thread has worked for so many milliseconds from now on. Wall-clock time is asked first,
  * because it is cheap and never less than processor time.
  */
-export function workDeadline(ms: number): () => boolean {
-  const startMs = performance.now();
-  const startWorkedMs = workedMs();
-  return () => performance.now() - startMs > ms && workedMs() - startWorkedMs > ms;
+export const workDeadline = (ms: number): (() => boolean) => new WorkDeadline(ms).isOver;
+
+/** The same, where content that turns out to be longer may be given more time. */
+export class WorkDeadline {
+  readonly #startMs = performance.now();
+  readonly #startWorkedMs = workedMs();
+  #ms: number;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  readonly isOver = (): boolean =>
+    performance.now() - this.#startMs > this.#ms && workedMs() - this.#startWorkedMs > this.#ms;
+
+  /** Puts the end off. */
+  extend(ms: number): void {
+    this.#ms += ms;
+  }
 }

@@ -2,6 +2,7 @@ import t from 'tap';
 import type { GatewayError } from '../../../src/core/errors.ts';
 import { type PoolBounds, ReaderPool } from '../../../src/inspect/threads/reader-pool.ts';
 import type { Lost } from '../../../src/inspect/threads/reader-thread.ts';
+import { readingTime } from '../../../src/inspect/threads/reading-time.ts';
 
 const program = new URL('./program.ts', import.meta.url);
 const acme = { tenantId: 'acme', agentId: 'one' };
@@ -65,6 +66,15 @@ t.test('a job that is asked to end does so, and its thread goes on', async (t) =
   t.match(await run('read until it is over', {}, { timeoutMs: 5 }), { output: { text: 'it was over' } });
   t.match(await run('echo', { text: 'next' }), { output: { text: 'next' } });
   t.same(lost, []);
+});
+
+t.test('what is decoded has time of its own, and not for ever', async (t) => {
+  const time = readingTime(1);
+  while (!time.isOver());
+  time.onDecoded(512 * 256 * 1024);
+  t.equal(time.isOver(), false, 'an archive has the time of what is in it');
+  while (!time.isOver()) time.onDecoded(1024 ** 3);
+  t.pass('a bomb comes to its end');
 });
 
 t.test('a job that never ends is ended by the deadline, and others are done meanwhile', async (t) => {

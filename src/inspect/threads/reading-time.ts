@@ -1,0 +1,26 @@
+import { WorkDeadline } from './worked-ms.ts';
+
+export interface ReadingTime {
+  readonly isOver: () => boolean;
+  /** Adds the time of bytes that were decoded. */
+  readonly onDecoded: (bytes: number) => void;
+}
+
+/** Bytes for which a job has its time; as many decoded bytes have it once more. */
+const usualBytes = 256 * 1024;
+/** Limits what decoded bytes add. Whoever ends stuck threads waits longer (`graceMs`). */
+const addedMsMax = 750;
+
+/** Begins the time of a job. An archive of a few kilobytes may be megabytes of text, and has the time of those. */
+export function readingTime(timeoutMs: number): ReadingTime {
+  const deadline = new WorkDeadline(timeoutMs);
+  let leftMs = addedMsMax;
+  return {
+    isOver: deadline.isOver,
+    onDecoded(bytes) {
+      const addedMs = Math.min(leftMs, (timeoutMs * bytes) / usualBytes);
+      leftMs -= addedMs;
+      deadline.extend(addedMs);
+    },
+  };
+}
