@@ -7,7 +7,7 @@ import { newId, newTraceId } from '../src/core/ids.ts';
 import { ownName } from '../src/core/safe-name.ts';
 import { createOutbox } from '../src/notify/outbox.ts';
 import { openEmbeddedStore } from '../src/state/embedded/store.ts';
-import { type JournalOptions, openJournal } from '../src/state/journal.ts';
+import { Journal, type JournalOptions } from '../src/state/journal.ts';
 import type { RecordedCall } from '../src/state/store.ts';
 
 const callsPerRound = 50_000;
@@ -52,7 +52,7 @@ try {
 async function measure(perTurn: number, options: Partial<JournalOptions>): Promise<number> {
   const journalDir = mkdtempSync(join(dir, 'journal-'));
   const onError = (error: unknown): void => console.error(error);
-  const journal = await openJournal({ dir: journalDir, ship: async () => 0, onError, ...options });
+  const journal = new Journal({ dir: journalDir, ship: async () => 0, onError, ...options });
   const calls = Array.from({ length: callsPerRound }, callOf);
   const began = cpuUs();
   for (let at = 0; at < calls.length; at += perTurn) {

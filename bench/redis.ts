@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { newId, newTraceId } from '../src/core/ids.ts';
 import { ownName } from '../src/core/safe-name.ts';
-import { openJournal } from '../src/state/journal.ts';
+import { Journal } from '../src/state/journal.ts';
 import { openRedisStore } from '../src/state/redis/store.ts';
 import { liveKey } from '../src/state/rules/live-key.ts';
 import type { AdmitRequest, RecordedCall, Store, TenantTerms } from '../src/state/store.ts';
@@ -102,7 +102,7 @@ async function measure(
   dir: string,
   atOnce: number,
 ): Promise<Record<string, number>> {
-  const journal = await openJournal({
+  const journal = new Journal({
     dir: mkdtempSync(join(dir, 'journal-')),
     ship: store.recordCalls,
     onError: (error) => console.error(error),

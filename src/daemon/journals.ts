@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { lockDirectory } from '../state/embedded/file/lock.ts';
-import { type JournalOptions, openJournal } from '../state/journal.ts';
+import { Journal, type JournalOptions } from '../state/journal.ts';
 import type { Closers } from './closers.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
@@ -49,7 +49,7 @@ export async function shipLeftBehind(
     const dir = join(root, name);
     const release = lockDirectory(dir, handOverMs);
     try {
-      const journal = await openJournal({ ...options, dir });
+      const journal = new Journal({ ...options, dir });
       try {
         await journal.flush();
       } finally {

@@ -29,7 +29,7 @@ import type { Catalogues } from '../tenants/catalogues.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { recallMs } from './degraded.ts';
 import type { OpenCall } from './open-call.ts';
-import { createPipeline, type Recorder, type Stage, Stages } from './pipeline.ts';
+import { createPipeline, type Recorder, Stages } from './pipeline.ts';
 import { type CallerSources, reauthorize } from './reauthorize.ts';
 import { doneBy } from './stages/admit.ts';
 import { type AssessOptions, assessRiskStage } from './stages/assess-risk.ts';
@@ -114,81 +114,33 @@ function conversationOf(opening: OpenedCall): Conversation {
   return conversation;
 }
 
-export function createMessageInspector(
-  options: MessageOptions,
-  record: Recorder,
-): { readonly inspectMessage: InspectMessage; readonly checkOpen: CheckOpen } {
-  const { store, tenants, catalogues } = options;
+/** Judges the messages of open calls, each as a call of its own. */
+export class MessageInspector {
+  readonly #options: MessageOptions;
+  readonly #record: Recorder;
+  readonly #store;
+  readonly #tenants;
+  readonly #catalogues;
+  readonly #judge;
 
-  /** While the state is away, what was known of the key goes on to hold where its tenant wants that. */
-  async function recheck(opening: OpenedCall, conversation: Conversation): Promise<void> {
-    try {
-      const { key: presented, clientAddress } = opening.received;
-      const { identity } = opening.admission;
-      const caller = { key: presented, identity, clientAddress };
-      const { key, agentStatus } = await reauthorize(options, caller);
-      conversation.key = key;
-      conversation.agentStatus = agentStatus;
-      conversation.isDegraded = false;
-    } catch (error) {
-      const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
-      const { key } = opening.received;
-      const { identity } = opening.admission;
-      const known = isAway && key ? store.recall(key.hash, Date.now(), recallMs) : undefined;
-      const isOpen = tenants.find(identity.tenantId)?.onFailure === 'open';
-      if (!known?.ok || !isOpen) throw error;
-      conversation.isDegraded = true;
-    }
-    conversation.checkedAtMs = Date.now();
+  constructor(options: MessageOptions, record: Recorder) {
+    this.#options = options;
+    this.#record = record;
+    const { store, tenants, catalogues } = options;
+    this.#store = store;
+    this.#tenants = tenants;
+    this.#catalogues = catalogues;
+    const stages = Stages.first<UnadmittedCall, AdmittedCall<TenantConfig>>({
+      name: 'admit-message',
+      run: (call) => this.#admit(call),
+    })
+      .andThen(inspect(options))
+      .andThen(assessRiskStage(options))
+      .andThen(decideMessage(options));
+    this.#judge = createPipeline(stages, (message, refusal) => this.#recordTelling(message, refusal));
   }
 
-  /** The key is looked up for its scope when the first message comes, then once in `recheckMs`. */
-  async function whoNow(opening: OpenedCall, conversation: Conversation): Promise<void> {
-    const isFresh = Math.abs(Date.now() - conversation.checkedAtMs) < recheckMs;
-    if (!isFresh || (!conversation.key && !conversation.isDegraded)) await recheck(opening, conversation);
-  }
-
-  /**
-   * A message is admitted as its opening was, and nothing is counted. Whether its caller may go on is asked of the state, and the tenant's
-   * settings are those of now.
-   */
-  const admitMessage: Stage<UnadmittedCall, AdmittedCall<TenantConfig>> = {
-    name: 'admit-message',
-    async run(call) {
-      const received = call instanceof ClassifiedCall ? call.received : call;
-      const { opening } = received.message ?? {};
-      if (!opening) throw new Error('only messages of an open call are judged here');
-      const conversation = conversationOf(opening);
-      await whoNow(opening, conversation);
-      const { identity } = opening.admission;
-      const tenant = tenants.find(identity.tenantId);
-      if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-      await options.open?.(received, identity);
-      const classified =
-        call instanceof ClassifiedCall
-          ? call
-          : classifyOperation(catalogues.of(tenant.id), received, tenant.maxDecodedBytes);
-      return new AdmittedCall(classified, admissionOf(opening, tenant, conversation, classified.operation));
-    },
-  };
-
-  /** A message that adds nothing to its call's trace leaves none: there may be thousands in a second. */
-  const recordTelling: Recorder = (message, refusal) => {
-    const { opening } = message.received.message ?? {};
-    if (!opening) return record(message, refusal);
-    const conversation = conversationOf(opening);
-    if (message instanceof DecidedCall && isClean(message, conversation)) return nothingToRecord;
-    for (const { name } of message.risk?.signals ?? []) conversation.toldSignals.add(name);
-    conversation.traces += 1;
-    return record(message, refusal);
-  };
-  const stages = Stages.first(admitMessage)
-    .andThen(inspect(options))
-    .andThen(assessRiskStage(options))
-    .andThen(decideMessage(options));
-  const judge = createPipeline(stages, recordTelling);
-
-  async function inspectMessage(
+  async inspectMessage(
     opening: OpenedCall,
     bytes: Buffer,
     { contentType, contentEncoding = '', classify }: MessageContent,
@@ -196,7 +148,7 @@ export function createMessageInspector(
     const conversation = conversationOf(opening);
     await waitForTraces(conversation);
     const message = toMessage(opening, bytes, { contentType, contentEncoding }, conversation);
-    const decided = await judge(classify?.(message) ?? message);
+    const decided = await this.#judge(classify?.(message) ?? message);
     if (wasLetOut(decided.verdict)) {
       const sent = sentOf(decided);
       conversation.before = lastBytes(conversation.before, sent);
@@ -205,15 +157,72 @@ export function createMessageInspector(
     return decided;
   }
 
-  return {
-    inspectMessage,
-    async checkOpen(opening) {
-      const conversation = conversationOf(opening);
-      await whoNow(opening, conversation);
-      if (conversation.agentStatus !== 'active')
-        throw new GatewayError('FORBIDDEN', 'The agent is suspended.');
-    },
-  };
+  async checkOpen(opening: OpenedCall): Promise<void> {
+    const conversation = conversationOf(opening);
+    await this.#whoNow(opening, conversation);
+    if (conversation.agentStatus !== 'active') throw new GatewayError('FORBIDDEN', 'The agent is suspended.');
+  }
+
+  /** While the state is away, what was known of the key goes on to hold where its tenant wants that. */
+  async #recheck(opening: OpenedCall, conversation: Conversation): Promise<void> {
+    try {
+      const { key: presented, clientAddress } = opening.received;
+      const { identity } = opening.admission;
+      const caller = { key: presented, identity, clientAddress };
+      const { key, agentStatus } = await reauthorize(this.#options, caller);
+      conversation.key = key;
+      conversation.agentStatus = agentStatus;
+      conversation.isDegraded = false;
+    } catch (error) {
+      const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
+      const { key } = opening.received;
+      const { identity } = opening.admission;
+      const known = isAway && key ? this.#store.recall(key.hash, Date.now(), recallMs) : undefined;
+      const isOpen = this.#tenants.find(identity.tenantId)?.onFailure === 'open';
+      if (!known?.ok || !isOpen) throw error;
+      conversation.isDegraded = true;
+    }
+    conversation.checkedAtMs = Date.now();
+  }
+
+  /** The key is looked up for its scope when the first message comes, then once in `recheckMs`. */
+  async #whoNow(opening: OpenedCall, conversation: Conversation): Promise<void> {
+    const isFresh = Math.abs(Date.now() - conversation.checkedAtMs) < recheckMs;
+    if (!isFresh || (!conversation.key && !conversation.isDegraded))
+      await this.#recheck(opening, conversation);
+  }
+
+  /**
+   * A message is admitted as its opening was, and nothing is counted. Whether its caller may go on is asked of the state, and the tenant's
+   * settings are those of now.
+   */
+  async #admit(call: UnadmittedCall): Promise<AdmittedCall<TenantConfig>> {
+    const received = call instanceof ClassifiedCall ? call.received : call;
+    const { opening } = received.message ?? {};
+    if (!opening) throw new Error('only messages of an open call are judged here');
+    const conversation = conversationOf(opening);
+    await this.#whoNow(opening, conversation);
+    const { identity } = opening.admission;
+    const tenant = this.#tenants.find(identity.tenantId);
+    if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
+    await this.#options.open?.(received, identity);
+    const classified =
+      call instanceof ClassifiedCall
+        ? call
+        : classifyOperation(this.#catalogues.of(tenant.id), received, tenant.maxDecodedBytes);
+    return new AdmittedCall(classified, admissionOf(opening, tenant, conversation, classified.operation));
+  }
+
+  /** A message that adds nothing to its call's trace leaves none: there may be thousands in a second. */
+  #recordTelling(...[message, refusal]: Parameters<Recorder>): Promise<void> {
+    const { opening } = message.received.message ?? {};
+    if (!opening) return this.#record(message, refusal);
+    const conversation = conversationOf(opening);
+    if (message instanceof DecidedCall && isClean(message, conversation)) return nothingToRecord;
+    for (const { name } of message.risk?.signals ?? []) conversation.toldSignals.add(name);
+    conversation.traces += 1;
+    return this.#record(message, refusal);
+  }
 }
 
 const noBytes = Buffer.alloc(0);

@@ -42,8 +42,40 @@ const alpnProtocols = ['h2', 'http/1.1'];
  * Nothing is dialled here; the calls inside decide that. A host that is passed through has one call: the tunnel
  * itself.
  */
-export function createConnect({ gate, contexts, connections, serve, joined, log }: ConnectOptions) {
-  async function open(current: EntranceGate, request: ConnectRequest, socket: Socket): Promise<Tunnel> {
+export class ConnectEntrance {
+  readonly #gate;
+  readonly #contexts;
+  readonly #connections;
+  readonly #serve;
+  readonly #joined;
+  readonly #log;
+
+  constructor({ gate, contexts, connections, serve, joined, log }: ConnectOptions) {
+    this.#gate = gate;
+    this.#contexts = contexts;
+    this.#connections = connections;
+    this.#serve = serve;
+    this.#joined = joined;
+    this.#log = log;
+  }
+
+  connect(request: ConnectRequest, socket: Socket, head: Buffer): void {
+    socket.on('error', () => socket.destroy());
+    this.#connections.begin(socket);
+    const current = this.#gate();
+    this.#open(current, request, socket)
+      .then((tunnel) =>
+        current.isPassedThrough(tunnel.host)
+          ? this.#pass(current, request, socket, head, tunnel)
+          : this.#establish(socket, head, tunnel),
+      )
+      .catch((error: unknown) => {
+        refuse(socket, toGatewayError(error), this.#gate().config.limits.handshakeTimeoutMs);
+        this.#connections.rest(socket);
+      });
+  }
+
+  async #open(current: EntranceGate, request: ConnectRequest, socket: Socket): Promise<Tunnel> {
     const authority = parseAuthority(request.target, 443);
     if (!authority || !/:\d+$/.test(request.target)) {
       throw new GatewayError('VALIDATION_FAILED', 'CONNECT takes host:port.');
@@ -60,7 +92,7 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     if (!tenant) throw await turnBack(proxyAuthRequired());
     const blocked = whyBlocked(current.guard, authority);
     if (blocked) throw await turnBack(blocked);
-    connections.claim(socket, owner, current.tenants.connectionBounds(tenant.id));
+    this.#connections.claim(socket, owner, current.tenants.connectionBounds(tenant.id));
     return {
       scheme: 'https',
       ...authority,
@@ -73,10 +105,10 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     };
   }
 
-  function establish(socket: Socket, head: Buffer, tunnel: Tunnel): void {
+  #establish(socket: Socket, head: Buffer, tunnel: Tunnel): void {
     if (socket.destroyed) return;
     socket.write(established());
-    socket.setTimeout(gate().config.limits.handshakeTimeoutMs, () => socket.destroy());
+    socket.setTimeout(this.#gate().config.limits.handshakeTimeoutMs, () => socket.destroy());
     if (head.length > 0) socket.unshift(head);
     socket.once('readable', () => {
       const first: Buffer | null = socket.read();
@@ -87,30 +119,30 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
       }
       socket.unshift(first);
       if (first[0] === tlsHandshake) {
-        secure(socket, tunnel).catch((error: Error) => {
+        this.#secure(socket, tunnel).catch((error: Error) => {
           socket.destroy();
-          const host = gate().safeName(tunnel.tenantId, tunnel.host);
-          log.debug({ host, err: error.cause ?? error }, 'a tunnel ended in its TLS');
+          const host = this.#gate().safeName(tunnel.tenantId, tunnel.host);
+          this.#log.debug({ host, err: error.cause ?? error }, 'a tunnel ended in its TLS');
         });
       } else if (isMethodStart(first[0] ?? 0)) {
         socket.setTimeout(0);
-        serve(socket, { ...tunnel, scheme: 'http' });
+        this.#serve(socket, { ...tunnel, scheme: 'http' });
       } else socket.destroy();
     });
   }
 
-  async function secure(socket: Socket, tunnel: Tunnel): Promise<void> {
+  async #secure(socket: Socket, tunnel: Tunnel): Promise<void> {
     socket.setTimeout(0);
     const secured = await acceptTls(socket, {
-      secureContext: contexts.contextFor(tunnel.host),
+      secureContext: this.#contexts.contextFor(tunnel.host),
       alpnProtocols,
-      timeoutMs: gate().config.limits.handshakeTimeoutMs,
+      timeoutMs: this.#gate().config.limits.handshakeTimeoutMs,
     });
     secured.on('error', () => secured.destroy());
-    serve(secured, { ...tunnel, serverName: nameInHandshake(secured) });
+    this.#serve(secured, { ...tunnel, serverName: nameInHandshake(secured) });
   }
 
-  async function pass(
+  async #pass(
     current: EntranceGate,
     { fields }: ConnectRequest,
     socket: Socket,
@@ -119,8 +151,8 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
   ): Promise<void> {
     const passed = await passThrough(current, fields, socket, tunnel);
     if ('error' in passed) {
-      if (passed.error.code === 'INTERNAL') log.error({ err: passed.error.cause }, 'a call failed');
-      refuse(socket, passed.error, gate().config.limits.handshakeTimeoutMs, passed.headers);
+      if (passed.error.code === 'INTERNAL') this.#log.error({ err: passed.error.cause }, 'a call failed');
+      refuse(socket, passed.error, this.#gate().config.limits.handshakeTimeoutMs, passed.headers);
       return;
     }
     const { call, upstream, headers } = passed;
@@ -134,24 +166,8 @@ export function createConnect({ gate, contexts, connections, serve, joined, log 
     const { traceId, clientAddress, identity } = call;
     const { host, port, key } = tunnel;
     const owner = { traceId, key, identity, clientAddress, host, port };
-    joined.join(socket, upstream, owner);
+    this.#joined.join(socket, upstream, owner);
   }
-
-  return function connect(request: ConnectRequest, socket: Socket, head: Buffer): void {
-    socket.on('error', () => socket.destroy());
-    connections.begin(socket);
-    const current = gate();
-    open(current, request, socket)
-      .then((tunnel) =>
-        current.isPassedThrough(tunnel.host)
-          ? pass(current, request, socket, head, tunnel)
-          : establish(socket, head, tunnel),
-      )
-      .catch((error: unknown) => {
-        refuse(socket, toGatewayError(error), gate().config.limits.handshakeTimeoutMs);
-        connections.rest(socket);
-      });
-  };
 }
 
 /** A refused CONNECT as a call: nothing of what the tunnel would have carried is known. */

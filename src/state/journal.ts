@@ -11,20 +11,6 @@ import type { CallBatch, RecordedCall } from './store.ts';
  * time, marked as such. `recordCalls` takes that, and no position has to be kept.
  */
 
-export interface Journal {
-  /**
-   * Resolves when the line is in the file: it survives the end of the process, not a power cut. All calls of one turn of the
-   * event loop share one write and one promise. Rejects with STATE_UNAVAILABLE when it cannot be written: the call must not go.
-   */
-  append(call: RecordedCall): Promise<void>;
-  /** Ships all that was appended so far; rejects when the store does not take it. For whoever must find a call at once. */
-  flush(): Promise<void>;
-  /** Bytes that are in the files and that the store has not taken. */
-  waitingBytes(): number;
-  /** Writes and ships what waits, as far as the store takes it; the rest stays for the next start. Never rejects. */
-  close(): Promise<void>;
-}
-
 export interface JournalOptions {
   /** The folder, which belongs to this process alone. */
   readonly dir: string;
@@ -55,74 +41,92 @@ const bytesPerUnitMax = 3;
 const newline = 0x0a;
 
 /** Opens the journal and begins to ship what an earlier process left behind. */
-export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const { dir, ship, onError, shipIntervalMs = 250, shipBatchBytes = 512 * 1024 } = options;
-  const { segmentBytesMax = 16 * 1024 * 1024, bytesMax = 1024 * 1024 * 1024 } = options;
-  const segments = new Segments({ dir, segmentBytesMax, bytesMax });
-  const shipper = new Shipper(segments, { ship, onError, shipIntervalMs, shipBatchBytes });
+export class Journal {
+  readonly #segments;
+  readonly #shipper;
   // Lines are encoded where they are written from: no text grows by concatenation, and none is copied twice.
-  const block = Buffer.allocUnsafeSlow(blockBytes);
-  let group: Group | undefined;
-  let isClosed = false;
+  readonly #block = Buffer.allocUnsafeSlow(blockBytes);
+  #group: Group | undefined;
+  #isClosed = false;
 
-  function writeGroup(): void {
-    if (!group) return;
-    const { bytes, turn, resolve, reject } = group;
-    group = undefined;
-    clearImmediate(turn);
-    try {
-      segments.write(block.subarray(0, bytes));
-    } catch (error) {
-      reject(error);
-      return;
-    }
-    resolve();
-    shipper.notice();
+  constructor(options: JournalOptions) {
+    const { dir, ship, onError, shipIntervalMs = 250, shipBatchBytes = 512 * 1024 } = options;
+    const { segmentBytesMax = 16 * 1024 * 1024, bytesMax = 1024 * 1024 * 1024 } = options;
+    this.#segments = new Segments({ dir, segmentBytesMax, bytesMax });
+    this.#shipper = new Shipper(this.#segments, { ship, onError, shipIntervalMs, shipBatchBytes });
+    // Lines that an earlier process left behind are shipped as well.
+    this.#shipper.notice();
   }
 
-  function append(call: RecordedCall): Promise<void> {
-    if (isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The journal is closed.'));
+  /**
+   * Resolves when the line is in the file: it survives the end of the process, not a power cut. All calls of one turn of the
+   * event loop share one write and one promise. Rejects with STATE_UNAVAILABLE when it cannot be written: the call must not go.
+   */
+  append(call: RecordedCall): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The journal is closed.'));
     try {
-      return appendLine(toHead(call), call.line);
+      return this.#appendLine(toHead(call), call.line);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  function appendLine(head: string, line: string): Promise<void> {
-    const room = (head.length + line.length) * bytesPerUnitMax + 1;
-    if (room > blockBytes - (group?.bytes ?? 0)) writeGroup();
-    if (room > blockBytes) return writeAlone(`${head}${line}\n`);
-    group ??= { ...Promise.withResolvers<void>(), bytes: 0, turn: setImmediate(writeGroup) };
-    let { bytes } = group;
-    bytes += block.write(head, bytes);
-    bytes += block.write(line, bytes);
-    block[bytes] = newline;
-    group.bytes = bytes + 1;
-    return group.promise;
+  /** Ships all that was appended so far; rejects when the store does not take it. For whoever must find a call at once. */
+  async flush(): Promise<void> {
+    this.#writeGroup();
+    await this.#shipper.drain();
   }
 
-  async function writeAlone(text: string): Promise<void> {
-    segments.write(Buffer.from(text));
-    shipper.notice();
+  /** Bytes that are in the files and that the store has not taken. */
+  waitingBytes(): number {
+    return this.#segments.waitingBytes();
   }
 
-  async function flush(): Promise<void> {
-    writeGroup();
-    await shipper.drain();
-  }
-
-  async function close(): Promise<void> {
-    if (isClosed) return;
-    isClosed = true;
-    shipper.stop();
-    await flush().catch(() => {
+  /** Writes and ships what waits, as far as the store takes it; the rest stays for the next start. Never rejects. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#shipper.stop();
+    await this.flush().catch(() => {
       // The shipper has reported it; the lines stay in their files.
     });
-    segments.close();
+    this.#segments.close();
   }
 
-  // Lines that an earlier process left behind are shipped as well.
-  shipper.notice();
-  return { append, flush, waitingBytes: () => segments.waitingBytes(), close };
+  #writeGroup(): void {
+    if (!this.#group) return;
+    const { bytes, turn, resolve, reject } = this.#group;
+    this.#group = undefined;
+    clearImmediate(turn);
+    try {
+      this.#segments.write(this.#block.subarray(0, bytes));
+    } catch (error) {
+      reject(error);
+      return;
+    }
+    resolve();
+    this.#shipper.notice();
+  }
+
+  #appendLine(head: string, line: string): Promise<void> {
+    const room = (head.length + line.length) * bytesPerUnitMax + 1;
+    if (room > blockBytes - (this.#group?.bytes ?? 0)) this.#writeGroup();
+    if (room > blockBytes) return this.#writeAlone(`${head}${line}\n`);
+    this.#group ??= {
+      ...Promise.withResolvers<void>(),
+      bytes: 0,
+      turn: setImmediate(() => this.#writeGroup()),
+    };
+    let { bytes } = this.#group;
+    bytes += this.#block.write(head, bytes);
+    bytes += this.#block.write(line, bytes);
+    this.#block[bytes] = newline;
+    this.#group.bytes = bytes + 1;
+    return this.#group.promise;
+  }
+
+  async #writeAlone(text: string): Promise<void> {
+    this.#segments.write(Buffer.from(text));
+    this.#shipper.notice();
+  }
 }

@@ -3,7 +3,7 @@ import { readToolTables } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import type { AgentStatus, CallSoFar, Verdict } from '../../src/core/call.ts';
 import { GatewayError } from '../../src/core/errors.ts';
-import { createMessageInspector } from '../../src/decision/message.ts';
+import { MessageInspector } from '../../src/decision/message.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import type { PolicyDocument } from '../../src/policy/schema.ts';
@@ -49,7 +49,7 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
   });
   const known = () =>
     ({ ok: true, key: { ...record, ...key }, identity, agentStatus: state.agentStatus }) as const;
-  const { inspectMessage } = createMessageInspector(
+  const inspector = new MessageInspector(
     {
       ...noticing,
       catalogues: createCatalogues(config, tables),
@@ -89,7 +89,7 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
     ...{ identity, operation: operationOf(), verdict: { ...verdictOf('ALLOW'), ...said } },
   });
   const send = async (text: string | Buffer, contentType = 'application/json') =>
-    (await inspectMessage(opening, Buffer.from(text), { contentType })).verdict;
+    (await inspector.inspectMessage(opening, Buffer.from(text), { contentType })).verdict;
   return { send, state, recorded, opening };
 }
 

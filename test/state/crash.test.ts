@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
-import { openJournal } from '../../src/state/journal.ts';
+import { Journal } from '../../src/state/journal.ts';
 import type { Store } from '../../src/state/store.ts';
 import { startChild } from './child.ts';
 import { admitRequest, agentRecord, auditEvent, keyRecord, termsOf } from './records.ts';
@@ -51,7 +51,7 @@ for (const last of ['key 1 ', 'key 5 ', 'call 40 ']) {
     const store = await openEmbeddedStore({ dir });
     t.teardown(() => store.close());
     const onError = (error: unknown) => t.fail(String(error));
-    const journal = await openJournal({ dir: join(dir, 'journal'), ship: store.recordCalls, onError });
+    const journal = new Journal({ dir: join(dir, 'journal'), ship: store.recordCalls, onError });
     t.teardown(() => journal.close());
     await journal.flush();
     t.same(idsStoredTwice(join(dir, 'traces.db')), [], 'what was shipped again is there once');
@@ -95,7 +95,7 @@ t.test('no use and no quota is given twice, however often the daemon is killed',
   const store = await openEmbeddedStore({ dir });
   t.teardown(() => store.close());
   const onError = (error: unknown) => t.fail(String(error));
-  const journal = await openJournal({ dir: join(dir, 'journal'), ship: store.recordCalls, onError });
+  const journal = new Journal({ dir: join(dir, 'journal'), ship: store.recordCalls, onError });
   t.teardown(() => journal.close());
   await journal.flush();
   const terms = termsOf({ scansPerMonth: 400 });

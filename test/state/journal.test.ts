@@ -5,7 +5,7 @@ import type { TrustMark } from '../../src/core/history.ts';
 import { newId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import { parseLine, toLine } from '../../src/state/journal/line.ts';
-import { type Journal, type JournalOptions, openJournal } from '../../src/state/journal.ts';
+import { Journal, type JournalOptions } from '../../src/state/journal.ts';
 import type { CallBatch, RecordedCall } from '../../src/state/store.ts';
 import { startChild } from './child.ts';
 import { recordedCall } from './records.ts';
@@ -21,7 +21,7 @@ function readBatch({ lines }: CallBatch): { calls: RecordedCall[]; unreadable: n
 async function open(t: Test, dir: string, options: Partial<JournalOptions> = {}) {
   const batches: CallBatch[] = [];
   const errors: unknown[] = [];
-  const journal: Journal = await openJournal({
+  const journal: Journal = new Journal({
     dir,
     ship: async (batch) => {
       batches.push(batch);

@@ -26,7 +26,7 @@ import { createThreatFinder } from '../../decision/facts/threats.ts';
 import { ToolMemory } from '../../decision/facts/tool-memory.ts';
 import { trustTermsOf } from '../../decision/facts/trust-loss.ts';
 import type { Gate, GateStatus } from '../../decision/gate.ts';
-import { createMessageInspector } from '../../decision/message.ts';
+import { MessageInspector } from '../../decision/message.ts';
 import { createNoticing } from '../../decision/noticing.ts';
 import { createOpener } from '../../decision/open-call.ts';
 import { createPipeline } from '../../decision/pipeline.ts';
@@ -178,12 +178,14 @@ export function createGate(
     trust: trustTermsOf(config.risk.trust),
     isRetired: lifetime.isRetired,
   });
+  const messages = new MessageInspector({ ...judging, store, policies }, record);
   const passedThrough = config.intercept.passthrough.map(toHostMatcher);
   return {
     ...outliving(on),
     ...keysOf(on),
     ...answersOf(on, { judging, policies, tenants, toolSettings }),
-    ...createMessageInspector({ ...judging, store, policies }, record),
+    inspectMessage: (opening, bytes, content) => messages.inspectMessage(opening, bytes, content),
+    checkOpen: (opening) => messages.checkOpen(opening),
     config,
     tenants,
     policies,

@@ -20,7 +20,7 @@ import { createNotifications, type Notifications } from '../../notify/notificati
 import { openFeeds } from '../../risk/feeds/feeds.ts';
 import { loadPrivileges } from '../../risk/signals/privileges.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../risk/signals/risky-parameters.ts';
-import { openJournal } from '../../state/journal.ts';
+import { Journal } from '../../state/journal.ts';
 import { openStore } from '../../state/open.ts';
 import { ownTables } from '../../tenants/catalogues.ts';
 import { loadEngines } from '../../tenants/engines.ts';
@@ -108,7 +108,7 @@ export async function openFoundations(
     },
   };
   const journalDir = holdJournal(config.state, place, closers);
-  const journal = await openJournal({ ...journalOptions, dir: journalDir });
+  const journal = new Journal({ ...journalOptions, dir: journalDir });
   closers.add(() => journal.close());
   // Lines that a killed process left count before the first call does: no quota and no use is given twice.
   await journal.flush();

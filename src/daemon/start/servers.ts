@@ -5,7 +5,7 @@ import { createConsole, isConsole } from '../../console/console.ts';
 import type { Log } from '../../core/log.ts';
 import type { Gate } from '../../decision/gate.ts';
 import { whyShownAsPage, withoutOrigin } from '../../proxy/browser-page.ts';
-import { createConnect } from '../../proxy/connect.ts';
+import { ConnectEntrance } from '../../proxy/connect.ts';
 import { createForward } from '../../proxy/forward.ts';
 import { createInbound, isInbound } from '../../proxy/inbound.ts';
 import { createJoinedTunnels } from '../../proxy/joined-tunnels.ts';
@@ -38,7 +38,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   const sockets = new Set<Socket>();
   const agents = createAgentConnections(limits);
   const joined = createJoinedTunnels(gate, standing, log);
-  const connect = createConnect({
+  const tunnels = new ConnectEntrance({
     joined,
     gate,
     contexts: createContexts(authority, { now: Date.now }),
@@ -87,7 +87,7 @@ export function openServers(gate: () => Gate, authority: Authority, tls: Listene
   return {
     newProxy: () =>
       track(
-        createListener((socket) => agents.serve(socket, outside, connect), {
+        createListener((socket) => agents.serve(socket, outside, (...asked) => tunnels.connect(...asked)), {
           limits,
           isTold,
           tls: tls.proxy,

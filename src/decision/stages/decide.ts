@@ -24,23 +24,43 @@ type Assessed = AssessedCall<TenantConfig>;
 type Decided = DecidedCall<TenantConfig>;
 
 /** Which rule? What is thought of the call (`judge.ts`) becomes its verdict. Only a call that must be held asks the state. */
-export function decideStage(options: DecideOptions): Stage<Assessed, Decided> {
-  const { policies, approvals, mode, isRetired } = options;
-  const judge = createJudge(mode);
+export const decideStage = (options: DecideOptions): Stage<Assessed, Decided> => new DecideStage(options);
 
-  function conclude(call: Assessed, rules: PolicySet, wasHeld = false): MaybePromise<Decided | RefusedCall> {
+class DecideStage implements Stage<Assessed, Decided> {
+  readonly name = 'decide';
+  readonly #options: DecideOptions;
+  readonly #policies;
+  readonly #approvals;
+  readonly #isRetired;
+  readonly #judge;
+
+  constructor(options: DecideOptions) {
+    this.#options = options;
+    const { policies, approvals, mode, isRetired } = options;
+    this.#policies = policies;
+    this.#approvals = approvals;
+    this.#isRetired = isRetired;
+    this.#judge = createJudge(mode);
+  }
+
+  run(call: Assessed): MaybePromise<Decided | RefusedCall> {
+    return after(rulesForCall(this.#policies, call), ({ rules }) => this.#conclude(call, rules, false));
+  }
+
+  #conclude(call: Assessed, rules: PolicySet, wasHeld: boolean): MaybePromise<Decided | RefusedCall> {
     return after(
-      withCuts(() => judge(call, rules)),
+      withCuts(() => this.#judge(call, rules)),
       ({ opinion, isMonitored }): MaybePromise<Decided | RefusedCall> => {
-        if (!isMonitored && opinion.decision === 'REQUIRE_APPROVAL') return hold(call, opinion, wasHeld);
+        if (!isMonitored && opinion.decision === 'REQUIRE_APPROVAL')
+          return this.#hold(call, opinion, wasHeld);
         return isMonitored
           ? new DecidedCall(call, { verdict: toVerdict(call, opinion), isMonitored, incidents: none })
-          : settle(call, opinion);
+          : this.#settle(call, opinion);
       },
     );
   }
 
-  function settle(call: Assessed, opinion: Enforceable, byApproval?: string): Decided {
+  #settle(call: Assessed, opinion: Enforceable, byApproval?: string): Decided {
     const verdict = toVerdict(call, opinion);
     return new DecidedCall(call, {
       verdict: byApproval === undefined ? verdict : { ...verdict, byApproval },
@@ -53,32 +73,38 @@ export function decideStage(options: DecideOptions): Stage<Assessed, Decided> {
    * Asks what people have said of the identical call. Policies, denylist and suspension have let it come this far. Where that fails, the
    * incidents of the call are opened all the same.
    */
-  async function hold(
-    call: Assessed,
-    opinion: Enforceable,
-    wasHeld: boolean,
-  ): Promise<Decided | RefusedCall> {
+  async #hold(call: Assessed, opinion: Enforceable, wasHeld: boolean): Promise<Decided | RefusedCall> {
     const { tenant } = call;
     const verdict = toVerdict(call, opinion);
     const incidents = incidentsOf(call, opinion);
     try {
-      const { kind, approval } = await approvals.hold(call, verdict);
+      const { kind, approval } = await this.#approvals.hold(call, verdict);
       const { approvalId, expiresAtMs } = approval;
       if (kind !== 'pending')
-        return settle(call, kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion), approvalId);
+        return this.#settle(
+          call,
+          kind === 'granted' ? afterGrant(opinion) : afterDenial(opinion),
+          approvalId,
+        );
       const pending = new DecidedCall(call, {
         verdict: { ...verdict, approval: { approvalId, expiresAtMs } },
         isMonitored: false,
         incidents,
       });
-      return !wasHeld && isHeldOpen(call) ? await holdOpen(pending, approvalId, tenant) : pending;
+      return !wasHeld && this.#isHeldOpen(call) ? await this.#holdOpen(pending, approvalId, tenant) : pending;
     } catch (error) {
       return new RefusedCall({ ...call, incidents }, toGatewayError(error));
     }
   }
 
-  const isHeldOpen = ({ tenant, entrance }: Assessed): boolean =>
-    tenant.approvals.holdMs > 0 && entrance !== 'scan' && entrance !== 'a2a' && !approvals.isFull(tenant.id);
+  #isHeldOpen({ tenant, entrance }: Assessed): boolean {
+    return (
+      tenant.approvals.holdMs > 0 &&
+      entrance !== 'scan' &&
+      entrance !== 'a2a' &&
+      !this.#approvals.isFull(tenant.id)
+    );
+  }
 
   /**
    * Waits for the decision, then judges anew. Key, agent and policies may have changed, and of several calls that
@@ -86,25 +112,20 @@ export function decideStage(options: DecideOptions): Stage<Assessed, Decided> {
    * held. So is a call that was decided under another configuration than this one. When the caller asks again, that
    * other configuration judges the call.
    */
-  async function holdOpen(
+  async #holdOpen(
     call: Decided,
     approvalId: string,
     { id, approvals: { holdMs } }: TenantConfig,
   ): Promise<Decided | RefusedCall> {
     const { isAwaited } = call.received;
-    const decided = await approvals.wait(id, approvalId, holdMs, isAwaited);
+    const decided = await this.#approvals.wait(id, approvalId, holdMs, isAwaited);
     if (decided?.status !== 'approved' && decided?.status !== 'denied') return call;
-    const { agentStatus } = await reauthorize(options, call);
-    const { rules } = await rulesForCall(policies, call);
+    const { agentStatus } = await reauthorize(this.#options, call);
+    const { rules } = await rulesForCall(this.#policies, call);
     // A grant is not spent on a call that nobody waits for any more.
-    if (!isAwaited() || isRetired()) return call;
-    return conclude(call.withAgentStatus(agentStatus), rules, true);
+    if (!isAwaited() || this.#isRetired()) return call;
+    return this.#conclude(call.withAgentStatus(agentStatus), rules, true);
   }
-
-  return {
-    name: 'decide',
-    run: (call) => after(rulesForCall(policies, call), ({ rules }) => conclude(call, rules)),
-  };
 }
 
 const none: readonly never[] = Object.freeze([]);

@@ -62,17 +62,45 @@ type Inspected = InspectedCall<TenantConfig>;
  * The inspection stage: finds data in URL, headers and body, and in their decoded forms. It never decides. A call
  * that exceeds the bounds is `unreadable`, and later stages deny it.
  */
-export function inspect(options: InspectOptions): Stage<Admitted, Inspected> {
-  const { policies, clock, injections, meanings, beginnings } = options;
-  const { readers = onTheLoop, wantsUrls = never } = options;
+export const inspect = (options: InspectOptions): Stage<Admitted, Inspected> => new InspectStage(options);
 
+class InspectStage implements Stage<Admitted, Inspected> {
+  readonly name = 'inspect';
+  readonly #policies;
+  readonly #clock;
+  readonly #injections;
+  readonly #meanings;
+  readonly #beginnings;
+  readonly #readers;
+  readonly #wantsUrls;
   // The engine that found a head clean, by the head's digest, so that no head stays in memory.
-  const cleanHeads = createCache<DetectorEngine>(cleanHeadsMax);
+  readonly #cleanHeads = createCache<DetectorEngine>(cleanHeadsMax);
+  readonly #runInBatch = microBatch<Inspected | RefusedCall>();
+
+  constructor(options: InspectOptions) {
+    const { policies, clock, injections, meanings, beginnings } = options;
+    this.#policies = policies;
+    this.#clock = clock;
+    this.#injections = injections;
+    this.#meanings = meanings;
+    this.#beginnings = beginnings;
+    const { readers = onTheLoop, wantsUrls = never } = options;
+    this.#readers = readers;
+    this.#wantsUrls = wantsUrls;
+  }
+
+  run(call: Admitted): MaybePromise<Inspected | RefusedCall> {
+    const page = rulesForCall(this.#policies, call);
+    if (page instanceof Promise) return page.then((it) => this.#inspectCall(call, it));
+    return call.body.length > turnBytesMax
+      ? this.#inspectCall(call, page)
+      : this.#runInBatch(() => this.#inspectCall(call, page));
+  }
 
   /**
    * Heads of one connection are mostly the same, and so are those of one program on many: what was read a moment ago is not read again.
    */
-  function readHead(call: ReceivedCall, reading: Reading, task: Task): MaybePromise<void> {
+  #readHead(call: ReceivedCall, reading: Reading, task: Task): MaybePromise<void> {
     const { engine } = task.tools;
     const { lastHead, method, target, headers, readings } = call;
     const mayBeKnown = lastHead?.reader === engine;
@@ -89,12 +117,12 @@ export function inspect(options: InspectOptions): Stage<Admitted, Inspected> {
     const bytes = Buffer.from(text, 'latin1');
     reading.head = bytes;
     const digest = hash('sha256', bytes, 'base64');
-    if (cleanHeads.get(digest) === engine) {
+    if (this.#cleanHeads.get(digest) === engine) {
       if (lastHead) keepHead(lastHead, call, reading, { text, engine });
       return;
     }
     const input = { method, target, headers, bytes };
-    return after(readers.run('head', input, { ...task, bytes: bytes.length }), (it) => {
+    return after(this.#readers.run('head', input, { ...task, bytes: bytes.length }), (it) => {
       if ('lost' in it) {
         const { unreadable, isOutOfTime } = lostReading(it);
         readings.noteUnreadable(unreadable, isOutOfTime);
@@ -106,31 +134,31 @@ export function inspect(options: InspectOptions): Stage<Admitted, Inspected> {
       // The rest of an unreadable head may hold findings that nobody cut, so its trace has only the origin.
       if (readings.unreadable !== undefined) reading.head = noBytes;
       const isClean = it.findings.length === 0 && it.opaque.length === 0 && it.uncounted.length === 0;
-      if (isClean && readings.unreadable === undefined) cleanHeads.set(digest, engine);
+      if (isClean && readings.unreadable === undefined) this.#cleanHeads.set(digest, engine);
       // Heads with more than findings are rare, and are read again.
       const hasMore = readings.unreadable !== undefined || reading.opaque.length > 0;
       if (lastHead && !hasMore) keepHead(lastHead, call, reading, { text, engine });
     });
   }
 
-  function readContent(call: Admitted, reading: Reading, task: Task, rules: PolicySet): MaybePromise<void> {
+  #readContent(call: Admitted, reading: Reading, task: Task, rules: PolicySet): MaybePromise<void> {
     const { received, readings } = call;
     const { body, contentEncoding, message, claimed } = received;
     const { plain } = readings;
     if (body.length === 0 && !message && !claimed.context) return;
     const contentBytes = Math.max(body.length, plain?.length ?? 0);
     // In a short one the rules look themselves, where one of them asks.
-    const isLong = readers.hasThreads && contentBytes > loopBytesMax;
-    const input = bodyJob(call, { wantsTexts: !isLong, wantsUrls: wantsUrls() });
+    const isLong = this.#readers.hasThreads && contentBytes > loopBytesMax;
+    const input = bodyJob(call, { wantsTexts: !isLong, wantsUrls: this.#wantsUrls() });
     const words = isLong && rules.words.length > 0 ? rules.words : undefined;
     const bytes = contentBytes + (input.context?.length ?? 0);
     const soon = contentEncoding === '' ? body : plain;
     const isPacked = contentEncoding !== '' && !plain;
-    const { bounds, timeoutMs } = timeFor(call.tenant, contentBytes, isPacked);
+    const { bounds, timeoutMs } = this.#timeFor(call.tenant, contentBytes, isPacked);
     const tools = { ...task.tools, words };
     const { owner } = task;
     return after(
-      readers.run('body', input, { tools, bounds, timeoutMs, owner, bytes, plain: soon }),
+      this.#readers.run('body', input, { tools, bounds, timeoutMs, owner, bytes, plain: soon }),
       (it) => {
         if ('lost' in it) {
           const { unreadable, isOutOfTime } = lostReading(it);
@@ -152,35 +180,36 @@ export function inspect(options: InspectOptions): Stage<Admitted, Inspected> {
   /**
    * Inspects a call. A call that cannot be read for lack of room is refused, and its record has what was read so far.
    */
-  function inspectCall(call: Admitted, page: TenantRules): MaybePromise<Inspected | RefusedCall> {
+  #inspectCall(call: Admitted, page: TenantRules): MaybePromise<Inspected | RefusedCall> {
     const reading = new Reading(safeNamesOf(page.engine), call.received.claimed);
     const refused = (error: unknown): RefusedCall =>
       new RefusedCall({ ...call, inspection: reading }, toGatewayError(error));
     try {
-      const read = readInto(reading, call, page);
+      const read = this.#readInto(reading, call, page);
       return read instanceof Promise ? read.catch(refused) : read;
     } catch (error) {
       return refused(error);
     }
   }
 
-  function readInto(
-    reading: Reading,
-    call: Admitted,
-    { engine, rules }: TenantRules,
-  ): MaybePromise<Inspected> {
+  #readInto(reading: Reading, call: Admitted, { engine, rules }: TenantRules): MaybePromise<Inspected> {
     const { received, identity, tenant } = call;
-    const tools = { engine, injections, meanings, beginnings };
-    const task: Task = { ...timeFor(tenant, 0), tools, owner: identity, bytes: 0 };
+    const tools = {
+      engine,
+      injections: this.#injections,
+      meanings: this.#meanings,
+      beginnings: this.#beginnings,
+    };
+    const task: Task = { ...this.#timeFor(tenant, 0), tools, owner: identity, bytes: 0 };
     // The head of an open call was read when it was opened.
-    const head = received.message ? undefined : readHead(received, reading, task);
+    const head = received.message ? undefined : this.#readHead(received, reading, task);
     return after(head, () =>
-      after(readContent(call, reading, task, rules), () => {
+      after(this.#readContent(call, reading, task, rules), () => {
         if (isTunnel(received)) reading.opaque = [...reading.opaque, 'a tunnel that is not read'];
         if (reading.findings.length > 0) {
-          reading.readAgain = readerOf(call, engine);
+          reading.readAgain = this.#readerOf(call, engine);
           const isLong = call.plainBody.length > cutBytesMax;
-          if (readers.hasThreads && isLong) reading.cutApart = cutterOf(call, task);
+          if (this.#readers.hasThreads && isLong) reading.cutApart = this.#cutterOf(call, task);
         }
         return new InspectedCall(call, reading);
       }),
@@ -191,61 +220,45 @@ export function inspect(options: InspectOptions): Stage<Admitted, Inspected> {
    * This is a function of its own for the sake of V8. A function written in an assignment to a property goes into the
    * old generation. The whole call would stay with it until the next full collection.
    */
-  const readerOf =
-    (
-      { contentType, readings, identity, target, tenant }: Admitted,
-      engine: DetectorEngine,
-    ): NonNullable<Inspection['readAgain']> =>
-    (body) => {
+  #readerOf(
+    { contentType, readings, identity, target, tenant }: Admitted,
+    engine: DetectorEngine,
+  ): NonNullable<Inspection['readAgain']> {
+    return (body) => {
       const part = partOf({ contentType, host: target.host, tenantId: identity.tenantId }, body);
       const { findings, unreadable, isOutOfTime } = readPart(
         part,
         engine,
-        besideBody(timeFor(tenant, body.length).bounds, body),
+        besideBody(this.#timeFor(tenant, body.length).bounds, body),
       );
       if (isOutOfTime) readings.isOutOfTime = true;
       return unreadable === undefined ? findings : undefined;
     };
+  }
 
-  const cutterOf =
-    (call: Admitted, task: Task): NonNullable<Inspection['cutApart']> =>
-    async (body, cuts) => {
+  #cutterOf(call: Admitted, task: Task): NonNullable<Inspection['cutApart']> {
+    return async (body, cuts) => {
       const { contentType } = call;
       const input = { ...sentOf(call), contentType, body, cuts, format: bodyFormat(contentType, body) };
-      const answer = await readers.run('cut', input, {
+      const answer = await this.#readers.run('cut', input, {
         ...task,
-        ...timeFor(call.tenant, body.length),
+        ...this.#timeFor(call.tenant, body.length),
         bytes: body.length,
       });
       if ('lost' in answer || answer.isOutOfTime) call.readings.isOutOfTime = true;
       return 'lost' in answer ? undefined : answer.left;
     };
+  }
 
   /** The time for a content, from now on. */
-  function timeFor(
-    tenant: TenantConfig,
-    bytes: number,
-    isPacked?: boolean,
-  ): Pick<Task, 'bounds' | 'timeoutMs'> {
+  #timeFor(tenant: TenantConfig, bytes: number, isPacked?: boolean): Pick<Task, 'bounds' | 'timeoutMs'> {
     const timeoutMs = scanTimeMs(tenant.scanTimeoutMs, bytes, isPacked);
-    const endsAt = clock() + timeoutMs;
+    const endsAt = this.#clock() + timeoutMs;
     return {
-      bounds: { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => clock() > endsAt },
+      bounds: { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => this.#clock() > endsAt },
       timeoutMs,
     };
   }
-
-  const runInBatch = microBatch<Inspected | RefusedCall>();
-  return {
-    name: 'inspect',
-    run(call) {
-      const page = rulesForCall(policies, call);
-      if (page instanceof Promise) return page.then((it) => inspectCall(call, it));
-      return call.body.length > turnBytesMax
-        ? inspectCall(call, page)
-        : runInBatch(() => inspectCall(call, page));
-    },
-  };
 }
 
 const never = (): boolean => false;

@@ -73,6 +73,7 @@ export function createRecorder({
       cause,
     );
   };
+  const shipped = (): Promise<void> => journal.flush();
   return function record(call, refusal) {
     if (call instanceof DecidedCall) return writeDecided(call);
     const identity = call.admission?.identity ?? call.identity;
@@ -95,7 +96,7 @@ export function createRecorder({
     if (credential !== undefined) recorded.credential = credential;
     return append(recorded, () => {
       for (const sighting of sightingsOf(call)) store.noteSighting(recorded.tenantId, sighting);
-      if (call.incidents.length > 0 || call.verdict.decision === 'DENY') incidents.take(call, journal.flush);
+      if (call.incidents.length > 0 || call.verdict.decision === 'DENY') incidents.take(call, shipped);
     });
   }
 
@@ -116,7 +117,7 @@ export function createRecorder({
     if (names.length > 0) recorded.names = names;
     if (charges.length > 0) recorded.charges = charges;
     return append(recorded, () => {
-      if (call.incidents && call.incidents.length > 0) incidents.take(call, journal.flush);
+      if (call.incidents && call.incidents.length > 0) incidents.take(call, shipped);
     });
   }
 

@@ -35,18 +35,6 @@ export interface FeedsOptions {
   readonly random?: () => number;
 }
 
-export interface Feeds {
-  /** The entries of all feeds, as of now. Ask anew for every call. */
-  readonly index: ThreatIndex;
-  health(): readonly FeedHealth[];
-  /** Fetches a feed now, or waits for the fetch that is under way. Never throws for what is wrong with the feed; undefined: there is none of this name. */
-  refresh(name: string): Promise<FeedHealth | undefined>;
-  /** Goes on with other feeds. What stays as it was is not read again; resolves when what is new is loaded from its last good text. */
-  use(feeds: readonly FeedSource[]): Promise<void>;
-  /** Stops fetching; resolves when nothing is under way. */
-  close(): Promise<void>;
-}
-
 const maxBytesDefault = 128 * 1024 * 1024;
 const fetchTimeoutMsDefault = 5 * 60_000;
 const fetchesAtOnce = 4;
@@ -63,104 +51,128 @@ const systemClock: Clock = {
   },
 };
 
-/** Resolves when the last good text of every feed is loaded; what is due is fetched after that. */
-export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
-  const { dir, log, part, clock = systemClock, random = Math.random } = options;
-  const key = newHashKey();
-  const stopped = new AbortController();
-  const shared = {
-    dir,
-    log,
-    key,
-    random,
-    now: clock.now,
-    onTrouble: options.onTrouble ?? (() => {}),
-    onChange: rebuild,
-    download: options.download,
-    maxBytes: options.maxBytes ?? maxBytesDefault,
-    fetchTimeoutMs: options.fetchTimeoutMs ?? fetchTimeoutMsDefault,
-    stopped: stopped.signal,
-    fetching: createTurns(fetchesAtOnce),
-    // One after the other: each takes a processor and some hundred megabytes while it lasts.
-    reading: createTurns(1),
-  };
-  let feeds: readonly Feed[] = [];
-  let index = new ThreatIndex([]);
-  let cancelTimer = (): void => {};
-  const underWay = new Set<Promise<unknown>>();
+export class Feeds {
+  readonly #log;
+  readonly #part;
+  readonly #clock;
+  readonly #stopped = new AbortController();
+  readonly #shared;
+  #feeds: readonly Feed[] = [];
+  #index = new ThreatIndex([]);
+  #cancelTimer = (): void => {};
+  readonly #underWay = new Set<Promise<unknown>>();
 
-  function rebuild(): void {
-    index = new ThreatIndex(feeds.flatMap(({ source: { name }, set }) => (set ? [{ name, set }] : [])));
+  constructor(options: FeedsOptions) {
+    const { dir, log, part, clock = systemClock, random = Math.random } = options;
+    this.#log = log;
+    this.#part = part;
+    this.#clock = clock;
+    const key = newHashKey();
+    this.#shared = {
+      dir,
+      log,
+      key,
+      random,
+      now: clock.now,
+      onTrouble: options.onTrouble ?? (() => {}),
+      onChange: () => this.#rebuild(),
+      download: options.download,
+      maxBytes: options.maxBytes ?? maxBytesDefault,
+      fetchTimeoutMs: options.fetchTimeoutMs ?? fetchTimeoutMsDefault,
+      stopped: this.#stopped.signal,
+      fetching: createTurns(fetchesAtOnce),
+      // One after the other: each takes a processor and some hundred megabytes while it lasts.
+      reading: createTurns(1),
+    };
   }
 
-  async function use(sources: readonly FeedSource[]): Promise<void> {
-    const before = feeds;
+  /** The entries of all feeds, as of now. Ask anew for every call. */
+  get index(): ThreatIndex {
+    return this.#index;
+  }
+
+  health(): readonly FeedHealth[] {
+    return this.#feeds.map((it) => it.health());
+  }
+
+  /** Fetches a feed now, or waits for the fetch that is under way. Never throws for what is wrong with the feed; undefined: there is none of this name. */
+  async refresh(name: string): Promise<FeedHealth | undefined> {
+    const feed = this.#feeds.find((it) => it.source.name === name);
+    return feed && !this.#stopped.signal.aborted ? await this.#track(feed.refresh()) : undefined;
+  }
+
+  /** Goes on with other feeds. What stays as it was is not read again; resolves when what is new is loaded from its last good text. */
+  async use(sources: readonly FeedSource[]): Promise<void> {
+    const before = this.#feeds;
     const next = await Promise.all(
-      sources.map((source) => before.find((it) => isSame(it.source, source)) ?? openFeed(source, shared)),
+      sources.map(
+        (source) => before.find((it) => isSame(it.source, source)) ?? openFeed(source, this.#shared),
+      ),
     );
-    feeds = next;
+    this.#feeds = next;
     for (const feed of before) if (!next.includes(feed)) feed.leave();
-    rebuild();
-    schedule();
+    this.#rebuild();
+    this.#schedule();
   }
 
-  function track(work: Promise<FeedHealth>): Promise<FeedHealth> {
+  /** Stops fetching; resolves when nothing is under way. */
+  async close(): Promise<void> {
+    this.#stopped.abort();
+    this.#cancelTimer();
+    await Promise.allSettled(this.#underWay);
+  }
+
+  #rebuild(): void {
+    this.#index = new ThreatIndex(
+      this.#feeds.flatMap(({ source: { name }, set }) => (set ? [{ name, set }] : [])),
+    );
+  }
+
+  #track(work: Promise<FeedHealth>): Promise<FeedHealth> {
     const done = work.finally(() => {
-      underWay.delete(done);
-      schedule();
+      this.#underWay.delete(done);
+      this.#schedule();
     });
-    underWay.add(done);
+    this.#underWay.add(done);
     return done;
   }
 
-  function begin({ source: { name } }: Feed, work: () => Promise<FeedHealth>): void {
-    track(work()).catch((error: unknown) =>
-      log.error({ feed: name, err: error }, 'a threat feed cannot be refreshed'),
+  #begin({ source: { name } }: Feed, work: () => Promise<FeedHealth>): void {
+    this.#track(work()).catch((error: unknown) =>
+      this.#log.error({ feed: name, err: error }, 'a threat feed cannot be refreshed'),
     );
   }
 
   /** One timer for all. */
-  function schedule(): void {
-    cancelTimer();
-    if (stopped.signal.aborted || feeds.length === 0) return;
-    const dueAtMs = Math.min(...feeds.filter((it) => !it.isFetching).map((it) => it.dueAtMs));
-    const dueMs = part === 'follower' ? followMs : dueAtMs - clock.now();
-    const waitMs = Math.max(0, Math.min(dueMs, part ? followMs : sleepMsMax));
-    cancelTimer = clock.after(waitMs, tick);
+  #schedule(): void {
+    this.#cancelTimer();
+    if (this.#stopped.signal.aborted || this.#feeds.length === 0) return;
+    const dueAtMs = Math.min(...this.#feeds.filter((it) => !it.isFetching).map((it) => it.dueAtMs));
+    const dueMs = this.#part === 'follower' ? followMs : dueAtMs - this.#clock.now();
+    const waitMs = Math.max(0, Math.min(dueMs, this.#part ? followMs : sleepMsMax));
+    this.#cancelTimer = this.#clock.after(waitMs, () => this.#tick());
   }
 
-  function tick(): void {
-    const nowMs = clock.now();
-    for (const feed of feeds) {
+  #tick(): void {
+    const nowMs = this.#clock.now();
+    for (const feed of this.#feeds) {
       feed.watch();
       if (feed.isFetching) continue;
-      if (part !== 'follower' && feed.dueAtMs <= nowMs) begin(feed, () => feed.refresh());
-      else if (part) begin(feed, () => feed.follow());
+      if (this.#part !== 'follower' && feed.dueAtMs <= nowMs) this.#begin(feed, () => feed.refresh());
+      else if (this.#part) this.#begin(feed, () => feed.follow());
     }
-    schedule();
+    this.#schedule();
   }
-
-  if (part === 'follower') await mkdir(dir, { recursive: true, mode: 0o700 });
-  else await openFolder(dir);
-  await use(options.feeds);
-
-  return {
-    get index() {
-      return index;
-    },
-    health: () => feeds.map((it) => it.health()),
-    async refresh(name) {
-      const feed = feeds.find((it) => it.source.name === name);
-      return feed && !stopped.signal.aborted ? await track(feed.refresh()) : undefined;
-    },
-    use,
-    async close() {
-      stopped.abort();
-      cancelTimer();
-      await Promise.allSettled(underWay);
-    },
-  };
 }
 
 const isSame = (a: FeedSource, b: FeedSource): boolean =>
   a.name === b.name && a.url === b.url && a.format === b.format && a.refreshMs === b.refreshMs;
+
+/** Resolves when the last good text of every feed is loaded; what is due is fetched after that. */
+export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
+  if (options.part === 'follower') await mkdir(options.dir, { recursive: true, mode: 0o700 });
+  else await openFolder(options.dir);
+  const feeds = new Feeds(options);
+  await feeds.use(options.feeds);
+  return feeds;
+}

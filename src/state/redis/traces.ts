@@ -11,7 +11,7 @@ import { marksText } from '../rules/trust.ts';
 import type { RecordedCall, Store, TraceFilter, TrustTerms } from '../store.ts';
 import { findTrace } from '../traces/lines.ts';
 import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
-import { createFactReader, statNamesMax, statStart, type TraceFacts } from '../traces/stats.ts';
+import { FactReader, statNamesMax, statStart, type TraceFacts } from '../traces/stats.ts';
 import { arrivalsSince } from './arrivals.ts';
 import { toGivenBackArgs } from './budgets.ts';
 import { fromChunk, idBytes, secondOf, startsOf, toChunk, windowsOf } from './link/chunks.ts';
@@ -71,7 +71,7 @@ export function createTraces(
     };
   };
   const noted = createCache<true>(notedMax);
-  const readFacts = createFactReader('text');
+  const facts = new FactReader('text');
 
   async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
     const own = names.of(tenantId);
@@ -115,9 +115,9 @@ export function createTraces(
     for (const call of calls) {
       const { traceId, agentId, sizeClass = 0, marks = [] } = call;
       const touched = touchedBy(call);
-      const facts = readFacts(call.line, 0, call.line.length);
-      const { tool = '', band = '' } = facts;
-      const reasons = listedNames(facts);
+      const read = facts.read(call.line, 0, call.line.length);
+      const { tool = '', band = '' } = read;
+      const reasons = listedNames(read);
       const charges = givenBack(call);
       const places = [agents.get(agentId), windows.get(secondOf(timeOfTraceId(traceId) ?? 0))];
       places.push(minutes.get(statStart(call.atMs, 'minute')));

@@ -114,78 +114,87 @@ const sliceLengthMax = 1_024;
  * quotes and its colon can only be that member. The gateway writes it at the top, before anything that is nested.
  * `latin1` says that the text has a character for each byte of UTF-8.
  */
-export function createFactReader(coding: 'text' | 'latin1') {
+export class FactReader {
+  readonly #coding: 'text' | 'latin1';
   // A slice would keep the batch that it is of in memory: keys and values are copies.
-  const names = createCache<string>(factsMax);
-  const lists = createCache<readonly string[]>(factsMax);
-  const copy = (slice: string): string =>
-    coding === 'latin1' ? Buffer.from(slice, 'latin1').toString('latin1') : Buffer.from(slice).toString();
-  const decode = (slice: string): string =>
-    coding === 'latin1' ? Buffer.from(slice, 'latin1').toString() : slice;
+  readonly #names = createCache<string>(factsMax);
+  readonly #lists = createCache<readonly string[]>(factsMax);
+  /** The place where each member was found last, so that lines without it do not search all those behind them. */
+  #searched = '';
+  readonly #found = new Map<string, number>();
 
-  function parsed<T>(slice: string, otherwise: T): T {
+  constructor(coding: 'text' | 'latin1') {
+    this.#coding = coding;
+  }
+
+  read(text: string, start: number, end: number): TraceFacts {
+    if (text !== this.#searched) this.#found.clear();
+    this.#searched = text;
+    return {
+      tool: this.#nameAt(text, toolMember, start, end),
+      band: this.#nameAt(text, bandMember, start, end),
+      operation: this.#nameAt(text, operationMember, start, end),
+      reasons: this.#listAt(text, reasonsMember, start, end),
+      classes: this.#listAt(text, classesMember, start, end),
+      tags: this.#listAt(text, tagsMember, start, end),
+    };
+  }
+
+  #copy(slice: string): string {
+    return this.#coding === 'latin1'
+      ? Buffer.from(slice, 'latin1').toString('latin1')
+      : Buffer.from(slice).toString();
+  }
+
+  #decode(slice: string): string {
+    return this.#coding === 'latin1' ? Buffer.from(slice, 'latin1').toString() : slice;
+  }
+
+  #parsed<T>(slice: string, otherwise: T): T {
     try {
-      return JSON.parse(decode(slice)) as T;
+      return JSON.parse(this.#decode(slice)) as T;
     } catch {
       // Such a line cannot be counted by it; it is kept and listed as it is.
       return otherwise;
     }
   }
 
-  /** The place where each member was found last, so that lines without it do not search all those behind them. */
-  let searched = '';
-  const found = new Map<string, number>();
-
   /** Behind the member, where it stands in the line. */
-  function placeOf(text: string, member: string, start: number, end: number): number | undefined {
-    let at = found.get(member) ?? start - 1;
+  #placeOf(text: string, member: string, start: number, end: number): number | undefined {
+    let at = this.#found.get(member) ?? start - 1;
     if (at !== Number.POSITIVE_INFINITY && at < start) {
       const next = text.indexOf(member, start);
       at = next === -1 ? Number.POSITIVE_INFINITY : next;
-      found.set(member, at);
+      this.#found.set(member, at);
     }
     return at < end ? at + member.length : undefined;
   }
 
-  function nameAt(text: string, member: string, start: number, end: number): string | undefined {
-    const from = placeOf(text, member, start, end);
+  #nameAt(text: string, member: string, start: number, end: number): string | undefined {
+    const from = this.#placeOf(text, member, start, end);
     if (from === undefined) return undefined;
     const slice = text.slice(from - 1, endOfText(text, from, end));
-    const known = names.get(slice);
+    const known = this.#names.get(slice);
     if (known !== undefined) return known || undefined;
-    const name = statName(parsed<string>(slice, ''));
-    if (slice.length <= sliceLengthMax) names.set(copy(slice), name);
+    const name = statName(this.#parsed<string>(slice, ''));
+    if (slice.length <= sliceLengthMax) this.#names.set(this.#copy(slice), name);
     return name || undefined;
   }
 
-  function listAt(text: string, member: string, start: number, end: number): readonly string[] {
-    const from = placeOf(text, member, start, end);
+  #listAt(text: string, member: string, start: number, end: number): readonly string[] {
+    const from = this.#placeOf(text, member, start, end);
     if (from === undefined) return none;
     const close = text.indexOf('"]', from);
     if (close === -1 || close >= end) return none;
     const slice = text.slice(from - 1, close + 2);
-    const known = lists.get(slice);
+    const known = this.#lists.get(slice);
     if (known) return known;
-    const all = parsed<unknown[]>(slice, []).map((it) => statName(String(it)));
+    const all = this.#parsed<unknown[]>(slice, []).map((it) => statName(String(it)));
     const named = [...new Set(all.filter((it) => it !== ''))];
     const list = named.length > reasonsMax ? [...named.slice(0, reasonsMax), otherName] : named;
-    if (slice.length <= sliceLengthMax) lists.set(copy(slice), list);
+    if (slice.length <= sliceLengthMax) this.#lists.set(this.#copy(slice), list);
     return list;
   }
-
-  /** Reads the trace between these places. Traces of one text come in their order. */
-  return function read(text: string, start: number, end: number): TraceFacts {
-    if (text !== searched) found.clear();
-    searched = text;
-    return {
-      tool: nameAt(text, toolMember, start, end),
-      band: nameAt(text, bandMember, start, end),
-      operation: nameAt(text, operationMember, start, end),
-      reasons: listAt(text, reasonsMember, start, end),
-      classes: listAt(text, classesMember, start, end),
-      tags: listAt(text, tagsMember, start, end),
-    };
-  };
 }
 
 /** Reasons, classes and tags of one call; further ones count together, as one. */

@@ -15,7 +15,7 @@ import {
   rememberedAgentsMax,
 } from '../../../src/decision/facts/repeated-denials.ts';
 import { createRecorder } from '../../../src/decision/trace/record.ts';
-import { openJournal } from '../../../src/state/journal.ts';
+import { Journal } from '../../../src/state/journal.ts';
 import type { Store } from '../../../src/state/store.ts';
 import { type CallParts, callOf, identityOf } from '../../support/call.ts';
 import { trustLosses } from '../../support/noticing.ts';
@@ -29,7 +29,7 @@ const agentId = newId();
 /** A node over the shared state: its own journal, recorder and desk. */
 async function openNode(t: Test, store: Store) {
   const dir = mkdtempSync(join(tmpdir(), 'postern-node-'));
-  const journal = await openJournal({
+  const journal = new Journal({
     dir,
     ship: (calls) => store.recordCalls(calls),
     onError: (error) => t.error(error),

@@ -8,7 +8,7 @@ import { newTraceId } from '../../../src/core/ids.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
 import { channels } from '../../../src/notify/channels/index.ts';
 import { createNotifications } from '../../../src/notify/notifications.ts';
-import { openJournal } from '../../../src/state/journal.ts';
+import { Journal } from '../../../src/state/journal.ts';
 import { openStore } from '../../../src/state/open.ts';
 import { auditEvent, recordedCall } from '../../state/records.ts';
 import { briefTimings, entry } from '../desk.ts';
@@ -39,7 +39,7 @@ const notifications = createNotifications({
 });
 const journalDir = join(dir, `journal-${slot}`);
 mkdirSync(journalDir, { recursive: true });
-const journal = await openJournal({
+const journal = new Journal({
   dir: journalDir,
   ship: notifications.shipTo(store.recordCalls.bind(store)),
   onError: () => undefined,

@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs';
 import { ownName } from '../../../src/core/safe-name.ts';
-import { openJournal } from '../../../src/state/journal.ts';
+import { Journal } from '../../../src/state/journal.ts';
 import { recordedCall } from '../records.ts';
 
 /* Runs under a limit on the size of files (ulimit -f): appends until it is refused, then something short that still fits. */
 
 const say = (text: string): void => void writeSync(1, `${text}\n`);
-const journal = await openJournal({
+const journal = new Journal({
   dir: process.argv[2] ?? '',
   ship: () => Promise.reject(new Error('away')),
   onError: () => {},

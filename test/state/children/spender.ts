@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { newTraceId } from '../../../src/core/ids.ts';
 import { openEmbeddedStore } from '../../../src/state/embedded/store.ts';
-import { openJournal } from '../../../src/state/journal.ts';
+import { Journal } from '../../../src/state/journal.ts';
 import { admitRequest, recordedCall, termsOf } from '../records.ts';
 
 /*
@@ -15,7 +15,7 @@ const nowMs = Date.UTC(2031, 4, 10, 12);
 const terms = termsOf({ scansPerMonth: 400 });
 
 const store = await openEmbeddedStore({ dir });
-const journal = await openJournal({
+const journal = new Journal({
   dir: join(dir, 'journal'),
   ship: store.recordCalls,
   onError: (error) => writeSync(1, `error ${error}\n`),

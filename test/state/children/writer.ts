@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openEmbeddedStore } from '../../../src/state/embedded/store.ts';
-import { openJournal } from '../../../src/state/journal.ts';
+import { Journal } from '../../../src/state/journal.ts';
 import { agentRecord, approvalRecord, auditEvent, keyRecord, policyApply, recordedCall } from '../records.ts';
 
 /*
@@ -13,7 +13,7 @@ const dir = process.argv[2] ?? '';
 const say = (...words: (string | number)[]): void => void writeSync(1, `${words.join(' ')}\n`);
 
 const store = await openEmbeddedStore({ dir });
-const journal = await openJournal({
+const journal = new Journal({
   dir: join(dir, 'journal'),
   ship: store.recordCalls,
   onError: (error) => say('error', 0, String(error)),

@@ -5,7 +5,7 @@ import { wasLetOut } from '../../rules/destinations.ts';
 import { windowOf } from '../../rules/habits.ts';
 import { hourOf } from '../../rules/limits.ts';
 import { idAt, nextLine, traceWindowMs } from '../../traces/lines.ts';
-import { createFactReader, createStatTally, type MinuteCounts } from '../../traces/stats.ts';
+import { createStatTally, FactReader, type MinuteCounts } from '../../traces/stats.ts';
 import type { Tally } from '../counts/counters.ts';
 
 /*
@@ -60,37 +60,21 @@ const idTimeLength = 15;
 const timeField = /^\t\d{1,15}\t$/;
 
 /** Sorts batches into chunks, and remembers origins from one to the next. */
-export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBatch; forget(): void } {
-  let origins = createCache<KnownOrigin>(originsMax);
-  const readFacts = createFactReader('latin1');
-  const stats = createStatTally();
+export class Sorter {
+  #origins = createCache<KnownOrigin>(originsMax);
+  readonly #facts = new FactReader('latin1');
+  readonly #stats = createStatTally();
 
-  function originOf(text: string): KnownOrigin | undefined {
-    const known = origins.get(text);
-    if (known) return known;
-    const parsed = parseOrigin(Buffer.from(text, 'latin1').toString());
-    if (!parsed) return undefined;
-    const origin = { ...parsed, isStored: !wasLetOut(parsed), tally: undefined, markedBefore: 0 };
-    if (text.length <= originLengthMax) origins.set(text, origin);
-    return origin;
-  }
-
-  function sort(lines: Uint8Array<ArrayBuffer>): SortedBatch {
+  sort(lines: Uint8Array<ArrayBuffer>): SortedBatch {
     // A character a byte: positions in it are positions in the batch, and searching a string is cheapest.
     const content = toBuffer(lines);
     const text = content.toString('latin1');
-    const open = new Map<string, Chunk>();
-    const chunks: Chunk[] = [];
-    const touched = new Map<KnownOrigin, number>();
-    const tallies: (Tally & { readonly origin: KnownOrigin })[] = [];
-    let unreadable = 0;
-    let marked = 0;
+    const batch = new Batch();
     let chunk: Chunk | undefined;
     let idStart = '';
     let ms = Number.NaN;
     let timeText = '';
     let atMs = Number.NaN;
-
     for (let start = 0, end = 0; start < text.length; start = end) {
       end = text.indexOf(newline, start) + 1 || text.length;
       // Calls of one millisecond stand side by side.
@@ -105,65 +89,84 @@ export function createSorter(): { sort(lines: Uint8Array<ArrayBuffer>): SortedBa
       }
       const isTimed = !Number.isNaN(ms) && !Number.isNaN(atMs);
       const lineAt = isTimed ? traceAt(content, text, start, end) : -1;
-      const origin = lineAt === -1 ? undefined : readOrigin(content, text, start, lineAt);
+      const origin = lineAt === -1 ? undefined : this.#readOrigin(content, text, start, lineAt);
       if (!origin) {
-        unreadable += 1;
+        batch.unreadable += 1;
         idStart = '';
         timeText = '';
         continue;
       }
-      if (!origin.isStored && !touched.has(origin)) touched.set(origin, ms);
-      count(origin, atMs);
-      stats.add(origin, atMs, readFacts(text, lineAt, end));
+      batch.count(origin, ms, atMs);
+      this.#stats.add(origin, atMs, this.#facts.read(text, lineAt, end));
       if (!chunk || chunk.tenantId !== origin.tenantId || !fits(chunk, ms, end - start)) {
-        chunk = chunkFor(origin.tenantId, ms, end - start);
+        chunk = batch.chunkFor(origin.tenantId, ms, end - start);
       }
       extend(chunk, ms, start, end);
     }
-    for (const { origin } of tallies) origin.tally = undefined;
-    return { chunks, touched, tallies, stats: stats.take(), unreadable };
+    for (const { origin } of batch.tallies) origin.tally = undefined;
+    const { chunks, touched, tallies, unreadable } = batch;
+    return { chunks, touched, tallies, stats: this.#stats.take(), unreadable };
+  }
 
-    function count(origin: KnownOrigin, atMs: number): void {
-      const window = windowOf(atMs);
-      const { tally, markedBefore } = origin;
-      // A run of clean calls ends with what is held against one: those before it and those behind are not one.
-      if (origin.marks) marked += 1;
-      if (tally?.window !== window || markedBefore !== marked) {
-        origin.markedBefore = marked;
-        const added = { origin, window, hour: hourOf(atMs), count: 1, firstMs: atMs, lastMs: atMs };
-        origin.tally = added;
-        tallies.push(added);
-        return;
-      }
-      tally.count += 1;
-      if (atMs < tally.firstMs) tally.firstMs = atMs;
-      if (atMs > tally.lastMs) tally.lastMs = atMs;
-    }
-
-    function chunkFor(tenantId: string, atMs: number, bytes: number): Chunk {
-      const key = `${Math.floor(atMs / traceWindowMs)} ${tenantId}`;
-      const standing = open.get(key);
-      if (standing && fits(standing, atMs, bytes)) return standing;
-      const added = { tenantId, firstMs: atMs, lastMs: atMs, count: 0, bytes: 0, runs: [] };
-      open.set(key, added);
-      chunks.push(added);
-      return added;
-    }
+  forget(): void {
+    this.#origins = createCache<KnownOrigin>(originsMax);
   }
 
   /** The fields between the time and the trace. */
-  function readOrigin(content: Buffer, text: string, start: number, lineAt: number): KnownOrigin | undefined {
+  #readOrigin(content: Buffer, text: string, start: number, lineAt: number): KnownOrigin | undefined {
     const originAt = text.indexOf('\t', start + traceIdLength + 1) + 1;
     // Not a slice of the text: what is remembered would keep all of it in memory.
-    return originOf(content.toString('latin1', originAt, lineAt));
+    return this.#originOf(content.toString('latin1', originAt, lineAt));
   }
 
-  return {
-    sort,
-    forget() {
-      origins = createCache<KnownOrigin>(originsMax);
-    },
-  };
+  #originOf(text: string): KnownOrigin | undefined {
+    const known = this.#origins.get(text);
+    if (known) return known;
+    const parsed = parseOrigin(Buffer.from(text, 'latin1').toString());
+    if (!parsed) return undefined;
+    const origin = { ...parsed, isStored: !wasLetOut(parsed), tally: undefined, markedBefore: 0 };
+    if (text.length <= originLengthMax) this.#origins.set(text, origin);
+    return origin;
+  }
+}
+
+/** The counts and chunks of one batch while it is sorted. */
+class Batch {
+  readonly chunks: Chunk[] = [];
+  readonly touched = new Map<KnownOrigin, number>();
+  readonly tallies: (Tally & { readonly origin: KnownOrigin })[] = [];
+  unreadable = 0;
+  readonly #open = new Map<string, Chunk>();
+  #marked = 0;
+
+  /** Counts a call: `ms` is the time of its id, `atMs` its own. */
+  count(origin: KnownOrigin, ms: number, atMs: number): void {
+    if (!origin.isStored && !this.touched.has(origin)) this.touched.set(origin, ms);
+    const window = windowOf(atMs);
+    const { tally, markedBefore } = origin;
+    // A run of clean calls ends with what is held against one: those before it and those behind are not one.
+    if (origin.marks) this.#marked += 1;
+    if (tally?.window !== window || markedBefore !== this.#marked) {
+      origin.markedBefore = this.#marked;
+      const added = { origin, window, hour: hourOf(atMs), count: 1, firstMs: atMs, lastMs: atMs };
+      origin.tally = added;
+      this.tallies.push(added);
+      return;
+    }
+    tally.count += 1;
+    if (atMs < tally.firstMs) tally.firstMs = atMs;
+    if (atMs > tally.lastMs) tally.lastMs = atMs;
+  }
+
+  chunkFor(tenantId: string, atMs: number, bytes: number): Chunk {
+    const key = `${Math.floor(atMs / traceWindowMs)} ${tenantId}`;
+    const standing = this.#open.get(key);
+    if (standing && fits(standing, atMs, bytes)) return standing;
+    const added = { tenantId, firstMs: atMs, lastMs: atMs, count: 0, bytes: 0, runs: [] };
+    this.#open.set(key, added);
+    this.chunks.push(added);
+    return added;
+  }
 }
 
 /** The place of the tab before the trace; -1 where the line is not whole. */

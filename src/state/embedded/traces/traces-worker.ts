@@ -11,9 +11,9 @@ import { openDatabase } from '../sqlite.ts';
 import {
   type Chunk,
   collectIds,
-  createSorter,
   linesOf,
   type SortedBatch,
+  Sorter,
   withoutRepeats,
 } from './traces-chunks.ts';
 import { createChunkReader } from './traces-reader.ts';
@@ -65,7 +65,7 @@ const insert = db.prepare(
   'INSERT INTO trace_chunks (tenant_id, first_ms, last_ms, count, lines) VALUES (?, ?, ?, ?, ?)',
 );
 const stored = createChunkReader(db);
-const sorter = createSorter();
+const sorter = new Sorter();
 const writeCounters = createCounterWriter(db);
 const writeBudgets = createBudgetWriter(db);
 const writeDestinations = createDestinationWriter(db);
