@@ -17,7 +17,7 @@ import { readListenersTls } from './start/listener-tls.ts';
 import { listen } from './start/listeners.ts';
 import type { Loaded } from './start/loaded.ts';
 import { applyTerms, type SeedResult, seed } from './start/seed.ts';
-import { openServers } from './start/servers.ts';
+import { Servers } from './start/servers.ts';
 import { Exporter } from './telemetry/exporter.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
@@ -115,7 +115,7 @@ async function openAll(
   let policyFiles = await readPolicies(material.known, foundations.log, []);
   let gate = createGate(material, policyFiles, foundations);
   closers.add(() => gate.upstream.close());
-  const servers = openServers(() => gate, authority, tls, log);
+  const servers = new Servers(() => gate, authority, tls, log);
   closers.add(() => servers.close());
   notifications.use(config, gate.transport);
   exporter.use(config.telemetry, gate.transport);

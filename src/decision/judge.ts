@@ -59,52 +59,57 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
     return targetsOf(call).some(denylist);
   }
 
-  function opinionOn(call: AssessedCall<TenantConfig>, rules: PolicySet, given: Given): Opinion {
-    const { tenant, admission, readings } = call;
-    const classes = classesOf(call);
-    const { agentStatus } = admission;
-    if (agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[agentStatus]);
-    if (isDenylisted(call)) {
-      return denial('DENYLISTED', safely`The destination is on the denylist of the tenant.`);
-    }
-    const threat = tenant.blockThreats && call.evidence.threats.find((it) => it.location === 'target');
-    if (threat) {
-      return denial(
-        'THREAT_INTEL_MATCH',
-        safely`The threat feed ${ownName(threat.feed)} lists the destination; an entry in the tenant's allowlist would lift that.`,
-      );
-    }
-    if (admission.scopeViolations.length > 0) return outOfScope(admission.scopeViolations);
-    if (readings.unreadable !== undefined) {
-      const byHead = readings.isOutOfTime
-        ? rules.decide(withoutBody(given(new CallFacts(call, none))))
-        : undefined;
-      // Such a rule refuses the call whatever stands in its body, and that is the agent's own doing.
-      if (byHead?.action === 'DENY' || byHead?.action === 'OPEN_INCIDENT') return opinionOfPolicy(byHead);
-      return denial(
-        'UNREADABLE',
-        safely`The call cannot be read to its end, so it is not let out: ${ownName(readings.unreadable)}.`,
-      );
-    }
-    const opinionOnPart = (part?: OperationPart): Opinion => {
-      const byPolicy =
-        rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, part)));
-      if (byPolicy?.action) return opinionOfPolicy(byPolicy);
-      return opinionOfPosture(judgeByPosture(call.risk, classes, tenant.posture), byPolicy);
-    };
-    const whole = opinionOnPart();
-    const { parts } = call.operation;
-    return parts ? strictestOpinion(whole, parts, opinionOnPart, (it) => shownPart(call, it)) : whole;
-  }
-
   return (call, rules, given = asTheyAre) => {
     const { agentStatus, scopeViolations } = call.admission;
-    const judged = enforceable(call, opinionOn(call, rules, given));
+    const judged = enforceable(call, opinionOn(call, rules, given, isDenylisted));
     // Suspension and the scope of a key bind in monitor mode as well: no policy decides them.
     const isBound = agentStatus !== 'active' || scopeViolations.length > 0;
     const isMonitored = (mode === 'monitor' || call.tenant.mode === 'monitor') && !isBound;
     return { opinion: withoutOwnKeys(call, isMonitored ? monitored(judged) : judged), isMonitored };
   };
+}
+
+function opinionOn(
+  call: AssessedCall<TenantConfig>,
+  rules: PolicySet,
+  given: Given,
+  isDenylisted: (call: AssessedCall<TenantConfig>) => boolean,
+): Opinion {
+  const { tenant, admission, readings } = call;
+  const classes = classesOf(call);
+  const { agentStatus } = admission;
+  if (agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[agentStatus]);
+  if (isDenylisted(call)) {
+    return denial('DENYLISTED', safely`The destination is on the denylist of the tenant.`);
+  }
+  const threat = tenant.blockThreats && call.evidence.threats.find((it) => it.location === 'target');
+  if (threat) {
+    return denial(
+      'THREAT_INTEL_MATCH',
+      safely`The threat feed ${ownName(threat.feed)} lists the destination; an entry in the tenant's allowlist would lift that.`,
+    );
+  }
+  if (admission.scopeViolations.length > 0) return outOfScope(admission.scopeViolations);
+  if (readings.unreadable !== undefined) {
+    const byHead = readings.isOutOfTime
+      ? rules.decide(withoutBody(given(new CallFacts(call, none))))
+      : undefined;
+    // Such a rule refuses the call whatever stands in its body, and that is the agent's own doing.
+    if (byHead?.action === 'DENY' || byHead?.action === 'OPEN_INCIDENT') return opinionOfPolicy(byHead);
+    return denial(
+      'UNREADABLE',
+      safely`The call cannot be read to its end, so it is not let out: ${ownName(readings.unreadable)}.`,
+    );
+  }
+  const opinionOnPart = (part?: OperationPart): Opinion => {
+    const byPolicy =
+      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, part)));
+    if (byPolicy?.action) return opinionOfPolicy(byPolicy);
+    return opinionOfPosture(judgeByPosture(call.risk, classes, tenant.posture), byPolicy);
+  };
+  const whole = opinionOnPart();
+  const { parts } = call.operation;
+  return parts ? strictestOpinion(whole, parts, opinionOnPart, (it) => shownPart(call, it)) : whole;
 }
 
 const none: readonly never[] = Object.freeze([]);

@@ -52,18 +52,6 @@ export function createConnection(options: ConnectionOptions): Ask {
   // Called without an object before it: browsers' own refuses to be a method of another.
   const send = options.fetch ?? fetchOfRuntime;
 
-  /** New for each attempt: a request that failed has used up its nonce. */
-  function replayFields(): Record<string, string> {
-    if (!options.replayProtection) return {};
-    const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (it) =>
-      it.toString(16).padStart(2, '0'),
-    );
-    return {
-      [`X-${word}-Timestamp`]: String(Math.floor(Date.now() / 1000)),
-      [`X-${word}-Nonce`]: nonce.join(''),
-    };
-  }
-
   async function attempt(asked: Asked, body: string | undefined, signal: AbortSignal): Promise<unknown> {
     const response = await send(base + asked.path, {
       method: asked.method,
@@ -71,7 +59,7 @@ export function createConnection(options: ConnectionOptions): Ask {
         Authorization: `Bearer ${key}`,
         Accept: 'application/json',
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...(asked.method === 'POST' ? replayFields() : {}),
+        ...(asked.method === 'POST' && options.replayProtection ? replayFields(word) : {}),
       },
       ...(body === undefined ? {} : { body }),
       // Wherever a redirect leads, the key does not go there.
@@ -81,35 +69,7 @@ export function createConnection(options: ConnectionOptions): Ask {
       referrerPolicy: 'no-referrer',
       signal,
     });
-    return await readAnswer(response);
-  }
-
-  /** Whoever answers may say the key again, also escaped, and errors are shown to many. */
-  const parse = (text: string | undefined): unknown =>
-    parseJson(text, (_, value) => (typeof value === 'string' ? value.replaceAll(key, '[key]') : value));
-
-  async function readAnswer(response: Response): Promise<unknown> {
-    const { status, body } = response;
-    const { bytes, isWhole } = body
-      ? await readBounded(body, answerBytesMax)
-      : { bytes: none, isWhole: true };
-    if (response.type === 'opaqueredirect' || (status >= 300 && status < 400))
-      throw new PosternError('INVALID_ANSWER', 'The address of the gateway leads elsewhere.', { status });
-    const text = isWhole ? toText(bytes) : undefined;
-    if (!response.ok) {
-      const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), Date.now());
-      throw problemFrom(status, parse(text), retryAfterMs);
-    }
-    if (!isWhole)
-      throw new PosternError('INVALID_ANSWER', `The answer has more than ${answerBytesMax} bytes.`, {
-        status,
-      });
-    const answer = parse(text);
-    if (answer === undefined)
-      throw new PosternError('INVALID_ANSWER', 'What answers at the address of the gateway is not JSON.', {
-        status,
-      });
-    return answer;
+    return await readAnswer(response, key, answerBytesMax);
   }
 
   return async function ask(asked) {
@@ -136,6 +96,43 @@ export function createConnection(options: ConnectionOptions): Ask {
       return await tryOnce();
     }
   };
+}
+
+/** New for each attempt: a request that failed has used up its nonce. */
+function replayFields(word: string): Record<string, string> {
+  const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (it) =>
+    it.toString(16).padStart(2, '0'),
+  );
+  return {
+    [`X-${word}-Timestamp`]: String(Math.floor(Date.now() / 1000)),
+    [`X-${word}-Nonce`]: nonce.join(''),
+  };
+}
+
+/** The JSON of an answer. Throws for everything else, and for answers of more than so many bytes. */
+async function readAnswer(response: Response, key: string, answerBytesMax: number): Promise<unknown> {
+  const { status, body } = response;
+  // Whoever answers may say the key again, also escaped, and errors are shown to many.
+  const parse = (text: string | undefined): unknown =>
+    parseJson(text, (_, value) => (typeof value === 'string' ? value.replaceAll(key, '[key]') : value));
+  const { bytes, isWhole } = body ? await readBounded(body, answerBytesMax) : { bytes: none, isWhole: true };
+  if (response.type === 'opaqueredirect' || (status >= 300 && status < 400))
+    throw new PosternError('INVALID_ANSWER', 'The address of the gateway leads elsewhere.', { status });
+  const text = isWhole ? toText(bytes) : undefined;
+  if (!response.ok) {
+    const retryAfterMs = readRetryAfter(response.headers.get('retry-after'), Date.now());
+    throw problemFrom(status, parse(text), retryAfterMs);
+  }
+  if (!isWhole)
+    throw new PosternError('INVALID_ANSWER', `The answer has more than ${answerBytesMax} bytes.`, {
+      status,
+    });
+  const answer = parse(text);
+  if (answer === undefined)
+    throw new PosternError('INVALID_ANSWER', 'What answers at the address of the gateway is not JSON.', {
+      status,
+    });
+  return answer;
 }
 
 /** Undefined where asking again would not help, or is not wanted. */

@@ -25,7 +25,13 @@ const columns = ['approval_id', 'status', 'agent_name', 'method', 'url', 'reason
 /** `postern approval`: calls that wait for a person. */
 export function addApproval(program: Command): void {
   const group = program.command('approval').description('calls that are held until somebody decides');
+  addList(group);
+  addShow(group);
+  addWatch(group);
+  addDecisions(group);
+}
 
+function addList(group: Command): void {
   listCommand(group, 'list approvals, newest first')
     .addOption(
       new Option('--status <status>', 'these alone').choices(['pending', 'approved', 'denied', 'expired']),
@@ -39,7 +45,9 @@ export function addApproval(program: Command): void {
         await showPage(await client.get<ListPage<Approval>>('/v1/approvals', query), columns);
       }),
     );
+}
 
+function addShow(group: Command): void {
   command(group, 'show', 'show an approval: the call, and what was found in it')
     .argument('<approval_id>')
     .action(
@@ -50,7 +58,9 @@ export function addApproval(program: Command): void {
         { named },
       ),
     );
+}
 
+function addWatch(group: Command): void {
   command(group, 'watch', 'show each call that waits, and decide on it with one key')
     .option('--once', 'end when nothing waits any more')
     .action(
@@ -60,31 +70,39 @@ export function addApproval(program: Command): void {
         await watchApprovals(client, options.once ?? false);
       }),
     );
+}
 
-  const addDecision = (name: string, description: string, decision: 'approved' | 'denied'): Command =>
-    command(group, name, description)
-      .argument('<approval_id>')
-      .option('--note <text>', 'why; the agent reads it')
-      .action(
-        asks<DecideOptions>(
-          async ({ client, operands, options, tell }) => {
-            const approval = await client.send<Approval>(
-              'POST',
-              apiPath('/v1/approvals/?/decision', ...operands),
-              {
-                decision,
-                note: options.note,
-                scope: options.window ? 'window' : undefined,
-              },
-            );
-            await tell(approval, `${approval.approval_id} is ${decision}.`);
-          },
-          { named },
-        ),
-      );
-  addDecision('approve', 'let the identical call out, once', 'approved').option(
+function addDecisions(group: Command): void {
+  addDecision(group, 'approve', 'let the identical call out, once', 'approved').option(
     '--window',
     'let it out as often as it comes while the grant lasts',
   );
-  addDecision('deny', 'deny the call, and identical ones while the denial lasts', 'denied');
+  addDecision(group, 'deny', 'deny the call, and identical ones while the denial lasts', 'denied');
 }
+
+const addDecision = (
+  group: Command,
+  name: string,
+  description: string,
+  decision: 'approved' | 'denied',
+): Command =>
+  command(group, name, description)
+    .argument('<approval_id>')
+    .option('--note <text>', 'why; the agent reads it')
+    .action(
+      asks<DecideOptions>(
+        async ({ client, operands, options, tell }) => {
+          const approval = await client.send<Approval>(
+            'POST',
+            apiPath('/v1/approvals/?/decision', ...operands),
+            {
+              decision,
+              note: options.note,
+              scope: options.window ? 'window' : undefined,
+            },
+          );
+          await tell(approval, `${approval.approval_id} is ${decision}.`);
+        },
+        { named },
+      ),
+    );

@@ -33,17 +33,25 @@ interface Rekeyed extends Readonly<Record<string, unknown>> {
 const secretBytesMax = 131_072;
 const columns = ['name', 'type', 'tenant_id', 'source', 'uses', 'last_used_at', 'changed_at'];
 
+const withSecret = (group: Command, name: string, description: string): Command =>
+  command(group, name, description)
+    .argument('<name>', 'name, as credentials[] or inbound[] of the configuration have it')
+    .option('--username <name>', 'type basic: the user name')
+    .option('--header <name>', 'type headers: the one header that is sent')
+    .option('--fields', 'what is read is a JSON object with all fields of the type')
+    .option('--file <file>', 'read the secret from this file instead of standard input');
+
 export function addCredential(program: Command): void {
   const group = program.command('credential').description('credentials of the vault, which agents never see');
-  const withSecret = (name: string, description: string): Command =>
-    command(group, name, description)
-      .argument('<name>', 'name, as credentials[] or inbound[] of the configuration have it')
-      .option('--username <name>', 'type basic: the user name')
-      .option('--header <name>', 'type headers: the one header that is sent')
-      .option('--fields', 'what is read is a JSON object with all fields of the type')
-      .option('--file <file>', 'read the secret from this file instead of standard input');
+  addSet(group);
+  addRotate(group);
+  addList(group);
+  addRekey(group);
+  addRevoke(group);
+}
 
-  withSecret('set', 'put a credential into the vault; the secret is read from standard input')
+function addSet(group: Command): void {
+  withSecret(group, 'set', 'put a credential into the vault; the secret is read from standard input')
     .addOption(new Option('--type <type>', 'how it is sent').choices(types).default('bearer'))
     .action(
       asks<SecretOptions>(async (asking) => {
@@ -51,8 +59,14 @@ export function addCredential(program: Command): void {
         await asking.tell(credential, `${credential.name} is set.`);
       }),
     );
+}
 
-  withSecret('rotate', 'replace the secret of a credential; the old one is gone with the next call').action(
+function addRotate(group: Command): void {
+  withSecret(
+    group,
+    'rotate',
+    'replace the secret of a credential; the old one is gone with the next call',
+  ).action(
     asks<SecretOptions>(async (asking) => {
       const [name] = asking.operands;
       const { items } = await asking.client.get<ListPage<Credential>>('/v1/credentials');
@@ -63,13 +77,17 @@ export function addCredential(program: Command): void {
       await asking.tell(credential, `${credential.name} is rotated.`);
     }),
   );
+}
 
+function addList(group: Command): void {
   command(group, 'list', 'names, types and uses of the credentials').action(
     asks(async ({ client, showPage }) =>
       showPage(await client.get<ListPage<Credential>>('/v1/credentials'), columns),
     ),
   );
+}
 
+function addRekey(group: Command): void {
   command(
     group,
     'rekey',
@@ -84,7 +102,9 @@ export function addCredential(program: Command): void {
         );
     }),
   );
+}
 
+function addRevoke(group: Command): void {
   command(group, 'revoke', 'take a credential out of the vault')
     .argument('<name>')
     .action(

@@ -45,7 +45,14 @@ const toRow = ({ trace_id, text, from, to, code, ...entry }: TimelineEntry): Tim
 /** `postern incident`: what went wrong, and how far the looking into it has come. */
 export function addIncident(program: Command): void {
   const group = program.command('incident').description('incidents, opened by the gate or by hand');
+  addList(group);
+  addOpen(group);
+  addShow(group);
+  addNote(group);
+  addTransition(group);
+}
 
+function addList(group: Command): void {
   listCommand(group, 'list incidents, newest first')
     .addOption(new Option('--status <status>', 'these alone').choices(['open', 'investigating', 'closed']))
     .option('--agent <uuid>', 'of this agent')
@@ -57,7 +64,9 @@ export function addIncident(program: Command): void {
         await showPage(await client.get<ListPage<Incident>>('/v1/incidents', query), columns);
       }),
     );
+}
 
+function addOpen(group: Command): void {
   command(group, 'open', 'open an incident about an agent; a standing one of the kind is joined')
     .argument('<agent_id>')
     .argument('<title>')
@@ -72,7 +81,9 @@ export function addIncident(program: Command): void {
         await tell(incident, `${incident.incident_id} is ${incident.status}.`);
       }),
     );
+}
 
+function addShow(group: Command): void {
   command(group, 'show', 'show an incident, and all that has happened')
     .argument('<incident_id>')
     .action(
@@ -85,7 +96,9 @@ export function addIncident(program: Command): void {
         { named },
       ),
     );
+}
 
+function addNote(group: Command): void {
   command(group, 'note', 'add a note to an incident')
     .argument('<incident_id>')
     .argument('<text>')
@@ -100,7 +113,9 @@ export function addIncident(program: Command): void {
         { named },
       ),
     );
+}
 
+function addTransition(group: Command): void {
   command(group, 'transition', 'move an incident on: open, investigating, closed')
     .argument('<incident_id>')
     .argument('<status>', 'investigating or closed')

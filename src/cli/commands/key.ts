@@ -62,7 +62,16 @@ const columns = ['key_id', 'prefix', 'type', 'status', 'name', 'env_name', 'last
 /** `postern key`: keys are minted, looked at and revoked; the text of one is shown when it is made, and never again. */
 export function addKey(program: Command): void {
   const group = program.command('key').description('keys that agents and operators call with');
+  addMint(group);
+  addEphemeral(group);
+  addEdit(group);
+  addGenerate(group);
+  addList(group);
+  addShow(group);
+  addRevoke(group);
+}
 
+function addMint(group: Command): void {
   command(group, 'mint', 'make a live key; its text is all that stands on standard output')
     .option('--name <name>', 'name for people and the audit log (default: yours and the time)')
     .option('--agent <uuid>', 'agent that calls with it; an unknown one is made (default: a new one)')
@@ -84,10 +93,9 @@ export function addKey(program: Command): void {
         if (!options.json) note(`It is ${minted.key_id}, of the agent ${minted.default_agent_id}.`);
       }),
     );
+}
 
-  addEphemeral(group);
-  addEdit(group);
-
+function addGenerate(group: Command): void {
   group
     .command('generate')
     .description('make the text of a key, and the hash of it for keys: of the configuration; asks no daemon')
@@ -96,13 +104,17 @@ export function addKey(program: Command): void {
       const made = { key, hash: `sha256:${keyDigest(key)}` };
       await print(generate.optsWithGlobals<CommonOptions>().json ? `${toJson(made)}\n` : toFacts(made));
     });
+}
 
+function addList(group: Command): void {
   listCommand(group, 'list keys, newest first').action(
     asks<PageOptions>(async ({ client, options, showPage }) =>
       showPage(await client.get<ListPage<Key>>('/v1/keys', askPage(options)), columns),
     ),
   );
+}
 
+function addShow(group: Command): void {
   command(group, 'show', 'show a key: everything but its text')
     .argument('<key_id>')
     .action(
@@ -111,7 +123,9 @@ export function addKey(program: Command): void {
         { named },
       ),
     );
+}
 
+function addRevoke(group: Command): void {
   command(group, 'revoke', 'revoke a key, and its ephemeral ones, from the next call on')
     .argument('<key_id>')
     .action(

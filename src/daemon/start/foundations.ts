@@ -20,7 +20,7 @@ import { createNotifications, type Notifications } from '../../notify/notificati
 import { openFeeds } from '../../risk/feeds/feeds.ts';
 import { loadPrivileges } from '../../risk/signals/privileges.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../risk/signals/risky-parameters.ts';
-import { Journal } from '../../state/journal.ts';
+import { Journal, type JournalOptions } from '../../state/journal.ts';
 import { openStore } from '../../state/open.ts';
 import { ownTables } from '../../tenants/catalogues.ts';
 import { loadEngines } from '../../tenants/engines.ts';
@@ -100,19 +100,13 @@ export async function openFoundations(
   const pepper = loadPepper(config, log);
   const { cert: certFile, key: keyFile } = config.authority;
   const authority = openAuthority({ certFile, keyFile, nowMs: Date.now() });
-  const journalOptions = {
+  const journal = await openJournal(config.state, place, closers, {
     ship: notifications.shipTo(store.recordCalls.bind(store)),
     onError(error: unknown) {
       counters.journalProblems += 1;
       log.error({ err: error }, 'the journal has a problem');
     },
-  };
-  const journalDir = holdJournal(config.state, place, closers);
-  const journal = new Journal({ ...journalOptions, dir: journalDir });
-  closers.add(() => journal.close());
-  // Lines that a killed process left count before the first call does: no quota and no use is given twice.
-  await journal.flush();
-  await shipLeftBehind(dir, place, journalOptions);
+  });
   const incidents = new IncidentDesk(store, log);
   closers.add(() => incidents.close());
   const traces = withFreshTraces(store, journal);
@@ -137,16 +131,12 @@ export async function openFoundations(
   const engines = loadEngines();
   const openedReaders = openReaders(config, engines, { place, log, closers, counters });
   const foundations: Foundations = {
+    ...packagedData(),
     store: traces,
     journal,
     engines,
     readers: openedReaders.readers,
-    injections: packagedInjections(),
-    meanings: packagedMeanings(),
     beginnings: createBeginningMemory(),
-    riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
-    privileges: loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
-    toolTables: ownTables(),
     feeds,
     pepper,
     secrets: createTenantSecrets(pepper),
@@ -170,6 +160,30 @@ export async function openFoundations(
   for (const source of sourcesOf({ ...foundations, readers: openedReaders, authority }))
     metrics.watch(source);
   return { foundations, authority, feedConnections, notifications, startReaders: openedReaders.start };
+}
+
+/** The data that comes with the program. */
+const packagedData = () => ({
+  injections: packagedInjections(),
+  meanings: packagedMeanings(),
+  riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),
+  privileges: loadPrivileges(join(dataFolder, 'signals/privileges.yaml')),
+  toolTables: ownTables(),
+});
+
+/** Opens the journal of this process, once all that others have left behind is in the state. */
+async function openJournal(
+  state: Config['state'],
+  place: WorkerSlot,
+  closers: Closers,
+  options: Omit<JournalOptions, 'dir'>,
+): Promise<Journal> {
+  const journal = new Journal({ ...options, dir: holdJournal(state, place, closers) });
+  closers.add(() => journal.close());
+  // Lines that a killed process left count before the first call does: no quota and no use is given twice.
+  await journal.flush();
+  await shipLeftBehind(state.dir, place, options);
+  return journal;
 }
 
 /** Asked for every call on an inbound route, so the addresses are read once for each binding. */

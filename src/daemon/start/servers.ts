@@ -22,110 +22,178 @@ import type { ListenersTls } from './listener-tls.ts';
 import { createListener, type Listener } from './listeners.ts';
 
 /** The listening servers, and all connections: those that they take, and those inside their tunnels. */
-export function openServers(gate: () => Gate, authority: Authority, tls: ListenersTls, log: Log) {
-  const limits = () => gate().config.limits;
+export class Servers {
+  readonly #gate: () => Gate;
+  readonly #tls: ListenersTls;
+  readonly #log: Log;
   // Each listener has its own, so that whoever fills the one leaves the other open.
-  const connectionsOf = { proxy: newConnections(gate), control: newConnections(gate) };
-  const webSockets = createWebSockets(gate, log);
-  const standing = createStanding(gate, log);
+  readonly #connectionsOf;
+  readonly #webSockets;
+  readonly #standing;
   // Bodies take memory wherever they come in: both listeners have one ledger.
-  const bodies = createBodyLedger(() => limits().maxBodyBytesTotal);
-  const forward = createForward(
-    gate,
-    { connections: connectionsOf.proxy, bodies, webSockets, standing },
-    log,
-  );
-  const sockets = new Set<Socket>();
-  const agents = createAgentConnections(limits);
-  const joined = createJoinedTunnels(gate, standing, log);
-  const tunnels = new ConnectEntrance({
-    joined,
-    gate,
-    contexts: createContexts(authority, { now: Date.now }),
-    connections: connectionsOf.proxy,
-    log,
-    serve: (socket, tunnel) => agents.serve(socket, (exchange) => forward(exchange, tunnel)),
-  });
-  const api = createRouter(apiRoutes, gate, { connections: connectionsOf.control, bodies, log });
-  const page = createConsole(log);
+  readonly #bodies;
+  readonly #sockets = new Set<Socket>();
+  readonly #agents;
+  readonly #joined;
+  readonly #tunnels;
+  readonly #api;
+  readonly #page;
+  readonly #outside;
+  readonly #besideApi;
+  readonly #listeners: { readonly listener: Listener; readonly name: 'proxy' | 'control' }[] = [];
+  readonly #isTold;
+
+  constructor(gate: () => Gate, authority: Authority, tls: ListenersTls, log: Log) {
+    this.#gate = gate;
+    this.#tls = tls;
+    this.#log = log;
+    this.#connectionsOf = { proxy: newConnections(gate), control: newConnections(gate) };
+    this.#webSockets = createWebSockets(gate, log);
+    this.#standing = createStanding(gate, log);
+    this.#bodies = createBodyLedger(() => this.#limits().maxBodyBytesTotal);
+    const forward = createForward(
+      gate,
+      {
+        connections: this.#connectionsOf.proxy,
+        bodies: this.#bodies,
+        webSockets: this.#webSockets,
+        standing: this.#standing,
+      },
+      log,
+    );
+    this.#agents = createAgentConnections(() => this.#limits());
+    this.#joined = createJoinedTunnels(gate, this.#standing, log);
+    this.#tunnels = new ConnectEntrance({
+      joined: this.#joined,
+      gate,
+      contexts: createContexts(authority, { now: Date.now }),
+      connections: this.#connectionsOf.proxy,
+      log,
+      serve: (socket, tunnel) => this.#agents.serve(socket, (exchange) => forward(exchange, tunnel)),
+    });
+    this.#api = createRouter(apiRoutes, gate, {
+      connections: this.#connectionsOf.control,
+      bodies: this.#bodies,
+      log,
+    });
+    this.#page = createConsole(log);
+    this.#outside = this.#besideInbound(this.#connectionsOf.proxy, (exchange) =>
+      forward(exchange, undefined),
+    );
+    this.#besideApi = this.#besideInbound(
+      this.#connectionsOf.control,
+      (exchange) => this.#administer(exchange),
+      withoutOrigin,
+    );
+    this.#isTold = gate().config.proxy.proxyProtocol;
+  }
+
+  newProxy(): Server {
+    return this.#track(
+      createListener(
+        (socket) => this.#agents.serve(socket, this.#outside, (...asked) => this.#tunnels.connect(...asked)),
+        {
+          limits: () => this.#limits(),
+          isTold: this.#isTold,
+          tls: this.#tls.proxy,
+          connections: this.#connectionsOf.proxy,
+          addressOf: (socket) => this.#addressOf(socket),
+        },
+      ),
+      'proxy',
+    );
+  }
+
+  newControl(): Server {
+    return this.#track(
+      createListener((socket) => this.#agents.serve(socket, (exchange) => this.#control(exchange)), {
+        limits: () => this.#limits(),
+        isTold: false,
+        tls: this.#tls.control,
+        connections: this.#connectionsOf.control,
+        addressOf: (socket) => this.#addressOf(socket),
+      }),
+      'control',
+    );
+  }
+
+  /** New connections see these certificates. */
+  showTls(next: ListenersTls): void {
+    for (const { listener, name } of this.#listeners) {
+      const shown = next[name];
+      if (shown) listener.showTls(shown);
+    }
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    this.#webSockets.drain();
+    this.#joined.drain();
+    await drain(this.#serving(), this.#agents, this.#sockets, graceMs);
+  }
+
+  close(): void {
+    for (const server of this.#serving()) server.close();
+    this.#agents.close();
+    this.#joined.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #limits() {
+    return this.#gate().config.limits;
+  }
+
   /** Inbound routes stand on both listeners, beside what else a listener serves. */
-  const besideInbound = (
+  #besideInbound(
     connections: Connections,
     serve: (exchange: Exchange) => void,
     answerFields?: readonly string[],
-  ) => {
-    const inbound = createInbound(gate, { connections, bodies, webSockets, standing, answerFields }, log);
+  ) {
+    const inbound = createInbound(
+      this.#gate,
+      {
+        connections,
+        bodies: this.#bodies,
+        webSockets: this.#webSockets,
+        standing: this.#standing,
+        answerFields,
+      },
+      this.#log,
+    );
     return (exchange: Exchange): void => {
       const { socket, answer } = exchange;
       if (connections.begin(socket)) answer.once('close', () => connections.rest(socket));
       if (isInbound(exchange.target)) inbound(exchange);
       else serve(exchange);
     };
-  };
-  const outside = besideInbound(connectionsOf.proxy, (exchange) => forward(exchange, undefined));
-  const administer = (exchange: Exchange): void =>
-    isConsole(exchange.target) ? page(exchange) : api(exchange);
-  const besideApi = besideInbound(connectionsOf.control, administer, withoutOrigin);
-  const control = (exchange: Exchange): void => {
+  }
+
+  #administer(exchange: Exchange): void {
+    if (isConsole(exchange.target)) this.#page(exchange);
+    else this.#api(exchange);
+  }
+
+  #control(exchange: Exchange): void {
     const refusal = isInbound(exchange.target) ? whyShownAsPage(exchange.fields) : undefined;
     if (refusal) answerProblem(exchange, refusal, []);
-    else besideApi(exchange);
-  };
-  const addressOf = (socket: Socket): string | undefined =>
-    countedAddress(socket, gate().config.control.trustedProxies);
-  const listeners: { readonly listener: Listener; readonly name: 'proxy' | 'control' }[] = [];
-  const serving = () => listeners.map(({ listener }) => listener.server);
-  const track = (listener: Listener, name: 'proxy' | 'control'): Server => {
+    else this.#besideApi(exchange);
+  }
+
+  #addressOf(socket: Socket): string | undefined {
+    return countedAddress(socket, this.#gate().config.control.trustedProxies);
+  }
+
+  #serving() {
+    return this.#listeners.map(({ listener }) => listener.server);
+  }
+
+  #track(listener: Listener, name: 'proxy' | 'control'): Server {
     listener.server.on('connection', (socket: Socket) => {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
     });
-    listeners.push({ listener, name });
+    this.#listeners.push({ listener, name });
     return listener.server;
-  };
-  const isTold = gate().config.proxy.proxyProtocol;
-  return {
-    newProxy: () =>
-      track(
-        createListener((socket) => agents.serve(socket, outside, (...asked) => tunnels.connect(...asked)), {
-          limits,
-          isTold,
-          tls: tls.proxy,
-          connections: connectionsOf.proxy,
-          addressOf,
-        }),
-        'proxy',
-      ),
-    newControl: () =>
-      track(
-        createListener((socket) => agents.serve(socket, control), {
-          limits,
-          isTold: false,
-          tls: tls.control,
-          connections: connectionsOf.control,
-          addressOf,
-        }),
-        'control',
-      ),
-    /** New connections see these certificates. */
-    showTls(next: ListenersTls): void {
-      for (const { listener, name } of listeners) {
-        const shown = next[name];
-        if (shown) listener.showTls(shown);
-      }
-    },
-    async drain(graceMs: number): Promise<void> {
-      webSockets.drain();
-      joined.drain();
-      await drain(serving(), agents, sockets, graceMs);
-    },
-    close(): void {
-      for (const server of serving()) server.close();
-      agents.close();
-      joined.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
+  }
 }
 
 const newConnections = (gate: () => Gate): Connections =>

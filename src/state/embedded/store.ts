@@ -3,7 +3,27 @@ import { join } from 'node:path';
 import { timeOfTraceId } from '../../core/ids.ts';
 import { makeFolder } from '../../util/make-folder.ts';
 import { wholeTrust } from '../rules/trust.ts';
-import type { Store, TraceFilter } from '../store.ts';
+import type {
+  AdmissionStore,
+  AgentStore,
+  ApprovalStore,
+  AuditStore,
+  CredentialStore,
+  HistoryStore,
+  HomeStore,
+  IncidentStore,
+  KeyStore,
+  McpToolStore,
+  NoticeQueue,
+  NoticeSources,
+  PolicyStore,
+  RouteStore,
+  SessionStore,
+  Store,
+  SuspensionStore,
+  TraceFilter,
+  TraceStore,
+} from '../store.ts';
 import { createAdmit } from './admit.ts';
 import { createEmbeddedAgents } from './agents.ts';
 import { Approvals } from './approvals.ts';
@@ -72,6 +92,22 @@ function refuseNewerState(dir: string): void {
 }
 
 function assemble(dir: string, closers: Closer[], close: () => Promise<void>): Store {
+  const parts = openParts(dir, closers);
+  return {
+    ...callers(parts),
+    ...admission(parts),
+    ...settings(parts),
+    ...cases(parts),
+    ...histories(parts),
+    ...recordedCalls(parts),
+    ...audits(parts),
+    trouble: () => troubleOf(parts),
+    close,
+  };
+}
+
+/** The parts of the store, of which each has its tables and the memory that follows them. */
+function openParts(dir: string, closers: Closer[]) {
   const state = openDatabase(join(dir, 'state.db'), { synchronous: 'FULL', migrations: stateMigrations });
   closers.push(state.close);
   const traces = new Traces(join(dir, 'traces.db'));
@@ -110,131 +146,217 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
   const isOwn = (tenantId: string, agentId: string): boolean =>
     agents.among(tenantId, [agentId]).has(agentId);
   const numbers = new Numbers(counters, { isDiskBehind: () => traces.isFailing() });
-
   return {
-    addKey: keys.add,
-    keyById: async (tenantId, keyId) => keys.byId(tenantId, keyId),
-    listKeys: async (tenantId, page) => keys.list(tenantId, page),
-    updateKey: keys.update,
-    revokeKey: keys.revoke,
-    keyUsage: async (tenantId, keyIds, nowMs) =>
-      numbers.keyUsage(ownOf(keyIds, keys.among(tenantId, keyIds)), nowMs),
-
-    ensureAgent: agents.ensure,
-    agentById: async (agentId) => agents.find(agentId),
-    listAgents: async (tenantId, page) => agents.list(tenantId, page),
-    updateAgent: agents.update,
-    agentUsage: async (tenantId, agentIds, nowMs) =>
-      counters.ofAgents(ownOf(agentIds, agents.among(tenantId, agentIds)), nowMs),
-    registerTenant: agents.registerTenant,
-    registeredTenants: async () => agents.registeredTenants(),
-
-    suspendTenant: suspensions.suspend,
-    reactivateTenant: suspensions.reactivate,
-    suspensionOf: async (tenantId) => suspensions.find(tenantId),
-
-    identify: (keyHash, nowMs) => known.identify(keyHash, nowMs),
-    admit: createAdmit({ keys: known, agents, numbers, destinations, budgets, history, mcpTools }),
-    standingOf: async ({ tenantId, agentId, destination, charges }) => ({
-      isNewDestination: !(isOwn(tenantId, agentId) && destinations.isKnown(agentId, destination)),
-      exceededBudgets: budgets.peek(tenantId, charges),
-    }),
-    recall: (keyHash, nowMs, withinMs) => known.recall(keyHash, nowMs, withinMs),
-    claimNonce: nonces.claim,
-    ...createEmbeddedHomes(state, commits),
-    usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
-
-    applyPolicy: (apply, event) => policies.apply(apply, event),
-    policiesOf: (tenantId) => policies.of(tenantId),
-    policyByName: async (tenantId, name, envName) => policies.byName(tenantId, name, envName),
-    policyVersions: async (tenantId, name, envName, page) => policies.versions(tenantId, name, envName, page),
-    archivePolicy: (archive, event) => policies.archive(archive, event),
-
-    holdCall: (approval, auditOf) => approvals.hold(approval, auditOf),
-    decideApproval: (tenantId, approvalId, made, event) =>
-      approvals.decide(tenantId, approvalId, made, event),
-    approvalById: async (tenantId, approvalId, nowMs) => approvals.byId(tenantId, approvalId, nowMs),
-    listApprovals: async (tenantId, filter, nowMs, page) => approvals.list(tenantId, filter, nowMs, page),
-    expireApprovals: (nowMs) => approvals.expire(nowMs),
-
-    openIncident: incidents.open,
-    incidentById: async (tenantId, incidentId) => incidents.byId(tenantId, incidentId),
-    listIncidents: async (tenantId, filter, page) => incidents.list(tenantId, filter, page),
-    changeIncident: incidents.change,
-
-    putCredential: credentials.put,
-    credentialOf: credentials.find,
-    listCredentials: async (tenantId) => credentials.list(tenantId),
-    resealCredential: credentials.reseal,
-    credentialUses: async (tenantId) => counters.ofCredentials(tenantId),
-    removeCredential: credentials.remove,
-
-    ...routes,
-    ...createEmbeddedSessions(state, commits, audit),
-
-    rememberTools: mcpTools.remember,
-    listMcpServers: async (tenantId, page) => mcpTools.list(tenantId, page),
-    acceptTools: mcpTools.accept,
-
-    noteCall(call) {
-      destinations.note(call);
-      budgets.note(call);
-      history.note(call);
-    },
-    noteSighting: history.noteSighting,
-    trustOf: async (tenantId, agentIds) =>
-      agentIds.map((it) => (isOwn(tenantId, it) ? history.trustOf(it) : wholeTrust)),
-    async markTrust(tenantId, agentId, mark) {
-      if (!isOwn(tenantId, agentId)) return;
-      history.mark(agentId, mark);
-      await traces.markTrust(agentId, mark);
-    },
-    async resetTrust(tenantId, agentId, event) {
-      if (!isOwn(tenantId, agentId)) return;
-      await commits.write(() => audit.append(event));
-      history.mark(agentId, null);
-      await traces.markTrust(agentId, null);
-    },
-    restoreTrust(terms) {
-      history.restoreTrust(terms);
-      traces.restoreTrust(terms);
-    },
-    recordCalls: (batch) => traces.record(batch),
-    traceById: async (tenantId, traceId) => traceById(tenantId, traceId),
-    listTraces: (tenantId, filter, page) => traces.list(tenantId, keptOf(tenantId, filter), page),
-    exportTraces: (tenantId, filter) => traces.export(tenantId, keptOf(tenantId, filter)),
-    tracesSince: async (tenantId, position) => traces.since(tenantId, position),
-    callStats: async (tenantId, interval, fromMs, beforeMs, only) =>
-      only
-        ? traces.stats.readDecisions(tenantId, interval, fromMs, beforeMs)
-        : traces.stats.read(tenantId, interval, fromMs, beforeMs),
-    async addResponseScan(tenantId, traceId, scan) {
-      if (traceById(tenantId, traceId) === undefined) return false;
-      await responseScans.add(tenantId, traceId, scan);
-      return true;
-    },
-    responseScansOf: async (tenantId, traceId) =>
-      isOld(tenantId, traceId) ? [] : responseScans.of(tenantId, traceId),
-    keepTraces: retention.keep,
-
-    appendAudit: (event) => commits.write(() => audit.append(event)),
-    listAudit: async (tenantId, filter, page) => audit.list(tenantId, filter, page),
-    exportAudit: audit.export,
-    verifyAudit: audit.verify,
-
-    ...createEmbeddedNotices(state, commits),
-    ...createEmbeddedTold(state, commits, audit),
-
-    async trouble() {
-      if (traces.isFailing())
-        return 'Calls cannot be stored: traces.db takes no batch. They wait in the journal.';
-      if (retention.isFailing()) return 'Old traces cannot be removed.';
-      // No write may come for a long time, so this finds out whether the disk is well again.
-      if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
-      return commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
-    },
-    close,
+    state,
+    commits,
+    audit,
+    agents,
+    suspensions,
+    known,
+    keys,
+    policies,
+    approvals,
+    incidents,
+    credentials,
+    routes,
+    responseScans,
+    mcpTools,
+    nonces,
+    retention,
+    traces,
+    destinations,
+    counters,
+    budgets,
+    history,
+    numbers,
+    isOld,
+    keptOf,
+    traceById,
+    isOwn,
+    probe,
   };
+}
+
+type Parts = ReturnType<typeof openParts>;
+
+/** Keys, the agents that call with them, and what suspends all of a tenant. */
+const callers = ({
+  agents,
+  suspensions,
+  keys,
+  counters,
+  numbers,
+}: Parts): KeyStore & AgentStore & SuspensionStore => ({
+  addKey: keys.add,
+  keyById: async (tenantId, keyId) => keys.byId(tenantId, keyId),
+  listKeys: async (tenantId, page) => keys.list(tenantId, page),
+  updateKey: keys.update,
+  revokeKey: keys.revoke,
+  keyUsage: async (tenantId, keyIds, nowMs) =>
+    numbers.keyUsage(ownOf(keyIds, keys.among(tenantId, keyIds)), nowMs),
+
+  ensureAgent: agents.ensure,
+  agentById: async (agentId) => agents.find(agentId),
+  listAgents: async (tenantId, page) => agents.list(tenantId, page),
+  updateAgent: agents.update,
+  agentUsage: async (tenantId, agentIds, nowMs) =>
+    counters.ofAgents(ownOf(agentIds, agents.among(tenantId, agentIds)), nowMs),
+  registerTenant: agents.registerTenant,
+  registeredTenants: async () => agents.registeredTenants(),
+
+  suspendTenant: suspensions.suspend,
+  reactivateTenant: suspensions.reactivate,
+  suspensionOf: async (tenantId) => suspensions.find(tenantId),
+});
+
+/** The questions that calls ask before they are judged. */
+const admission = ({
+  state,
+  commits,
+  agents,
+  known,
+  mcpTools,
+  nonces,
+  destinations,
+  budgets,
+  history,
+  numbers,
+  isOwn,
+}: Parts): AdmissionStore & HomeStore => ({
+  identify: (keyHash, nowMs) => known.identify(keyHash, nowMs),
+  admit: createAdmit({ keys: known, agents, numbers, destinations, budgets, history, mcpTools }),
+  standingOf: async ({ tenantId, agentId, destination, charges }) => ({
+    isNewDestination: !(isOwn(tenantId, agentId) && destinations.isKnown(agentId, destination)),
+    exceededBudgets: budgets.peek(tenantId, charges),
+  }),
+  recall: (keyHash, nowMs, withinMs) => known.recall(keyHash, nowMs, withinMs),
+  claimNonce: nonces.claim,
+  ...createEmbeddedHomes(state, commits),
+  usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
+});
+
+/** The settings of administrators, and the tools that servers list. */
+const settings = ({
+  state,
+  commits,
+  audit,
+  policies,
+  credentials,
+  routes,
+  mcpTools,
+  counters,
+}: Parts): PolicyStore & CredentialStore & RouteStore & SessionStore & McpToolStore => ({
+  applyPolicy: (apply, event) => policies.apply(apply, event),
+  policiesOf: (tenantId) => policies.of(tenantId),
+  policyByName: async (tenantId, name, envName) => policies.byName(tenantId, name, envName),
+  policyVersions: async (tenantId, name, envName, page) => policies.versions(tenantId, name, envName, page),
+  archivePolicy: (archive, event) => policies.archive(archive, event),
+
+  putCredential: credentials.put,
+  credentialOf: credentials.find,
+  listCredentials: async (tenantId) => credentials.list(tenantId),
+  resealCredential: credentials.reseal,
+  credentialUses: async (tenantId) => counters.ofCredentials(tenantId),
+  removeCredential: credentials.remove,
+
+  ...routes,
+  ...createEmbeddedSessions(state, commits, audit),
+
+  rememberTools: mcpTools.remember,
+  listMcpServers: async (tenantId, page) => mcpTools.list(tenantId, page),
+  acceptTools: mcpTools.accept,
+});
+
+/** Held calls and incidents, which people decide about. */
+const cases = ({ approvals, incidents }: Parts): ApprovalStore & IncidentStore => ({
+  holdCall: (approval, auditOf) => approvals.hold(approval, auditOf),
+  decideApproval: (tenantId, approvalId, made, event) => approvals.decide(tenantId, approvalId, made, event),
+  approvalById: async (tenantId, approvalId, nowMs) => approvals.byId(tenantId, approvalId, nowMs),
+  listApprovals: async (tenantId, filter, nowMs, page) => approvals.list(tenantId, filter, nowMs, page),
+  expireApprovals: (nowMs) => approvals.expire(nowMs),
+
+  openIncident: incidents.open,
+  incidentById: async (tenantId, incidentId) => incidents.byId(tenantId, incidentId),
+  listIncidents: async (tenantId, filter, page) => incidents.list(tenantId, filter, page),
+  changeIncident: incidents.change,
+});
+
+/** The past of agents, as calls are judged by it. */
+const histories = ({ commits, audit, traces, history, isOwn }: Parts): HistoryStore => ({
+  noteSighting: history.noteSighting,
+  trustOf: async (tenantId, agentIds) =>
+    agentIds.map((it) => (isOwn(tenantId, it) ? history.trustOf(it) : wholeTrust)),
+  async markTrust(tenantId, agentId, mark) {
+    if (!isOwn(tenantId, agentId)) return;
+    history.mark(agentId, mark);
+    await traces.markTrust(agentId, mark);
+  },
+  async resetTrust(tenantId, agentId, event) {
+    if (!isOwn(tenantId, agentId)) return;
+    await commits.write(() => audit.append(event));
+    history.mark(agentId, null);
+    await traces.markTrust(agentId, null);
+  },
+  restoreTrust(terms) {
+    history.restoreTrust(terms);
+    traces.restoreTrust(terms);
+  },
+});
+
+/** Traces, their counts, and the scans of answers that belong to them. */
+const recordedCalls = ({
+  responseScans,
+  retention,
+  traces,
+  destinations,
+  budgets,
+  history,
+  isOld,
+  keptOf,
+  traceById,
+}: Parts): TraceStore => ({
+  noteCall(call) {
+    destinations.note(call);
+    budgets.note(call);
+    history.note(call);
+  },
+  recordCalls: (batch) => traces.record(batch),
+  traceById: async (tenantId, traceId) => traceById(tenantId, traceId),
+  listTraces: (tenantId, filter, page) => traces.list(tenantId, keptOf(tenantId, filter), page),
+  exportTraces: (tenantId, filter) => traces.export(tenantId, keptOf(tenantId, filter)),
+  tracesSince: async (tenantId, position) => traces.since(tenantId, position),
+  callStats: async (tenantId, interval, fromMs, beforeMs, only) =>
+    only
+      ? traces.stats.readDecisions(tenantId, interval, fromMs, beforeMs)
+      : traces.stats.read(tenantId, interval, fromMs, beforeMs),
+  async addResponseScan(tenantId, traceId, scan) {
+    if (traceById(tenantId, traceId) === undefined) return false;
+    await responseScans.add(tenantId, traceId, scan);
+    return true;
+  },
+  responseScansOf: async (tenantId, traceId) =>
+    isOld(tenantId, traceId) ? [] : responseScans.of(tenantId, traceId),
+  keepTraces: retention.keep,
+});
+
+/** The audit log, and what is told of it. */
+const audits = ({ state, commits, audit }: Parts): AuditStore & NoticeQueue & NoticeSources => ({
+  appendAudit: (event) => commits.write(() => audit.append(event)),
+  listAudit: async (tenantId, filter, page) => audit.list(tenantId, filter, page),
+  exportAudit: audit.export,
+  verifyAudit: audit.verify,
+
+  ...createEmbeddedNotices(state, commits),
+  ...createEmbeddedTold(state, commits, audit),
+});
+
+async function troubleOf({ commits, retention, traces, probe }: Parts): Promise<string | undefined> {
+  if (traces.isFailing())
+    return 'Calls cannot be stored: traces.db takes no batch. They wait in the journal.';
+  if (retention.isFailing()) return 'Old traces cannot be removed.';
+  // No write may come for a long time, so this finds out whether the disk is well again.
+  if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
+  return commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
 }
 
 /** Nothing has this id, and has used anything. */

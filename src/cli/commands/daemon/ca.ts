@@ -19,7 +19,13 @@ interface TrustOptions extends CommonOptions {
 /** `postern ca`: the authority whose certificates agents see. */
 export function addCa(program: Command): void {
   const group = program.command('ca').description('the certificate authority');
+  addShow(group);
+  addExport(group);
+  addRotate(group);
+  addTrust(group);
+}
 
+function addShow(group: Command): void {
   group
     .command('show')
     .description('print where the authority is, its fingerprint and how long it is valid')
@@ -36,7 +42,9 @@ export function addCa(program: Command): void {
       };
       await print(json ? `${toJson(facts)}\n` : toFacts(facts));
     });
+}
 
+function addExport(group: Command): void {
   group
     .command('export')
     .description('print the certificate for machines that shall trust it, as PEM; never the key')
@@ -51,7 +59,9 @@ export function addCa(program: Command): void {
       if (file === undefined) await print(pem);
       else writeFileSync(file, content, { flag: 'wx', mode: 0o644 });
     });
+}
 
+function addRotate(group: Command): void {
   group
     .command('rotate')
     .description(
@@ -66,7 +76,9 @@ export function addCa(program: Command): void {
       const step = options.finish ? finishRotation : options.switch ? switchAuthority : prepareRotation;
       await print(`${step(config.authority)}\n`);
     });
+}
 
+function addTrust(group: Command): void {
   group
     .command('trust')
     .description('install the certificate where programs of this machine look, or remove it')
