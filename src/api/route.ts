@@ -91,8 +91,35 @@ export class StreamedAnswer {
   }
 }
 
+/** Bounds on the requests for one endpoint. */
+interface RouteBounds {
+  /** Reads a page or more of what the tenant has: such requests of one tenant come one after another. */
+  readonly isListing?: true;
+  /** Requests that a key may have under way, with those of its ephemeral keys. */
+  readonly perKeyMax?: number;
+  /** The same of a tenant, and of the process. */
+  readonly perTenantMax?: number;
+  readonly inAllMax?: number;
+  /** The limit of its body, where it is below the general one. */
+  readonly bodyBytesMax?: number;
+}
+
+/** The forms in which an endpoint takes its body. */
+interface BodyForms {
+  /** An empty body is read as none. */
+  readonly isBodyOptional?: boolean;
+  /** The body that it describes may be in base64, and is then as much larger. */
+  readonly takesBase64?: true;
+  /** YAML is taken too. */
+  readonly takesYaml?: boolean;
+  /** A form is taken (`application/x-www-form-urlencoded`), and nothing else: each field once, as text. */
+  readonly takesForm?: true;
+  /** It describes a call, whose body may be as large as the vendor that it names takes. */
+  readonly describesCall?: true;
+}
+
 /** One endpoint, whole: where it is, who may ask, what it takes, what it does. The OpenAPI document is made of nothing else. */
-export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
+export interface Route<Body = unknown, Query = unknown, Answer = unknown> extends RouteBounds, BodyForms {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With `:name` for parameters. */
   readonly path: string;
@@ -107,8 +134,6 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly isForKeys?: boolean;
   /** Absent: the endpoint takes no body. */
   readonly body?: z.ZodType<Body>;
-  /** An empty body is read as none. */
-  readonly isBodyOptional?: boolean;
   readonly query?: z.ZodType<Query>;
   readonly answer: z.ZodType<Answer>;
   /** Content types of the answer, where they are not JSON. */
@@ -117,23 +142,6 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> {
   readonly status?: number;
   /** Its answer may also come with this status. */
   readonly otherStatus?: 200 | 503;
-  /** Reads a page or more of what the tenant has: such requests of one tenant come one after another. */
-  readonly isListing?: true;
-  /** Requests that a key may have under way, with those of its ephemeral keys. */
-  readonly perKeyMax?: number;
-  /** The same of a tenant, and of the process. */
-  readonly perTenantMax?: number;
-  readonly inAllMax?: number;
-  /** The body that it describes may be in base64, and is then as much larger. */
-  readonly takesBase64?: true;
-  /** It describes a call, whose body may be as large as the vendor that it names takes. */
-  readonly describesCall?: true;
-  /** YAML is taken too. */
-  readonly takesYaml?: boolean;
-  /** A form is taken (`application/x-www-form-urlencoded`), and nothing else: each field once, as text. */
-  readonly takesForm?: true;
-  /** The limit of its body, where it is below the general one. */
-  readonly bodyBytesMax?: number;
   handle(
     request: ApiRequest<Body, Query>,
   ): Answer | RawAnswer | StreamedAnswer | Promise<Answer | RawAnswer | StreamedAnswer>;

@@ -2,12 +2,29 @@ import type { BodyValue, ContentClass, Operation, OwnAgent } from '../core/call.
 import type { Target } from '../core/target.ts';
 import type { WordsFound } from '../inspect/match/rule-words.ts';
 
+/** The facts that only the body of a call tells. */
+interface BodyFacts {
+  readonly bodyBytes: number;
+  /**
+   * The body as received and each of its decoded forms; empty for a call without one. Every field name that
+   * `bodyValue` can produce stands in one of them as it is. Only characters written as JSON `\u` escapes are an
+   * exception. Body paths are skipped where their name is absent.
+   */
+  readonly bodyTexts: readonly Buffer[];
+  /** Results of an earlier search in `bodyTexts`, with the list of its words; undefined where there was none. */
+  readonly wordsFound?: (WordsFound & { readonly list: readonly string[] }) | undefined;
+  /** The structure of the body. A form is an object of strings. */
+  bodyValue(): BodyValue;
+  /** Field names may stand in the body in bytes that no search finds, as in UTF-16. */
+  readonly bodyHidesNames: boolean;
+}
+
 /**
  * All that a rule may ask about a call: the one interface between the pipeline and the policies. Nothing in it waits; getters
  * and methods may do their work on first use and must then answer the same until the decision is made. A signal that is not
  * known is given as its harmless value (false, 0, trust 1), never guessed.
  */
-export interface Facts {
+export interface Facts extends BodyFacts {
   readonly envName: string;
   readonly operation: Operation;
   /** In any case. */
@@ -25,19 +42,6 @@ export interface Facts {
   readonly classes: readonly ContentClass[];
   /** 0 to 1. */
   readonly riskScore: number;
-  readonly bodyBytes: number;
-  /**
-   * The body as received and each of its decoded forms; empty for a call without one. Every field name that
-   * `bodyValue` can produce stands in one of them as it is. Only characters written as JSON `\u` escapes are an
-   * exception. Body paths are skipped where their name is absent.
-   */
-  readonly bodyTexts: readonly Buffer[];
-  /** Results of an earlier search in `bodyTexts`, with the list of its words; undefined where there was none. */
-  readonly wordsFound?: (WordsFound & { readonly list: readonly string[] }) | undefined;
-  /** The structure of the body. A form is an object of strings. */
-  bodyValue(): BodyValue;
-  /** Field names may stand in the body in bytes that no search finds, as in UTF-16. */
-  readonly bodyHidesNames: boolean;
   readonly isNewDestination: boolean;
   readonly isExternalPrincipal: boolean;
   readonly isVolumeBurst: boolean;

@@ -1,4 +1,5 @@
 import type { Band, Decision } from '../../core/call.ts';
+import type { Trace as RecordedTrace } from '../../decision/trace/recorded-call.ts';
 import type { ExportFormat } from './format.ts';
 
 /*
@@ -50,31 +51,13 @@ const outcomes: Readonly<Record<Decision, Outcome>> = {
   DENY: { action: [2, 'Denied'], disposition: [2, 'Blocked'], status: failure },
 };
 
-/** The mapped members of a trace. */
-interface Trace {
-  readonly trace_id: string;
-  readonly at: string;
-  readonly tenant_id?: string;
-  readonly env_name?: string;
-  readonly agent_id?: string;
-  readonly agent_name?: string | null;
-  readonly runtime_type?: string;
-  readonly key_id?: string;
-  readonly key_prefix?: string;
+/** A line of an export: what says nothing is left out of a trace. */
+interface Trace extends Partial<Omit<RecordedTrace, Named>>, Pick<RecordedTrace, Named> {
   readonly client_address?: string;
-  readonly method?: string;
-  readonly url?: string;
-  readonly tool_name?: string;
-  readonly operation?: string;
-  readonly verb?: string;
-  readonly decision: Decision;
-  readonly risk_score?: number;
-  readonly risk_band?: Band;
-  readonly reason_codes?: readonly string[];
-  readonly explanation?: readonly string[];
   readonly policy_id?: string;
-  readonly policy_name?: string;
 }
+
+type Named = 'trace_id' | 'at' | 'decision';
 
 function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
   const {
@@ -96,14 +79,12 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
     risk_score,
     risk_band = 'LOW',
     reason_codes = [],
-    explanation,
+    explanation: _,
     policy_id,
     policy_name,
     ...unmapped
   } = trace;
   const [activityId, activityName] = activities.get(method ?? '') ?? [99, method ?? 'Other'];
-  const [severityId, severity] = severities[risk_band];
-  const { action, disposition, status } = outcomes[decision];
   return {
     activity_id: activityId,
     activity_name: activityName,
@@ -114,18 +95,7 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
     type_uid: classUid * 100 + activityId,
     type_name: `API Activity: ${activityName}`,
     time: Date.parse(at),
-    severity_id: severityId,
-    severity,
-    status_id: status[0],
-    status: status[1],
-    status_code: reason_codes[0],
-    status_detail: explanation?.join(' '),
-    message: `${decision} ${method ?? ''} ${url ?? ''}`,
-    action_id: action[0],
-    action: action[1],
-    disposition_id: disposition[0],
-    disposition: disposition[1],
-    is_alert: decision !== 'ALLOW' && severityId >= 3,
+    ...judgementOf(trace),
     ...riskOf(risk_score, risk_band),
     ...(policy_id === undefined ? {} : { policy: { uid: policy_id, name: policy_name } }),
     metadata: {
@@ -151,6 +121,26 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
     ...destinationOf(url),
     http_request: { http_method: method, url: { url_string: url } },
     unmapped: { decision, runtime_type, risk_score, risk_band, reason_codes, ...unmapped },
+  };
+}
+
+/** The severity of a call, its outcome, and why. */
+function judgementOf({ decision, method, url, risk_band = 'LOW', reason_codes = [], explanation }: Trace) {
+  const [severityId, severity] = severities[risk_band];
+  const { action, disposition, status } = outcomes[decision];
+  return {
+    severity_id: severityId,
+    severity,
+    status_id: status[0],
+    status: status[1],
+    status_code: reason_codes[0],
+    status_detail: explanation?.join(' '),
+    message: `${decision} ${method ?? ''} ${url ?? ''}`,
+    action_id: action[0],
+    action: action[1],
+    disposition_id: disposition[0],
+    disposition: disposition[1],
+    is_alert: decision !== 'ALLOW' && severityId >= 3,
   };
 }
 

@@ -110,15 +110,8 @@ export const tenant = section({
 
 type WrittenTenant = z.output<typeof tenant>;
 
-/** Everything that a call needs to know of its tenant, resolved: plan, overrides and defaults are already laid together. */
-export interface TenantConfig {
-  readonly id: string;
-  readonly name: string;
-  readonly mode: 'enforce' | 'monitor';
-  readonly onFailure: 'closed' | 'open';
-  readonly plan: Plan;
-  /** At least one; the first is the default. */
-  readonly environments: readonly [string, ...string[]];
+/** Bounds on the calls and connections of a tenant. */
+interface TenantBounds {
   readonly maxBodyBytes: number;
   readonly bodyLimitSetBy: BodyLimitSetBy;
   readonly maxDecodedBytes: number;
@@ -130,6 +123,17 @@ export interface TenantConfig {
   readonly maxWsMessageBytes: number;
   readonly replayWindowMs: number;
   readonly retentionMs: number;
+}
+
+/** Everything that a call needs to know of its tenant, resolved: plan, overrides and defaults are already laid together. */
+export interface TenantConfig extends TenantBounds {
+  readonly id: string;
+  readonly name: string;
+  readonly mode: 'enforce' | 'monitor';
+  readonly onFailure: 'closed' | 'open';
+  readonly plan: Plan;
+  /** At least one; the first is the default. */
+  readonly environments: readonly [string, ...string[]];
   readonly responseScan: ResponseScanConfig;
   /** Lower case, without `@`. */
   readonly orgDomains: readonly string[];

@@ -77,30 +77,38 @@ import { createLifetime } from './lifetime.ts';
 import type { LoadedPolicyFile } from './policy-files.ts';
 import { createWaysOut } from './ways-out.ts';
 
-/** Services that outlive reloads. */
-export interface Foundations {
-  readonly store: Store;
-  readonly journal: Journal;
-  readonly engines: Engines;
+/** The data that comes with the program. */
+export interface PackagedData {
   readonly injections: InjectionReader;
   readonly meanings: MeaningReader;
-  readonly beginnings: BeginningMemory;
-  readonly readers: Readers;
   readonly riskyParameters: RiskyParameters;
-  readonly toolTables: ToolTables;
-  readonly feeds: Feeds;
-  readonly pepper: Buffer;
-  readonly secrets: TenantSecrets;
   readonly privileges: PrivilegeTable;
-  readonly vault: Vault;
-  readonly issuedTokens: TokenBook;
-  readonly throttles: AuthThrottles;
+  readonly toolTables: ToolTables;
+}
+
+/** Services that people and calls wait at. */
+interface Desks {
   readonly approvals: ApprovalDesk;
   readonly traceFeed: TraceFeed;
   readonly answers: AnswerDesk;
   readonly incidents: IncidentDesk;
   readonly events: Events;
   readonly notifications: NotificationDesk;
+}
+
+/** Services that outlive reloads. */
+export interface Foundations extends PackagedData, Desks {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly engines: Engines;
+  readonly beginnings: BeginningMemory;
+  readonly readers: Readers;
+  readonly feeds: Feeds;
+  readonly pepper: Buffer;
+  readonly secrets: TenantSecrets;
+  readonly vault: Vault;
+  readonly issuedTokens: TokenBook;
+  readonly throttles: AuthThrottles;
   readonly metrics: Metrics;
   readonly exporter: Pick<Exporter, 'add'>;
   readonly log: Log;

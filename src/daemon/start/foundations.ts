@@ -39,7 +39,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { sourcesOf } from '../metrics/sources.ts';
 import { withNudges } from '../nudges.ts';
 import { openReaders } from '../reader-threads.ts';
-import type { Foundations } from '../reload/generation.ts';
+import type { Foundations, PackagedData } from '../reload/generation.ts';
 import type { Exporter } from '../telemetry/exporter.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import { loadPepper } from './pepper.ts';
@@ -163,7 +163,7 @@ export async function openFoundations(
 }
 
 /** The data that comes with the program. */
-const packagedData = () => ({
+const packagedData = (): PackagedData => ({
   injections: packagedInjections(),
   meanings: packagedMeanings(),
   riskyParameters: createRiskyParameters(loadRiskyKinds(join(dataFolder, 'mcp/parameters.yaml'))),

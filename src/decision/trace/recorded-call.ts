@@ -31,10 +31,8 @@ import { urlLengthMax } from './redacted.ts';
 
 /* A recorded call as it can be judged anew. Its trace has neither body nor headers: what only those could tell is lacking. */
 
-/** A trace as `traceLine` writes it, as far as it is needed here. What says nothing is left out there. */
-export interface Trace {
-  readonly trace_id: string;
-  readonly at: string;
+/** The caller in a trace. */
+interface TracedCaller {
   readonly tenant_id: string;
   readonly env_name: string;
   readonly agent_id: string;
@@ -42,14 +40,10 @@ export interface Trace {
   readonly runtime_type?: string;
   readonly key_id: string;
   readonly key_prefix: string;
-  readonly entrance?: Entrance;
-  readonly method: string;
-  readonly url: string;
-  readonly body_bytes: number;
-  readonly tool_name?: string;
-  readonly operation?: string;
-  readonly category?: string;
-  readonly verb?: Verb;
+}
+
+/** The judgement in a trace, and its reasons. */
+interface TracedJudgement {
   readonly decision: Decision;
   readonly risk_score: number;
   readonly risk_band: Band;
@@ -62,6 +56,20 @@ export interface Trace {
   readonly policy_name?: string;
   readonly rule_id?: string;
   readonly explanation?: readonly string[];
+}
+
+/** A trace as `traceLine` writes it, as far as it is needed here. What says nothing is left out there. */
+export interface Trace extends TracedCaller, TracedJudgement {
+  readonly trace_id: string;
+  readonly at: string;
+  readonly entrance?: Entrance;
+  readonly method: string;
+  readonly url: string;
+  readonly body_bytes: number;
+  readonly tool_name?: string;
+  readonly operation?: string;
+  readonly category?: string;
+  readonly verb?: Verb;
 }
 
 /** Facts that a trace may lack: the content of the body, the resource and principals, the full URL. */

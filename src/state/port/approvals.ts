@@ -47,9 +47,8 @@ export interface ApprovalFilter {
   readonly beforeMs?: number;
 }
 
-export interface ApprovalRecord {
-  readonly approvalId: string;
-  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
+/** The call that is held, as people see it. */
+interface HeldCall {
   /** SHA-256 of the canonical call: who makes it, what it does, method, URL and body. */
   readonly callHash: string;
   /** The same for whatever agent its key names: a denial stands for all of them. */
@@ -75,11 +74,20 @@ export interface ApprovalRecord {
   readonly bodyBytes: number;
   /** Findings in the call, never their text; bounded. */
   readonly findings: readonly ApprovalFinding[];
+}
+
+/** The reasons for which a call is held. */
+interface HoldReason {
   readonly reasonCodes: readonly string[];
   readonly riskScore: number;
   readonly riskBand: string;
   readonly policyId: string | null;
   readonly ruleId: string | null;
+}
+
+export interface ApprovalRecord extends HeldCall, HoldReason {
+  readonly approvalId: string;
+  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
   readonly decidedAtMs: number | null;

@@ -26,35 +26,43 @@ export interface KeyStore {
   keyUsage(tenantId: string, keyIds: readonly string[], nowMs: number): Promise<readonly KeyUsage[]>;
 }
 
-export interface KeyRecord {
-  readonly keyId: string;
-  /** HMAC-SHA-256 of the key's SHA-256 with the server's pepper, hex. */
-  readonly hash: string;
-  readonly prefix: string;
-  readonly type: 'live' | 'ephemeral';
+/** Those that a key belongs to. */
+interface KeyOwner {
   readonly tenantId: string;
   readonly envName: string;
   /** Further environments that the key may name. */
   readonly envNames: readonly string[];
   readonly agentId: string;
-  readonly name: string;
-  readonly description: string | null;
+}
+
+/** The calls that a key may make. */
+interface KeyRights {
   readonly permissions: readonly string[];
   /** CIDRs; null means any address. */
   readonly ipAllowlist: readonly string[] | null;
+  /** Its own steady rate, beside that of its tenant. */
+  readonly perMinute: number | null;
+  readonly requireNonce: boolean;
+  readonly maxUses: number | null;
+  /** null: everything. An empty list: nothing. */
+  readonly scope: KeyScope | null;
+}
+
+export interface KeyRecord extends KeyOwner, KeyRights {
+  readonly keyId: string;
+  /** HMAC-SHA-256 of the key's SHA-256 with the server's pepper, hex. */
+  readonly hash: string;
+  readonly prefix: string;
+  readonly type: 'live' | 'ephemeral';
+  readonly name: string;
+  readonly description: string | null;
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
   readonly revokedAtMs: number | null;
   /** Who revoked it: a prefix, `admin`, `config`; null where nobody has. */
   readonly revokedBy: string | null;
-  /** Its own steady rate, beside that of its tenant. */
-  readonly perMinute: number | null;
-  readonly requireNonce: boolean;
   /** The live key that an ephemeral key ends with. */
   readonly parentKeyId: string | null;
-  readonly maxUses: number | null;
-  /** null: everything. An empty list: nothing. */
-  readonly scope: KeyScope | null;
   /** The key comes from the configuration: the API does not change it. */
   readonly isFromConfig: boolean;
 }

@@ -14,13 +14,13 @@ import {
   statStart,
 } from '../traces/stats.ts';
 import type { RedisConnection } from './link/connection.ts';
-import type { Names, TenantNames } from './link/names.ts';
+import type { Names, NumberNames } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /* Counts of calls by minute, hour and day: a hash each, with the fields `<dimension>:<name>`, and `<dimension>` for how many names it has. */
 
 /** The names of the three buckets of a minute, in the order that `record.lua` takes them. */
-export const statKeys = (names: TenantNames, minuteMs: number): readonly string[] =>
+export const statKeys = (names: NumberNames, minuteMs: number): readonly string[] =>
   statIntervalNames.map((interval) => names.stats(statIntervals[interval], statStart(minuteMs, interval)));
 
 /** How long each of them is kept, from the last call on that it counts. */
@@ -76,7 +76,7 @@ interface AskedFields {
 /** A few fields of each bucket, all asked for at once. */
 async function readFields(
   connection: RedisConnection,
-  names: TenantNames,
+  names: NumberNames,
   { interval, starts, fields }: AskedFields,
 ): Promise<(string | null)[][]> {
   const keys = starts.map((it) => names.stats(statIntervals[interval], it));
@@ -90,7 +90,7 @@ const decisionFields = decisions.map((it) => `decision:${it}`);
 
 /** `LikelySource.mayHave` of `traces/likely.ts`. */
 export const redisMayHave =
-  (connection: RedisConnection, names: TenantNames): LikelySource['mayHave'] =>
+  (connection: RedisConnection, names: NumberNames): LikelySource['mayHave'] =>
   async (interval, starts, wanted) => {
     const ofNames = wanted.flatMap(({ dimension, name }) => [
       `${dimension}:${name}`,

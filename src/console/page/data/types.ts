@@ -49,9 +49,8 @@ export interface TraceRow {
   readonly reason_codes?: readonly string[];
 }
 
-export interface Approval {
-  readonly approval_id: string;
-  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
+/** The call that is held, and why. */
+interface HeldCall {
   readonly trace_id: string;
   readonly env_name: string;
   readonly agent_id: string;
@@ -69,6 +68,11 @@ export interface Approval {
   readonly risk_band: Band;
   readonly policy_id: string | null;
   readonly rule_id: string | null;
+}
+
+export interface Approval extends HeldCall {
+  readonly approval_id: string;
+  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
   readonly created_at: string;
   readonly expires_at: string;
   readonly decided_at: string | null;

@@ -4,7 +4,7 @@ import type { Database } from '../sqlite.ts';
 import { toBuffer } from './traces-chunks.ts';
 
 /** Finds chunks by the time of the ids in them. */
-interface ChunkReader {
+export interface ChunkReader {
   /** Lines of each chunk of the tenant that may hold an id of that time; both ends lie in one window. One is read at a time. */
   between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer>;
   /** The starts of windows of the tenant that have traces, newest first: `LikelySource` of `traces/likely.ts`. */

@@ -17,7 +17,7 @@ import { createDestinations, type Destinations } from '../destinations.ts';
 import { tracesMigrations } from '../file/migrations.ts';
 import { openDatabase, openRaw, toStateError } from '../sqlite.ts';
 import { createTenantsOf } from '../tenants-of.ts';
-import { createChunkReader } from './traces-reader.ts';
+import { type ChunkReader, createChunkReader } from './traces-reader.ts';
 import { removedMax } from './traces-removal.ts';
 import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
 
@@ -35,7 +35,7 @@ export class Traces {
   readonly destinations: Destinations;
   readonly #file: string;
   readonly #db;
-  readonly #chunks;
+  readonly #chunks: ChunkReader;
   readonly #tracedTenants;
   /** Those that wait for an answer; answers come in the order of the questions. */
   readonly #waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
@@ -127,11 +127,11 @@ export class Traces {
   }
 
   list(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>> {
-    return listTraces(this.#sourceOf(tenantId), filter, page);
+    return listTraces(sourceOf(this.#chunks, this.stats, tenantId), filter, page);
   }
 
   export(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]> {
-    return exportTraces(this.#sourceOf(tenantId), filter);
+    return exportTraces(sourceOf(this.#chunks, this.stats, tenantId), filter);
   }
 
   async close(): Promise<void> {
@@ -144,17 +144,6 @@ export class Traces {
       await new Promise((resolve) => ending.once('exit', resolve));
     }
     this.#db.close();
-  }
-
-  #sourceOf(tenantId: string): TraceSource {
-    const chunks = this.#chunks;
-    return {
-      starts: (newestMs, oldestMs) => chunks.starts(tenantId, newestMs, oldestMs),
-      async *windows(starts) {
-        for await (const startMs of starts) yield chunks.window(tenantId, startMs);
-      },
-      mayHave: (interval, starts, names) => this.stats.mayHave(tenantId, interval, starts, names),
-    };
   }
 
   #settleNext(result: TracesResult): void {
@@ -188,6 +177,17 @@ export class Traces {
     worker.once('exit', () => giveUp(new Error('the thread that writes traces has ended')));
     return worker;
   }
+}
+
+/** The traces of a tenant, as lists and exports read them. */
+function sourceOf(chunks: ChunkReader, stats: StatReader, tenantId: string): TraceSource {
+  return {
+    starts: (newestMs, oldestMs) => chunks.starts(tenantId, newestMs, oldestMs),
+    async *windows(starts) {
+      for await (const startMs of starts) yield chunks.window(tenantId, startMs);
+    },
+    mayHave: (interval, starts, names) => stats.mayHave(tenantId, interval, starts, names),
+  };
 }
 
 /** Only a database that is still empty takes it. */

@@ -8,7 +8,8 @@ import { hash } from 'node:crypto';
 const harmless = /^[A-Za-z0-9_-]{1,64}$/;
 const safe = (text: string): string => (harmless.test(text) ? text : `sha256.${hash('sha256', text)}`);
 
-export interface TenantNames {
+/** The records of a tenant: what administrators and programs have set. */
+interface RecordNames {
   readonly revisions: string;
   readonly keys: string;
   /** Places of ephemeral keys, by their ends. */
@@ -17,40 +18,49 @@ export interface TenantNames {
   readonly agents: string;
   readonly policies: string;
   readonly policyVersions: string;
-  readonly approvals: string;
-  /** Places of approvals, by when they count no more. */
-  readonly approvalEnds: string;
-  /** Ids of approvals that are pending, by their ends. */
-  readonly pending: string;
   readonly incidents: string;
   readonly credentials: string;
   readonly routes: string;
   readonly sessions: string;
-  /** Uses and last use of each credential, by name. */
-  readonly credentialUses: string;
   /** Records of MCP servers, and what stands against their tools. */
   readonly mcpServers: string;
   readonly audit: string;
   /** How far the sources of notices have been read, and of which usage was told. */
   readonly told: string;
-  readonly numbers: string;
-  readonly nonces: string;
-  /** The homes of credentials. */
-  readonly homes: string;
-  /** Credentials by when their homes end. */
-  readonly homeEnds: string;
-  readonly sightings: string;
-  /** Seconds that have traces. */
-  readonly windows: string;
-  /** Places of the chunks that came last. */
-  readonly arrivals: string;
   /** Ids in the order of time. */
   indexOf(records: 'keys' | 'agents' | 'approvals' | 'incidents' | 'mcp'): string;
-  pendingOf(agentId: string): string;
   /** Ids of the key's ephemeral keys that live, by their ends. */
   childrenOf(keyId: string): string;
+}
+
+/** Approvals, and those that are pending. */
+interface ApprovalNames {
+  readonly approvals: string;
+  /** Places of approvals, by when they count no more. */
+  readonly approvalEnds: string;
+  /** Ids of approvals that are pending, by their ends. */
+  readonly pending: string;
+  pendingOf(agentId: string): string;
+}
+
+/** Numbers that are counted up. */
+export interface NumberNames {
+  readonly numbers: string;
+  /** Uses and last use of each credential, by name. */
+  readonly credentialUses: string;
+  readonly nonces: string;
+  noncesOf(keyId: string): string;
   keyNumbers(keyId: string): string;
   agentNumbers(agentId: string): string;
+  /** Charges to budgets on that day. */
+  budgets(day: string): string;
+  /** Counts of calls in the bucket of that length that begins then. */
+  stats(intervalMs: number, startMs: number): string;
+}
+
+/** The past of agents, as risk is computed from it. */
+interface HistoryNames {
+  readonly sightings: string;
   destinations(agentId: string): string;
   /** The usual behaviour and the trust of an agent. */
   history(agentId: string): string;
@@ -58,18 +68,31 @@ export interface TenantNames {
   marks(agentId: string): string;
   /** Times of the agent's last writes to the tool. */
   mutations(agentId: string, toolName: string): string;
-  /** Charges to budgets on that day. */
-  budgets(day: string): string;
-  /** The ids of a second's traces, and the traces. */
-  traceIds(second: number): string;
-  chunks(second: number): string;
-  /** Counts of calls in the bucket of that length that begins then. */
-  stats(intervalMs: number, startMs: number): string;
-  scans(traceId: string): string;
-  noncesOf(keyId: string): string;
+}
+
+/** The homes of credentials, and when they end. */
+interface HomeNames {
+  /** The homes of credentials. */
+  readonly homes: string;
+  /** Credentials by when their homes end. */
+  readonly homeEnds: string;
   /** Credentials that the agent was the first to use, by when their homes end. */
   homeEndsOf(agentId: string): string;
 }
+
+/** Traces, in chunks by the second. */
+export interface TraceNames {
+  /** Seconds that have traces. */
+  readonly windows: string;
+  /** Places of the chunks that came last. */
+  readonly arrivals: string;
+  /** The ids of a second's traces, and the traces. */
+  traceIds(second: number): string;
+  chunks(second: number): string;
+  scans(traceId: string): string;
+}
+
+export type TenantNames = RecordNames & ApprovalNames & NumberNames & HistoryNames & HomeNames & TraceNames;
 
 /** The queue of notices, which is one for all tenants. */
 export interface NoticeNames {
