@@ -17,7 +17,7 @@ export interface RouteStore {
   routesOf(tenantId: string): MaybePromise<ReadonlyMap<string, StoredRoute>>;
 }
 
-interface RouteReseal extends Pick<StoredRoute, 'tenantId' | 'prefix'> {
+export interface RouteReseal extends Pick<StoredRoute, 'tenantId' | 'prefix'> {
   readonly from: string;
   readonly to: string;
 }

@@ -14,7 +14,16 @@ import {
   pendingPerAgentMax,
   tooManyPending,
 } from '../rules/approval.ts';
-import type { ApprovalRecord, Hold, Store } from '../store.ts';
+import type {
+  ApprovalDecision,
+  ApprovalFilter,
+  ApprovalRecord,
+  AuditEvent,
+  Hold,
+  Page,
+  Paged,
+  Store,
+} from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
@@ -76,8 +85,79 @@ function expireIn(change: Change, pending: ApprovalRecord): ApprovalRecord {
   return approval;
 }
 
-export function createRedisApprovals(connection: RedisConnection, names: Names, commits: Commits): Approvals {
-  async function open(change: Change, approval: ApprovalRecord): Promise<Hold> {
+export class RedisApprovals implements Approvals {
+  readonly #connection: RedisConnection;
+  readonly #names: Names;
+  readonly #commits: Commits;
+
+  constructor(connection: RedisConnection, names: Names, commits: Commits) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#commits = commits;
+  }
+
+  holdCall(approval: ApprovalRecord, auditOf?: (hold: Hold) => AuditEvent | undefined): Promise<Hold> {
+    return this.#commits.write(approval.tenantId, async (change) => {
+      const hold = (await this.#standing(change, approval)) ?? (await this.#open(change, approval));
+      const event = auditOf?.(hold);
+      if (event) change.audit(event);
+      return hold;
+    });
+  }
+
+  decideApproval(
+    tenantId: string,
+    approvalId: string,
+    made: ApprovalDecision,
+    event: AuditEvent,
+  ): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined> {
+    return this.#commits.write(tenantId, async (change) => {
+      const before = await this.#standingAt(change, approvalId, made.nowMs);
+      if (before?.status !== 'pending') return before && { isDecidedNow: false, approval: before };
+      const approval = decidedApproval(before, made);
+      const { approvals } = change.names;
+      change.put(approvals, approvalId, JSON.stringify(approval));
+      if (approval.status === 'denied') await this.#linkDenial(change, approval);
+      waitNoMore(change, approval);
+      endLater(change, approval, made.nowMs);
+      change.audit(event);
+      return { isDecidedNow: true, approval };
+    });
+  }
+
+  async approvalById(
+    tenantId: string,
+    approvalId: string,
+    nowMs: number,
+  ): Promise<ApprovalRecord | undefined> {
+    const text = await this.#connection.call('HGET', this.#names.of(tenantId).approvals, approvalId);
+    const approval = toRecord<ApprovalRecord>(text);
+    return approval && asOf(approval, nowMs);
+  }
+
+  async listApprovals(
+    tenantId: string,
+    filter: ApprovalFilter,
+    nowMs: number,
+    page: Page,
+  ): Promise<Paged<ApprovalRecord>> {
+    const own = this.#names.of(tenantId);
+    const index = { key: own.indexOf('approvals'), records: own.approvals };
+    return readPage(this.#connection, index, page, (text) => {
+      const found = toRecord<ApprovalRecord>(text);
+      const approval = found && asOf(found, nowMs);
+      return approval && isListed(approval, filter) ? approval : undefined;
+    });
+  }
+
+  async expireApprovals(nowMs: number): Promise<readonly ApprovalRecord[]> {
+    const told: ApprovalRecord[] = [];
+    const tenants = (await this.#connection.call('HVALS', this.#names.approvalTenants)) as string[];
+    for (const tenantId of tenants) told.push(...(await this.#expireOf(tenantId, nowMs)));
+    return told;
+  }
+
+  async #open(change: Change, approval: ApprovalRecord): Promise<Hold> {
     const { approvals } = change.names;
     if ((await change.read(approvals, approval.approvalId)) !== undefined)
       throw new GatewayError('CONFLICT', 'There is such an approval already.');
@@ -85,7 +165,7 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
     for (const [key, most] of boundsOf(change, approval))
       if (!(await change.hasRoom(key, fromMs, most))) throw tooManyPending();
     // Before there is anything to be found by it: it lies on another node than what is the tenant's own.
-    await connection.call('HSETNX', names.approvalTenants, approval.tenantId, approval.tenantId);
+    await this.#connection.call('HSETNX', this.#names.approvalTenants, approval.tenantId, approval.tenantId);
     beginToWait(change, approval);
     change.put(approvals, approval.approvalId, JSON.stringify(approval));
     change.put(approvals, linkOf(approval), approval.approvalId);
@@ -96,24 +176,24 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
   }
 
   /** The approval that the link leads to. */
-  async function linkedTo(change: Change, link: string): Promise<ApprovalRecord | undefined> {
+  async #linkedTo(change: Change, link: string): Promise<ApprovalRecord | undefined> {
     const { approvals } = change.names;
     const id = await change.read(approvals, link);
     return id === undefined ? undefined : toRecord<ApprovalRecord>(await change.read(approvals, id));
   }
 
-  async function linkDenial(change: Change, denied: ApprovalRecord): Promise<void> {
+  async #linkDenial(change: Change, denied: ApprovalRecord): Promise<void> {
     const link = denialLinkOf(denied);
-    const other = await linkedTo(change, link);
+    const other = await this.#linkedTo(change, link);
     if (other && !answersFor(denied, other)) return;
     change.put(change.names.approvals, link, denied.approvalId);
     change.put(change.names.approvals, `denial:${denied.approvalId}`, link);
   }
 
-  async function standing(change: Change, approval: ApprovalRecord): Promise<Hold | undefined> {
+  async #standing(change: Change, approval: ApprovalRecord): Promise<Hold | undefined> {
     const { approvals } = change.names;
     for (const link of [linkOf(approval), denialLinkOf(approval)]) {
-      const found = await linkedTo(change, link);
+      const found = await this.#linkedTo(change, link);
       const hold = found && holdBy(found, approval.createdAtMs);
       if (!hold) continue;
       if (hold.approval !== found)
@@ -127,11 +207,7 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
    * The approval at that time, which holds from now on: no process with a slower clock decides it any more. A
    * superseded approval has expired, whatever the time.
    */
-  async function standingAt(
-    change: Change,
-    approvalId: string,
-    nowMs: number,
-  ): Promise<ApprovalRecord | undefined> {
+  async #standingAt(change: Change, approvalId: string, nowMs: number): Promise<ApprovalRecord | undefined> {
     const { approvals } = change.names;
     const found = toRecord<ApprovalRecord>(await change.read(approvals, approvalId));
     if (found?.status !== 'pending') return found;
@@ -140,13 +216,13 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
   }
 
   /** Expires the approvals of one tenant. */
-  async function expireOf(tenantId: string, nowMs: number): Promise<readonly ApprovalRecord[]> {
-    const { pending } = names.of(tenantId);
+  async #expireOf(tenantId: string, nowMs: number): Promise<readonly ApprovalRecord[]> {
+    const { pending } = this.#names.of(tenantId);
     const range = [pending, '-inf', nowMs, 'BYSCORE', 'LIMIT', 0, expiredPerStepMax] as const;
-    const ended = async () => (await connection.call('ZRANGE', ...range)) as string[];
+    const ended = async () => (await this.#connection.call('ZRANGE', ...range)) as string[];
     // Most of the time there is none, and nothing is written.
     if ((await ended()).length === 0) return [];
-    return commits.write(tenantId, async (change) => {
+    return this.#commits.write(tenantId, async (change) => {
       const ids = await ended();
       const texts = await Promise.all(ids.map((id) => change.read(change.names.approvals, id)));
       for (const id of ids) change.leave(pending, id);
@@ -156,51 +232,4 @@ export function createRedisApprovals(connection: RedisConnection, names: Names, 
       });
     });
   }
-
-  return {
-    holdCall: (approval, auditOf) =>
-      commits.write(approval.tenantId, async (change) => {
-        const hold = (await standing(change, approval)) ?? (await open(change, approval));
-        const event = auditOf?.(hold);
-        if (event) change.audit(event);
-        return hold;
-      }),
-
-    decideApproval: (tenantId, approvalId, made, event) =>
-      commits.write(tenantId, async (change) => {
-        const before = await standingAt(change, approvalId, made.nowMs);
-        if (before?.status !== 'pending') return before && { isDecidedNow: false, approval: before };
-        const approval = decidedApproval(before, made);
-        const { approvals } = change.names;
-        change.put(approvals, approvalId, JSON.stringify(approval));
-        if (approval.status === 'denied') await linkDenial(change, approval);
-        waitNoMore(change, approval);
-        endLater(change, approval, made.nowMs);
-        change.audit(event);
-        return { isDecidedNow: true, approval };
-      }),
-
-    async approvalById(tenantId, approvalId, nowMs) {
-      const text = await connection.call('HGET', names.of(tenantId).approvals, approvalId);
-      const approval = toRecord<ApprovalRecord>(text);
-      return approval && asOf(approval, nowMs);
-    },
-
-    async listApprovals(tenantId, filter, nowMs, page) {
-      const own = names.of(tenantId);
-      const index = { key: own.indexOf('approvals'), records: own.approvals };
-      return readPage(connection, index, page, (text) => {
-        const found = toRecord<ApprovalRecord>(text);
-        const approval = found && asOf(found, nowMs);
-        return approval && isListed(approval, filter) ? approval : undefined;
-      });
-    },
-
-    async expireApprovals(nowMs) {
-      const told: ApprovalRecord[] = [];
-      const tenants = (await connection.call('HVALS', names.approvalTenants)) as string[];
-      for (const tenantId of tenants) told.push(...(await expireOf(tenantId, nowMs)));
-      return told;
-    },
-  };
 }

@@ -6,6 +6,7 @@ import {
   type Sightings,
   shinglesFromText,
   shinglesToText,
+  type TrustMark,
 } from '../../core/history.ts';
 import {
   createSightingLog,
@@ -14,7 +15,7 @@ import {
   sightingsKeptMs,
 } from '../rules/sightings.ts';
 import { marksText, parseMarks, trustPartsMax } from '../rules/trust.ts';
-import type { MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
+import type { AuditEvent, MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
 import type { Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
@@ -51,37 +52,106 @@ const charsInTurn = 128 * 1024;
 type Entry = readonly [id: string, text: string];
 
 /** `onError` is told of what could not be noted. */
-export function createRedisHistory(
-  connection: RedisConnection,
-  names: Names,
-  commits: Commits,
-  onError: (error: unknown) => void,
-  termsOf: () => TrustTerms,
-): HistoryOf {
-  const logs = createSightingLogs(() => createSightingLog((it) => pushedOut.push(it)));
-  const lastIds = new WeakMap<SightingLog, string>();
-  const ids = new WeakMap<Sighting, string>();
-  const catchingUp = new Map<string, Promise<Sightings>>();
-  let pushedOut: Sighting[] = [];
-  let noted = 0;
+export class RedisHistory implements HistoryOf {
+  readonly #connection: RedisConnection;
+  readonly #names: Names;
+  readonly #commits: Commits;
+  readonly #onError: (error: unknown) => void;
+  readonly #termsOf: () => TrustTerms;
+  readonly #logs = createSightingLogs(() => createSightingLog((it) => this.#pushedOut.push(it)));
+  readonly #lastIds = new WeakMap<SightingLog, string>();
+  readonly #ids = new WeakMap<Sighting, string>();
+  readonly #catchingUp = new Map<string, Promise<Sightings>>();
+  #pushedOut: Sighting[] = [];
+  #noted = 0;
 
-  function lastId(tenantId: string): string {
-    const log = logs.find(tenantId);
-    return (log && lastIds.get(log)) ?? '-';
+  constructor(
+    connection: RedisConnection,
+    names: Names,
+    commits: Commits,
+    onError: (error: unknown) => void,
+    termsOf: () => TrustTerms,
+  ) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#commits = commits;
+    this.#onError = onError;
+    this.#termsOf = termsOf;
   }
 
-  function add(tenantId: string, entries: readonly Entry[], nowMs: number): Sightings {
-    const log = logs.open(tenantId);
+  noteSighting(tenantId: string, sighting: Sighting): void {
+    const key = this.#names.of(tenantId).sightings;
+    const text = JSON.stringify(toStored(sighting));
+    this.#noted += 1;
+    const bound =
+      this.#noted % cutEvery === 0 ? ['MAXLEN', streamMax] : ['MINID', oldestId(this.lastId(tenantId))];
+    // Plain commands, in this order on one connection: one that Redis may not know yet would come to it behind the next call.
+    this.#connection.call('XADD', key, ...bound, '*', 's', text).catch(this.#onError);
+    this.#connection.call('PEXPIRE', key, sightingsKeptMs).catch(this.#onError);
+  }
+
+  lastId(tenantId: string): string {
+    const log = this.#logs.find(tenantId);
+    return (log && this.#lastIds.get(log)) ?? '-';
+  }
+
+  learn(tenantId: string, entries: string, nowMs: number): Sightings | Promise<Sightings> {
+    if (entries === '') {
+      this.#logs.expire(tenantId, nowMs);
+      return this.#logs.find(tenantId) ?? noSightings;
+    }
+    const lines = entries.split('\n');
+    const log = this.#add(tenantId, lines.map(toEntry), nowMs);
+    return lines.length < answeredMax ? log : this.#catchUp(tenantId, nowMs);
+  }
+
+  trustOf(tenantId: string, agentIds: readonly string[]): Promise<readonly TrustRecord[]> {
+    const own = this.#names.of(tenantId);
+    return Promise.all(
+      agentIds.map(async (agentId) => {
+        const [numbers, marks] = await Promise.all([
+          this.#connection.call('HMGET', own.history(agentId), 'trust', 'clean', 'at'),
+          this.#connection.call('LRANGE', own.marks(agentId), 0, -1),
+        ]);
+        const [parts, clean, atMs] = numbers as (string | null)[];
+        return {
+          parts: Number(parts ?? trustPartsMax),
+          clean: Number(clean ?? 0),
+          atMs: Number(atMs ?? 0),
+          marks: parseMarks(JSON.parse(`[${(marks as string[]).join()}]`)),
+        };
+      }),
+    );
+  }
+
+  async markTrust(tenantId: string, agentId: string, mark: TrustMark): Promise<void> {
+    const own = this.#names.of(tenantId);
+    const [text] = marksText([mark]);
+    const keys = [own.history(agentId), own.marks(agentId), own.agents];
+    const args = [agentId, mark.atMs, this.#termsOf().parts, mark.parts, JSON.stringify(text)];
+    await this.#connection.run(scripts.mark, keys, args);
+  }
+
+  resetTrust(tenantId: string, agentId: string, event: AuditEvent): Promise<void> {
+    return this.#commits.write(tenantId, async (change) => {
+      for (const field of ['trust', 'clean']) change.drop(change.names.history(agentId), field);
+      change.remove(change.names.marks(agentId));
+      change.audit(event);
+    });
+  }
+
+  #add(tenantId: string, entries: readonly Entry[], nowMs: number): Sightings {
+    const log = this.#logs.open(tenantId);
     for (const [id, text] of entries) {
       // Two calls may have asked at once.
-      if (!isAfter(id, lastIds.get(log) ?? '-')) continue;
-      lastIds.set(log, id);
+      if (!isAfter(id, this.#lastIds.get(log) ?? '-')) continue;
+      this.#lastIds.set(log, id);
       const sighting = fromStored(text);
-      ids.set(sighting, id);
+      this.#ids.set(sighting, id);
       log.add(sighting);
     }
-    logs.expire(tenantId, nowMs);
-    dropPushedOut(tenantId);
+    this.#logs.expire(tenantId, nowMs);
+    this.#dropPushedOut(tenantId);
     return log;
   }
 
@@ -89,102 +159,46 @@ export function createRedisHistory(
    * Events that this node has dropped for lack of room are not handed to anybody any more: other nodes would drop
    * them as well.
    */
-  function dropPushedOut(tenantId: string): void {
-    const gone = pushedOut.flatMap((it) => ids.get(it) ?? []);
-    pushedOut = [];
-    if (gone.length > 0) connection.call('XDEL', names.of(tenantId).sightings, ...gone).catch(onError);
+  #dropPushedOut(tenantId: string): void {
+    const gone = this.#pushedOut.flatMap((it) => this.#ids.get(it) ?? []);
+    this.#pushedOut = [];
+    if (gone.length > 0)
+      this.#connection.call('XDEL', this.#names.of(tenantId).sightings, ...gone).catch(this.#onError);
   }
 
   /** A node that was idle, or is new, has missed more than one answer holds. All calls that come meanwhile wait for the same. */
-  function catchUp(tenantId: string, nowMs: number): Promise<Sightings> {
+  #catchUp(tenantId: string, nowMs: number): Promise<Sightings> {
     const running =
-      catchingUp.get(tenantId) ?? addMissed(tenantId, nowMs).finally(() => catchingUp.delete(tenantId));
-    catchingUp.set(tenantId, running);
+      this.#catchingUp.get(tenantId) ??
+      this.#addMissed(tenantId, nowMs).finally(() => this.#catchingUp.delete(tenantId));
+    this.#catchingUp.set(tenantId, running);
     return running;
   }
 
-  async function addMissed(tenantId: string, nowMs: number): Promise<Sightings> {
-    const key = names.of(tenantId).sightings;
+  async #addMissed(tenantId: string, nowMs: number): Promise<Sightings> {
+    const key = this.#names.of(tenantId).sightings;
     for (let page = 0; page < pagesMax; page += 1) {
-      const last = lastId(tenantId);
+      const last = this.lastId(tenantId);
       const since = last === '-' ? '-' : `(${last}`;
-      const missed = await connection.call('XRANGE', key, since, '+', 'COUNT', pageMax);
+      const missed = await this.#connection.call('XRANGE', key, since, '+', 'COUNT', pageMax);
       const entries = (missed as [string, [string, string]][]).map(([id, [, text]]): Entry => [id, text]);
-      await addInTurns(tenantId, entries, nowMs);
+      await this.#addInTurns(tenantId, entries, nowMs);
       if (entries.length < pageMax) break;
     }
-    return logs.find(tenantId) ?? noSightings;
+    return this.#logs.find(tenantId) ?? noSightings;
   }
 
   /** Other calls have their turn in between. */
-  async function addInTurns(tenantId: string, entries: readonly Entry[], nowMs: number): Promise<void> {
+  async #addInTurns(tenantId: string, entries: readonly Entry[], nowMs: number): Promise<void> {
     let chars = 0;
     for (const entry of entries) {
-      add(tenantId, [entry], nowMs);
+      this.#add(tenantId, [entry], nowMs);
       chars += entry[1].length;
       if (chars < charsInTurn) continue;
       chars = 0;
       await turn();
     }
   }
-
-  return {
-    noteSighting(tenantId, sighting) {
-      const key = names.of(tenantId).sightings;
-      const text = JSON.stringify(toStored(sighting));
-      noted += 1;
-      const bound = noted % cutEvery === 0 ? ['MAXLEN', streamMax] : ['MINID', oldestId(lastId(tenantId))];
-      // Plain commands, in this order on one connection: one that Redis may not know yet would come to it behind the next call.
-      connection.call('XADD', key, ...bound, '*', 's', text).catch(onError);
-      connection.call('PEXPIRE', key, sightingsKeptMs).catch(onError);
-    },
-
-    lastId,
-
-    learn(tenantId, entries, nowMs) {
-      if (entries === '') {
-        logs.expire(tenantId, nowMs);
-        return logs.find(tenantId) ?? noSightings;
-      }
-      const lines = entries.split('\n');
-      const log = add(tenantId, lines.map(toEntry), nowMs);
-      return lines.length < answeredMax ? log : catchUp(tenantId, nowMs);
-    },
-
-    trustOf(tenantId, agentIds) {
-      const own = names.of(tenantId);
-      return Promise.all(
-        agentIds.map(async (agentId) => {
-          const [numbers, marks] = await Promise.all([
-            connection.call('HMGET', own.history(agentId), 'trust', 'clean', 'at'),
-            connection.call('LRANGE', own.marks(agentId), 0, -1),
-          ]);
-          const [parts, clean, atMs] = numbers as (string | null)[];
-          return {
-            parts: Number(parts ?? trustPartsMax),
-            clean: Number(clean ?? 0),
-            atMs: Number(atMs ?? 0),
-            marks: parseMarks(JSON.parse(`[${(marks as string[]).join()}]`)),
-          };
-        }),
-      );
-    },
-
-    async markTrust(tenantId, agentId, mark) {
-      const own = names.of(tenantId);
-      const [text] = marksText([mark]);
-      const keys = [own.history(agentId), own.marks(agentId), own.agents];
-      const args = [agentId, mark.atMs, termsOf().parts, mark.parts, JSON.stringify(text)];
-      await connection.run(scripts.mark, keys, args);
-    },
-
-    resetTrust: (tenantId, agentId, event) =>
-      commits.write(tenantId, async (change) => {
-        for (const field of ['trust', 'clean']) change.drop(change.names.history(agentId), field);
-        change.remove(change.names.marks(agentId));
-        change.audit(event);
-      }),
-  };
 }
 
 function toEntry(line: string): Entry {

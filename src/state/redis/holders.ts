@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../core/errors.ts';
 import { type Cache, createCache } from '../cache.ts';
 import { examine, type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
-import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord, Store } from '../store.ts';
+import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord } from '../store.ts';
 import type { SightingsSeen } from './history.ts';
 import { parseOwner } from './keys.ts';
 import { type Asking, asking, quotaRefusal, type RedisAnswer, toAdmission, toAsking } from './link/asking.ts';
@@ -17,8 +17,6 @@ import { toRecord } from './records.ts';
  * the script answers the fresh records, and the node judges again. So no node is ever behind, and a call costs one
  * round trip, which calls of the same turn share. The first call of a key costs two more.
  */
-
-interface Holders extends Pick<Store, 'identify' | 'admit' | 'recall'> {}
 
 interface HoldersOptions {
   /** `caller`: the time of the request counts; `server`: that of Redis, which all nodes share. */
@@ -56,28 +54,83 @@ const isSame = (a: string, b: string): boolean =>
 
 const notKnown = { ...invalidKey('The key is not known.'), identity: undefined };
 
-export function createHolders(connection: RedisConnection, names: Names, options: HoldersOptions): Holders {
-  const known = createCache<Known>(knownMax);
-  const { clock, sightings } = options;
-  const flights = createFlights(connection, {
-    clock,
-    sightings,
-    saw(tenantId, [records = '', policies = '', credentials = '', routes = '']) {
-      options.heard.set(tenantId, records);
-      options.sawPolicies(tenantId, policies);
-      options.sawCredentials(tenantId, credentials);
-      options.sawRoutes(tenantId, routes);
-    },
-  });
+export class Holders {
+  readonly #connection: RedisConnection;
+  readonly #names: Names;
+  readonly #options: HoldersOptions;
+  readonly #known = createCache<Known>(knownMax);
+  readonly #flights;
 
-  async function find(keyHash: string): Promise<Known | undefined> {
-    const standing = known.get(keyHash);
+  constructor(connection: RedisConnection, names: Names, options: HoldersOptions) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#options = options;
+    const { clock, sightings } = options;
+    this.#flights = createFlights(connection, {
+      clock,
+      sightings,
+      saw(tenantId, [records = '', policies = '', credentials = '', routes = '']) {
+        options.heard.set(tenantId, records);
+        options.sawPolicies(tenantId, policies);
+        options.sawCredentials(tenantId, credentials);
+        options.sawRoutes(tenantId, routes);
+      },
+    });
+  }
+
+  async identify(keyHash: string, nowMs: number): Promise<Identification> {
+    const it = await this.#find(keyHash);
+    if (!it) return invalidKey(notKnown.detail);
+    for (let reads = 0; reads < readsMax; reads += 1) {
+      const answer = await this.#ask(keyHash, it, asking(nowMs));
+      if (answer === false) return invalidKey(notKnown.detail);
+      if (!answer || !it.holder) continue;
+      const found = identifyHolder(it.holder, nowMs);
+      if (found.ok) it.seenAtMs = nowMs;
+      return found;
+    }
+    throw changesTooOften();
+  }
+
+  async admit(request: AdmitRequest): Promise<Admission> {
+    const { keyHash, nowMs } = request;
+    const it = await this.#find(keyHash);
+    if (!it) return notKnown;
+    for (let reads = 0; reads < readsMax; reads += 1) {
+      const named = await this.#namedAgent(it, request.agentId);
+      // From here to the question nothing is awaited: what is judged by and its revision belong together.
+      const { holder } = it;
+      const inTenant = named?.tenantId === it.tenantId ? named.agentId : undefined;
+      const examined = holder && examine(holder, named, request);
+      const asked = toAsking(holder, request, inTenant, examined);
+      const answer = await this.#ask(keyHash, it, asked);
+      if (answer === false) return notKnown;
+      if (!answer || !examined) continue;
+      const refused = quotaRefusal(examined.identity, answer);
+      if (refused) return refused;
+      if (!examined.ok) return examined;
+      it.seenAtMs = nowMs;
+      return toAdmission(holder, examined, asked, await answer.sightings, answer);
+    }
+    throw changesTooOften();
+  }
+
+  recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined {
+    const it = this.#known.get(keyHash);
+    if (!it?.holder || it.seenAtMs === 0 || nowMs - it.seenAtMs > withinMs) return undefined;
+    // The records that have changed since may be this very key, or its agent.
+    if (it.revision !== this.#options.heard.get(it.tenantId)) return undefined;
+    return identifyHolder(it.holder, nowMs);
+  }
+
+  async #find(keyHash: string): Promise<Known | undefined> {
+    const standing = this.#known.get(keyHash);
     if (standing || !hashShape.test(keyHash)) return standing;
-    const owner = parseOwner(await connection.call('GET', names.keyHash(keyHash)));
+    const owner = parseOwner(await this.#connection.call('GET', this.#names.keyHash(keyHash)));
     return (
       owner && {
         ...owner,
-        own: names.of(owner.tenantId),
+        own: this.#names.of(owner.tenantId),
         revision: '',
         holder: undefined,
         named: new Map(),
@@ -87,21 +140,25 @@ export function createHolders(connection: RedisConnection, names: Names, options
   }
 
   /** One run of the script: undefined where there are fresh records to judge by, false where the key is gone. */
-  async function ask(keyHash: string, it: Known, request: Asking): Promise<RedisAnswer | undefined | false> {
+  async #ask(keyHash: string, it: Known, request: Asking): Promise<RedisAnswer | undefined | false> {
     const { named } = request;
     const needsNamed = named !== undefined && !it.named.has(named);
     const revision = needsNamed ? '' : it.revision;
-    const answer = await flights.ask(it.tenantId, it.own, { revision, keyId: it.keyId, asking: request });
+    const answer = await this.#flights.ask(it.tenantId, it.own, {
+      revision,
+      keyId: it.keyId,
+      asking: request,
+    });
     if (answer.status === 'unknown') {
-      known.delete(keyHash);
+      this.#known.delete(keyHash);
       return false;
     }
     if (answer.status !== 'stale') return answer;
-    return learn(keyHash, it, answer.revision, named, answer.fields.map(String)) ? undefined : false;
+    return this.#learn(keyHash, it, answer.revision, named, answer.fields.map(String)) ? undefined : false;
   }
 
   /** False where the records are not those of this hash. */
-  function learn(
+  #learn(
     keyHash: string,
     it: Known,
     revision: string,
@@ -111,7 +168,7 @@ export function createHolders(connection: RedisConnection, names: Names, options
     const key = toRecord<KeyRecord>(keyText);
     const agent = toRecord<AgentRecord>(agentText);
     if (!key || !agent || !isSame(keyHash, key.hash)) {
-      known.delete(keyHash);
+      this.#known.delete(keyHash);
       return false;
     }
     if (revision !== it.revision || it.named.size >= namedMax) it.named.clear();
@@ -125,67 +182,18 @@ export function createHolders(connection: RedisConnection, names: Names, options
     it.revision = revision;
     const other = toRecord<AgentRecord>(namedText);
     if (named !== undefined && other) it.named.set(named, other);
-    known.set(keyHash, it);
+    this.#known.set(keyHash, it);
     return true;
-  }
-
-  async function identify(keyHash: string, nowMs: number): Promise<Identification> {
-    const it = await find(keyHash);
-    if (!it) return invalidKey(notKnown.detail);
-    for (let reads = 0; reads < readsMax; reads += 1) {
-      const answer = await ask(keyHash, it, asking(nowMs));
-      if (answer === false) return invalidKey(notKnown.detail);
-      if (!answer || !it.holder) continue;
-      const found = identifyHolder(it.holder, nowMs);
-      if (found.ok) it.seenAtMs = nowMs;
-      return found;
-    }
-    throw changesTooOften();
-  }
-
-  async function admit(request: AdmitRequest): Promise<Admission> {
-    const { keyHash, nowMs } = request;
-    const it = await find(keyHash);
-    if (!it) return notKnown;
-    for (let reads = 0; reads < readsMax; reads += 1) {
-      const named = await namedAgent(it, request.agentId);
-      // From here to the question nothing is awaited: what is judged by and its revision belong together.
-      const { holder } = it;
-      const inTenant = named?.tenantId === it.tenantId ? named.agentId : undefined;
-      const examined = holder && examine(holder, named, request);
-      const asked = toAsking(holder, request, inTenant, examined);
-      const answer = await ask(keyHash, it, asked);
-      if (answer === false) return notKnown;
-      if (!answer || !examined) continue;
-      const refused = quotaRefusal(examined.identity, answer);
-      if (refused) return refused;
-      if (!examined.ok) return examined;
-      it.seenAtMs = nowMs;
-      return toAdmission(holder, examined, asked, await answer.sightings, answer);
-    }
-    throw changesTooOften();
   }
 
   /**
    * Reads the agent where it is not the key's own. An agent never changes its tenant; the script reads the rest of
    * its record.
    */
-  async function namedAgent({ holder, named }: Known, agentId: string | undefined) {
+  async #namedAgent({ holder, named }: Known, agentId: string | undefined) {
     if (agentId === undefined || !holder || agentId === holder.key.agentId) return undefined;
-    return named.get(agentId) ?? (await options.agentById(agentId));
+    return named.get(agentId) ?? (await this.#options.agentById(agentId));
   }
-
-  return {
-    identify,
-    admit,
-    recall(keyHash, nowMs, withinMs) {
-      const it = known.get(keyHash);
-      if (!it?.holder || it.seenAtMs === 0 || nowMs - it.seenAtMs > withinMs) return undefined;
-      // The records that have changed since may be this very key, or its agent.
-      if (it.revision !== options.heard.get(it.tenantId)) return undefined;
-      return identifyHolder(it.holder, nowMs);
-    },
-  };
 }
 
 const changesTooOften = () =>

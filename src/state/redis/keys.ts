@@ -6,7 +6,7 @@ import {
   revokedKey,
   tooManyChildren,
 } from '../rules/ephemeral-key.ts';
-import type { AgentRecord, KeyRecord, Store } from '../store.ts';
+import type { AgentRecord, AuditEvent, KeyChange, KeyRecord, Page, Paged, Store } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
@@ -24,26 +24,89 @@ interface KeyOwner {
 
 export const parseOwner = (text: unknown): KeyOwner | undefined => toRecord<KeyOwner>(text);
 
-export function createRedisKeys(connection: RedisConnection, names: Names, commits: Commits): Keys {
-  const readKey = async (tenantId: string, keyId: string) =>
-    toRecord<KeyRecord>(await connection.call('HGET', names.of(tenantId).keys, keyId));
+export class RedisKeys implements Keys {
+  readonly #connection: RedisConnection;
+  readonly #names: Names;
+  readonly #commits: Commits;
+
+  constructor(connection: RedisConnection, names: Names, commits: Commits) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#commits = commits;
+  }
+
+  async addKey(key: KeyRecord, event: AuditEvent): Promise<void> {
+    await this.#commits.write(key.tenantId, async (change) => {
+      await this.#checkNew(change, key);
+      await this.#claimHash(key);
+      change.put(change.names.keys, key.keyId, JSON.stringify(key));
+      const place = indexPlaceOf(key.createdAtMs, key.keyId);
+      change.index(change.names.indexOf('keys'), place);
+      this.#addEnd(change, key, place);
+      change.seedRevision();
+      change.audit(event);
+    });
+    if (key.type === 'ephemeral' && key.expiresAtMs !== null) {
+      const leftMs = Math.max(0, key.expiresAtMs - key.createdAtMs) + endedKeptMs;
+      await this.#connection.call('PEXPIRE', this.#names.keyHash(key.hash), leftMs);
+    }
+  }
+
+  keyById(tenantId: string, keyId: string): Promise<KeyRecord | undefined> {
+    return this.#readKey(tenantId, keyId);
+  }
+
+  async listKeys(tenantId: string, page: Page): Promise<Paged<KeyRecord>> {
+    const own = this.#names.of(tenantId);
+    const index = { key: own.indexOf('keys'), records: own.keys };
+    return readPage(this.#connection, index, page, toRecord<KeyRecord>);
+  }
+
+  updateKey(
+    tenantId: string,
+    keyId: string,
+    fields: KeyChange,
+    event: AuditEvent,
+  ): Promise<KeyRecord | undefined> {
+    return this.#alter(tenantId, keyId, (key, change) => {
+      change.audit(event);
+      return { ...key, ...fields };
+    });
+  }
+
+  revokeKey(tenantId: string, keyId: string, event: AuditEvent): Promise<KeyRecord | undefined> {
+    return this.#alter(tenantId, keyId, (key, change) => {
+      const revoked = revokedKey(key, event);
+      if (revoked === key) return key;
+      if (key.parentKeyId !== null) change.leave(change.names.childrenOf(key.parentKeyId), keyId);
+      change.audit(event);
+      return revoked;
+    });
+  }
+
+  async #readKey(tenantId: string, keyId: string) {
+    return toRecord<KeyRecord>(await this.#connection.call('HGET', this.#names.of(tenantId).keys, keyId));
+  }
 
   /**
    * Makes the hash lead to the key. It stands before the record, on another node of a cluster perhaps; one whose record was never
    * written leads nowhere, and may be taken over.
    */
-  async function claimHash({ keyId, tenantId, hash }: KeyRecord): Promise<void> {
-    const name = names.keyHash(hash);
+  async #claimHash({ keyId, tenantId, hash }: KeyRecord): Promise<void> {
+    const name = this.#names.keyHash(hash);
     const own = JSON.stringify({ tenantId, keyId } satisfies KeyOwner);
-    const standing = (await connection.call('GET', name)) as string | null;
+    const standing = (await this.#connection.call('GET', name)) as string | null;
     if (standing === own) return;
     const owner = parseOwner(standing);
-    const held = owner && (await readKey(owner.tenantId, owner.keyId));
-    if (held?.hash === hash || (await connection.run(scripts.takeOver, [name], [own, standing ?? ''])) !== 1)
+    const held = owner && (await this.#readKey(owner.tenantId, owner.keyId));
+    if (
+      held?.hash === hash ||
+      (await this.#connection.run(scripts.takeOver, [name], [own, standing ?? ''])) !== 1
+    )
       throw keyTaken();
   }
 
-  async function checkNew(change: Change, key: KeyRecord): Promise<void> {
+  async #checkNew(change: Change, key: KeyRecord): Promise<void> {
     const { keys, agents, childrenOf } = change.names;
     checkNewKey(key, {
       agent: toRecord<AgentRecord>(await change.read(agents, key.agentId)),
@@ -55,7 +118,7 @@ export function createRedisKeys(connection: RedisConnection, names: Names, commi
       throw tooManyChildren();
   }
 
-  function addEnd({ names: own, enter, endRecord }: Change, key: KeyRecord, place: string): void {
+  #addEnd({ names: own, enter, endRecord }: Change, key: KeyRecord, place: string): void {
     const { keyId, parentKeyId, type, createdAtMs, expiresAtMs } = key;
     if (type !== 'ephemeral' || expiresAtMs === null) return;
     if (parentKeyId !== null)
@@ -71,12 +134,12 @@ export function createRedisKeys(connection: RedisConnection, names: Names, commi
     });
   }
 
-  const alter = (
+  #alter(
     tenantId: string,
     keyId: string,
     work: (key: KeyRecord, change: Change) => KeyRecord,
-  ): Promise<KeyRecord | undefined> =>
-    commits.write(tenantId, async (change) => {
+  ): Promise<KeyRecord | undefined> {
+    return this.#commits.write(tenantId, async (change) => {
       const standing = toRecord<KeyRecord>(await change.read(change.names.keys, keyId));
       if (!standing) return undefined;
       const key = work(standing, change);
@@ -85,42 +148,5 @@ export function createRedisKeys(connection: RedisConnection, names: Names, commi
       change.revise('keys');
       return key;
     });
-
-  return {
-    async addKey(key, event) {
-      await commits.write(key.tenantId, async (change) => {
-        await checkNew(change, key);
-        await claimHash(key);
-        change.put(change.names.keys, key.keyId, JSON.stringify(key));
-        const place = indexPlaceOf(key.createdAtMs, key.keyId);
-        change.index(change.names.indexOf('keys'), place);
-        addEnd(change, key, place);
-        change.seedRevision();
-        change.audit(event);
-      });
-      if (key.type === 'ephemeral' && key.expiresAtMs !== null) {
-        const leftMs = Math.max(0, key.expiresAtMs - key.createdAtMs) + endedKeptMs;
-        await connection.call('PEXPIRE', names.keyHash(key.hash), leftMs);
-      }
-    },
-    keyById: readKey,
-    async listKeys(tenantId, page) {
-      const own = names.of(tenantId);
-      const index = { key: own.indexOf('keys'), records: own.keys };
-      return readPage(connection, index, page, toRecord<KeyRecord>);
-    },
-    updateKey: (tenantId, keyId, fields, event) =>
-      alter(tenantId, keyId, (key, change) => {
-        change.audit(event);
-        return { ...key, ...fields };
-      }),
-    revokeKey: (tenantId, keyId, event) =>
-      alter(tenantId, keyId, (key, change) => {
-        const revoked = revokedKey(key, event);
-        if (revoked === key) return key;
-        if (key.parentKeyId !== null) change.leave(change.names.childrenOf(key.parentKeyId), keyId);
-        change.audit(event);
-        return revoked;
-      }),
-  };
+  }
 }

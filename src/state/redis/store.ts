@@ -4,15 +4,15 @@ import { createCache } from '../cache.ts';
 import { defaultTrustTerms } from '../rules/trust.ts';
 import type { Store } from '../store.ts';
 import { createRedisAgents } from './agents.ts';
-import { createRedisApprovals } from './approvals.ts';
+import { RedisApprovals } from './approvals.ts';
 import { createRedisAudit } from './audit.ts';
 import { createStandings } from './budgets.ts';
 import { createRedisCredentials } from './credentials.ts';
-import { createRedisHistory } from './history.ts';
-import { createHolders } from './holders.ts';
+import { RedisHistory } from './history.ts';
+import { Holders } from './holders.ts';
 import { createRedisHomes } from './homes.ts';
 import { createRedisIncidents } from './incidents.ts';
-import { createRedisKeys } from './keys.ts';
+import { RedisKeys } from './keys.ts';
 import { Commits } from './link/commits.ts';
 import { openConnection, type RedisConnectionOptions, redisRefusal } from './link/connection.ts';
 import { agreeOnFormat, formatIn, type RecordFormat, recordFormat } from './link/format.ts';
@@ -21,13 +21,13 @@ import { redisWarningsOf } from './link/warnings.ts';
 import { createRedisMcpTools } from './mcp-tools.ts';
 import { createRedisNonces } from './nonces.ts';
 import { createRedisNotices } from './notices/notices.ts';
-import { createRedisPolicies } from './policies.ts';
-import { createRedisRoutes } from './routes.ts';
+import { RedisPolicies } from './policies.ts';
+import { RedisRoutes } from './routes.ts';
 import { createRedisSessions } from './sessions.ts';
 import { createStats } from './stats.ts';
 import { createRedisSuspensions } from './suspensions.ts';
 import { createRedisTold } from './told.ts';
-import { createTraces } from './traces.ts';
+import { RedisTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
 
 /*
@@ -43,6 +43,13 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError
   readonly clock?: 'server' | 'caller';
   /** The format of the records; that of this version by default. */
   readonly format?: RecordFormat;
+}
+
+/** The methods of a part, each bound to it, so that one store is put together of several parts. */
+function methodsOf<T extends object>(part: T): { readonly [Name in keyof T]: T[Name] } {
+  const { constructor: _, ...methods } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(part));
+  const bound = Object.entries(methods).map(([name, { value }]) => [name, value.bind(part)]);
+  return Object.fromEntries(bound);
 }
 
 const tenantsHeardMax = 4_096;
@@ -63,20 +70,20 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const termsOf = () => terms;
   const commits = new Commits(connection, names, newId, (tenantId) => heard.delete(tenantId));
   const agents = createRedisAgents(connection, names, commits);
-  const policies = createRedisPolicies(connection, names, commits);
+  const policies = new RedisPolicies(connection, names, commits);
   const credentials = createRedisCredentials(connection, names, commits);
-  const routes = createRedisRoutes(connection, names, commits);
-  const { lastId, learn, ...history } = createRedisHistory(connection, names, commits, report, termsOf);
-  const holders = createHolders(connection, names, {
+  const routes = new RedisRoutes(connection, names, commits);
+  const history = new RedisHistory(connection, names, commits, report, termsOf);
+  const holders = new Holders(connection, names, {
     clock,
-    sawPolicies: policies.saw,
+    sawPolicies: (tenantId, revision) => policies.saw(tenantId, revision),
     sawCredentials: credentials.saw,
-    sawRoutes: routes.saw,
-    sightings: { lastId, learn },
+    sawRoutes: (tenantId, revision) => routes.saw(tenantId, revision),
+    sightings: history,
     agentById: agents.agentById,
     heard,
   });
-  const traces = createTraces(connection, names, report, termsOf);
+  const traces = new RedisTraces(connection, names, report, termsOf);
   try {
     await agreeOnFormat(connection, names, options.format ?? recordFormat);
     for (const warning of await redisWarningsOf(connection)) log.warn({}, warning);
@@ -86,20 +93,20 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   }
 
   return {
-    ...createRedisKeys(connection, names, commits),
+    ...methodsOf(new RedisKeys(connection, names, commits)),
     ...agents,
     ...createRedisSuspensions(connection, names, commits),
-    ...holders,
+    ...methodsOf(holders),
     ...createStandings(connection, names),
-    ...history,
-    ...policies,
-    ...createRedisApprovals(connection, names, commits),
+    ...methodsOf(history),
+    ...methodsOf(policies),
+    ...methodsOf(new RedisApprovals(connection, names, commits)),
     ...createRedisIncidents(connection, names, commits),
     ...credentials,
-    ...routes,
+    ...methodsOf(routes),
     ...createRedisSessions(connection, names, commits),
     ...createRedisMcpTools(connection, names, commits),
-    ...traces,
+    ...methodsOf(traces),
     ...createStats(connection, names),
     restoreTrust(next) {
       terms = next;

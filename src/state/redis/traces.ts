@@ -8,7 +8,16 @@ import { givenBack } from '../rules/budgets.ts';
 import { destinationsMax, touchedBy } from '../rules/destinations.ts';
 import { historyKeptMs } from '../rules/habits.ts';
 import { marksText } from '../rules/trust.ts';
-import type { RecordedCall, Store, TraceFilter, TrustTerms } from '../store.ts';
+import type {
+  Arrivals,
+  CallBatch,
+  Page,
+  Paged,
+  RecordedCall,
+  Store,
+  TraceFilter,
+  TrustTerms,
+} from '../store.ts';
 import { findTrace } from '../traces/lines.ts';
 import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
 import { FactReader, statNamesMax, statStart, type TraceFacts } from '../traces/stats.ts';
@@ -47,37 +56,129 @@ const retryMs = 100;
 const keptMsMax = 100 * 365 * 86_400_000;
 
 /** `onError` is told of a destination that could not be noted; the batch brings it again. */
-export function createTraces(
-  connection: RedisConnection,
-  names: Names,
-  onError: (error: unknown) => void,
-  termsOf: () => TrustTerms,
-): Traces {
-  let keptMsOf: (tenantId: string) => number = () => keptMsMax;
-  /** The start of the kept time: earlier traces are not answered, even while Redis still has them. */
-  const startMs = (tenantId: string): number => Date.now() - keptMsOf(tenantId);
-  const isOld = (tenantId: string, traceId: string): boolean =>
-    (timeOfTraceId(traceId) ?? 0) < startMs(tenantId);
-  const keptOf = (tenantId: string, filter: TraceFilter): TraceFilter => ({
-    ...filter,
-    fromMs: Math.max(filter.fromMs ?? 0, startMs(tenantId)),
-  });
-  const sourceOf = (tenantId: string): TraceSource => {
-    const own = names.of(tenantId);
-    return {
-      starts: (newestMs, oldestMs) => startsOf(connection, own, newestMs, oldestMs),
-      windows: (starts) => windowsOf(connection, own, starts),
-      mayHave: redisMayHave(connection, own),
-    };
-  };
-  const noted = createCache<true>(notedMax);
-  const facts = new FactReader('text');
+export class RedisTraces implements Traces {
+  readonly #connection: RedisConnection;
+  readonly #names: Names;
+  readonly #onError: (error: unknown) => void;
+  readonly #termsOf: () => TrustTerms;
+  #keptMsOf: (tenantId: string) => number = () => keptMsMax;
+  readonly #noted = createCache<true>(notedMax);
+  readonly #facts = new FactReader('text');
 
-  async function store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
-    const own = names.of(tenantId);
+  constructor(
+    connection: RedisConnection,
+    names: Names,
+    onError: (error: unknown) => void,
+    termsOf: () => TrustTerms,
+  ) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#onError = onError;
+    this.#termsOf = termsOf;
+  }
+
+  noteCall(call: RecordedCall): void {
+    const { tenantId, agentId, atMs } = call;
+    for (const name of touchedBy(call)) {
+      const pair = hash('sha256', JSON.stringify([tenantId, agentId, name]));
+      if (this.#noted.get(pair)) continue;
+      this.#noted.set(pair, true);
+      const key = this.#names.of(tenantId).destinations(agentId);
+      // A plain command: one that Redis may not know yet would come to it behind the next call. The batch keeps the bound.
+      this.#connection.call('ZADD', key, 'NX', atMs, name).catch((error) => {
+        this.#noted.delete(pair);
+        this.#onError(error);
+      });
+    }
+  }
+
+  async recordCalls({ lines }: CallBatch): Promise<number> {
+    const { byTenant, unreadable } = sort(lines);
+    for (const [tenantId, calls] of byTenant) {
+      for (const part of partsOf(calls)) await this.#store(tenantId, part);
+    }
+    return unreadable;
+  }
+
+  async traceById(tenantId: string, traceId: string): Promise<string | undefined> {
+    const ms = timeOfTraceId(traceId);
+    if (ms === undefined || this.#isOld(tenantId, traceId)) return undefined;
+    for (let retry = 0; ; retry += 1) {
+      const found = await this.#readTrace(tenantId, traceId, ms);
+      if (found !== undefined || retry >= retries || Math.abs(Date.now() - ms) > youngMs) return found;
+      await sleep(retryMs);
+    }
+  }
+
+  listTraces(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>> {
+    return listTraces(this.#sourceOf(tenantId), this.#keptOf(tenantId, filter), page);
+  }
+
+  exportTraces(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]> {
+    return exportTraces(this.#sourceOf(tenantId), this.#keptOf(tenantId, filter));
+  }
+
+  tracesSince(tenantId: string, position: string | undefined): Promise<Arrivals> {
+    return arrivalsSince(this.#connection, this.#names.of(tenantId), position);
+  }
+
+  async addResponseScan(tenantId: string, traceId: string, scan: string): Promise<boolean> {
+    if (this.#isOld(tenantId, traceId)) return false;
+    const ms = timeOfTraceId(traceId);
+    if (ms === undefined) return false;
+    const own = this.#names.of(tenantId);
+    const keys = [own.traceIds(secondOf(ms)), own.scans(traceId)];
+    const answer = await this.#connection.run(scripts.scan, keys, [scan, scansMax, idBytes(traceId)]);
+    if (answer === 'full')
+      throw new GatewayError('CONFLICT', `A trace takes ${scansMax} scans of its answer.`);
+    return answer === 'ok';
+  }
+
+  async responseScansOf(tenantId: string, traceId: string): Promise<readonly string[]> {
+    if (this.#isOld(tenantId, traceId)) return [];
+    return (await this.#connection.call(
+      'LRANGE',
+      this.#names.of(tenantId).scans(traceId),
+      0,
+      -1,
+    )) as string[];
+  }
+
+  /** Those that are there already go when it was said that they would; a shorter time hides them. */
+  async keepTraces(next: (tenantId: string) => number): Promise<void> {
+    this.#keptMsOf = (tenantId) => Math.min(Math.max(1, next(tenantId)), keptMsMax);
+  }
+
+  /** The start of the kept time: earlier traces are not answered, even while Redis still has them. */
+  #startMs(tenantId: string): number {
+    return Date.now() - this.#keptMsOf(tenantId);
+  }
+
+  #isOld(tenantId: string, traceId: string): boolean {
+    return (timeOfTraceId(traceId) ?? 0) < this.#startMs(tenantId);
+  }
+
+  #keptOf(tenantId: string, filter: TraceFilter): TraceFilter {
+    return {
+      ...filter,
+      fromMs: Math.max(filter.fromMs ?? 0, this.#startMs(tenantId)),
+    };
+  }
+
+  #sourceOf(tenantId: string): TraceSource {
+    const own = this.#names.of(tenantId);
+    return {
+      starts: (newestMs, oldestMs) => startsOf(this.#connection, own, newestMs, oldestMs),
+      windows: (starts) => windowsOf(this.#connection, own, starts),
+      mayHave: redisMayHave(this.#connection, own),
+    };
+  }
+
+  async #store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
+    const own = this.#names.of(tenantId);
     const back = toGivenBackArgs(own, calls.map(givenBack), 3);
-    const keptMs = keptMsOf(tenantId);
-    const trust = termsOf();
+    const keptMs = this.#keptMsOf(tenantId);
+    const trust = this.#termsOf();
     const minutes = placesOf(calls, ({ atMs }) => statStart(atMs, 'minute'));
     const windows = placesOf(calls, ({ traceId }) => secondOf(timeOfTraceId(traceId) ?? 0));
     const agents = placesOf(calls, ({ agentId }) => agentId);
@@ -97,7 +198,7 @@ export function createTraces(
     ];
     const args: (string | number | Buffer)[] = [
       keptMs,
-      secondOf(startMs(tenantId)),
+      secondOf(this.#startMs(tenantId)),
       destinationsMax,
       back.keys.length,
       trust.parts,
@@ -115,7 +216,7 @@ export function createTraces(
     for (const call of calls) {
       const { traceId, agentId, sizeClass = 0, marks = [] } = call;
       const touched = touchedBy(call);
-      const read = facts.read(call.line, 0, call.line.length);
+      const read = this.#facts.read(call.line, 0, call.line.length);
       const { tool = '', band = '' } = read;
       const reasons = listedNames(read);
       const charges = givenBack(call);
@@ -127,78 +228,16 @@ export function createTraces(
       for (const mark of marks) args.push(mark.parts, JSON.stringify(marksText([mark])[0]));
       args.push(...back.argsOf(charges));
     }
-    await connection.run(scripts.record, keys, args);
+    await this.#connection.run(scripts.record, keys, args);
   }
 
-  async function readTrace(tenantId: string, traceId: string, ms: number): Promise<string | undefined> {
-    const own = names.of(tenantId);
-    const number = await connection.call('HGET', own.traceIds(secondOf(ms)), idBytes(traceId));
+  async #readTrace(tenantId: string, traceId: string, ms: number): Promise<string | undefined> {
+    const own = this.#names.of(tenantId);
+    const number = await this.#connection.call('HGET', own.traceIds(secondOf(ms)), idBytes(traceId));
     if (number === null) return undefined;
-    const chunk = await connection.callBuffers('LINDEX', own.chunks(secondOf(ms)), String(number));
+    const chunk = await this.#connection.callBuffers('LINDEX', own.chunks(secondOf(ms)), String(number));
     return chunk === null ? undefined : findTrace(fromChunk(chunk as Buffer), traceId);
   }
-
-  return {
-    noteCall(call) {
-      const { tenantId, agentId, atMs } = call;
-      for (const name of touchedBy(call)) {
-        const pair = hash('sha256', JSON.stringify([tenantId, agentId, name]));
-        if (noted.get(pair)) continue;
-        noted.set(pair, true);
-        const key = names.of(tenantId).destinations(agentId);
-        // A plain command: one that Redis may not know yet would come to it behind the next call. The batch keeps the bound.
-        connection.call('ZADD', key, 'NX', atMs, name).catch((error) => {
-          noted.delete(pair);
-          onError(error);
-        });
-      }
-    },
-
-    async recordCalls({ lines }) {
-      const { byTenant, unreadable } = sort(lines);
-      for (const [tenantId, calls] of byTenant) {
-        for (const part of partsOf(calls)) await store(tenantId, part);
-      }
-      return unreadable;
-    },
-
-    async traceById(tenantId, traceId) {
-      const ms = timeOfTraceId(traceId);
-      if (ms === undefined || isOld(tenantId, traceId)) return undefined;
-      for (let retry = 0; ; retry += 1) {
-        const found = await readTrace(tenantId, traceId, ms);
-        if (found !== undefined || retry >= retries || Math.abs(Date.now() - ms) > youngMs) return found;
-        await sleep(retryMs);
-      }
-    },
-
-    listTraces: (tenantId, filter, page) => listTraces(sourceOf(tenantId), keptOf(tenantId, filter), page),
-    exportTraces: (tenantId, filter) => exportTraces(sourceOf(tenantId), keptOf(tenantId, filter)),
-
-    tracesSince: (tenantId, position) => arrivalsSince(connection, names.of(tenantId), position),
-
-    async addResponseScan(tenantId, traceId, scan) {
-      if (isOld(tenantId, traceId)) return false;
-      const ms = timeOfTraceId(traceId);
-      if (ms === undefined) return false;
-      const own = names.of(tenantId);
-      const keys = [own.traceIds(secondOf(ms)), own.scans(traceId)];
-      const answer = await connection.run(scripts.scan, keys, [scan, scansMax, idBytes(traceId)]);
-      if (answer === 'full')
-        throw new GatewayError('CONFLICT', `A trace takes ${scansMax} scans of its answer.`);
-      return answer === 'ok';
-    },
-
-    async responseScansOf(tenantId, traceId) {
-      if (isOld(tenantId, traceId)) return [];
-      return (await connection.call('LRANGE', names.of(tenantId).scans(traceId), 0, -1)) as string[];
-    },
-
-    /** Those that are there already go when it was said that they would; a shorter time hides them. */
-    async keepTraces(next) {
-      keptMsOf = (tenantId) => Math.min(Math.max(1, next(tenantId)), keptMsMax);
-    },
-  };
 }
 
 /** Names of a call, each with its dimension. A call has several of them, or only searches go by them. */
