@@ -89,6 +89,13 @@ interface Placed {
   isKnown: boolean;
 }
 
+/** The home of a call, under the key of its tenant. */
+interface Home {
+  readonly key: Buffer;
+  readonly domain: string;
+  readonly home: string;
+}
+
 export class CredentialHomes {
   readonly #store: HomeStore;
   readonly #credentialKey;
@@ -119,31 +126,8 @@ export class CredentialHomes {
     const key = this.#credentialKey(tenantId);
     const domain = registrableDomain(call.target.host);
     const home = hashOf(key, Buffer.from(`home ${domain}`));
-    const placed = credentials.map((credential): Placed => {
-      const found = foundTexts(call, credential);
-      const written = textOf(call, credential);
-      const parts = partsOf(credential, written);
-      const pieces = parts && tokenPiecesOf(parts);
-      const hashed = (texts: Iterable<string>) => [
-        ...new Set([...texts].map((it) => hashOf(key, Buffer.from(it)))),
-      ];
-      const hashes = hashed([...credential.texts, ...found.slice(0, foundBoundMax)]);
-      const all = [...new Set([...credential.texts, ...found, ...(parts ?? [])])];
-      const standings = all.map((it) => standingByClaims(claimsOf(it), call.target.host));
-      const isElsewhere = !pieces || standings.includes('elsewhere');
-      const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, call.target.host);
-      // A JWT that says where it belongs is at home there, whoever had it before.
-      const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
-      const isKnown =
-        standing === 'here' && call.history.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
-      const composed =
-        pieces === undefined || pieces.size === 0
-          ? undefined
-          : `${tenantId}\n${home}\n${hashOf(key, Buffer.from(written))}`;
-      const isCleared = composed === undefined || receivedAtMs < (this.#cleared.get(composed) ?? 0);
-      const ofPieces = isCleared ? [] : hashed(pieces ?? []);
-      return { credential, hashes, looked, pieces: ofPieces, composed, standing, isKnown };
-    });
+    const at = { key, domain, home };
+    const placed = credentials.map((it) => this.#place(call, it, at));
     const asking = placed.filter((it) => it.standing !== 'elsewhere');
     const asked = asking.flatMap((it) => [...it.looked, ...it.pieces]);
     const unknown = new Set(asked.filter((it) => this.#knownHome(tenantId, it, receivedAtMs) === undefined));
@@ -185,6 +169,33 @@ export class CredentialHomes {
         homingOf(bindings.filter(isSettled), home, receivedAtMs),
       );
     });
+  }
+
+  /** Places a credential of the call, as far as its own claims tell and without asking the state. */
+  #place(call: InspectedCall, credential: PlacedCredential, { key, domain, home }: Home): Placed {
+    const found = foundTexts(call, credential);
+    const written = textOf(call, credential);
+    const parts = partsOf(credential, written);
+    const pieces = parts && tokenPiecesOf(parts);
+    const hashed = (texts: Iterable<string>) => [
+      ...new Set([...texts].map((it) => hashOf(key, Buffer.from(it)))),
+    ];
+    const hashes = hashed([...credential.texts, ...found.slice(0, foundBoundMax)]);
+    const all = [...new Set([...credential.texts, ...found, ...(parts ?? [])])];
+    const standings = all.map((it) => standingByClaims(claimsOf(it), call.target.host));
+    const isElsewhere = !pieces || standings.includes('elsewhere');
+    const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, call.target.host);
+    // A JWT that says where it belongs is at home there, whoever had it before.
+    const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
+    const isKnown =
+      standing === 'here' && call.history.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
+    const composed =
+      pieces === undefined || pieces.size === 0
+        ? undefined
+        : `${call.identity.tenantId}\n${home}\n${hashOf(key, Buffer.from(written))}`;
+    const isCleared = composed === undefined || call.receivedAtMs < (this.#cleared.get(composed) ?? 0);
+    const ofPieces = isCleared ? [] : hashed(pieces ?? []);
+    return { credential, hashes, looked, pieces: ofPieces, composed, standing, isKnown };
   }
 
   /** Binds what the call is to bind; false where a credential is at home elsewhere by now, or cannot be bound. */

@@ -98,15 +98,7 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
     ...judgementOf(trace),
     ...riskOf(risk_score, risk_band),
     ...(policy_id === undefined ? {} : { policy: { uid: policy_id, name: policy_name } }),
-    metadata: {
-      version,
-      profiles: ['security_control'],
-      product: { name: 'Postern', vendor_name: 'Postern' },
-      uid: trace_id,
-      correlation_uid: trace_id,
-      tenant_uid: tenant_id,
-      labels: [...(env_name === undefined ? [] : [`env:${env_name}`])],
-    },
+    metadata: metadataOf(trace_id, tenant_id, env_name),
     actor: {
       app_uid: agent_id,
       app_name: agent_name ?? undefined,
@@ -123,6 +115,16 @@ function toEvent(trace: Trace): Readonly<Record<string, unknown>> {
     unmapped: { decision, runtime_type, risk_score, risk_band, reason_codes, ...unmapped },
   };
 }
+
+const metadataOf = (traceId: string, tenantId: string | undefined, envName: string | undefined) => ({
+  version,
+  profiles: ['security_control'],
+  product: { name: 'Postern', vendor_name: 'Postern' },
+  uid: traceId,
+  correlation_uid: traceId,
+  tenant_uid: tenantId,
+  labels: envName === undefined ? [] : [`env:${envName}`],
+});
 
 /** The severity of a call, its outcome, and why. */
 function judgementOf({ decision, method, url, risk_band = 'LOW', reason_codes = [], explanation }: Trace) {

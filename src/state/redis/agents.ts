@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
-import type { AgentRecord, Store } from '../store.ts';
+import type { AgentChange, AgentRecord, AuditEvent, Page, Paged, Store } from '../store.ts';
 import type { Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
@@ -14,14 +14,81 @@ type Agents = Pick<
 
 const claimsMax = 5;
 
-export function createRedisAgents(connection: RedisConnection, names: Names, commits: Commits): Agents {
-  const ownerOf = async (agentId: string) =>
-    ((await connection.call('GET', names.agent(agentId))) as string | null) ?? undefined;
-  const readOf = async (tenantId: string, agentId: string) =>
-    toRecord<AgentRecord>(await connection.call('HGET', names.of(tenantId).agents, agentId));
+export class RedisAgents implements Agents {
+  readonly #connection: RedisConnection;
+  readonly #names: Names;
+  readonly #commits: Commits;
 
-  const add = (agent: AgentRecord): Promise<AgentRecord> =>
-    commits.write(agent.tenantId, async (change) => {
+  constructor(connection: RedisConnection, names: Names, commits: Commits) {
+    this.#connection = connection;
+    this.#names = names;
+    this.#commits = commits;
+  }
+
+  /** The tenant claims the agent's id first. A claim whose record was never written counts for nothing. */
+  async ensureAgent(agent: AgentRecord): Promise<AgentRecord> {
+    for (let at = 0; at < claimsMax; at += 1) {
+      const owner = await this.#ownerOf(agent.agentId);
+      const standing = owner === undefined ? undefined : await this.#readOf(owner, agent.agentId);
+      if (standing) return standing;
+      const claim = [agent.tenantId, owner ?? ''];
+      if (
+        owner === agent.tenantId ||
+        (await this.#connection.run(scripts.takeOver, [this.#names.agent(agent.agentId)], claim)) === 1
+      )
+        return this.#add(agent);
+    }
+    throw new GatewayError('CONFLICT', 'Others are adding the same agent.');
+  }
+
+  async agentById(agentId: string): Promise<AgentRecord | undefined> {
+    const owner = await this.#ownerOf(agentId);
+    return owner === undefined ? undefined : this.#readOf(owner, agentId);
+  }
+
+  async listAgents(tenantId: string, page: Page): Promise<Paged<AgentRecord>> {
+    const own = this.#names.of(tenantId);
+    const index = { key: own.indexOf('agents'), records: own.agents };
+    return readPage(this.#connection, index, page, toRecord<AgentRecord>);
+  }
+
+  updateAgent(
+    tenantId: string,
+    agentId: string,
+    fields: AgentChange,
+    event: AuditEvent,
+  ): Promise<AgentRecord | undefined> {
+    return this.#commits.write(tenantId, async (change) => {
+      const standing = toRecord<AgentRecord>(await change.read(change.names.agents, agentId));
+      if (!standing) return undefined;
+      const agent = { ...standing, ...fields };
+      change.put(change.names.agents, agentId, JSON.stringify(agent));
+      change.revise('keys');
+      change.audit(event);
+      return agent;
+    });
+  }
+
+  async registerTenant(tenantId: string, nowMs: number): Promise<void> {
+    await this.#connection.call('ZADD', this.#names.tenants, 'NX', nowMs, tenantId);
+  }
+
+  async registeredTenants(): Promise<readonly string[]> {
+    return (await this.#connection.call('ZRANGE', this.#names.tenants, 0, -1)) as string[];
+  }
+
+  async #ownerOf(agentId: string) {
+    return ((await this.#connection.call('GET', this.#names.agent(agentId))) as string | null) ?? undefined;
+  }
+
+  async #readOf(tenantId: string, agentId: string) {
+    return toRecord<AgentRecord>(
+      await this.#connection.call('HGET', this.#names.of(tenantId).agents, agentId),
+    );
+  }
+
+  #add(agent: AgentRecord): Promise<AgentRecord> {
+    return this.#commits.write(agent.tenantId, async (change) => {
       const standing = toRecord<AgentRecord>(await change.read(change.names.agents, agent.agentId));
       if (standing) return standing;
       change.put(change.names.agents, agent.agentId, JSON.stringify(agent));
@@ -29,49 +96,5 @@ export function createRedisAgents(connection: RedisConnection, names: Names, com
       change.index(change.names.indexOf('agents'), indexPlaceOf(agent.createdAtMs, agent.agentId));
       return agent;
     });
-
-  return {
-    /** The tenant claims the agent's id first. A claim whose record was never written counts for nothing. */
-    async ensureAgent(agent) {
-      for (let at = 0; at < claimsMax; at += 1) {
-        const owner = await ownerOf(agent.agentId);
-        const standing = owner === undefined ? undefined : await readOf(owner, agent.agentId);
-        if (standing) return standing;
-        const claim = [agent.tenantId, owner ?? ''];
-        if (
-          owner === agent.tenantId ||
-          (await connection.run(scripts.takeOver, [names.agent(agent.agentId)], claim)) === 1
-        )
-          return add(agent);
-      }
-      throw new GatewayError('CONFLICT', 'Others are adding the same agent.');
-    },
-
-    async agentById(agentId) {
-      const owner = await ownerOf(agentId);
-      return owner === undefined ? undefined : readOf(owner, agentId);
-    },
-
-    async listAgents(tenantId, page) {
-      const own = names.of(tenantId);
-      const index = { key: own.indexOf('agents'), records: own.agents };
-      return readPage(connection, index, page, toRecord<AgentRecord>);
-    },
-
-    updateAgent: (tenantId, agentId, fields, event) =>
-      commits.write(tenantId, async (change) => {
-        const standing = toRecord<AgentRecord>(await change.read(change.names.agents, agentId));
-        if (!standing) return undefined;
-        const agent = { ...standing, ...fields };
-        change.put(change.names.agents, agentId, JSON.stringify(agent));
-        change.revise('keys');
-        change.audit(event);
-        return agent;
-      }),
-
-    async registerTenant(tenantId, nowMs) {
-      await connection.call('ZADD', names.tenants, 'NX', nowMs, tenantId);
-    },
-    registeredTenants: async () => (await connection.call('ZRANGE', names.tenants, 0, -1)) as string[],
-  };
+  }
 }

@@ -3,18 +3,23 @@ import { newId } from '../../core/ids.ts';
 import { createCache } from '../cache.ts';
 import { defaultTrustTerms } from '../rules/trust.ts';
 import type { Store } from '../store.ts';
-import { createRedisAgents } from './agents.ts';
+import { RedisAgents } from './agents.ts';
 import { RedisApprovals } from './approvals.ts';
 import { createRedisAudit } from './audit.ts';
 import { createStandings } from './budgets.ts';
-import { createRedisCredentials } from './credentials.ts';
+import { RedisCredentials } from './credentials.ts';
 import { RedisHistory } from './history.ts';
 import { Holders } from './holders.ts';
 import { createRedisHomes } from './homes.ts';
 import { createRedisIncidents } from './incidents.ts';
 import { RedisKeys } from './keys.ts';
 import { Commits } from './link/commits.ts';
-import { openConnection, type RedisConnectionOptions, redisRefusal } from './link/connection.ts';
+import {
+  openConnection,
+  type RedisConnection,
+  type RedisConnectionOptions,
+  redisRefusal,
+} from './link/connection.ts';
 import { agreeOnFormat, formatIn, type RecordFormat, recordFormat } from './link/format.ts';
 import { Names } from './link/names.ts';
 import { redisWarningsOf } from './link/warnings.ts';
@@ -69,32 +74,26 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   let terms = defaultTrustTerms;
   const termsOf = () => terms;
   const commits = new Commits(connection, names, newId, (tenantId) => heard.delete(tenantId));
-  const agents = createRedisAgents(connection, names, commits);
+  const agents = new RedisAgents(connection, names, commits);
   const policies = new RedisPolicies(connection, names, commits);
-  const credentials = createRedisCredentials(connection, names, commits);
+  const credentials = new RedisCredentials(connection, names, commits);
   const routes = new RedisRoutes(connection, names, commits);
   const history = new RedisHistory(connection, names, commits, report, termsOf);
   const holders = new Holders(connection, names, {
     clock,
     sawPolicies: (tenantId, revision) => policies.saw(tenantId, revision),
-    sawCredentials: credentials.saw,
+    sawCredentials: (tenantId, revision) => credentials.saw(tenantId, revision),
     sawRoutes: (tenantId, revision) => routes.saw(tenantId, revision),
     sightings: history,
-    agentById: agents.agentById,
+    agentById: (agentId) => agents.agentById(agentId),
     heard,
   });
   const traces = new RedisTraces(connection, names, report, termsOf);
-  try {
-    await agreeOnFormat(connection, names, options.format ?? recordFormat);
-    for (const warning of await redisWarningsOf(connection)) log.warn({}, warning);
-  } catch (error) {
-    await connection.close();
-    throw redisRefusal((error as Error).cause) ?? error;
-  }
+  await greet(connection, names, options);
 
   return {
     ...methodsOf(new RedisKeys(connection, names, commits)),
-    ...agents,
+    ...methodsOf(agents),
     ...createRedisSuspensions(connection, names, commits),
     ...methodsOf(holders),
     ...createStandings(connection, names),
@@ -102,7 +101,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...methodsOf(policies),
     ...methodsOf(new RedisApprovals(connection, names, commits)),
     ...createRedisIncidents(connection, names, commits),
-    ...credentials,
+    ...methodsOf(credentials),
     ...methodsOf(routes),
     ...createRedisSessions(connection, names, commits),
     ...createRedisMcpTools(connection, names, commits),
@@ -118,16 +117,24 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createRedisHomes(connection, names),
     ...createUsage(connection, names),
 
-    async trouble() {
-      try {
-        await connection.ping();
-        return undefined;
-      } catch {
-        return 'Redis does not answer.';
-      }
-    },
+    trouble: () =>
+      connection.ping().then(
+        () => undefined,
+        () => 'Redis does not answer.',
+      ),
     close: connection.close,
   };
+}
+
+/** Agrees with the other nodes on a format, and warns of settings of Redis. Closes the connection where that fails. */
+async function greet(connection: RedisConnection, names: Names, options: RedisStoreOptions): Promise<void> {
+  try {
+    await agreeOnFormat(connection, names, options.format ?? recordFormat);
+    for (const warning of await redisWarningsOf(connection)) options.log.warn({}, warning);
+  } catch (error) {
+    await connection.close();
+    throw redisRefusal((error as Error).cause) ?? error;
+  }
 }
 
 /** The format that is noted in Redis, read without changing it; undefined where none is. */

@@ -72,17 +72,6 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
     }
   }
 
-  async function evaluate({ text, sha1 }: Script, keys: readonly string[], args: readonly Argument[]) {
-    try {
-      return await client.evalsha(sha1, keys.length, ...keys, ...args);
-    } catch (error) {
-      // The server was started anew, or another one has taken over.
-      if (error instanceof Error && error.message.startsWith('NOSCRIPT'))
-        return client.eval(text, keys.length, ...keys, ...args);
-      throw error;
-    }
-  }
-
   const masters = (): readonly Redis[] => (client instanceof Cluster ? client.nodes('master') : [client]);
 
   try {
@@ -93,7 +82,7 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
   }
   isOpen = true;
   return {
-    run: (script, keys, args) => bounded(() => evaluate(script, keys, args)),
+    run: (script, keys, args) => bounded(() => evaluate(client, script, keys, args)),
     call: (command, ...args) => bounded(() => client.call(command, ...args.map(toArgument))),
     callBuffers: (command, ...args) => bounded(() => client.callBuffer(command, ...args.map(toArgument))),
     info: () => bounded(() => Promise.all(masters().map((it) => it.info()))),
@@ -107,6 +96,22 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
       client.disconnect();
     },
   };
+}
+
+async function evaluate(
+  client: Client,
+  { text, sha1 }: Script,
+  keys: readonly string[],
+  args: readonly Argument[],
+): Promise<unknown> {
+  try {
+    return await client.evalsha(sha1, keys.length, ...keys, ...args);
+  } catch (error) {
+    // The server was started anew, or another one has taken over.
+    if (error instanceof Error && error.message.startsWith('NOSCRIPT'))
+      return client.eval(text, keys.length, ...keys, ...args);
+    throw error;
+  }
 }
 
 const toArgument = (it: Argument): string | Buffer => (typeof it === 'number' ? String(it) : it);
