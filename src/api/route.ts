@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { Permission } from '../config/sections/agents.ts';
 import type { Identity, PresentedKey } from '../core/call.ts';
 import type { GatewayError } from '../core/errors.ts';
+import type { Permission } from '../core/permissions.ts';
 import type { Gate } from '../decision/gate.ts';
 import type { KeyRecord, SessionRecord } from '../state/store.ts';
 import type { FieldsByName } from '../wire/http1/field.ts';

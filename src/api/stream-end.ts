@@ -1,5 +1,5 @@
-import type { Permission } from '../config/sections/agents.ts';
 import { GatewayError } from '../core/errors.ts';
+import type { Permission } from '../core/permissions.ts';
 import type { Gate } from '../decision/gate.ts';
 import { lacking } from './fields/permissions.ts';
 import type { Caller } from './route.ts';

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { typeNames } from '../util/schema-words.ts';
 import { nearest } from './nearest.ts';
 import { shorten } from './warnings/shorten.ts';
 
@@ -86,16 +87,6 @@ function boundText({ message, origin }: Bounded, side: string, bound: number | b
 type Bounded = z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall;
 
 const units: Readonly<Record<string, string>> = { array: 'entries', string: 'characters' };
-
-const typeNames: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  record: 'an object',
-};
 
 const toPath = (path: readonly PropertyKey[]): string =>
   path

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 
-const typeNames: Readonly<Record<string, string>> = {
+/** The types of JSON Schema, as a sentence names them. */
+export const typeNames: Readonly<Record<string, string>> = {
   string: 'a text',
   number: 'a number',
   int: 'a whole number',

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { permissions } from '../../config/sections/agents.ts';
 import { verbs } from '../../core/call.ts';
+import { permissions } from '../../core/permissions.ts';
 import { keylessKeyPrefix } from '../../credentials/keyless.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { KeyRecord, KeyUsage } from '../../state/store.ts';

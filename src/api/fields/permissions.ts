@@ -1,5 +1,5 @@
-import type { Permission } from '../../config/sections/agents.ts';
 import { GatewayError } from '../../core/errors.ts';
+import type { Permission } from '../../core/permissions.ts';
 import type { KeyRecord } from '../../state/store.ts';
 
 /** FORBIDDEN, naming what is lacking, unless the key has one of these permissions. `admin` has them all. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Permission } from '../../config/sections/agents.ts';
+import type { Permission } from '../../core/permissions.ts';
 import type { AuditEntry } from '../../state/store.ts';
 import { toIso } from '../fields/fields.ts';
 import { invalid } from '../fields/invalid.ts';

@@ -1,5 +1,4 @@
-import type { Permission } from '../../config/sections/agents.ts';
-import { permissions } from '../../config/sections/agents.ts';
+import { type Permission, permissions } from '../../core/permissions.ts';
 import type { SessionCaller } from './session-caller.ts';
 
 export const roles = ['admin', 'developer', 'reviewer', 'auditor'] as const;

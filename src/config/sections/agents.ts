@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type Permission, permissions } from '../../core/permissions.ts';
 import {
   addressRange,
   configInstant,
@@ -9,26 +10,6 @@ import {
   parsed,
 } from '../scalars.ts';
 import { list, section } from '../section.ts';
-
-/** The permissions of a key (`admin`: everything within its tenant). */
-export const permissions = [
-  'scan',
-  'policies:read',
-  'policies:write',
-  'keys:read',
-  'keys:ephemeral',
-  'keys:revoke',
-  'activity:read',
-  'usage:read',
-  'agents:write',
-  'incidents:write',
-  'approvals:decide',
-  'credentials:write',
-  'routes:write',
-  'admin',
-] as const;
-
-export type Permission = (typeof permissions)[number];
 
 /** The permissions of a key minted without the field. */
 export const defaultPermissions: readonly Permission[] = [

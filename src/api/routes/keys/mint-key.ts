@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { TenantConfig } from '../../../config/schema.ts';
-import { defaultPermissions, permissions } from '../../../config/sections/agents.ts';
+import { defaultPermissions } from '../../../config/sections/agents.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../../../core/key-text.ts';
+import { permissions } from '../../../core/permissions.ts';
 import type { Gate } from '../../../decision/gate.ts';
 import { liveKey } from '../../../state/rules/live-key.ts';
 import type { AgentRecord } from '../../../state/store.ts';

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { permissions } from '../../../../core/permissions.ts';
 import { useNames } from '../../data/agents.ts';
 import { post } from '../../data/api.ts';
 import { type ProxyPlace, proxyPlace } from '../../data/config.ts';
@@ -13,23 +14,6 @@ import type { Key } from './keys.tsx';
 export interface MintedKey extends Key {
   readonly key: string;
 }
-
-const permissions = [
-  'scan',
-  'policies:read',
-  'policies:write',
-  'keys:read',
-  'keys:ephemeral',
-  'keys:revoke',
-  'activity:read',
-  'usage:read',
-  'agents:write',
-  'incidents:write',
-  'approvals:decide',
-  'credentials:write',
-  'routes:write',
-  'admin',
-] as const;
 
 const sets: Readonly<Record<string, readonly string[]>> = {
   'An agent': ['scan'],
