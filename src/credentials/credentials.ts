@@ -47,41 +47,18 @@ interface CredentialsOptions {
  * every one that its host may have got, whoever sent it: what one agent may send, another one must not be shown.
  */
 export class Credentials {
-  readonly #store;
-  readonly #vault;
-  readonly #fetchToken;
-  readonly #issued;
-  readonly #onFailure;
-  readonly #keylessAgentId;
+  readonly #options: CredentialsOptions;
   readonly #now;
   readonly #elapsed;
   readonly #owned;
   /** Opening and making the needles costs more than a small call: done once for each secret. */
   readonly #opened = new WeakMap<CredentialEntry, Opened>();
 
-  constructor(
-    config: Pick<Config, 'credentials' | 'inbound'>,
-    {
-      store,
-      routes,
-      vault,
-      fetchToken,
-      issued,
-      onFailure,
-      keylessAgentId,
-      now = Date.now,
-      elapsed = () => performance.now(),
-    }: CredentialsOptions,
-  ) {
-    this.#store = store;
-    this.#vault = vault;
-    this.#fetchToken = fetchToken;
-    this.#issued = issued;
-    this.#onFailure = onFailure;
-    this.#keylessAgentId = keylessAgentId;
-    this.#now = now;
-    this.#elapsed = elapsed;
-    this.#owned = createOwnedCredentials(config, routes);
+  constructor(config: Pick<Config, 'credentials' | 'inbound'>, options: CredentialsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#elapsed = options.elapsed ?? (() => performance.now());
+    this.#owned = createOwnedCredentials(config, options.routes);
   }
 
   /** Name of the credential that belongs to a call of a proxy, whether or not it can be sent; undefined where none does. Never throws. */
@@ -142,10 +119,10 @@ export class Credentials {
     const client = { ...secret.client, tenantId };
     const where = { tenantId, credential: entry.name };
     return heldByToken(client, {
-      fetch: () => this.#fetchToken(client),
-      issued: this.#issued.of(tenantId, entry.name),
+      fetch: () => this.#options.fetchToken(client),
+      issued: this.#options.issued.of(tenantId, entry.name),
       now: this.#elapsed,
-      onFailure: (error) => this.#onFailure(where, error),
+      onFailure: (error) => this.#options.onFailure(where, error),
     });
   }
 
@@ -158,7 +135,7 @@ export class Credentials {
     if (!record) return unavailable(`The credential ${name} is not in the vault, or was revoked.`);
     if (config && record.type !== config.type)
       return unavailable(`The credential ${name} is of another type in the vault than in the configuration.`);
-    const text = this.#vault.open(record, record.sealed);
+    const text = this.#options.vault.open(record, record.sealed);
     if (text === undefined)
       return unavailable(`The credential ${name} cannot be opened with the key of the vault.`);
     const secret = parseSecret(record.type, text, name, config);
@@ -179,12 +156,14 @@ export class Credentials {
 
   #find(tenantId: string, entry: CredentialEntry): MaybePromise<Found> {
     if (entry.secret) return this.#ofFile(tenantId, entry, entry.secret);
-    return after(this.#store.credentialOf(tenantId, entry.name), (it) => this.#open(tenantId, entry, it));
+    return after(this.#options.store.credentialOf(tenantId, entry.name), (it) =>
+      this.#open(tenantId, entry, it),
+    );
   }
 
   /** Who brings no key gets what names its agent, and not what is for all agents: nobody has said that it may be a stranger. */
   #mayUse(entry: CredentialEntry, agent: OwnAgent): boolean {
-    return agent.agentId === this.#keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
+    return agent.agentId === this.#options.keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
   }
 
   #inject(

@@ -118,18 +118,11 @@ function conversationOf(opening: OpenedCall): Conversation {
 export class MessageInspector {
   readonly #options: MessageOptions;
   readonly #record: Recorder;
-  readonly #store;
-  readonly #tenants;
-  readonly #catalogues;
   readonly #judge;
 
   constructor(options: MessageOptions, record: Recorder) {
     this.#options = options;
     this.#record = record;
-    const { store, tenants, catalogues } = options;
-    this.#store = store;
-    this.#tenants = tenants;
-    this.#catalogues = catalogues;
     const stages = Stages.first<UnadmittedCall, AdmittedCall<TenantConfig>>({
       name: 'admit-message',
       run: (call) => this.#admit(call),
@@ -177,8 +170,8 @@ export class MessageInspector {
       const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
       const { key } = opening.received;
       const { identity } = opening.admission;
-      const known = isAway && key ? this.#store.recall(key.hash, Date.now(), recallMs) : undefined;
-      const isOpen = this.#tenants.find(identity.tenantId)?.onFailure === 'open';
+      const known = isAway && key ? this.#options.store.recall(key.hash, Date.now(), recallMs) : undefined;
+      const isOpen = this.#options.tenants.find(identity.tenantId)?.onFailure === 'open';
       if (!known?.ok || !isOpen) throw error;
       conversation.isDegraded = true;
     }
@@ -203,13 +196,13 @@ export class MessageInspector {
     const conversation = conversationOf(opening);
     await this.#whoNow(opening, conversation);
     const { identity } = opening.admission;
-    const tenant = this.#tenants.find(identity.tenantId);
+    const tenant = this.#options.tenants.find(identity.tenantId);
     if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
     await this.#options.open?.(received, identity);
     const classified =
       call instanceof ClassifiedCall
         ? call
-        : classifyOperation(this.#catalogues.of(tenant.id), received, tenant.maxDecodedBytes);
+        : classifyOperation(this.#options.catalogues.of(tenant.id), received, tenant.maxDecodedBytes);
     return new AdmittedCall(classified, admissionOf(opening, tenant, conversation, classified.operation));
   }
 

@@ -30,11 +30,7 @@ interface RelayOptions {
 }
 
 export class AuditRelay {
-  readonly #store;
-  readonly #wants;
-  readonly #tell;
-  readonly #now;
-  readonly #log;
+  readonly #options: RelayOptions;
   /** Whose logs are to be read: each tenant once, however often it was nudged. */
   readonly #nudged = new Set<string>();
   #running: Promise<void> | undefined;
@@ -42,13 +38,9 @@ export class AuditRelay {
   /** Before anything can happen that is to be told. */
   readonly #openedMs;
 
-  constructor({ store, wants, tell, now, log }: RelayOptions) {
-    this.#store = store;
-    this.#wants = wants;
-    this.#tell = tell;
-    this.#now = now;
-    this.#log = log;
-    this.#openedMs = now();
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#openedMs = options.now();
   }
 
   /** Something has been written to the log of the tenant. */
@@ -72,21 +64,21 @@ export class AuditRelay {
   }
 
   #wantsAny(tenantId: string): boolean {
-    return auditKinds.some((kind) => this.#wants(kind, tenantId));
+    return auditKinds.some((kind) => this.#options.wants(kind, tenantId));
   }
 
   /** When notices began to be told: nobody wants to hear of what was before. */
   async #beganMs(): Promise<number> {
-    const began = await this.#store.toldUpTo(everybody, 'audit');
+    const began = await this.#options.store.toldUpTo(everybody, 'audit');
     if (began !== undefined) return began;
-    await this.#store.noteTold(everybody, 'audit', this.#openedMs);
+    await this.#options.store.noteTold(everybody, 'audit', this.#openedMs);
     return this.#openedMs;
   }
 
   /** The last entry of the tenant that is too old to be told of. */
   async #lastBefore(tenantId: string, ms: number): Promise<number> {
     for (let cursor: string | undefined; ; ) {
-      const { items, nextCursor } = await this.#store.listAudit(tenantId, {}, { limit: 500, cursor });
+      const { items, nextCursor } = await this.#options.store.listAudit(tenantId, {}, { limit: 500, cursor });
       const old = items.find((it) => it.atMs < ms);
       if (old) return old.seq;
       if (nextCursor === null) return 0;
@@ -97,27 +89,29 @@ export class AuditRelay {
   async #noticesOf(entries: readonly AuditEntry[]): Promise<Notice[]> {
     const notices: Notice[] = [];
     for (const entry of entries) {
-      const isWanted = auditKinds.some((kind) => kind === entry.kind && this.#wants(kind, entry.tenantId));
-      if (!isWanted || entry.atMs < this.#now() - toldWithinMs) continue;
-      const notice = await noticeOfEntry(entry, this.#store);
+      const isWanted = auditKinds.some(
+        (kind) => kind === entry.kind && this.#options.wants(kind, entry.tenantId),
+      );
+      if (!isWanted || entry.atMs < this.#options.now() - toldWithinMs) continue;
+      const notice = await noticeOfEntry(entry, this.#options.store);
       if (notice) notices.push(notice);
     }
     return notices;
   }
 
   async #readOn(tenantId: string): Promise<void> {
-    let seq = await this.#store.toldUpTo(tenantId, 'audit');
+    let seq = await this.#options.store.toldUpTo(tenantId, 'audit');
     if (seq === undefined) {
       seq = await this.#lastBefore(tenantId, await this.#beganMs());
-      await this.#store.noteTold(tenantId, 'audit', seq);
+      await this.#options.store.noteTold(tenantId, 'audit', seq);
     }
     while (!this.#isClosed) {
-      const entries = await this.#store.auditAfter(tenantId, seq, entriesAtOnce);
+      const entries = await this.#options.store.auditAfter(tenantId, seq, entriesAtOnce);
       const last = entries.at(-1);
       if (!last) return;
-      await this.#tell(await this.#noticesOf(entries));
+      await this.#options.tell(await this.#noticesOf(entries));
       seq = last.seq;
-      await this.#store.noteTold(tenantId, 'audit', seq);
+      await this.#options.store.noteTold(tenantId, 'audit', seq);
       if (entries.length < entriesAtOnce) return;
     }
   }
@@ -126,7 +120,7 @@ export class AuditRelay {
     try {
       await this.#readOn(tenantId);
     } catch (error) {
-      this.#log.warn({ err: error, tenant_id: tenantId }, 'events of a tenant cannot be told yet');
+      this.#options.log.warn({ err: error, tenant_id: tenantId }, 'events of a tenant cannot be told yet');
     }
   }
 

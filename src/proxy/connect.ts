@@ -43,26 +43,16 @@ const alpnProtocols = ['h2', 'http/1.1'];
  * itself.
  */
 export class ConnectEntrance {
-  readonly #gate;
-  readonly #contexts;
-  readonly #connections;
-  readonly #serve;
-  readonly #joined;
-  readonly #log;
+  readonly #options: ConnectOptions;
 
-  constructor({ gate, contexts, connections, serve, joined, log }: ConnectOptions) {
-    this.#gate = gate;
-    this.#contexts = contexts;
-    this.#connections = connections;
-    this.#serve = serve;
-    this.#joined = joined;
-    this.#log = log;
+  constructor(options: ConnectOptions) {
+    this.#options = options;
   }
 
   connect(request: ConnectRequest, socket: Socket, head: Buffer): void {
     socket.on('error', () => socket.destroy());
-    this.#connections.begin(socket);
-    const current = this.#gate();
+    this.#options.connections.begin(socket);
+    const current = this.#options.gate();
     this.#open(current, request, socket)
       .then((tunnel) =>
         current.isPassedThrough(tunnel.host)
@@ -70,8 +60,8 @@ export class ConnectEntrance {
           : this.#establish(socket, head, tunnel),
       )
       .catch((error: unknown) => {
-        refuse(socket, toGatewayError(error), this.#gate().config.limits.handshakeTimeoutMs);
-        this.#connections.rest(socket);
+        refuse(socket, toGatewayError(error), this.#options.gate().config.limits.handshakeTimeoutMs);
+        this.#options.connections.rest(socket);
       });
   }
 
@@ -92,7 +82,7 @@ export class ConnectEntrance {
     if (!tenant) throw await turnBack(proxyAuthRequired());
     const blocked = whyBlocked(current.guard, authority);
     if (blocked) throw await turnBack(blocked);
-    this.#connections.claim(socket, owner, current.tenants.connectionBounds(tenant.id));
+    this.#options.connections.claim(socket, owner, current.tenants.connectionBounds(tenant.id));
     return {
       scheme: 'https',
       ...authority,
@@ -108,7 +98,7 @@ export class ConnectEntrance {
   #establish(socket: Socket, head: Buffer, tunnel: Tunnel): void {
     if (socket.destroyed) return;
     socket.write(established());
-    socket.setTimeout(this.#gate().config.limits.handshakeTimeoutMs, () => socket.destroy());
+    socket.setTimeout(this.#options.gate().config.limits.handshakeTimeoutMs, () => socket.destroy());
     if (head.length > 0) socket.unshift(head);
     socket.once('readable', () => {
       const first: Buffer | null = socket.read();
@@ -121,12 +111,12 @@ export class ConnectEntrance {
       if (first[0] === tlsHandshake) {
         this.#secure(socket, tunnel).catch((error: Error) => {
           socket.destroy();
-          const host = this.#gate().safeName(tunnel.tenantId, tunnel.host);
-          this.#log.debug({ host, err: error.cause ?? error }, 'a tunnel ended in its TLS');
+          const host = this.#options.gate().safeName(tunnel.tenantId, tunnel.host);
+          this.#options.log.debug({ host, err: error.cause ?? error }, 'a tunnel ended in its TLS');
         });
       } else if (isMethodStart(first[0] ?? 0)) {
         socket.setTimeout(0);
-        this.#serve(socket, { ...tunnel, scheme: 'http' });
+        this.#options.serve(socket, { ...tunnel, scheme: 'http' });
       } else socket.destroy();
     });
   }
@@ -134,12 +124,12 @@ export class ConnectEntrance {
   async #secure(socket: Socket, tunnel: Tunnel): Promise<void> {
     socket.setTimeout(0);
     const secured = await acceptTls(socket, {
-      secureContext: this.#contexts.contextFor(tunnel.host),
+      secureContext: this.#options.contexts.contextFor(tunnel.host),
       alpnProtocols,
-      timeoutMs: this.#gate().config.limits.handshakeTimeoutMs,
+      timeoutMs: this.#options.gate().config.limits.handshakeTimeoutMs,
     });
     secured.on('error', () => secured.destroy());
-    this.#serve(secured, { ...tunnel, serverName: nameInHandshake(secured) });
+    this.#options.serve(secured, { ...tunnel, serverName: nameInHandshake(secured) });
   }
 
   async #pass(
@@ -151,8 +141,9 @@ export class ConnectEntrance {
   ): Promise<void> {
     const passed = await passThrough(current, fields, socket, tunnel);
     if ('error' in passed) {
-      if (passed.error.code === 'INTERNAL') this.#log.error({ err: passed.error.cause }, 'a call failed');
-      refuse(socket, passed.error, this.#gate().config.limits.handshakeTimeoutMs, passed.headers);
+      if (passed.error.code === 'INTERNAL')
+        this.#options.log.error({ err: passed.error.cause }, 'a call failed');
+      refuse(socket, passed.error, this.#options.gate().config.limits.handshakeTimeoutMs, passed.headers);
       return;
     }
     const { call, upstream, headers } = passed;
@@ -166,7 +157,7 @@ export class ConnectEntrance {
     const { traceId, clientAddress, identity } = call;
     const { host, port, key } = tunnel;
     const owner = { traceId, key, identity, clientAddress, host, port };
-    this.#joined.join(socket, upstream, owner);
+    this.#options.joined.join(socket, upstream, owner);
   }
 }
 

@@ -51,26 +51,13 @@ const listIdLength = 22;
 
 /** Remembers the tools that MCP servers list, and tells what is new about them. */
 export class ToolMemory {
-  readonly #store;
-  readonly #policies;
-  readonly #tenants;
-  readonly #injections;
-  readonly #risky;
-  readonly #log;
-  readonly #clock;
+  readonly #options: ToolMemoryOptions;
   /** By version: what is the same in every list is judged once. */
   readonly #judged = createCache<readonly ToolMark[]>(judgedMax);
   #waiting = 0;
 
   constructor(options: ToolMemoryOptions) {
-    const { store, policies, tenants, injections, risky, log, clock } = options;
-    this.#store = store;
-    this.#policies = policies;
-    this.#tenants = tenants;
-    this.#injections = injections;
-    this.#risky = risky;
-    this.#log = log;
-    this.#clock = clock;
+    this.#options = options;
   }
 
   /**
@@ -80,18 +67,24 @@ export class ToolMemory {
   async saw(call: InspectedCall, list: SeenList): Promise<ShownDrift | undefined> {
     const { traceId } = call;
     if (this.#waiting >= waitingMax) {
-      this.#log.error({ trace_id: traceId }, 'the tools of an MCP server were not remembered: too many wait');
+      this.#options.log.error(
+        { trace_id: traceId },
+        'the tools of an MCP server were not remembered: too many wait',
+      );
       return undefined;
     }
     this.#waiting += 1;
     try {
       const drift = toShown(await this.#remember(call, list));
       if (!drift) return undefined;
-      this.#log.warn({ trace_id: traceId, mcp_drift: drift }, 'an MCP server lists other tools, or bad ones');
+      this.#options.log.warn(
+        { trace_id: traceId, mcp_drift: drift },
+        'an MCP server lists other tools, or bad ones',
+      );
       return drift;
     } catch (error) {
       const err = toGatewayError(error);
-      this.#log.error({ trace_id: traceId, err }, 'the tools of an MCP server were not remembered');
+      this.#options.log.error({ trace_id: traceId, err }, 'the tools of an MCP server were not remembered');
       return undefined;
     } finally {
       this.#waiting -= 1;
@@ -102,7 +95,7 @@ export class ToolMemory {
     const known = this.#judged.get(version);
     if (known) return known;
     const injected = this.#givesOrders(text, bounds);
-    const isRisky = parameters.some((it) => this.#risky.kindOf(it) !== undefined);
+    const isRisky = parameters.some((it) => this.#options.risky.kindOf(it) !== undefined);
     const marks: ToolMark[] = isRisky ? ['risky'] : [];
     if (injected === undefined) return [...marks, 'unread'];
     if (injected) marks.push('injected');
@@ -115,7 +108,7 @@ export class ToolMemory {
     const { views, unreadable } = decodeViews(Buffer.from(text), { maxDecodedBytes, depthMax, isOver });
     let isWhole = unreadable === undefined;
     for (const { bytes } of views) {
-      const { score, complete } = this.#injections.read(bytes, isOver);
+      const { score, complete } = this.#options.injections.read(bytes, isOver);
       if (score >= injectionScoreMin) return true;
       isWhole &&= complete;
     }
@@ -123,11 +116,11 @@ export class ToolMemory {
   }
 
   async #seenTools(tools: readonly unknown[], tenantId: string): Promise<SeenTool[]> {
-    const tenant = this.#tenants.find(tenantId);
+    const tenant = this.#options.tenants.find(tenantId);
     if (!tenant) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
-    const { engine } = await this.#policies.rulesFor(tenantId);
-    const endsAt = this.#clock() + tenant.scanTimeoutMs;
-    const bounds = { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => this.#clock() > endsAt };
+    const { engine } = await this.#options.policies.rulesFor(tenantId);
+    const endsAt = this.#options.clock() + tenant.scanTimeoutMs;
+    const bounds = { maxDecodedBytes: tenant.maxDecodedBytes, isOver: () => this.#options.clock() > endsAt };
     const described = tools.slice(0, toolsMax).map(describeTool);
     const safeName = safeNamesOf(engine);
     const nameOf = ({ name }: DescribedTool): SafeName =>
@@ -144,7 +137,7 @@ export class ToolMemory {
     const { tenantId } = call.identity;
     const tools = list.tools ? await this.#seenTools(list.tools, tenantId) : [unreadTool];
     const { origin, path } = shownPlace(call);
-    return this.#store.rememberTools({
+    return this.#options.store.rememberTools({
       tenantId,
       server: { serverId: mcpServerId(tenantId, serverOrigin(call.target)), origin },
       listId: hashedName(pathOf(call.target.path)).slice(-listIdLength),

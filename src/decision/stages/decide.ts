@@ -29,22 +29,17 @@ export const decideStage = (options: DecideOptions): Stage<Assessed, Decided> =>
 class DecideStage implements Stage<Assessed, Decided> {
   readonly name = 'decide';
   readonly #options: DecideOptions;
-  readonly #policies;
-  readonly #approvals;
-  readonly #isRetired;
   readonly #judge;
 
   constructor(options: DecideOptions) {
     this.#options = options;
-    const { policies, approvals, mode, isRetired } = options;
-    this.#policies = policies;
-    this.#approvals = approvals;
-    this.#isRetired = isRetired;
-    this.#judge = createJudge(mode);
+    this.#judge = createJudge(options.mode);
   }
 
   run(call: Assessed): MaybePromise<Decided | RefusedCall> {
-    return after(rulesForCall(this.#policies, call), ({ rules }) => this.#conclude(call, rules, false));
+    return after(rulesForCall(this.#options.policies, call), ({ rules }) =>
+      this.#conclude(call, rules, false),
+    );
   }
 
   #conclude(call: Assessed, rules: PolicySet, wasHeld: boolean): MaybePromise<Decided | RefusedCall> {
@@ -78,7 +73,7 @@ class DecideStage implements Stage<Assessed, Decided> {
     const verdict = toVerdict(call, opinion);
     const incidents = incidentsOf(call, opinion);
     try {
-      const { kind, approval } = await this.#approvals.hold(call, verdict);
+      const { kind, approval } = await this.#options.approvals.hold(call, verdict);
       const { approvalId, expiresAtMs } = approval;
       if (kind !== 'pending')
         return this.#settle(
@@ -102,7 +97,7 @@ class DecideStage implements Stage<Assessed, Decided> {
       tenant.approvals.holdMs > 0 &&
       entrance !== 'scan' &&
       entrance !== 'a2a' &&
-      !this.#approvals.isFull(tenant.id)
+      !this.#options.approvals.isFull(tenant.id)
     );
   }
 
@@ -118,12 +113,12 @@ class DecideStage implements Stage<Assessed, Decided> {
     { id, approvals: { holdMs } }: TenantConfig,
   ): Promise<Decided | RefusedCall> {
     const { isAwaited } = call.received;
-    const decided = await this.#approvals.wait(id, approvalId, holdMs, isAwaited);
+    const decided = await this.#options.approvals.wait(id, approvalId, holdMs, isAwaited);
     if (decided?.status !== 'approved' && decided?.status !== 'denied') return call;
     const { agentStatus } = await reauthorize(this.#options, call);
-    const { rules } = await rulesForCall(this.#policies, call);
+    const { rules } = await rulesForCall(this.#options.policies, call);
     // A grant is not spent on a call that nobody waits for any more.
-    if (!isAwaited() || this.#isRetired()) return call;
+    if (!isAwaited() || this.#options.isRetired()) return call;
     return this.#conclude(call.withAgentStatus(agentStatus), rules, true);
   }
 }

@@ -180,183 +180,148 @@ function openParts(dir: string, closers: Closer[]) {
 type Parts = ReturnType<typeof openParts>;
 
 /** Keys, the agents that call with them, and what suspends all of a tenant. */
-const callers = ({
-  agents,
-  suspensions,
-  keys,
-  counters,
-  numbers,
-}: Parts): KeyStore & AgentStore & SuspensionStore => ({
-  addKey: keys.add,
-  keyById: async (tenantId, keyId) => keys.byId(tenantId, keyId),
-  listKeys: async (tenantId, page) => keys.list(tenantId, page),
-  updateKey: keys.update,
-  revokeKey: keys.revoke,
+const callers = (on: Parts): KeyStore & AgentStore & SuspensionStore => ({
+  addKey: on.keys.add,
+  keyById: async (tenantId, keyId) => on.keys.byId(tenantId, keyId),
+  listKeys: async (tenantId, page) => on.keys.list(tenantId, page),
+  updateKey: on.keys.update,
+  revokeKey: on.keys.revoke,
   keyUsage: async (tenantId, keyIds, nowMs) =>
-    numbers.keyUsage(ownOf(keyIds, keys.among(tenantId, keyIds)), nowMs),
+    on.numbers.keyUsage(ownOf(keyIds, on.keys.among(tenantId, keyIds)), nowMs),
 
-  ensureAgent: agents.ensure,
-  agentById: async (agentId) => agents.find(agentId),
-  listAgents: async (tenantId, page) => agents.list(tenantId, page),
-  updateAgent: agents.update,
+  ensureAgent: on.agents.ensure,
+  agentById: async (agentId) => on.agents.find(agentId),
+  listAgents: async (tenantId, page) => on.agents.list(tenantId, page),
+  updateAgent: on.agents.update,
   agentUsage: async (tenantId, agentIds, nowMs) =>
-    counters.ofAgents(ownOf(agentIds, agents.among(tenantId, agentIds)), nowMs),
-  registerTenant: agents.registerTenant,
-  registeredTenants: async () => agents.registeredTenants(),
+    on.counters.ofAgents(ownOf(agentIds, on.agents.among(tenantId, agentIds)), nowMs),
+  registerTenant: on.agents.registerTenant,
+  registeredTenants: async () => on.agents.registeredTenants(),
 
-  suspendTenant: suspensions.suspend,
-  reactivateTenant: suspensions.reactivate,
-  suspensionOf: async (tenantId) => suspensions.find(tenantId),
+  suspendTenant: on.suspensions.suspend,
+  reactivateTenant: on.suspensions.reactivate,
+  suspensionOf: async (tenantId) => on.suspensions.find(tenantId),
 });
 
 /** The questions that calls ask before they are judged. */
-const admission = ({
-  state,
-  commits,
-  agents,
-  known,
-  mcpTools,
-  nonces,
-  destinations,
-  budgets,
-  history,
-  numbers,
-  isOwn,
-}: Parts): AdmissionStore & HomeStore => ({
-  identify: (keyHash, nowMs) => known.identify(keyHash, nowMs),
-  admit: createAdmit({ keys: known, agents, numbers, destinations, budgets, history, mcpTools }),
+const admission = (on: Parts): AdmissionStore & HomeStore => ({
+  identify: (keyHash, nowMs) => on.known.identify(keyHash, nowMs),
+  admit: createAdmit({ ...on, keys: on.known }),
   standingOf: async ({ tenantId, agentId, destination, charges }) => ({
-    isNewDestination: !(isOwn(tenantId, agentId) && destinations.isKnown(agentId, destination)),
-    exceededBudgets: budgets.peek(tenantId, charges),
+    isNewDestination: !(on.isOwn(tenantId, agentId) && on.destinations.isKnown(agentId, destination)),
+    exceededBudgets: on.budgets.peek(tenantId, charges),
   }),
-  recall: (keyHash, nowMs, withinMs) => known.recall(keyHash, nowMs, withinMs),
-  claimNonce: nonces.claim,
-  ...createEmbeddedHomes(state, commits),
-  usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
+  recall: (keyHash, nowMs, withinMs) => on.known.recall(keyHash, nowMs, withinMs),
+  claimNonce: on.nonces.claim,
+  ...createEmbeddedHomes(on.state, on.commits),
+  usageOf: async (tenantId, nowMs) => on.numbers.tenantUsage(tenantId, nowMs),
 });
 
 /** The settings of administrators, and the tools that servers list. */
-const settings = ({
-  state,
-  commits,
-  audit,
-  policies,
-  credentials,
-  routes,
-  mcpTools,
-  counters,
-}: Parts): PolicyStore & CredentialStore & RouteStore & SessionStore & McpToolStore => ({
-  applyPolicy: (apply, event) => policies.apply(apply, event),
-  policiesOf: (tenantId) => policies.of(tenantId),
-  policyByName: async (tenantId, name, envName) => policies.byName(tenantId, name, envName),
-  policyVersions: async (tenantId, name, envName, page) => policies.versions(tenantId, name, envName, page),
-  archivePolicy: (archive, event) => policies.archive(archive, event),
+const settings = (on: Parts): PolicyStore & CredentialStore & RouteStore & SessionStore & McpToolStore => ({
+  applyPolicy: (apply, event) => on.policies.apply(apply, event),
+  policiesOf: (tenantId) => on.policies.of(tenantId),
+  policyByName: async (tenantId, name, envName) => on.policies.byName(tenantId, name, envName),
+  policyVersions: async (tenantId, name, envName, page) =>
+    on.policies.versions(tenantId, name, envName, page),
+  archivePolicy: (archive, event) => on.policies.archive(archive, event),
 
-  putCredential: credentials.put,
-  credentialOf: credentials.find,
-  listCredentials: async (tenantId) => credentials.list(tenantId),
-  resealCredential: credentials.reseal,
-  credentialUses: async (tenantId) => counters.ofCredentials(tenantId),
-  removeCredential: credentials.remove,
+  putCredential: on.credentials.put,
+  credentialOf: on.credentials.find,
+  listCredentials: async (tenantId) => on.credentials.list(tenantId),
+  resealCredential: on.credentials.reseal,
+  credentialUses: async (tenantId) => on.counters.ofCredentials(tenantId),
+  removeCredential: on.credentials.remove,
 
-  ...routes,
-  ...createEmbeddedSessions(state, commits, audit),
+  ...on.routes,
+  ...createEmbeddedSessions(on.state, on.commits, on.audit),
 
-  rememberTools: mcpTools.remember,
-  listMcpServers: async (tenantId, page) => mcpTools.list(tenantId, page),
-  acceptTools: mcpTools.accept,
+  rememberTools: on.mcpTools.remember,
+  listMcpServers: async (tenantId, page) => on.mcpTools.list(tenantId, page),
+  acceptTools: on.mcpTools.accept,
 });
 
 /** Held calls and incidents, which people decide about. */
-const cases = ({ approvals, incidents }: Parts): ApprovalStore & IncidentStore => ({
-  holdCall: (approval, auditOf) => approvals.hold(approval, auditOf),
-  decideApproval: (tenantId, approvalId, made, event) => approvals.decide(tenantId, approvalId, made, event),
-  approvalById: async (tenantId, approvalId, nowMs) => approvals.byId(tenantId, approvalId, nowMs),
-  listApprovals: async (tenantId, filter, nowMs, page) => approvals.list(tenantId, filter, nowMs, page),
-  expireApprovals: (nowMs) => approvals.expire(nowMs),
+const cases = (on: Parts): ApprovalStore & IncidentStore => ({
+  holdCall: (approval, auditOf) => on.approvals.hold(approval, auditOf),
+  decideApproval: (tenantId, approvalId, made, event) =>
+    on.approvals.decide(tenantId, approvalId, made, event),
+  approvalById: async (tenantId, approvalId, nowMs) => on.approvals.byId(tenantId, approvalId, nowMs),
+  listApprovals: async (tenantId, filter, nowMs, page) => on.approvals.list(tenantId, filter, nowMs, page),
+  expireApprovals: (nowMs) => on.approvals.expire(nowMs),
 
-  openIncident: incidents.open,
-  incidentById: async (tenantId, incidentId) => incidents.byId(tenantId, incidentId),
-  listIncidents: async (tenantId, filter, page) => incidents.list(tenantId, filter, page),
-  changeIncident: incidents.change,
+  openIncident: on.incidents.open,
+  incidentById: async (tenantId, incidentId) => on.incidents.byId(tenantId, incidentId),
+  listIncidents: async (tenantId, filter, page) => on.incidents.list(tenantId, filter, page),
+  changeIncident: on.incidents.change,
 });
 
 /** The past of agents, as calls are judged by it. */
-const histories = ({ commits, audit, traces, history, isOwn }: Parts): HistoryStore => ({
-  noteSighting: history.noteSighting,
+const histories = (on: Parts): HistoryStore => ({
+  noteSighting: on.history.noteSighting,
   trustOf: async (tenantId, agentIds) =>
-    agentIds.map((it) => (isOwn(tenantId, it) ? history.trustOf(it) : wholeTrust)),
+    agentIds.map((it) => (on.isOwn(tenantId, it) ? on.history.trustOf(it) : wholeTrust)),
   async markTrust(tenantId, agentId, mark) {
-    if (!isOwn(tenantId, agentId)) return;
-    history.mark(agentId, mark);
-    await traces.markTrust(agentId, mark);
+    if (!on.isOwn(tenantId, agentId)) return;
+    on.history.mark(agentId, mark);
+    await on.traces.markTrust(agentId, mark);
   },
   async resetTrust(tenantId, agentId, event) {
-    if (!isOwn(tenantId, agentId)) return;
-    await commits.write(() => audit.append(event));
-    history.mark(agentId, null);
-    await traces.markTrust(agentId, null);
+    if (!on.isOwn(tenantId, agentId)) return;
+    await on.commits.write(() => on.audit.append(event));
+    on.history.mark(agentId, null);
+    await on.traces.markTrust(agentId, null);
   },
   restoreTrust(terms) {
-    history.restoreTrust(terms);
-    traces.restoreTrust(terms);
+    on.history.restoreTrust(terms);
+    on.traces.restoreTrust(terms);
   },
 });
 
 /** Traces, their counts, and the scans of answers that belong to them. */
-const recordedCalls = ({
-  responseScans,
-  retention,
-  traces,
-  destinations,
-  budgets,
-  history,
-  isOld,
-  keptOf,
-  traceById,
-}: Parts): TraceStore => ({
+const recordedCalls = (on: Parts): TraceStore => ({
   noteCall(call) {
-    destinations.note(call);
-    budgets.note(call);
-    history.note(call);
+    on.destinations.note(call);
+    on.budgets.note(call);
+    on.history.note(call);
   },
-  recordCalls: (batch) => traces.record(batch),
-  traceById: async (tenantId, traceId) => traceById(tenantId, traceId),
-  listTraces: (tenantId, filter, page) => traces.list(tenantId, keptOf(tenantId, filter), page),
-  exportTraces: (tenantId, filter) => traces.export(tenantId, keptOf(tenantId, filter)),
-  tracesSince: async (tenantId, position) => traces.since(tenantId, position),
+  recordCalls: (batch) => on.traces.record(batch),
+  traceById: async (tenantId, traceId) => on.traceById(tenantId, traceId),
+  listTraces: (tenantId, filter, page) => on.traces.list(tenantId, on.keptOf(tenantId, filter), page),
+  exportTraces: (tenantId, filter) => on.traces.export(tenantId, on.keptOf(tenantId, filter)),
+  tracesSince: async (tenantId, position) => on.traces.since(tenantId, position),
   callStats: async (tenantId, interval, fromMs, beforeMs, only) =>
     only
-      ? traces.stats.readDecisions(tenantId, interval, fromMs, beforeMs)
-      : traces.stats.read(tenantId, interval, fromMs, beforeMs),
+      ? on.traces.stats.readDecisions(tenantId, interval, fromMs, beforeMs)
+      : on.traces.stats.read(tenantId, interval, fromMs, beforeMs),
   async addResponseScan(tenantId, traceId, scan) {
-    if (traceById(tenantId, traceId) === undefined) return false;
-    await responseScans.add(tenantId, traceId, scan);
+    if (on.traceById(tenantId, traceId) === undefined) return false;
+    await on.responseScans.add(tenantId, traceId, scan);
     return true;
   },
   responseScansOf: async (tenantId, traceId) =>
-    isOld(tenantId, traceId) ? [] : responseScans.of(tenantId, traceId),
-  keepTraces: retention.keep,
+    on.isOld(tenantId, traceId) ? [] : on.responseScans.of(tenantId, traceId),
+  keepTraces: on.retention.keep,
 });
 
 /** The audit log, and what is told of it. */
-const audits = ({ state, commits, audit }: Parts): AuditStore & NoticeQueue & NoticeSources => ({
-  appendAudit: (event) => commits.write(() => audit.append(event)),
-  listAudit: async (tenantId, filter, page) => audit.list(tenantId, filter, page),
-  exportAudit: audit.export,
-  verifyAudit: audit.verify,
+const audits = (on: Parts): AuditStore & NoticeQueue & NoticeSources => ({
+  appendAudit: (event) => on.commits.write(() => on.audit.append(event)),
+  listAudit: async (tenantId, filter, page) => on.audit.list(tenantId, filter, page),
+  exportAudit: on.audit.export,
+  verifyAudit: on.audit.verify,
 
-  ...createEmbeddedNotices(state, commits),
-  ...createEmbeddedTold(state, commits, audit),
+  ...createEmbeddedNotices(on.state, on.commits),
+  ...createEmbeddedTold(on.state, on.commits, on.audit),
 });
 
-async function troubleOf({ commits, retention, traces, probe }: Parts): Promise<string | undefined> {
-  if (traces.isFailing())
+async function troubleOf(on: Parts): Promise<string | undefined> {
+  if (on.traces.isFailing())
     return 'Calls cannot be stored: traces.db takes no batch. They wait in the journal.';
-  if (retention.isFailing()) return 'Old traces cannot be removed.';
+  if (on.retention.isFailing()) return 'Old traces cannot be removed.';
   // No write may come for a long time, so this finds out whether the disk is well again.
-  if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
-  return commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
+  if (on.commits.isFailing()) await on.commits.write(() => on.probe.run()).catch(() => undefined);
+  return on.commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
 }
 
 /** Nothing has this id, and has used anything. */

@@ -13,11 +13,8 @@ const backoffMsMax = 10_000;
 
 /** Carries calls from the journal's files to the store, in order, behind the back of those who write. */
 export class Shipper {
+  readonly #options: ShipperOptions;
   readonly #segments: Segments;
-  readonly #ship;
-  readonly #onError;
-  readonly #shipIntervalMs;
-  readonly #shipBatchBytes;
   #failures = 0;
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
@@ -25,11 +22,7 @@ export class Shipper {
 
   constructor(segments: Segments, options: ShipperOptions) {
     this.#segments = segments;
-    const { ship, onError, shipIntervalMs, shipBatchBytes } = options;
-    this.#ship = ship;
-    this.#onError = onError;
-    this.#shipIntervalMs = shipIntervalMs;
-    this.#shipBatchBytes = shipBatchBytes;
+    this.#options = options;
   }
 
   /** There may be more that waits. */
@@ -37,11 +30,11 @@ export class Shipper {
     if (this.#isStopped || this.#draining !== undefined) return;
     const waiting = this.#segments.waitingBytes();
     if (waiting === 0) return;
-    if (this.#failures === 0 && waiting >= this.#shipBatchBytes) this.#drainBehind();
+    if (this.#failures === 0 && waiting >= this.#options.shipBatchBytes) this.#drainBehind();
     else
       this.#timer ??= setTimeout(
         () => this.#drainBehind(),
-        Math.min(this.#shipIntervalMs * 2 ** this.#failures, backoffMsMax),
+        Math.min(this.#options.shipIntervalMs * 2 ** this.#failures, backoffMsMax),
       );
   }
 
@@ -70,12 +63,14 @@ export class Shipper {
   }
 
   async #shipChunk(): Promise<number> {
-    const { lines, bytes, isInherited } = this.#segments.read(this.#shipBatchBytes);
+    const { lines, bytes, isInherited } = this.#segments.read(this.#options.shipBatchBytes);
     if (lines.length > 0) {
       // A failed chunk may have been stored all the same, so it is sent again in front of the next one.
-      const unreadable = await this.#ship({ lines, mayRepeat: isInherited || this.#failures > 0 });
+      const unreadable = await this.#options.ship({ lines, mayRepeat: isInherited || this.#failures > 0 });
       if (unreadable > 0)
-        this.#onError(new Error(`${unreadable} lines of the journal cannot be read and are left out`));
+        this.#options.onError(
+          new Error(`${unreadable} lines of the journal cannot be read and are left out`),
+        );
     }
     this.#segments.drop(bytes);
     this.#failures = 0;
@@ -97,7 +92,7 @@ export class Shipper {
       await this.#shipWaiting();
     } catch (error) {
       this.#failures += 1;
-      this.#onError(error);
+      this.#options.onError(error);
       throw error;
     } finally {
       this.#draining = undefined;

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
-import type { AgentChange, AgentRecord, AuditEvent, Page, Paged, Store } from '../store.ts';
+import type { AgentChange, AgentRecord, AuditEvent, Page, Paged } from '../store.ts';
 import type { Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
@@ -7,14 +7,9 @@ import { indexPlaceOf, readPage } from './link/pages.ts';
 import { toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
-type Agents = Pick<
-  Store,
-  'ensureAgent' | 'agentById' | 'listAgents' | 'updateAgent' | 'registerTenant' | 'registeredTenants'
->;
-
 const claimsMax = 5;
 
-export class RedisAgents implements Agents {
+export class RedisAgents {
   readonly #connection: RedisConnection;
   readonly #names: Names;
   readonly #commits: Commits;

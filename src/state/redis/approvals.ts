@@ -22,18 +22,12 @@ import type {
   Hold,
   Page,
   Paged,
-  Store,
 } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { indexPlaceOf, readPage } from './link/pages.ts';
 import { toRecord } from './records.ts';
-
-type Approvals = Pick<
-  Store,
-  'holdCall' | 'decideApproval' | 'approvalById' | 'listApprovals' | 'expireApprovals'
->;
 
 /** Leads to the last approval of a call. */
 const linkOf = ({ callHash }: ApprovalRecord): string => `call:${callHash}`;
@@ -85,7 +79,7 @@ function expireIn(change: Change, pending: ApprovalRecord): ApprovalRecord {
   return approval;
 }
 
-export class RedisApprovals implements Approvals {
+export class RedisApprovals {
   readonly #connection: RedisConnection;
   readonly #names: Names;
   readonly #commits: Commits;

@@ -15,7 +15,7 @@ import {
   sightingsKeptMs,
 } from '../rules/sightings.ts';
 import { marksText, parseMarks, trustPartsMax } from '../rules/trust.ts';
-import type { AuditEvent, MaybePromise, Store, TrustRecord, TrustTerms } from '../store.ts';
+import type { AuditEvent, MaybePromise, TrustRecord, TrustTerms } from '../store.ts';
 import type { Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
@@ -35,8 +35,6 @@ export interface SightingsSeen {
   learn(tenantId: string, entries: string, nowMs: number): MaybePromise<Sightings>;
 }
 
-type HistoryOf = Pick<Store, 'noteSighting' | 'trustOf' | 'markTrust' | 'resetTrust'> & SightingsSeen;
-
 /** That `admit.lua` answers at once. */
 const answeredMax = 16;
 /** Asked for at once by a node that has missed more. */
@@ -52,7 +50,7 @@ const charsInTurn = 128 * 1024;
 type Entry = readonly [id: string, text: string];
 
 /** `onError` is told of what could not be noted. */
-export class RedisHistory implements HistoryOf {
+export class RedisHistory implements SightingsSeen {
   readonly #connection: RedisConnection;
   readonly #names: Names;
   readonly #commits: Commits;

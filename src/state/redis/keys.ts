@@ -6,15 +6,13 @@ import {
   revokedKey,
   tooManyChildren,
 } from '../rules/ephemeral-key.ts';
-import type { AgentRecord, AuditEvent, KeyChange, KeyRecord, Page, Paged, Store } from '../store.ts';
+import type { AgentRecord, AuditEvent, KeyChange, KeyRecord, Page, Paged } from '../store.ts';
 import type { Change, Commits } from './link/commits.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { indexPlaceOf, readPage } from './link/pages.ts';
 import { toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
-
-type Keys = Pick<Store, 'addKey' | 'keyById' | 'listKeys' | 'updateKey' | 'revokeKey'>;
 
 /** The owner of a key's hash. */
 interface KeyOwner {
@@ -24,7 +22,7 @@ interface KeyOwner {
 
 export const parseOwner = (text: unknown): KeyOwner | undefined => toRecord<KeyOwner>(text);
 
-export class RedisKeys implements Keys {
+export class RedisKeys {
   readonly #connection: RedisConnection;
   readonly #names: Names;
   readonly #commits: Commits;

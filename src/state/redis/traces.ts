@@ -8,16 +8,7 @@ import { givenBack } from '../rules/budgets.ts';
 import { destinationsMax, touchedBy } from '../rules/destinations.ts';
 import { historyKeptMs } from '../rules/habits.ts';
 import { marksText } from '../rules/trust.ts';
-import type {
-  Arrivals,
-  CallBatch,
-  Page,
-  Paged,
-  RecordedCall,
-  Store,
-  TraceFilter,
-  TrustTerms,
-} from '../store.ts';
+import type { Arrivals, CallBatch, Page, Paged, RecordedCall, TraceFilter, TrustTerms } from '../store.ts';
 import { findTrace } from '../traces/lines.ts';
 import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
 import { FactReader, statNamesMax, statStart, type TraceFacts } from '../traces/stats.ts';
@@ -28,19 +19,6 @@ import type { RedisConnection } from './link/connection.ts';
 import type { Names } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 import { redisMayHave, statKeys, statLives } from './stats.ts';
-
-type Traces = Pick<
-  Store,
-  | 'noteCall'
-  | 'recordCalls'
-  | 'traceById'
-  | 'listTraces'
-  | 'exportTraces'
-  | 'tracesSince'
-  | 'addResponseScan'
-  | 'responseScansOf'
-  | 'keepTraces'
->;
 
 /** One script takes so many, or so much text; Redis does nothing else meanwhile. */
 const scriptCallsMax = 128;
@@ -56,7 +34,7 @@ const retryMs = 100;
 const keptMsMax = 100 * 365 * 86_400_000;
 
 /** `onError` is told of a destination that could not be noted; the batch brings it again. */
-export class RedisTraces implements Traces {
+export class RedisTraces {
   readonly #connection: RedisConnection;
   readonly #names: Names;
   readonly #onError: (error: unknown) => void;

@@ -127,6 +127,7 @@ export class FactReader {
     this.#coding = coding;
   }
 
+  /** Reads the trace between these places. Traces of one text come in their order. */
   read(text: string, start: number, end: number): TraceFacts {
     if (text !== this.#searched) this.#found.clear();
     this.#searched = text;
