@@ -3,7 +3,7 @@ import type { Gate } from '../decision/gate.ts';
 import type { ApprovalDecision, ApprovalRecord } from '../state/store.ts';
 
 /** A person's decision, from wherever it comes. `operator` is the name in the audit log. */
-export interface Deciding extends Pick<ApprovalDecision, 'decision' | 'note' | 'scope' | 'nowMs'> {
+interface Deciding extends Pick<ApprovalDecision, 'decision' | 'note' | 'scope' | 'nowMs'> {
   readonly operator: string;
   /** Further details for the audit log. */
   readonly details?: Readonly<Record<string, unknown>>;

@@ -16,10 +16,7 @@ import { type TenantConfig, tenant } from './sections/tenants.ts';
 import { tool } from './sections/tools.ts';
 import { intercept, upstream } from './sections/upstream.ts';
 
-export type { ListenAddress } from './sections/addresses.ts';
-export type { Plan } from './sections/plans.ts';
-export type { PostureConfig } from './sections/risk.ts';
-export type { BudgetConfig, ResponseScanConfig, TenantConfig, TenantDetectors } from './sections/tenants.ts';
+export type { BudgetConfig, ResponseScanConfig, TenantConfig } from './sections/tenants.ts';
 
 /** The whole file, in the order of its keys. */
 export const configSchema = section({

@@ -36,7 +36,7 @@ import type { TenantSecrets } from './tenant-secrets.ts';
  */
 
 /** Credentials of one call that are looked up; findings behind them stay findings. */
-export const placesMax = 32;
+const placesMax = 32;
 const knownMax = 32_768;
 /** A node believes what it knows for this part of the time that a home stands. */
 const knownPart = 1 / 8;

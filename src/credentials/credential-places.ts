@@ -274,7 +274,7 @@ function fromForm(text: string): string | undefined {
 
 const partLengthMin = 16;
 /** Parts of one credential. */
-export const partsMax = 64;
+const partsMax = 64;
 const token68 = /[A-Za-z0-9._~+/-]{16,}={0,2}/g;
 const aroundToken = /^[.~+/=]+|[.~+/=]+$/g;
 

@@ -9,7 +9,7 @@ import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
 import { untilStateAnswers } from './patience.ts';
 import { changedKeys, noteReload } from './reload/last-reload.ts';
 import { readInThread } from './reload/read-in-thread.ts';
-import { openServing, type Prepared, type Serving } from './serving.ts';
+import { openServing, type Prepared, type Serving, type ServingOptions } from './serving.ts';
 import { announce, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
 import { checkFiles } from './start/check-files.ts';
 import { type FirstAddresses, firstAddresses } from './start/first-addresses.ts';
@@ -73,6 +73,35 @@ async function planFirst(env: Environment): Promise<Plan> {
   return { config: loadConfig(undefined, fixed, disk), env: fixed, addresses };
 }
 
+/** Opens what the daemon serves with, and listens. Stops it where that fails. */
+async function beginServing(
+  config: Config,
+  held: HeldAddresses,
+  options: ServingOptions,
+): Promise<{ serving: Serving; found: SeedResult; bound: Bound }> {
+  const { log } = options;
+  const open = async (): Promise<{ serving: Serving; found: SeedResult }> => {
+    const opened = await openServing(loadedHere(config, disk), options);
+    try {
+      return { serving: opened, found: await opened.seed() };
+    } catch (error) {
+      await opened.stop(0);
+      throw error;
+    }
+  };
+  const { serving, found } = await untilStateAnswers(config, log, open);
+  try {
+    warn(config, log);
+    await held.release();
+    const bound = await serving.listen();
+    announce(config, bound);
+    return { serving, found, bound };
+  } catch (error) {
+    await serving.stop(0);
+    throw error;
+  }
+}
+
 async function openGateway({ config: planned, env, addresses }: Plan, held: HeldAddresses): Promise<Gateway> {
   const { file } = planned;
   const firstStart = file === undefined ? openFirstStart(env, addresses) : undefined;
@@ -83,27 +112,12 @@ async function openGateway({ config: planned, env, addresses }: Plan, held: Held
   let config = firstStart ? read() : planned;
   const log = openLog(config.log);
   const standing = { generation: 1, loadedAtMs: Date.now(), lastError: null };
-  const open = async (): Promise<{ serving: Serving; found: SeedResult }> => {
-    const opened = await openServing(loadedHere(config, disk), { place: alone, log, standing, firstStart });
-    try {
-      return { serving: opened, found: await opened.seed() };
-    } catch (error) {
-      await opened.stop(0);
-      throw error;
-    }
-  };
-  const { serving, found } = await untilStateAnswers(config, log, open);
-  let bound: Bound;
-  try {
-    warn(config, log);
-    await held.release();
-    bound = await serving.listen();
-    announce(config, bound);
-  } catch (error) {
-    await serving.stop(0);
-    throw error;
-  }
-
+  const { serving, found, bound } = await beginServing(config, held, {
+    place: alone,
+    log,
+    standing,
+    firstStart,
+  });
   const prepare = async (next: Loaded): Promise<[Config, Prepared]> => [
     next.config,
     await serving.prepare(next),

@@ -57,7 +57,7 @@ export interface Prepared {
   drop(): void;
 }
 
-interface ServingOptions {
+export interface ServingOptions {
   readonly place: WorkerSlot;
   readonly log: Log;
   readonly standing: ReloadStatus;

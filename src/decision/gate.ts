@@ -38,7 +38,7 @@ import type { TraceFeed } from './trace/trace-feed.ts';
  */
 
 /** Holds the settings and names that all users of a generation share. */
-export interface Settings {
+interface Settings {
   readonly config: Config;
   readonly tenants: Tenants;
   /** The catalogues that classify calls. */

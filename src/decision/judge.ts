@@ -21,7 +21,7 @@ import { judgeByPosture } from './posture.ts';
 import { strictestOpinion } from './simulation/strictest-opinion.ts';
 import { shownPart } from './trace/safe-names.ts';
 
-export interface Judged {
+interface Judged {
   readonly opinion: Enforceable;
   /** In monitor mode: everything passes, and nothing follows from it. */
   readonly isMonitored: boolean;

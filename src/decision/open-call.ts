@@ -11,7 +11,7 @@ import { after } from '../util/maybe-promise.ts';
  */
 export type OpenCall = (call: ReceivedCall, identity?: Identity) => MaybePromise<void>;
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly readers: Readers;
   readonly tools: ReadingTools;
   readonly store: Pick<Store, 'recall'>;

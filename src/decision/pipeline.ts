@@ -79,7 +79,7 @@ export function createPipeline(stages: Stages<UnadmittedCall, DecidedCall>, reco
 }
 
 /** Runs the stages until one of them refuses the call. Never throws. Answers at once where none of them had to wait. */
-export const runStages = <Out extends object>(
+const runStages = <Out extends object>(
   { all }: Stages<UnadmittedCall, Out>,
   call: UnadmittedCall,
 ): MaybePromise<Out | RefusedCall> => runFrom(all, 0, call) as MaybePromise<Out | RefusedCall>;

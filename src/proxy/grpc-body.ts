@@ -36,7 +36,7 @@ interface GrpcBodyOptions {
 }
 
 /** Handles the messages behind the first. */
-export interface Passage {
+interface Passage {
   /** Judges a message that is not empty. Resolves to what goes in its place; rejects with why it does not go. */
   inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer>;
   /** Ends the call, since nothing more will be sent. Is called once at most, never from within `release`. */

@@ -103,7 +103,7 @@ export function contentEncodingOf({ form }: DescribedBody, headers: readonly str
 const isNamed = (flat: readonly string[], at: number, name: string): boolean =>
   flat[at]?.toLowerCase() === name;
 
-export function headerOf(flat: readonly string[], name: string): string | undefined {
+function headerOf(flat: readonly string[], name: string): string | undefined {
   const at = flat.findIndex((it, i) => i % 2 === 0 && it.toLowerCase() === name);
   return at < 0 ? undefined : flat[at + 1];
 }

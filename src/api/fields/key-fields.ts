@@ -57,7 +57,7 @@ export const publicKey = z
   })
   .meta({ id: 'Key' });
 
-export type PublicKey = z.infer<typeof publicKey>;
+type PublicKey = z.infer<typeof publicKey>;
 
 /** The prefix of the keys that stand for the callers of inbound routes. No text of a key begins like this. */
 export const routeKeyPrefix = 'inbound';

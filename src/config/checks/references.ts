@@ -2,7 +2,7 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The outside facts that a configuration may refer to. */
-export interface Outside {
+interface Outside {
   readonly env: Environment;
   /** The text of a file, by a path relative to the configuration; throws where it cannot be read. */
   readonly readFile: (path: string) => string;

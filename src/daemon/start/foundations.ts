@@ -17,7 +17,7 @@ import { TraceFeed } from '../../decision/trace/trace-feed.ts';
 import { createBeginningMemory } from '../../inspect/segments/known-beginning.ts';
 import { channels } from '../../notify/channels/index.ts';
 import { createNotifications, type Notifications } from '../../notify/notifications.ts';
-import { openFeeds } from '../../risk/feeds/feeds.ts';
+import { type Feeds, type FeedsOptions, openFeeds } from '../../risk/feeds/feeds.ts';
 import { loadPrivileges } from '../../risk/signals/privileges.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../risk/signals/risky-parameters.ts';
 import { Journal, type JournalOptions } from '../../state/journal.ts';
@@ -116,11 +116,7 @@ export async function openFoundations(
   closers.add(() => traceFeed.close());
   const ownListeners = createOwnListeners(bound);
   const feedConnections = openFeedConnections(config, files, ownListeners);
-  const feeds = await openFeeds({
-    feeds: config.feeds,
-    dir: join(dir, 'feeds'),
-    part: place.workers === 1 ? undefined : place.slot === 1 ? 'leader' : 'follower',
-    log,
+  const feeds = await openThreatFeeds(config, place, log, {
     download: feedConnections.download,
     onTrouble({ name, status, lastError }) {
       plainLog.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem');
@@ -161,6 +157,21 @@ export async function openFoundations(
     metrics.watch(source);
   return { foundations, authority, feedConnections, notifications, startReaders: openedReaders.start };
 }
+
+/** Opens the threat feeds. Where several processes share the folder, the first one fetches for all. */
+const openThreatFeeds = (
+  { feeds, state }: Config,
+  { workers, slot }: WorkerSlot,
+  log: Log,
+  more: Pick<FeedsOptions, 'download' | 'onTrouble'>,
+): Promise<Feeds> =>
+  openFeeds({
+    ...more,
+    feeds,
+    dir: join(state.dir, 'feeds'),
+    part: workers === 1 ? undefined : slot === 1 ? 'leader' : 'follower',
+    log,
+  });
 
 /** The data that comes with the program. */
 const packagedData = (): PackagedData => ({

@@ -27,7 +27,7 @@ import { kept } from '../../util/kept.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { CleanAnswers } from './clean-answers.ts';
 
-export type { AnswerContent, AnswerReading } from '../../inspect/boundary/answer-jobs.ts';
+export type { AnswerReading } from '../../inspect/boundary/answer-jobs.ts';
 
 /** Says whose turn it is where answers wait to be read. */
 type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;

@@ -30,7 +30,7 @@ export { CaseFileError } from './case-file.ts';
  * without a daemon and without a state, by the stages that judge live calls.
  */
 
-export interface Expected {
+interface Expected {
   readonly decision: Decision;
   /** All of these must be there; others may. */
   readonly reasons?: readonly string[] | undefined;

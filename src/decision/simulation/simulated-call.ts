@@ -5,7 +5,7 @@ import { parseDescribed } from '../../core/target.ts';
 import type { GivenFacts } from '../facts/given-facts.ts';
 
 /** A call as it is described, and who is to have made it. */
-export interface DescribedCall {
+interface DescribedCall {
   readonly method: string;
   readonly url: string;
   /** Flat [name, value, …], latin1 as on the wire. */

@@ -11,7 +11,7 @@ export interface Events {
   tellUsage(usage: Usage): void;
 }
 
-export interface Usage {
+interface Usage {
   readonly tenantId: string;
   readonly atMs: number;
   /** A part of the quota that is used up. */

@@ -7,7 +7,7 @@ import type { GroupCommit } from './group-commit.ts';
 import { type Condition, createListing } from './listing.ts';
 import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
-export interface Incidents {
+interface Incidents {
   /** Only an incident that is new leaves an audit entry: a flood of calls must not become one of entries. */
   open(
     incident: IncidentRecord,

@@ -16,7 +16,7 @@ import type { KnownKeys } from './known-keys.ts';
 import { createListing } from './listing.ts';
 import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
-export interface Keys {
+interface Keys {
   readonly add: Store['addKey'];
   byId(tenantId: string, keyId: string): KeyRecord | undefined;
   /** Which of these are keys of the tenant. */

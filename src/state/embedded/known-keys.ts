@@ -8,7 +8,7 @@ import { type Database, rowToRecord } from './sqlite.ts';
 import type { Suspensions } from './suspensions.ts';
 
 /** A key as the hot path wants it: what does not change from call to call is made once. */
-export interface KnownKey {
+interface KnownKey {
   holder: Holder;
   readonly hash: Buffer;
   /** When it was last found valid. */

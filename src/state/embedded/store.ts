@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { timeOfTraceId } from '../../core/ids.ts';
 import { makeFolder } from '../../util/make-folder.ts';
 import { wholeTrust } from '../rules/trust.ts';
 import type {
@@ -21,7 +20,6 @@ import type {
   SessionStore,
   Store,
   SuspensionStore,
-  TraceFilter,
   TraceStore,
 } from '../store.ts';
 import { createAdmit } from './admit.ts';
@@ -44,7 +42,7 @@ import { createEmbeddedMcpTools } from './mcp-tools.ts';
 import { createEmbeddedNotices } from './notices/notices.ts';
 import { Policies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
-import { createRetention } from './retention.ts';
+import { Retention } from './retention.ts';
 import { createEmbeddedRoutes } from './routes.ts';
 import { createEmbeddedSessions } from './sessions.ts';
 import { openDatabase, refuseNewer, schemaVersion, toStateError } from './sqlite.ts';
@@ -114,7 +112,6 @@ function openParts(dir: string, closers: Closer[]) {
   closers.push(() => traces.close());
   const commits = new GroupCommit(state);
   closers.push(() => commits.close());
-
   const probe = state.prepare('UPDATE probe SET written = written + 1');
   const audit = createEmbeddedAudit(state);
   const agents = createEmbeddedAgents(state, commits, audit);
@@ -130,17 +127,11 @@ function openParts(dir: string, closers: Closer[]) {
   const responseScans = createResponseScans(state, commits);
   const mcpTools = createEmbeddedMcpTools(state, commits, audit);
   const nonces = createEmbeddedNonces();
-  const retention = createRetention(traces, responseScans);
-  closers.push(retention.close);
+  const retention = new Retention(traces, responseScans);
+  closers.push(() => retention.close());
   const { destinations, counters } = traces;
-  const isOld = (tenantId: string, traceId: string): boolean =>
-    (timeOfTraceId(traceId) ?? 0) < retention.startMs(tenantId);
-  const keptOf = (tenantId: string, filter: TraceFilter): TraceFilter => ({
-    ...filter,
-    fromMs: Math.max(filter.fromMs ?? 0, retention.startMs(tenantId)),
-  });
   const traceById = (tenantId: string, traceId: string): string | undefined =>
-    isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
+    retention.isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
   const budgets = createEmbeddedBudgets(traces.budgets);
   const history = createEmbeddedHistory(traces.history);
   const isOwn = (tenantId: string, agentId: string): boolean =>
@@ -169,8 +160,6 @@ function openParts(dir: string, closers: Closer[]) {
     budgets,
     history,
     numbers,
-    isOld,
-    keptOf,
     traceById,
     isOwn,
     probe,
@@ -287,8 +276,9 @@ const recordedCalls = (on: Parts): TraceStore => ({
   },
   recordCalls: (batch) => on.traces.record(batch),
   traceById: async (tenantId, traceId) => on.traceById(tenantId, traceId),
-  listTraces: (tenantId, filter, page) => on.traces.list(tenantId, on.keptOf(tenantId, filter), page),
-  exportTraces: (tenantId, filter) => on.traces.export(tenantId, on.keptOf(tenantId, filter)),
+  listTraces: (tenantId, filter, page) =>
+    on.traces.list(tenantId, on.retention.keptOf(tenantId, filter), page),
+  exportTraces: (tenantId, filter) => on.traces.export(tenantId, on.retention.keptOf(tenantId, filter)),
   tracesSince: async (tenantId, position) => on.traces.since(tenantId, position),
   callStats: async (tenantId, interval, fromMs, beforeMs, only) =>
     only
@@ -300,8 +290,8 @@ const recordedCalls = (on: Parts): TraceStore => ({
     return true;
   },
   responseScansOf: async (tenantId, traceId) =>
-    on.isOld(tenantId, traceId) ? [] : on.responseScans.of(tenantId, traceId),
-  keepTraces: on.retention.keep,
+    on.retention.isOld(tenantId, traceId) ? [] : on.responseScans.of(tenantId, traceId),
+  keepTraces: (keptMsOf) => on.retention.keep(keptMsOf),
 });
 
 /** The audit log, and what is told of it. */

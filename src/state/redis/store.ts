@@ -90,7 +90,6 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   });
   const traces = new RedisTraces(connection, names, report, termsOf);
   await greet(connection, names, options);
-
   return {
     ...methodsOf(new RedisKeys(connection, names, commits)),
     ...methodsOf(agents),
@@ -116,7 +115,6 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createRedisNonces(connection, names),
     ...createRedisHomes(connection, names),
     ...createUsage(connection, names),
-
     trouble: () =>
       connection.ping().then(
         () => undefined,

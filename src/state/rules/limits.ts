@@ -22,7 +22,7 @@ export interface Bucket {
 }
 
 /** The rate of a tenant: the bucket holds about twice its steady rate. */
-export const rateOf = ({ scansPerMinute, burst }: TenantTerms): Rate | undefined =>
+const rateOf = ({ scansPerMinute, burst }: TenantTerms): Rate | undefined =>
   scansPerMinute === null ? undefined : { perMinute: scansPerMinute, capacity: burst ?? scansPerMinute * 2 };
 
 /** The rate of a key by itself: its own, else the one that the plan gives to each. */
@@ -49,7 +49,7 @@ export function withoutToken(bucket: Bucket | undefined, rate: Rate, nowMs: numb
 }
 
 /** Limits for the calls of a key. null and undefined are without a limit. */
-export interface Limits {
+interface Limits {
   readonly quota: number | null;
   /** Calls beyond the quota are let in and counted. */
   readonly overage: boolean;
@@ -67,7 +67,7 @@ export const limitsOf = (key: KeyRecord, terms: TenantTerms): Limits => ({
 });
 
 /** Amounts that earlier calls have used. A bucket that was never used is undefined. */
-export interface Used {
+interface Used {
   readonly inMonth: number;
   readonly uses: number;
   readonly tenantBucket: Bucket | undefined;

@@ -199,7 +199,7 @@ export class FactReader {
 }
 
 /** Reasons, classes and tags of one call; further ones count together, as one. */
-export const reasonsMax = 32;
+const reasonsMax = 32;
 const none: readonly string[] = [];
 
 /** The name in its counted form. */

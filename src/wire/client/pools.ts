@@ -25,7 +25,7 @@ interface PoolsOptions extends OriginContext {
 }
 
 /** Connections that stay open for hours do not take the places of those that calls take turns on. */
-export type Purpose = 'calls' | 'websocket';
+type Purpose = 'calls' | 'websocket';
 
 /** WebSockets of one tenant to one origin. */
 const webSocketsMax = 1_024;

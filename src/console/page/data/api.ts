@@ -35,7 +35,7 @@ export const session = signal<Session | null | undefined>(undefined);
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-export interface Asked {
+interface Asked {
   readonly query?: Query | undefined;
   readonly body?: unknown;
   /** Sent as it is, in place of JSON. */

@@ -5,7 +5,7 @@ import { useStream } from './stream.ts';
 
 /* The server tells the page in which area somebody has changed something. The page then reads anew what it shows of that area. */
 
-export const areas = [
+const areas = [
   'approval',
   'incident',
   'agent',

@@ -2,7 +2,7 @@ import type { ProxyPlace } from './config.ts';
 
 /* Writes the settings with which an agent leaves through the gate, ready to be copied. */
 
-export interface Export {
+interface Export {
   readonly word: string;
   readonly text: string;
 }

@@ -35,7 +35,7 @@ export interface PolicyMistake {
   readonly message: string;
 }
 
-export type Parsed = { readonly policy: PolicyText } | { readonly mistake: PolicyMistake };
+type Parsed = { readonly policy: PolicyText } | { readonly mistake: PolicyMistake };
 
 export function parsePolicy(text: string): Parsed {
   try {

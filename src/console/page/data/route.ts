@@ -4,7 +4,7 @@ import { computed, signal } from '@preact/signals';
 
 export type PageQuery = Readonly<Record<string, string | undefined>>;
 
-export interface Address {
+interface Address {
   readonly page: string;
   readonly parts: readonly string[];
   readonly query: PageQuery;

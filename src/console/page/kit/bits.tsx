@@ -135,7 +135,7 @@ export function Command({ text, label = 'Command' }: { text: string; label?: str
   );
 }
 
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [said, setSaid] = useState('');
   const copy = async () => {
     try {

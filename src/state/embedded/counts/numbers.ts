@@ -20,7 +20,7 @@ import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
  * journal. Buckets start full, and the rate of the last minute at nothing.
  */
 
-export type Taken = { readonly ok: true; readonly scansUsed: number } | LimitRefusal;
+type Taken = { readonly ok: true; readonly scansUsed: number } | LimitRefusal;
 
 interface KeyNumbers {
   uses: number;

@@ -19,7 +19,7 @@ export function parseCursor(cursor: string | undefined, isCursor = isPlace): str
   return cursor;
 }
 
-export interface Index {
+interface Index {
   /** The places of the records, in the order of time. */
   readonly key: string;
   /** The records, by their ids. */
