@@ -80,101 +80,139 @@ interface Addressed {
  * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `ReceivedCall`,
  * inspected, and sent on or answered.
  */
-export function createForward(
-  gate: () => EntranceGate,
-  { connections, bodies, webSockets, standing }: Held,
-  log: Log,
-) {
-  const open = (opened: Switched): void => webSockets.open(opened, {});
-  return function forward(exchange: Exchange, tunnel: Tunnel | undefined): void {
-    const current = gate();
-    const { names } = current;
-    const receivedAtMs = Date.now();
-    const traceId = newTraceId(receivedAtMs);
-    let wantsWebSocket = false;
-    /** Whatever goes wrong before there is a verdict ends here. */
-    const refuse = (thrown: unknown): void => {
-      const failure = toGatewayError(thrown);
-      // Inside a tunnel 401 says of the origin's answer what 407 says outside.
-      const error = tunnel ? failure : inProxyTerms(failure);
-      if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
-      // RFC 6455, 4.4: which version would do.
-      const beside = wantsWebSocket ? ['Sec-WebSocket-Version', webSocketVersion] : [];
-      // A connection that was refused a place must not keep one until it is idle for long.
-      const ending = !tunnel && error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
-      answerProblem(exchange, error, [...refusalHeaders(names, traceId, error.code), ...beside, ...ending]);
-    };
-    exchange.answer.once('close', current.enter());
+export function createForward(gate: () => EntranceGate, held: Held, log: Log) {
+  const openWebSocket = (opened: Switched): void => held.webSockets.open(opened, {});
+  const entrance: Entrance = { ...held, gate, log, openWebSocket };
+  return (exchange: Exchange, tunnel: Tunnel | undefined): void =>
+    new ForwardedRequest(entrance, exchange, tunnel).start();
+}
 
-    const proceed = (head: RequestHead, from: Addressed): void => {
-      wantsWebSocket = head.wantsWebSocket && exchange.maySwitch;
-      const headers = headersFor(current, head, from);
-      const toCall = (
-        body: Buffer,
-        bodyBytesMax?: number,
-        contentEncoding = head.contentEncoding,
-      ): ReceivedCall =>
-        new ReceivedCall({
-          traceId,
-          entrance: 'forward',
-          receivedAtMs,
-          clientAddress: from.clientAddress,
-          key: from.key,
-          method: exchange.method,
-          target: from.target,
-          headers: wantsWebSocket ? withoutHandshake(headers) : headers,
-          body,
-          contentType: head.contentType,
-          contentEncoding,
-          claimed: claimedBy(head.claimed, from),
-          lastHead: tunnel?.lastHead,
-          bodyBytesMax,
-          opensWebSocket: wantsWebSocket,
-          isAwaited: () => !exchange.answer.destroyed,
-        });
-      const bodyless = (): ReceivedCall => toCall(noBody);
-      const inspect = (call: ReceivedCall): void => {
-        const openWebSocket = wantsWebSocket ? open : undefined;
-        judge(current, call, exchange, { standing, openWebSocket }).catch(refuse);
-      };
-      const failed = (error: GatewayError): void => {
-        rejectEarly(current, bodyless(), error).then(refuse, refuse);
-      };
-      const refusal = from.refusal ?? (wantsWebSocket ? whyNoHandshake(exchange) : undefined);
-      if (refusal) failed(refusal);
-      else if (!exchange.hasBody) inspect(bodyless());
-      else {
-        const { tenantId, owner, target } = from;
-        const isGrpc = isGrpcType(head.contentType);
-        const bytesMax = bodyBytesMaxOf(current, tenantId, { bodyless, target, isOneOfMany: isGrpc });
-        if (isGrpc) {
-          receiveGrpc(gate, exchange, head, {
-            bytesMax,
-            toCall: (body, contentEncoding) => toCall(body, bytesMax, contentEncoding),
-            judge: (call, further) => judge(current, call, exchange, { standing, further }).catch(refuse),
-            failed,
-          });
-        } else {
-          const { isShared } = current.tenants.connectionBounds(tenantId);
-          const room = bodies.roomFor(exchange.answer, owner, isShared);
-          exchange.collect(bytesMax, { done: (body) => inspect(toCall(body, bytesMax)), failed }, room);
-        }
-      }
-    };
+/** All that requests of the entrance have in common. */
+interface Entrance extends Held {
+  readonly gate: () => EntranceGate;
+  readonly log: Log;
+  readonly openWebSocket: (opened: Switched) => void;
+}
 
+type ToCall = (body: Buffer, bodyBytesMax?: number, contentEncoding?: string) => ReceivedCall;
+
+/** One request on its way to its verdict. */
+class ForwardedRequest {
+  readonly #entrance: Entrance;
+  readonly #gate: EntranceGate;
+  readonly #exchange: Exchange;
+  readonly #tunnel: Tunnel | undefined;
+  readonly #receivedAtMs = Date.now();
+  readonly #traceId = newTraceId(this.#receivedAtMs);
+  #wantsWebSocket = false;
+
+  constructor(entrance: Entrance, exchange: Exchange, tunnel: Tunnel | undefined) {
+    this.#entrance = entrance;
+    this.#gate = entrance.gate();
+    this.#exchange = exchange;
+    this.#tunnel = tunnel;
+  }
+
+  start(): void {
+    const gate = this.#gate;
+    const exchange = this.#exchange;
+    const tunnel = this.#tunnel;
+    const { connections } = this.#entrance;
+    exchange.answer.once('close', gate.enter());
     try {
-      const head = readRequestHead(exchange.fields, names.requestPrefix, current.config.limits.maxHeaders);
+      const { requestPrefix } = gate.names;
+      const head = readRequestHead(exchange.fields, requestPrefix, gate.config.limits.maxHeaders);
       if (tunnel) {
-        claimStream(current, connections, exchange, tunnel);
-        proceed(head, addressedInside(current, tunnel, exchange, head));
+        claimStream(gate, connections, exchange, tunnel);
+        this.#proceed(head, addressedInside(gate, tunnel, exchange, head));
       } else
-        addressedOutside(current, connections, exchange, head)
-          .then((from) => proceed(head, from))
-          .catch(refuse);
+        addressedOutside(gate, connections, exchange, head)
+          .then((from) => this.#proceed(head, from))
+          .catch((error: unknown) => this.#refuse(error));
     } catch (error) {
-      refuse(error);
+      this.#refuse(error);
     }
-  };
+  }
+
+  #proceed(head: RequestHead, from: Addressed): void {
+    const exchange = this.#exchange;
+    const opensWebSocket = head.wantsWebSocket && exchange.maySwitch;
+    this.#wantsWebSocket = opensWebSocket;
+    const headers = headersFor(this.#gate, head, from);
+    const toCall: ToCall = (body, bodyBytesMax, contentEncoding = head.contentEncoding) =>
+      new ReceivedCall({
+        traceId: this.#traceId,
+        entrance: 'forward',
+        receivedAtMs: this.#receivedAtMs,
+        clientAddress: from.clientAddress,
+        key: from.key,
+        method: exchange.method,
+        target: from.target,
+        headers: opensWebSocket ? withoutHandshake(headers) : headers,
+        body,
+        contentType: head.contentType,
+        contentEncoding,
+        claimed: claimedBy(head.claimed, from),
+        lastHead: this.#tunnel?.lastHead,
+        bodyBytesMax,
+        opensWebSocket,
+        isAwaited: () => !exchange.answer.destroyed,
+      });
+    const refusal = from.refusal ?? (opensWebSocket ? whyNoHandshake(exchange) : undefined);
+    if (refusal) this.#rejectEarly(toCall(noBody), refusal);
+    else if (!exchange.hasBody) this.#judge(toCall(noBody));
+    else if (isGrpcType(head.contentType)) this.#receiveGrpc(head, from, toCall);
+    else this.#collect(from, toCall);
+  }
+
+  #collect({ tenantId, owner, target }: Addressed, toCall: ToCall): void {
+    const bodyless = () => toCall(noBody);
+    const bytesMax = bodyBytesMaxOf(this.#gate, tenantId, { bodyless, target, isOneOfMany: false });
+    const { isShared } = this.#gate.tenants.connectionBounds(tenantId);
+    const room = this.#entrance.bodies.roomFor(this.#exchange.answer, owner, isShared);
+    const done = (body: Buffer): void => this.#judge(toCall(body, bytesMax));
+    const failed = (error: GatewayError): void => this.#rejectEarly(bodyless(), error);
+    this.#exchange.collect(bytesMax, { done, failed }, room);
+  }
+
+  #receiveGrpc(head: RequestHead, { tenantId, target }: Addressed, toCall: ToCall): void {
+    const bodyless = () => toCall(noBody);
+    const bytesMax = bodyBytesMaxOf(this.#gate, tenantId, { bodyless, target, isOneOfMany: true });
+    receiveGrpc(this.#entrance.gate, this.#exchange, head, {
+      bytesMax,
+      toCall: (body, contentEncoding) => toCall(body, bytesMax, contentEncoding),
+      judge: (call, further) => this.#judge(call, further),
+      failed: (error) => this.#rejectEarly(bodyless(), error),
+    });
+  }
+
+  #judge(call: ReceivedCall, further?: Way['further']): void {
+    const { standing, openWebSocket } = this.#entrance;
+    const way = { standing, further, openWebSocket: this.#wantsWebSocket ? openWebSocket : undefined };
+    judge(this.#gate, call, this.#exchange, way).catch((error: unknown) => this.#refuse(error));
+  }
+
+  #rejectEarly(call: ReceivedCall, error: GatewayError): void {
+    const refuse = (thrown: unknown): void => this.#refuse(thrown);
+    rejectEarly(this.#gate, call, error).then(refuse, refuse);
+  }
+
+  /** Whatever goes wrong before there is a verdict ends here. */
+  #refuse(thrown: unknown): void {
+    const failure = toGatewayError(thrown);
+    const traceId = this.#traceId;
+    const tunnel = this.#tunnel;
+    // Inside a tunnel 401 says of the origin's answer what 407 says outside.
+    const error = tunnel ? failure : inProxyTerms(failure);
+    if (error.code === 'INTERNAL')
+      this.#entrance.log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
+    // RFC 6455, 4.4: which version would do.
+    const beside = this.#wantsWebSocket ? ['Sec-WebSocket-Version', webSocketVersion] : [];
+    // A connection that was refused a place must not keep one until it is idle for long.
+    const ending = !tunnel && error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
+    const fields = refusalHeaders(this.#gate.names, traceId, error.code);
+    answerProblem(this.#exchange, error, [...fields, ...beside, ...ending]);
+  }
 }
 
 /**
