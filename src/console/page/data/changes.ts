@@ -5,16 +5,7 @@ import { useStream } from './stream.ts';
 
 /* The server tells the page in which area somebody has changed something. The page then reads anew what it shows of that area. */
 
-const areas = [
-  'approval',
-  'incident',
-  'agent',
-  'tenant',
-  'policy',
-  'key',
-  'credential',
-  'session',
-] as const;
+const areas = ['approval', 'incident', 'agent', 'tenant', 'policy', 'key', 'credential', 'session'] as const;
 export type Area = (typeof areas)[number];
 
 /** How often something was heard of each area. */
