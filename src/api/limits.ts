@@ -15,27 +15,38 @@ const bucketsMax = 10_000;
 /** Listings of one tenant that wait for those before them. */
 export const inLineMax = 256;
 
-interface ApiLimits {
+export class ApiLimits {
+  // Buckets in the order of their last use.
+  readonly #buckets = new RecentMap<string, Bucket>(bucketsMax);
+  readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>();
+  readonly #running = new Map<string, number>();
+
   /** Throws RATE_LIMITED where the key of the caller, with all that it has made, asks for more than it may. */
-  spend(route: Route, caller: Caller, nowMs: number): void;
+  spend(route: Route, caller: Caller, nowMs: number): void {
+    if (caller.kind !== 'key' || !isManagement(route)) return;
+    const keyId = liveKeyOf(caller);
+    const bucket = this.#buckets.get(keyId);
+    const level = bucket ? levelAt(bucket, managementRate, nowMs) : managementRate.capacity * partsPerToken;
+    if (level < partsPerToken)
+      throw tooMuch('The key asks too much of the control plane.', secondsUntilToken(level, managementRate));
+    this.#buckets.set(keyId, { level: level - partsPerToken, atMs: nowMs });
+  }
+
   /**
    * Does the work of a route, within what the route allows. Listings of a tenant run one after another, each in a
    * turn of the event loop of its own. A route with `perKeyMax`, `perTenantMax` or `inAllMax` runs so many at once.
    * Throws RATE_LIMITED beyond that.
    */
-  run<T>(route: Route, caller: Caller, tenantId: () => string, work: () => Promise<T>): Promise<T>;
-}
+  run<T>(route: Route, caller: Caller, tenantId: () => string, work: () => Promise<T>): Promise<T> {
+    if (route.isListing) return this.#inLine(tenantId(), work);
+    const places = placesOf(route, caller, tenantId);
+    return places.length === 0 ? work() : this.#amongFew(places, work);
+  }
 
-export function createApiLimits(): ApiLimits {
-  // Buckets in the order of their last use.
-  const buckets = new RecentMap<string, Bucket>(bucketsMax);
-  const lines = new Map<string, { last: Promise<unknown>; length: number }>();
-  const running = new Map<string, number>();
-
-  async function inLine<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
-    const line = lines.get(tenantId) ?? { last: Promise.resolve(), length: 0 };
+  async #inLine<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
+    const line = this.#lines.get(tenantId) ?? { last: Promise.resolve(), length: 0 };
     if (line.length > inLineMax) throw tooMuch('Too many listings of the tenant are asked for at once.', 1);
-    lines.set(tenantId, line);
+    this.#lines.set(tenantId, line);
     line.length += 1;
     const done = line.last.then(() => setImmediate()).then(work);
     // The next one comes whatever became of this one.
@@ -44,45 +55,25 @@ export function createApiLimits(): ApiLimits {
       return await done;
     } finally {
       line.length -= 1;
-      if (line.length === 0) lines.delete(tenantId);
+      if (line.length === 0) this.#lines.delete(tenantId);
     }
   }
 
-  async function amongFew<T>(places: readonly Place[], work: () => Promise<T>): Promise<T> {
+  async #amongFew<T>(places: readonly Place[], work: () => Promise<T>): Promise<T> {
     for (const { name, max, whose } of places)
-      if ((running.get(name) ?? 0) >= max)
+      if ((this.#running.get(name) ?? 0) >= max)
         throw tooMuch(`${whose} has ${max} of these requests under way, which is all it may.`, 5);
-    for (const { name } of places) running.set(name, (running.get(name) ?? 0) + 1);
+    for (const { name } of places) this.#running.set(name, (this.#running.get(name) ?? 0) + 1);
     try {
       return await work();
     } finally {
       for (const { name } of places) {
-        const left = (running.get(name) ?? 1) - 1;
-        if (left > 0) running.set(name, left);
-        else running.delete(name);
+        const left = (this.#running.get(name) ?? 1) - 1;
+        if (left > 0) this.#running.set(name, left);
+        else this.#running.delete(name);
       }
     }
   }
-
-  return {
-    spend(route, caller, nowMs) {
-      if (caller.kind !== 'key' || !isManagement(route)) return;
-      const keyId = liveKeyOf(caller);
-      const bucket = buckets.get(keyId);
-      const level = bucket ? levelAt(bucket, managementRate, nowMs) : managementRate.capacity * partsPerToken;
-      if (level < partsPerToken)
-        throw tooMuch(
-          'The key asks too much of the control plane.',
-          secondsUntilToken(level, managementRate),
-        );
-      buckets.set(keyId, { level: level - partsPerToken, atMs: nowMs });
-    },
-    run(route, caller, tenantId, work) {
-      if (route.isListing) return inLine(tenantId(), work);
-      const places = placesOf(route, caller, tenantId);
-      return places.length === 0 ? work() : amongFew(places, work);
-    },
-  };
 }
 
 /** A place of which so many may be taken at once. */

@@ -17,7 +17,7 @@ import { describedBytesMaxOf, urlAtBeginning } from './body-limit.ts';
 import { invalid } from './fields/invalid.ts';
 import { lacking } from './fields/permissions.ts';
 import { type RequestDescription, requestAsCall } from './fields/request-as-call.ts';
-import { createApiLimits } from './limits.ts';
+import { ApiLimits } from './limits.ts';
 import { parseBody, parseQuery, readRequestBody } from './request-body.ts';
 import { type Caller, presentedBy, RawAnswer, type Route, StreamedAnswer } from './route.ts';
 import { type Params, RouteTable } from './route-table.ts';
@@ -57,7 +57,7 @@ interface Asked {
 class Router {
   readonly #table: RouteTable;
   readonly #options: RouterOptions;
-  readonly #limits = createApiLimits();
+  readonly #limits = new ApiLimits();
   readonly #unread = createUnreadAnswers();
 
   constructor(routes: readonly Route[], options: RouterOptions) {

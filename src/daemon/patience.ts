@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
-import { createRestarts } from './workers/restarts.ts';
+import { Restarts } from './workers/restarts.ts';
 
 /** A start goes on trying for so many times `state.timeout`: half a minute, where that is not written. */
 const timeoutsMax = 30;
@@ -15,7 +15,7 @@ export async function untilStateAnswers<T>(
   log: Log,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const delays = createRestarts();
+  const delays = new Restarts();
   const endAtMs = performance.now() + timeoutsMax * state.timeoutMs;
   for (let attempts = 1; ; attempts += 1) {
     try {

@@ -5,27 +5,22 @@ const spanMs = 60_000;
 /** Tenants that asked last. */
 const tenantsMax = 1_000;
 
-interface ManyAsked {
-  /** Counts a held call, and says whether so many came before it that it need not be told of by itself. */
-  isOneOfMany(tenantId: string, nowMs: number): boolean;
-}
-
 /**
  * Each held call waits for a decision of its own, so people are told of each at once. But a channel that tenants share takes one message a
  * second: who has hundreds of calls held would make the others' wait behind them until they end.
  */
-export function createManyAsked(): ManyAsked {
+export class ManyAsked {
   /** Minutes in the order in which they began. */
-  const minutes = new RecentMap<string, { readonly fromMs: number; count: number }>(tenantsMax);
-  return {
-    isOneOfMany(tenantId, nowMs) {
-      const known = minutes.get(tenantId);
-      if (known && nowMs - known.fromMs < spanMs && nowMs >= known.fromMs) {
-        known.count += 1;
-        return known.count > askedAtOnceMax;
-      }
-      minutes.set(tenantId, { fromMs: nowMs, count: 1 });
-      return false;
-    },
-  };
+  readonly #minutes = new RecentMap<string, { readonly fromMs: number; count: number }>(tenantsMax);
+
+  /** Counts a held call, and says whether so many came before it that it need not be told of by itself. */
+  isOneOfMany(tenantId: string, nowMs: number): boolean {
+    const known = this.#minutes.get(tenantId);
+    if (known && nowMs - known.fromMs < spanMs && nowMs >= known.fromMs) {
+      known.count += 1;
+      return known.count > askedAtOnceMax;
+    }
+    this.#minutes.set(tenantId, { fromMs: nowMs, count: 1 });
+    return false;
+  }
 }

@@ -11,7 +11,7 @@ import { kindOfDecision, type WantedDecisions } from './decision-notices.ts';
 import { createDelivery, type Delivery } from './delivery.ts';
 import { createFilter, type Filter } from './filters.ts';
 import { giveUpLost, type LostTimings } from './lost-messages.ts';
-import { createManyAsked } from './many-asked.ts';
+import { ManyAsked } from './many-asked.ts';
 import type { Notice } from './notice.ts';
 import { createOutbox } from './outbox.ts';
 import { AuditRelay } from './relay.ts';
@@ -104,7 +104,7 @@ class NotificationService implements Notifications {
   readonly #delivery: Delivery;
   readonly #relay: AuditRelay;
   readonly #usage: UsageSweep;
-  readonly #manyAsked = createManyAsked();
+  readonly #manyAsked = new ManyAsked();
   readonly shipTo: Notifications['shipTo'];
   #known: readonly Known[] = [];
   #tenants: NotificationConfigs;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createApiLimits, inLineMax, managementRate } from '../../src/api/limits.ts';
+import { ApiLimits, inLineMax, managementRate } from '../../src/api/limits.ts';
 import type { Caller, Route } from '../../src/api/route.ts';
 
 const route = (fields: Partial<Route>): Route => ({ path: '/v1/x', access: 'keys:read', ...fields }) as Route;
@@ -9,7 +9,7 @@ const admin: Caller = { kind: 'admin' };
 const ofAcme = () => 'acme';
 
 t.test('a key may ask the control plane so much, with all that it has made', async (t) => {
-  const limits = createApiLimits();
+  const limits = new ApiLimits();
   const spend = (caller: Caller, nowMs = 0, it = route({})) => limits.spend(it, caller, nowMs);
   for (let i = 0; i < managementRate.capacity; i++) spend(asKey('a'));
   const refusal = { code: 'RATE_LIMITED', extra: { retryAfterSeconds: 1 } };
@@ -23,7 +23,7 @@ t.test('a key may ask the control plane so much, with all that it has made', asy
 });
 
 t.test('listings of a tenant come one after another, and not too many stand in line', async (t) => {
-  const limits = createApiLimits();
+  const limits = new ApiLimits();
   const listing = route({ isListing: true });
   let under = 0;
   let most = 0;
@@ -54,7 +54,7 @@ t.test('listings of a tenant come one after another, and not too many stand in l
 });
 
 t.test('of some requests a key has only a few under way', async (t) => {
-  const limits = createApiLimits();
+  const limits = new ApiLimits();
   const waiting = route({ perKeyMax: 2 });
   const { promise, resolve } = Promise.withResolvers<void>();
   const wait = (caller: Caller) => limits.run(waiting, caller, ofAcme, () => promise);
@@ -66,7 +66,7 @@ t.test('of some requests a key has only a few under way', async (t) => {
 });
 
 t.test('a tenant, and all together, have so many requests under way, whoever asks', async (t) => {
-  const limits = createApiLimits();
+  const limits = new ApiLimits();
   const exporting = route({ perTenantMax: 2, inAllMax: 3 });
   const ended = Promise.withResolvers<void>();
   const run = (tenantId: string) =>

@@ -6,7 +6,7 @@ import { parseTarget } from '../../src/core/target.ts';
 import { secretSchemas } from '../../src/credentials/credential-secret.ts';
 import { Credentials } from '../../src/credentials/credentials.ts';
 import { toReadyCredential } from '../../src/credentials/injection.ts';
-import { createTokenBook } from '../../src/credentials/issued-tokens.ts';
+import { TokenBook } from '../../src/credentials/issued-tokens.ts';
 import { createVault, vaultKeyBytes } from '../../src/credentials/vault.ts';
 import type { SealedCredential } from '../../src/state/store.ts';
 import { createScrub } from '../../src/wire/client/scrub/scrub.ts';
@@ -59,7 +59,7 @@ function lab(written: object, sealed: ReadonlyMap<string, SealedCredential> = ne
     routes: { storedOf: () => [] },
     vault,
     fetchToken: () => Promise.reject(new Error('nothing here has a token')),
-    issued: createTokenBook(),
+    issued: new TokenBook(),
     onFailure() {},
   });
   const injectionFor = async ({

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { createIssuedTokens, createTokenBook } from '../../src/credentials/issued-tokens.ts';
+import { IssuedTokens, TokenBook } from '../../src/credentials/issued-tokens.ts';
 
 const hourMs = 3_600_000;
 const token = (text: string, validMs = hourMs) => ({ text, validMs });
 
 t.test('a token is known until it ends and a minute more, the newest one for ever', async (t) => {
-  const issued = createIssuedTokens();
+  const issued = new IssuedTokens();
   issued.add(token('one'), 0);
   issued.add(token('two', 2 * hourMs), 1000);
   const known = issued.at(hourMs + 59_999);
@@ -16,7 +16,7 @@ t.test('a token is known until it ends and a minute more, the newest one for eve
 });
 
 t.test('the same token again is known for longer, and once', async (t) => {
-  const issued = createIssuedTokens();
+  const issued = new IssuedTokens();
   issued.add(token('one'), 0);
   issued.add(token('two'), 0);
   issued.add(token('one'), hourMs);
@@ -26,7 +26,7 @@ t.test('the same token again is known for longer, and once', async (t) => {
 });
 
 t.test('of more than sixteen the one that ends first is forgotten', async (t) => {
-  const issued = createIssuedTokens();
+  const issued = new IssuedTokens();
   issued.add(token('long', 9 * hourMs), 0);
   for (let i = 0; i < 15; i += 1) issued.add(token(`short ${i}`), i);
   t.ok(issued.isFullAt(15));
@@ -42,7 +42,7 @@ t.test('of more than sixteen the one that ends first is forgotten', async (t) =>
 t.test(
   'each credential of each tenant has its own, and no more than a bounded number is remembered',
   async (t) => {
-    const book = createTokenBook();
+    const book = new TokenBook();
     book.of('acme', 'bot').add(token('one'), 0);
     t.same(book.of('acme', 'bot').at(1), ['one']);
     t.same(book.of('acme', 'other').at(1), []);

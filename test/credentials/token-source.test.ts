@@ -1,6 +1,6 @@
 import t from 'tap';
 import { GatewayError } from '../../src/core/errors.ts';
-import { createIssuedTokens } from '../../src/credentials/issued-tokens.ts';
+import { IssuedTokens } from '../../src/credentials/issued-tokens.ts';
 import type { AccessToken } from '../../src/credentials/token-endpoint.ts';
 import { createTokenSource } from '../../src/credentials/token-source.ts';
 
@@ -15,7 +15,7 @@ function startSource() {
       asked.push(answer);
       return answer.promise;
     },
-    issued: createIssuedTokens(),
+    issued: new IssuedTokens(),
     now: () => nowMs,
     onFailure: ({ message }) => failures.push(message),
   });

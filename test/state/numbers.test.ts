@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
-import { createEmbeddedNonces } from '../../src/state/embedded/counts/nonces.ts';
+import { Nonces } from '../../src/state/embedded/counts/nonces.ts';
 import { Numbers } from '../../src/state/embedded/counts/numbers.ts';
 import { createSlidingCount } from '../../src/state/embedded/counts/sliding-count.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
@@ -203,7 +203,7 @@ t.test('sliding counts remember their slots, and no more', async (t) => {
 });
 
 t.test('refuses nonces beyond the bound of a tenant, until some have ended', async (t) => {
-  const nonces = createEmbeddedNonces();
+  const nonces = new Nonces();
   const keys = Array.from({ length: noncesPerTenantMax / noncesPerKeyMax }, (_, nth) => `key ${nth}`);
   let claimed = 0;
   for (let at = 0; at < noncesPerKeyMax; at += 1)

@@ -4,7 +4,7 @@ import { parseStateUrl } from '../../src/config/sections/addresses.ts';
 import { newId, newTraceId, timeOfTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import { openStore } from '../../src/state/open.ts';
-import { createBreaker, failuresMax, probeIntervalMs } from '../../src/state/redis/link/breaker.ts';
+import { Breaker, failuresMax, probeIntervalMs } from '../../src/state/redis/link/breaker.ts';
 import { openConnection } from '../../src/state/redis/link/connection.ts';
 import { openRedisStore, type RedisStoreOptions, redisFormat } from '../../src/state/redis/store.ts';
 import { approvalsMax, pendingMax } from '../../src/state/rules/approval.ts';
@@ -565,7 +565,7 @@ t.test('names in Redis hold nothing that a tenant could have made up', async (t)
 });
 
 t.test('the breaker lets one through at a time until one succeeds', async (t) => {
-  const breaker = createBreaker();
+  const breaker = new Breaker();
   for (let at = 0; at < failuresMax; at += 1) {
     t.ok(breaker.mayTry(at));
     breaker.failed(at);

@@ -4,7 +4,7 @@ import type { Files } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
 import { openVault } from '../../credentials/credentials.ts';
-import { createTokenBook } from '../../credentials/issued-tokens.ts';
+import { TokenBook } from '../../credentials/issued-tokens.ts';
 import { createTenantSecrets } from '../../credentials/tenant-secrets.ts';
 import { createAnswerDesk } from '../../decision/approvals/answer-desk.ts';
 import { ApprovalDesk } from '../../decision/approvals/approval-desk.ts';
@@ -137,7 +137,7 @@ export async function openFoundations(
     pepper,
     secrets: createTenantSecrets(pepper),
     vault,
-    issuedTokens: createTokenBook(),
+    issuedTokens: new TokenBook(),
     throttles: createAuthThrottles(place.workers),
     approvals: new ApprovalDesk(store),
     traceFeed,

@@ -31,7 +31,7 @@ import type { SeedResult } from '../start/seed.ts';
 import { Gathering } from './gathering.ts';
 import { Member, WorkerGone } from './member.ts';
 import type { Opened } from './messages.ts';
-import { createRestarts, type Restarts } from './restarts.ts';
+import { Restarts } from './restarts.ts';
 import { type TakenFiles, takeFiles } from './taken-files.ts';
 
 /*
@@ -381,7 +381,7 @@ class Crew {
   }
 
   #restartsOf(slot: number): Restarts {
-    const restarts = this.#restarts.get(slot) ?? createRestarts();
+    const restarts = this.#restarts.get(slot) ?? new Restarts();
     this.#restarts.set(slot, restarts);
     return restarts;
   }

@@ -28,7 +28,7 @@ import { Approvals } from './approvals.ts';
 import { createEmbeddedAudit } from './audit.ts';
 import { createEmbeddedBudgets } from './counts/budgets.ts';
 import { createEmbeddedHistory } from './counts/history.ts';
-import { createEmbeddedNonces } from './counts/nonces.ts';
+import { Nonces } from './counts/nonces.ts';
 import { Numbers } from './counts/numbers.ts';
 import { createEmbeddedCredentials } from './credentials.ts';
 import { lockDirectory } from './file/lock.ts';
@@ -126,7 +126,7 @@ function openParts(dir: string, closers: Closer[]) {
   const routes = createEmbeddedRoutes(state, commits, audit);
   const responseScans = createResponseScans(state, commits);
   const mcpTools = createEmbeddedMcpTools(state, commits, audit);
-  const nonces = createEmbeddedNonces();
+  const nonces = new Nonces();
   const retention = new Retention(traces, responseScans);
   closers.push(() => retention.close());
   const { destinations, counters } = traces;
@@ -201,7 +201,8 @@ const admission = (on: Parts): AdmissionStore & HomeStore => ({
     exceededBudgets: on.budgets.peek(tenantId, charges),
   }),
   recall: (keyHash, nowMs, withinMs) => on.known.recall(keyHash, nowMs, withinMs),
-  claimNonce: on.nonces.claim,
+  claimNonce: (tenantId, keyId, nonce, nowMs, endsAtMs) =>
+    on.nonces.claim(tenantId, keyId, nonce, nowMs, endsAtMs),
   ...createEmbeddedHomes(on.state, on.commits),
   usageOf: async (tenantId, nowMs) => on.numbers.tenantUsage(tenantId, nowMs),
 });

@@ -1,14 +1,5 @@
 import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../../rules/nonces.ts';
 
-/**
- * Nonces that were seen, in memory: a restart forgets them. What was sent within the replay window before a restart can be sent again
- * once after it.
- */
-interface Nonces {
-  /** Throws GATEWAY_BUSY while the key or its tenant has as many as it may. */
-  claim(tenantId: string, keyId: string, nonce: string, nowMs: number, endsAtMs: number): boolean;
-}
-
 interface Seen {
   readonly keyId: string;
   readonly endsAtMs: number;
@@ -21,31 +12,34 @@ interface TenantNonces {
   readonly held: Map<string, number>;
 }
 
-export function createEmbeddedNonces(): Nonces {
-  const byTenant = new Map<string, TenantNonces>();
+/**
+ * Nonces that were seen, in memory: a restart forgets them. What was sent within the replay window before a restart can be sent again
+ * once after it.
+ */
+export class Nonces {
+  readonly #byTenant = new Map<string, TenantNonces>();
 
-  function nothingYet(tenantId: string): TenantNonces {
-    const none: TenantNonces = { seen: new Map(), held: new Map() };
-    byTenant.set(tenantId, none);
-    return none;
+  /** Throws GATEWAY_BUSY while the key or its tenant has as many as it may. */
+  claim(tenantId: string, keyId: string, nonce: string, nowMs: number, endsAtMs: number): boolean {
+    const nonces = this.#byTenant.get(tenantId) ?? this.#nothingYet(tenantId);
+    dropEnded(nonces, nowMs);
+    const name = `${keyId} ${nonce}`;
+    const standing = nonces.seen.get(name);
+    if (standing && standing.endsAtMs > nowMs) return false;
+    if (standing) drop(nonces, name, standing);
+    const held = nonces.held.get(keyId) ?? 0;
+    if (held >= noncesPerKeyMax || nonces.seen.size >= noncesPerTenantMax)
+      throw tooManyNonces(endsAtMs - nowMs);
+    nonces.seen.set(name, { keyId, endsAtMs });
+    nonces.held.set(keyId, held + 1);
+    return true;
   }
 
-  return {
-    claim(tenantId, keyId, nonce, nowMs, endsAtMs) {
-      const nonces = byTenant.get(tenantId) ?? nothingYet(tenantId);
-      dropEnded(nonces, nowMs);
-      const name = `${keyId} ${nonce}`;
-      const standing = nonces.seen.get(name);
-      if (standing && standing.endsAtMs > nowMs) return false;
-      if (standing) drop(nonces, name, standing);
-      const held = nonces.held.get(keyId) ?? 0;
-      if (held >= noncesPerKeyMax || nonces.seen.size >= noncesPerTenantMax)
-        throw tooManyNonces(endsAtMs - nowMs);
-      nonces.seen.set(name, { keyId, endsAtMs });
-      nonces.held.set(keyId, held + 1);
-      return true;
-    },
-  };
+  #nothingYet(tenantId: string): TenantNonces {
+    const none: TenantNonces = { seen: new Map(), held: new Map() };
+    this.#byTenant.set(tenantId, none);
+    return none;
+  }
 }
 
 function dropEnded(nonces: TenantNonces, nowMs: number): void {

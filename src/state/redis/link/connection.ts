@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Script } from '../scripts/scripts.ts';
-import { createBreaker } from './breaker.ts';
+import { Breaker } from './breaker.ts';
 
 /** The address of Redis, and the time limit of a command. */
 export interface RedisAddress {
@@ -55,7 +55,7 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
     // Whoever opens it is told of a refusal in a sentence.
     if (isOpen || !redisRefusal(error)) options.onError(error);
   });
-  const breaker = createBreaker();
+  const breaker = new Breaker();
   let isClosed = false;
 
   async function bounded<T>(send: () => Promise<T>): Promise<T> {
