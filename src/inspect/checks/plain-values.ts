@@ -104,6 +104,9 @@ const resourceName = /^projects\/[\w.:${}-]{1,64}\/(?:[a-z][A-Za-z]{2,32}\/[\w.$
 const pseudoVersion =
   /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?:?$/;
 
+/** Matches a concatenation of PHP, and a path that ends with a variable: `.$input->`, `zip/$ASSET`. */
+const variable = /^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
+
 const kinds = [
   time,
   path,
@@ -125,6 +128,7 @@ const kinds = [
   shortCode,
   pseudoVersion,
   resourceName,
+  variable,
 ];
 
 /** Answers whether the value is plainly of another kind, in time linear in its length. */

@@ -70,6 +70,8 @@ function isChosen(text: string): boolean {
 
 /** Least length of a password in a URL. */
 const urlPasswordMin = 3;
+/** Matches what stands for a password in manuals: `smtp://ACCESS_KEY:SECRET_KEY@host`. */
+const capitals = /^[A-Z]+(?:_[A-Z]+){0,4}$/;
 const escaped = /%[\dA-Fa-f]{2}/g;
 const lettersMax = 7;
 
@@ -79,7 +81,7 @@ const lettersMax = 7;
  */
 function isUrlPassword(text: string): boolean {
   const plain = text.replace(escaped, '-');
-  if (plain.length < urlPasswordMin) return false;
+  if (plain.length < urlPasswordMin || capitals.test(plain)) return false;
   const letters = plain.replace(/[-/:@]/g, '');
   return (
     letters.length > lettersMax || !/^[A-Za-z]*$/.test(letters) || randomBits(letters) >= passwordBitsMin

@@ -40,7 +40,7 @@ function cellUnder(head: string): string {
  */
 const states = (
   'page next prev(?:ious)? start(?:ing)? continuation pagination cursor offset skip scroll search sync delta change snapshot resume stream watch ' +
-  'lock lease fencing consistency concurrency request retry operation transaction idempotency correlation [^a-z]trace [^a-z]task wait_?for ' +
+  'authenticity lock lease fencing consistency concurrency request retry operation transaction idempotency correlation [^a-z]trace [^a-z]task wait_?for ' +
   'cancel(?:lation)? expiration contract public[_-]?key [cx]srf verification push device fcm apns? [^a-z]state [^a-z]version [^a-z]view'
 ).split(' ');
 /** The same for names that environment variables of keys have in two words (`BUILD_TOKEN`). */

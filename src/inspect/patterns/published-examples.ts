@@ -46,6 +46,21 @@ const texts: ReadonlySet<string> = new Set([
   // Shipped with the programs of Google Cloud and with Chromium in Debian.
   ...['d-FL95Q19q7MQmFpd7hHD0Ty', 'ZmssLNjJy2998hD4CTg2ejr2', 'kdloedMFGdGla2P1zacGjAQh'],
   'AIzaSyCkfPOPZXDKNn8hhgu3JrA62wIgC93d44k',
+  // The manuals of FastAPI, Flask, Symfony, Ruby on Rails and Traefik.
+  ...[
+    '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
+    '$2b$12$EixZaYVK1fsbw1ZfbX3OXePaWxn96p36WQoeG6Lruj3vjPGga31lW',
+    '$argon2id$v=19$m=65536,t=3,p=4$wagCPXjifgvUFBzq4hqe3w$CYaIb8sB+wtD+Vu/P4uod1+Qof8h+1g7bbDlBID48Rc',
+    '$argon2id$v=19$m=65536,t=3,p=4$g2/AV1zwopqUntPKJavBFw$BwpRGDCyUHLvHICnwijyX8ROGoiUPwNKZ7915MeYfCE',
+    '192b9bdd22ab9ed4d12e236c78afcb9a393ec15f71bbf5dc987d54727823bcbf',
+    '5f352379324c22463451387a0aec5d2f',
+    'cc86c7ca937636d5ddf1b754beb22a10',
+    '3b7cd727ee24e8444053437c36cc66c3',
+    'lGRKzINTrMTDSuuOIr6r5kdq2sH6S6Ii',
+    '$apr1$H6uskkkW$IgXLP6ewTrSuBkTrqE8wj/',
+    '$apr1$d9hr9HBB$4HxwgUir3HP4EsggP/QNo0',
+    'abc+12/345',
+  ],
   // The manual of PostgreSQL.
   'SCRAM-SHA-256$4096:44560wPMLfjqiAzyPDZ/eQ==$4CA054rZlSFEq8Z3FEhToBTa2X6KnWFxFkPwIbKoDe0=:L/nbSZRCjp6RhOhKK56GoR1zibCCSePKshCJ9lnl3yw=',
   // Manuals of systemd and PostgreSQL, and the usual anonymous FTP logins.
