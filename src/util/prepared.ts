@@ -25,7 +25,7 @@ export const threadEnvironment = (): NodeJS.ProcessEnv => ({
 const passedOver: ReadonlySet<string | undefined> = new Set([
   ...['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC'],
 ]);
-/** Of each name: a checkout runs from its sources, from a bundle and from the bundle before it, and each has tables of its own. */
+/** Tables of each name that stay: a checkout runs from its sources, from a bundle and from the one before it, each with tables of its own. */
 const keptMax = 4;
 const digestBytes = 32;
 const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
