@@ -25,9 +25,15 @@ t.test('files that share a process are counted and told apart', async (t) => {
     'b.test.ts': file("t.test('y', async (t) => { t.ok(1); t.equal(1, 2, 'one is two'); });"),
     'c.test.ts': file("await t.test('z', async (t) => t.ok(1)); throw new Error('at the top');"),
     'd.test.ts': file("t.test('v', async () => process.kill(process.pid, 'SIGKILL'));"),
-    'e.test.ts': file("t.equal(import.meta.filename.slice(-9), 'e.test.ts');"),
+    'e.test.ts': file(
+      "t.test('u', async (t) => { t.ok(1); void Promise.reject(new Error('late')); await new Promise(setImmediate); });",
+    ),
+    'f.test.ts': file(
+      "t.test('w', () => new Promise(() => setTimeout(() => { throw new Error('later'); })));",
+    ),
+    'g.test.ts': file("t.equal(import.meta.filename.slice(-9), 'g.test.ts');"),
   });
-  const files = ['a', 'b', 'c', 'd', 'e'].map((it) => join(folder, `${it}.test.ts`));
+  const files = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((it) => join(folder, `${it}.test.ts`));
   const { code, output } = await run(files);
   t.equal(code, 1);
   const told = output.match(/^(not )?ok \d+ - .* # \d+ passed/gm)?.slice(0, files.length);
@@ -38,12 +44,15 @@ t.test('files that share a process are counted and told apart', async (t) => {
       'not ok 2 - /b.test.ts # 1 passed',
       'not ok 3 - /c.test.ts # 1 passed',
       'not ok 4 - /d.test.ts # 0 passed',
-      'ok 5 - /e.test.ts # 1 passed',
+      'not ok 5 - /e.test.ts # 1 passed',
+      'not ok 6 - /f.test.ts # 0 passed',
+      'ok 7 - /g.test.ts # 1 passed',
     ],
   );
   t.match(output, /^ +not ok 2 - one is two$/m, 'what failed is shown');
   t.match(output, /^ +it ended with SIGKILL$/m, 'and how a process ended');
-  t.match(output, /\n5 passed, 3 failed, 1 skipped\n$/);
+  t.match(output, /^ +not ok 2 - a rejection that nobody handled$/m, 'and what nobody has waited for');
+  t.match(output, /\n6 passed, 5 failed, 1 skipped\n$/);
 });
 
 t.test('files that pass end well', async (t) => {

@@ -135,8 +135,9 @@ async function runGroup(group: readonly string[]): Promise<void> {
   }
   const code = await exited;
   clearTimeout(stuck);
-  if (left.length === 0 && (code === 0 || hasFailed)) return;
-  // Nothing may go wrong behind the last file either.
+  // Nothing may go wrong between and behind the files either.
+  const isWhole = left.length === 0 && !said.some((it) => it.startsWith('not ok'));
+  if (isWhole && (code === 0 || hasFailed)) return;
   const [file = group.at(-1) ?? '', ...others] = left;
   note({ file, isPassed: false, pass: 0, fail: 0, skip: 0 }, seconds(), [...said, `it ended with ${code}`]);
   if (others.length > 0) waiting.unshift(others);

@@ -1,3 +1,4 @@
+import './cheap-hooks.ts';
 import { rmSync } from 'node:fs';
 import module from 'node:module';
 import { tmpdir } from 'node:os';
@@ -29,9 +30,11 @@ module.registerHooks({
   },
 });
 
+let own: Test | undefined;
+process.on('unhandledRejection', (error) => (own ?? t).fail('a rejection that nobody handled', { error }));
+
 for (const file of files) {
   const { href } = pathToFileURL(file);
-  let own: Test | undefined;
   const results = await t.test(file, async (t) => {
     own = t;
     t.testdirName = join(folder, file.replace(/[^a-zA-Z0-9._-]+/g, '-'));
