@@ -17,6 +17,7 @@ t.test(
   'a page is built when it is missing or its sources are newer, and otherwise taken as it is',
   async (t) => {
     const dir = t.testdir({
+      node_modules: t.fixture('symlink', join(import.meta.dirname, '../../node_modules')),
       page: {
         'index.html': '<!doctype html><script type="module" src="./main.ts"></script>',
         'main.ts': 'document.title = "first";',
