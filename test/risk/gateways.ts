@@ -51,7 +51,10 @@ export const clockedProgram = (folder: string): string =>
     // Else the state on Redis would go by the clock of Redis.
     'src/state/redis/store.ts': (text) => text.replace("clock = 'server'", "clock = 'caller'"),
     'src/daemon/start/servers.ts': (text) =>
-      text.replace('agents.serve(socket, control)', 'agents.serve(socket, globalThis.serveAtTime(control))'),
+      text.replace(
+        '(exchange) => this.#control(exchange)',
+        (control) => `globalThis.serveAtTime(${control})`,
+      ),
   });
 
 /**
