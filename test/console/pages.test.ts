@@ -8,6 +8,7 @@ import { conditionKeys, matchSchema, ruleSchema } from '../../src/policy/schema.
 import { accessibilityProblems, builtPage, launchBrowser, openTab } from '../support/console-browser.ts';
 import { consolePages, fillConsoleLab, startConsoleLab } from '../support/console-lab.ts';
 import { needProgram } from '../support/programs.ts';
+import { until } from '../support/redis.ts';
 
 /* The console in a real browser: the stories of those who use it, one after another on one gateway. */
 
@@ -317,6 +318,13 @@ t.test('people work with the console in a browser', async (t) => {
     const scan = (i: number) =>
       gateway.api('POST', '/v1/scan', { method: 'GET', url: `http://long.test.example/${i}` });
     for (let i = 0; i < 250; i += 50) await Promise.all(Array.from({ length: 50 }, (_, j) => scan(i + j)));
+    const listed = async (count = 0, cursor?: string): Promise<number> => {
+      const from = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+      const { body } = await gateway.api('GET', `/v1/traces?q=long.test.example&limit=100${from}`);
+      const soFar = count + body.items.length;
+      return body.next_cursor === null ? soFar : listed(soFar, body.next_cursor);
+    };
+    await until('all of them are stored', async () => (await listed()) === 250);
     await show('activity?q=long.test.example');
     await main
       .getByRole('link', { name: /long\.test\.example/ })
@@ -325,11 +333,10 @@ t.test('people work with the console in a browser', async (t) => {
     const list = page.getByRole('region', { name: 'Calls, newest first' });
     const toEnd = () => list.evaluate((it) => it.scrollTo(0, it.scrollHeight));
     const end = main.getByText('250 calls; there are no older ones.');
-    for (let i = 0; i < 100 && (await end.count()) === 0; i += 1) {
+    await until('all pages were read', async () => {
       await toEnd();
-      await page.waitForTimeout(50);
-    }
-    t.equal(await end.count(), 1, 'all pages were read');
+      return (await end.count()) === 1;
+    });
     await toEnd();
     const rows = list.locator('tr[data-row]');
     t.ok((await rows.count()) < 100, 'few rows are in the document');
@@ -342,6 +349,21 @@ t.test('people work with the console in a browser', async (t) => {
     );
     await button(/^1 new call/).click();
     await main.getByRole('link', { name: /long\.test\.example\/250$/ }).waitFor();
+  });
+
+  await t.test('a call that comes after the list was read and before it is followed is in it', async () => {
+    const beforeStream = async (stream: { continue(): Promise<void> }): Promise<void> => {
+      await gateway.api('POST', '/v1/scan', { method: 'GET', url: 'http://between.test.example/' });
+      await until('it is stored', async () => {
+        const { body } = await gateway.api('GET', '/v1/traces?q=between.test.example');
+        return body.items.length === 1;
+      });
+      await stream.continue();
+    };
+    await show('overview');
+    await page.route('**/v1/traces/stream*', beforeStream, { times: 1 });
+    await show('activity');
+    await main.getByRole('link', { name: /between\.test\.example/ }).waitFor();
   });
 
   await t.test('an auditor sees, and changes nothing', async (t) => {
@@ -382,6 +404,11 @@ t.test('people work with the console in a browser', async (t) => {
         for (const { place, text } of await consolePages(lab)) {
           await show(place);
           await shows(text);
+          // Colours that are on their way to others have the contrast of neither.
+          await until(
+            'nothing moves',
+            async () => (await page.evaluate('document.getAnimations().length')) === 0,
+          );
           t.same(await accessibilityProblems(page), [], place);
           await page.setViewportSize(narrow);
           const width = () => page.evaluate('document.documentElement.scrollWidth');

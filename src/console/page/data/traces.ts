@@ -9,6 +9,8 @@ import type { Listing, TraceRow } from './types.ts';
 const pageSize = 100;
 /** Pages may be empty although more follow. */
 const emptyPagesMax = 20;
+/** The clock of a browser may be ahead of the gateway's by this much. */
+const clocksApartMs = 60_000;
 /** Then the filters must say more. */
 export const rowsMax = 20_000;
 const freshMax = 1000;
@@ -48,6 +50,8 @@ interface TraceList {
 
 interface State {
   readonly rows?: readonly TraceRow[];
+  /** The newest call when the list was read; what came behind it is still to come. */
+  readonly newest?: string | undefined;
   readonly cursor?: string | null;
   readonly problem?: Error | undefined;
   readonly isLoading: boolean;
@@ -82,6 +86,7 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean): T
       if (signal.aborted) return;
       setState((it) => ({
         rows: merge(it.rows ?? old, page.items),
+        newest: it.newest ?? page.items[0]?.trace_id ?? traceIdAt(Date.now() - clocksApartMs),
         cursor: page.next_cursor,
         isLoading: false,
       }));
@@ -98,8 +103,14 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean): T
     void load(undefined, []);
     return () => controller.current.abort();
   }, [key, turn]);
-  const live = useLive(key, filters, state.rows !== undefined && filters['to'] === undefined && !isPaused);
   const rows = state.rows ?? [];
+  const isWanted = state.rows !== undefined && filters['to'] === undefined && !isPaused;
+  const shown = {
+    rows,
+    newest: state.newest ?? '',
+    oldest: state.cursor ? rows.at(-1)?.trace_id : undefined,
+  };
+  const live = useLive(key, filters, isWanted ? shown : undefined);
   return {
     rows: state.rows,
     fresh: live.fresh,
@@ -118,27 +129,49 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean): T
   };
 }
 
+/** The id that a call of this time could have (a UUID of version 7, RFC 9562, 5.7). */
+function traceIdAt(timeMs: number): string {
+  const time = timeMs.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+}
+
 function merge(first: readonly TraceRow[], then: readonly TraceRow[]): readonly TraceRow[] {
   const seen = new Set(first.map((it) => it.trace_id));
   return [...first, ...then.filter((it) => !seen.has(it.trace_id))];
 }
 
+/** The part of the list that was read. */
+interface Shown {
+  readonly rows: readonly TraceRow[];
+  /** The newest call when the first page was read. */
+  readonly newest: string;
+  /** The oldest call that was read; undefined where there are no older ones. */
+  readonly oldest: string | undefined;
+}
+
 /** Holds new calls as they come, until they are taken. */
-function useLive(key: string, filters: Record<string, string>, isWanted: boolean) {
+function useLive(key: string, filters: Record<string, string>, shown: Shown | undefined) {
+  const isWanted = shown !== undefined;
   const [fresh, setFresh] = useState<readonly TraceRow[]>([]);
   const [isOpen, setOpen] = useState(false);
   const held = useRef<readonly TraceRow[]>([]);
   const timer = useRef(0);
   const { from: _, to: __, ...asked } = filters;
   const hear = ({ data }: MessageEvent<string>) => {
-    held.current = [JSON.parse(data) as TraceRow, ...held.current].slice(0, freshMax);
+    const trace = JSON.parse(data) as TraceRow;
+    // The stream begins a little before the newest call that was read, so that none is lost between the two. Ids are in the order of time.
+    const isKnown = ({ trace_id }: TraceRow): boolean => trace_id === trace.trace_id;
+    const isOlder = shown?.oldest !== undefined && trace.trace_id < shown.oldest;
+    if (isOlder || shown?.rows.some(isKnown) || held.current.some(isKnown)) return;
+    held.current = [trace, ...held.current].slice(0, freshMax);
     // Many at once are drawn once.
     timer.current ||= window.setTimeout(() => {
       timer.current = 0;
       setFresh(held.current);
     }, 200);
   };
-  useStream(isWanted ? apiUrl('/v1/traces/stream', asked) : undefined, { trace: hear }, setOpen);
+  const url = shown && apiUrl('/v1/traces/stream', { ...asked, last_event_id: shown.newest });
+  useStream(url, { trace: hear }, setOpen);
   useEffect(() => {
     held.current = [];
     setFresh([]);
