@@ -48,3 +48,10 @@ for (const file of files) {
   module.flushCompileCache();
   t.comment(endedLine(ended));
 }
+
+// What the last file has left open would keep the process for ever. It is named, and the process ends.
+const leftOpenMs = 20_000;
+setTimeout(() => {
+  console.error(`${files.at(-1)} left open: ${process.getActiveResourcesInfo().join(', ')}`);
+  process.exit();
+}, leftOpenMs).unref();
