@@ -12,7 +12,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createFeatures } from '../src/inspect/intent/features.ts';
+import { Features } from '../src/inspect/intent/features.ts';
 import { loadLexicon } from '../src/inspect/intent/lexicon.ts';
 import { loadMeanings } from '../src/inspect/intent/reader.ts';
 import { evaluate } from './meaning/evaluate.ts';
@@ -33,7 +33,7 @@ const { values, positionals } = parseArgs({
 
 switch (positionals[0]) {
   case 'train': {
-    const features = createFeatures(loadLexicon(dataDir));
+    const features = new Features(loadLexicon(dataDir));
     writeFileSync(join(dataDir, 'weights.yaml'), written(train(makeSamples(trainingDir), features)));
     break;
   }

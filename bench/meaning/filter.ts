@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { createFeatures } from '../../src/inspect/intent/features.ts';
+import { Features } from '../../src/inspect/intent/features.ts';
 import { lexiconOf } from '../../src/inspect/intent/lexicon.ts';
 import { createModel } from '../../src/inspect/intent/model.ts';
 import { createMeaningReader, filtersOf, readMeanings } from '../../src/inspect/intent/reader.ts';
@@ -19,7 +19,7 @@ export function compareFiltered(
   corpus: string | undefined,
 ): void {
   const { lexicon, weights, covers } = readMeanings(dataDir);
-  const features = createFeatures(lexiconOf(lexicon));
+  const features = new Features(lexiconOf(lexicon));
   const model = createModel(weights, features);
   const filters = filtersOf(covers);
   const all = createMeaningReader(features, model);

@@ -1,4 +1,5 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
+import { traceIdsFrom } from './trace-time.ts';
 
 class TraceIds {
   readonly #pool = Buffer.allocUnsafe(4096);
@@ -10,8 +11,7 @@ class TraceIds {
   next(nowMs: number): string {
     if (nowMs !== this.#timeMs) {
       this.#timeMs = nowMs;
-      const time = nowMs.toString(16).padStart(12, '0');
-      this.#timeText = `${time.slice(0, 8)}-${time.slice(8)}-`;
+      this.#timeText = `${traceIdsFrom(nowMs)}-`;
     }
     const random = this.#random();
     return `${this.#timeText}${random.slice(0, 4)}-${random.slice(4, 8)}-${random.slice(8)}`;
@@ -49,16 +49,6 @@ export const isTraceId = (text: string): boolean => traceId.test(text);
 /** The milliseconds in a trace's id; undefined where it is none. */
 export const timeOfTraceId = (text: string): number | undefined =>
   isTraceId(text) ? Number.parseInt(text.slice(0, 8) + text.slice(9, 13), 16) : undefined;
-
-const timeMsMax = 2 ** 48 - 1;
-
-/** How ids of that time begin: as text not more than any of them, and more than all that are older. */
-export function traceIdsFrom(ms: number): string {
-  const time = Math.max(0, Math.min(Math.floor(ms), timeMsMax))
-    .toString(16)
-    .padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}`;
-}
 
 /** A random UUID, for everything that is not a trace. */
 export const newId = (): string => randomUUID();

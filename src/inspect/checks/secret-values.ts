@@ -1,5 +1,6 @@
 import type { Checks } from './check.ts';
 import { randomBits } from './randomness.ts';
+import { passwordBitsMin } from './texts.ts';
 
 /** Matches a line of a Kubernetes Secret: a name, and a value that may stand in quotes. */
 const line = /^ {1,8}[\w.-]{1,64}: {1,4}["']?([^\s"']{1,2000})/gm;
@@ -7,9 +8,6 @@ const printable = /^[\t\n\r -~]+$/;
 /** Matches words, and addresses on this machine. */
 const words =
   /^(?:[A-Za-z]+(?:[ ._@-][A-Za-z]+){0,8}\d{0,3}|[a-z]{2,8}:\/\/(?:localhost|127\.0\.0\.1)(?::\d{1,5})?\/?)\s*$/;
-
-/** Is more than the order of letters in names and abbreviations gives. */
-const wordBitsMax = 12;
 
 /** Returns what a value says: it is in base64 under `data`, and plain under `stringData`. */
 function textOf(value: string): string {
@@ -20,7 +18,7 @@ function textOf(value: string): string {
 /** Tells that a value of a Kubernetes Secret is more than words, which manuals have: `admin`, `mypassword`. */
 function hasSecretValue(text: string): boolean {
   const values = [...text.matchAll(line)].map(([, value = '']) => textOf(value));
-  return values.some((it) => !words.test(it) || randomBits(it) >= wordBitsMax);
+  return values.some((it) => !words.test(it) || randomBits(it) >= passwordBitsMin);
 }
 
 export const secretValueChecks = { 'secret-values': hasSecretValue } as const satisfies Checks;

@@ -8,7 +8,7 @@ const hasDigit = /[0-9]/;
 const hasLetter = /[A-Za-z]/;
 
 /** Bits that a password of letters alone needs; names of products and abbreviations have some. */
-const passwordBitsMin = 12;
+export const passwordBitsMin = 12;
 
 /** Matches names of values: `user.password1`, `base64.b64decode`, `connection.credentials[2]`, `vault:path/x#key`. */
 const reference =
@@ -43,8 +43,14 @@ function isWritten(text: string): boolean {
 function isPasswordLike(text: string): boolean {
   if (!isWritten(text) || ideograms.test(text)) return false;
   const word = text.replace(/[.,:!?]{1,3}$/, '');
-  if (word.length < 5 || !hasLetter.test(word) || reference.test(word) || isPlainValue(word)) return false;
-  if (isEncodedWords(word)) return false;
+  if (
+    word.length < 5 ||
+    !hasLetter.test(word) ||
+    reference.test(word) ||
+    isPlainValue(word) ||
+    isEncodedWords(word)
+  )
+    return false;
   if (isIdentifier(word)) return randomBits(word) >= passwordBitsMin && !constant.test(word);
   return hasDigit.test(word) || /[!@#$%^*+~?]/.test(word) || randomBits(word) >= passwordBitsMin;
 }

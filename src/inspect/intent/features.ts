@@ -22,9 +22,7 @@ const pairs: Readonly<Record<LexiconRole, readonly LexiconRole[]>> = {
 /** Roles that count alone. A thing or an act alone says nothing, since manuals are full of them. */
 const countsAlone: ReadonlySet<LexiconRole> = new Set(['shape', 'tame']);
 
-/** Creates the features of a lexicon: a concept has its own number, and pairs have numbers behind those. */
-export const createFeatures = (lexicon: Lexicon): Features => new Features(lexicon);
-
+/** Numbers the features of a lexicon: a concept has its own number, and pairs have numbers behind those. */
 export class Features {
   /** Upper bound of the features, which are numbers below it. */
   readonly size: number;

@@ -3,7 +3,7 @@ import type { Meaning } from '../../core/call.ts';
 import { folderStamp } from '../../util/folder-stamp.ts';
 import { prepared } from '../../util/prepared.ts';
 import { coverOf } from './cover.ts';
-import { createFeatures, type Features } from './features.ts';
+import { Features } from './features.ts';
 import { type Concept, type LexiconData, lexiconOf, readLexicon } from './lexicon.ts';
 import {
   type Category,
@@ -43,7 +43,7 @@ const none: readonly Meaning[] = [];
 export function loadMeanings(dir: string, keptAs?: string): MeaningReader {
   const make = (): MeaningData => readMeanings(dir);
   const data = keptAs === undefined ? make() : prepared(keptAs, folderStamp(dir), make);
-  const features = createFeatures(lexiconOf(data.lexicon));
+  const features = new Features(lexiconOf(data.lexicon));
   return createMeaningReader(features, createModel(data.weights, features), filtersOf(data.covers));
 }
 

@@ -1,5 +1,5 @@
 /** Default limit of a body: so much is read within the tenant's `scan_timeout`. */
-const usualBytes = 256 * 1024;
+export const usualBytes = 256 * 1024;
 const factorMax = 8;
 /** Factor by which a content coding usually shortens text. */
 const packedFactor = 4;

@@ -1,3 +1,4 @@
+import { usualBytes } from '../parts/scan-time.ts';
 import { WorkDeadline } from './worked-ms.ts';
 
 export interface ReadingTime {
@@ -6,8 +7,6 @@ export interface ReadingTime {
   readonly onDecoded: (bytes: number) => void;
 }
 
-/** Bytes for which a job has its time; as many decoded bytes have it once more. */
-const usualBytes = 256 * 1024;
 /** Limits what decoded bytes add. Whoever ends stuck threads waits longer (`graceMs`). */
 const addedMsMax = 750;
 
@@ -18,6 +17,7 @@ export function readingTime(timeoutMs: number): ReadingTime {
   return {
     isOver: deadline.isOver,
     onDecoded(bytes) {
+      // As many bytes as have this time have it once more.
       const addedMs = Math.min(leftMs, (timeoutMs * bytes) / usualBytes);
       leftMs -= addedMs;
       deadline.extend(addedMs);

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
-import { traceIdsFrom } from '../../core/ids.ts';
+import { traceIdsFrom } from '../../core/trace-time.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Database } from './sqlite.ts';
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError } from '../../core/errors.ts';
-import { traceIdLength, traceIdsFrom } from '../../core/ids.ts';
+import { traceIdLength } from '../../core/ids.ts';
+import { traceIdsFrom } from '../../core/trace-time.ts';
 import type { Page, Paged, TraceFilter } from '../store.ts';
 import { createSearch, matchesTrace } from './filter.ts';
 import { type LikelySource, likelyStarts, type SearchReach } from './likely.ts';

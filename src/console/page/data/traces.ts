@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { traceIdsFrom } from '../../../core/trace-time.ts';
 import { apiUrl, get } from './api.ts';
 import type { PageQuery } from './route.ts';
 import { useStream } from './stream.ts';
@@ -130,10 +131,7 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean): T
 }
 
 /** The id that a call of this time could have (a UUID of version 7, RFC 9562, 5.7). */
-function traceIdAt(timeMs: number): string {
-  const time = timeMs.toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
-}
+const traceIdAt = (timeMs: number): string => `${traceIdsFrom(timeMs)}-7000-8000-000000000000`;
 
 function merge(first: readonly TraceRow[], then: readonly TraceRow[]): readonly TraceRow[] {
   const seen = new Set(first.map((it) => it.trace_id));
