@@ -138,10 +138,10 @@ t.test('a process file may be in a folder that is not there yet, and goes with t
 });
 
 t.test('a second daemon of the same configuration names the process of the first', async (t) => {
-  const listen = `127.0.0.1:${await freePort()}`;
-  const { dir, configFile } = writeTestConfig(t, { config: { control: { listen } } });
-  await startDaemon(t, dir, ['--config', configFile]);
-  const second = await run('env', posternCommand(['--config', configFile, 'serve']));
+  const { dir, configFile } = writeTestConfig(t, {});
+  const { controlUrl } = await startDaemon(t, dir, ['--config', configFile]);
+  const same = ['--control', new URL(controlUrl).host];
+  const second = await run('env', posternCommand(['--config', configFile, 'serve', ...same]));
   t.match(second, { code: 1, stderr: /listening\.json names the process \d+/ });
 });
 
@@ -153,8 +153,17 @@ t.test('a state whose folder cannot be made ends the start at once', async (t) =
   if (!needProgram(t, 'setpriv')) return;
   const { dir, configFile: ofOthers } = writeTestConfig(t, { config: { state: { url: 'embedded:./none' } } });
   chmodSync(dir, 0o755);
-  const nobody = ['--reuid', '65534', '--clear-groups', 'env'];
-  const refused = await run('setpriv', [...nobody, ...posternCommand(['--config', ofOthers, 'serve'])]);
+  chownSync(dir, 65534, 65534);
+  // Still the user who may enter the folder of the checkout, wherever that is.
+  const bounded = [
+    '--bounding-set=-dac_override,-dac_read_search',
+    '--inh-caps=-dac_override,-dac_read_search',
+  ];
+  const refused = await run('setpriv', [
+    ...bounded,
+    'env',
+    ...posternCommand(['--config', ofOthers, 'serve']),
+  ]);
   t.match(refused, { code: 1, stderr: /state\.dir: .* may not be written by this user/ });
 });
 
