@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { TenantConfig } from '../../config/schema.ts';
 import {
   type AdmittedCall,
+  type Finding,
   InspectedCall,
   type Inspection,
   isTunnel,
@@ -52,8 +53,15 @@ export interface InspectOptions {
 const cutBytesMax = 8_192;
 /** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
 const turnBytesMax = 16_384;
-/** Heads in which nothing was found, and which are known again. */
-const cleanHeadsMax = 4_096;
+/** Heads that are known again, with at most so many findings each. */
+const knownHeadsMax = 4_096;
+const headFindingsMax = 8;
+
+/** What an engine found in a head: mostly nothing, or the agent's own credential. */
+interface KnownHead {
+  readonly engine: DetectorEngine;
+  readonly findings: readonly Finding[];
+}
 
 type Admitted = AdmittedCall<TenantConfig>;
 type Inspected = InspectedCall<TenantConfig>;
@@ -73,8 +81,8 @@ class InspectStage implements Stage<Admitted, Inspected> {
   readonly #beginnings;
   readonly #readers;
   readonly #wantsUrls;
-  // The engine that found a head clean, by the head's digest, so that no head stays in memory.
-  readonly #cleanHeads = createCache<DetectorEngine>(cleanHeadsMax);
+  // By the head's digest, so that no head stays in memory.
+  readonly #knownHeads = createCache<KnownHead>(knownHeadsMax);
   readonly #runInBatch = microBatch<Inspected | RefusedCall>();
 
   constructor(options: InspectOptions) {
@@ -117,7 +125,9 @@ class InspectStage implements Stage<Admitted, Inspected> {
     const bytes = Buffer.from(text, 'latin1');
     reading.head = bytes;
     const digest = hash('sha256', bytes, 'base64');
-    if (this.#cleanHeads.get(digest) === engine) {
+    const known = this.#knownHeads.get(digest);
+    if (known?.engine === engine) {
+      reading.findings = [...known.findings];
       if (lastHead) keepHead(lastHead, call, reading, { text, engine });
       return;
     }
@@ -133,11 +143,11 @@ class InspectStage implements Stage<Admitted, Inspected> {
       readings.noteUnreadable(it.unreadable, it.isOutOfTime);
       // The rest of an unreadable head may hold findings that nobody cut, so its trace has only the origin.
       if (readings.unreadable !== undefined) reading.head = noBytes;
-      const isClean = it.findings.length === 0 && it.opaque.length === 0 && it.uncounted.length === 0;
-      if (isClean && readings.unreadable === undefined) this.#cleanHeads.set(digest, engine);
       // Heads with more than findings are rare, and are read again.
-      const hasMore = readings.unreadable !== undefined || reading.opaque.length > 0;
-      if (lastHead && !hasMore) keepHead(lastHead, call, reading, { text, engine });
+      if (readings.unreadable !== undefined || it.opaque.length > 0 || it.uncounted.length > 0) return;
+      if (it.findings.length <= headFindingsMax)
+        this.#knownHeads.set(digest, { engine, findings: it.findings });
+      if (lastHead) keepHead(lastHead, call, reading, { text, engine });
     });
   }
 
