@@ -160,6 +160,8 @@ function toConfig(agents: readonly Agent[], { state, adminSecret, vaultKey, feed
     control: { listen: '127.0.0.1:0', admin_secret: adminSecret },
     // A busy machine must not look like a state that is away.
     state: { url: state, timeout: '20s' },
+    // Bodies here are small, and threads take a second of the processor at each start.
+    reading: { threads: 0 },
     vault: { key_file: vaultKey },
     tenants: [
       {

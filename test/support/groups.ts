@@ -1,5 +1,3 @@
-import { sep } from 'node:path';
-
 /* Which test files share a process, and in which order the processes begin. */
 
 /**
@@ -24,19 +22,16 @@ const longest: readonly string[] = [
   'test/contract/exactness.test.ts',
 ];
 
-const groupMax = 10;
+/** Each process loads the program and its detectors anew, which takes longer than most files do. */
+const groupMax = 20;
 
-/** Neighbours of a folder of `test` share a process. */
+/** Neighbours in the list of files share a process. */
 export function grouped(files: readonly string[]): string[][] {
   const alone = longest.filter((it) => files.includes(it)).map((it) => [it]);
-  const folders = Map.groupBy(
-    files.filter((it) => !longest.includes(it)),
-    (it) => it.split(sep).slice(0, 2).join(sep),
-  );
-  const shared = [...folders.values()].flatMap((it) =>
-    Array.from({ length: Math.ceil(it.length / groupMax) }, (_, at) =>
-      it.slice(at * groupMax, (at + 1) * groupMax),
-    ),
+  const others = files.filter((it) => !longest.includes(it));
+  const size = Math.ceil(others.length / Math.ceil(others.length / groupMax));
+  const shared = Array.from({ length: Math.ceil(others.length / groupMax) }, (_, at) =>
+    others.slice(at * size, (at + 1) * size),
   );
   return [...alone, ...shared];
 }

@@ -28,8 +28,8 @@ if (readFileSync(built, 'utf8').includes('@tapjs/typescript')) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** A file takes a minute alone, and many times that on a busy machine. */
-const groupSeconds = 900;
+/** A group takes a minute or two alone, and many times that on a busy machine. */
+const groupSeconds = 1800;
 /** A test waits for its daemon half of the time. */
 const jobs = availableParallelism() + 1;
 

@@ -191,6 +191,8 @@ export function contractConfig(
     },
     // Tests run beside each other: a state that is only slow must not be taken for one that is away.
     state: { url: stateUrl, timeout: '20s' },
+    // Who holds the state has no part in reading: beside the embedded one it is done in threads, as where nothing is said.
+    ...(stateUrl.startsWith('embedded:') ? {} : { reading: { threads: 0 } }),
     authority: { cert: './certs/ca.pem', key: './certs/ca-key.pem' },
     upstream: {
       allow_private: ['127.0.0.0/8'],

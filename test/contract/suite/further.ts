@@ -36,6 +36,8 @@ export async function startFurther(
     proxy: listen,
     control: listen,
     state: { url: lab.stateUrlFor(name), timeout: '20s' },
+    // The daemon of the lab reads in threads, which take a second of the processor at each start.
+    reading: { threads: 0 },
     log: { level: 'info' },
   };
   const write = (one: Config) => writeFileSync(configFile, stringify({ ...base, ...one }));

@@ -18,7 +18,7 @@ import { type Lane, openLanes, type Passage, stalled } from './two-parsers.ts';
  * A failure names its seed: `CODEC_SEED=… node test/http1/differential.test.ts` begins with that case. `CODEC_SECONDS` sets the time.
  */
 const seed = Number(process.env['CODEC_SEED'] ?? randomInt(2 ** 31));
-const boxMs = Number(process.env['CODEC_SECONDS'] ?? 20) * 1000;
+const boxMs = Number(process.env['CODEC_SECONDS'] ?? 8) * 1000;
 const lanesCount = 6;
 /** On a machine however slow; and where so many cases fail, no more are looked for. */
 const casesMin = 200;
