@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { newId } from '../../src/core/ids.ts';
-import type { RedisAddress } from '../../src/state/redis/link/connection.ts';
+import { openConnection, type RedisAddress, slotsRefreshMs } from '../../src/state/redis/link/connection.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { documentedAcl, startRedisCluster, until } from '../support/redis.ts';
@@ -42,6 +43,29 @@ t.test('keeps the contract of a store', async (t) => {
 
   const wrong = { code: 'VALIDATION_FAILED' };
   await t.rejects(open(cluster.address, 'a{}'), wrong, 'a prefix must not decide on which node a key lies');
+});
+
+const timers = (): number => process.getActiveResourcesInfo().filter((it) => it === 'Timeout').length;
+
+t.test('who is closed while it asks which node has what holds nothing open', async (t) => {
+  const cluster = await startRedisCluster(t);
+  if (!cluster) return;
+  const before = timers();
+  const closing = Array.from({ length: 30 }, async (_, at) => {
+    const { address } = cluster;
+    const ignore = () => undefined;
+    const connection = await openConnection({
+      ...address,
+      timeoutMs: 10_000,
+      ca: undefined,
+      onError: ignore,
+    });
+    // Around the moment at which it asks for the first time.
+    await sleep(slotsRefreshMs - 10 + at);
+    await connection.close();
+  });
+  await Promise.all(closing);
+  await until('no timer is left', async () => timers() <= before);
 });
 
 t.test('goes on when a replica takes over from a master that was killed', async (t) => {

@@ -81,6 +81,7 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
     throw error;
   }
   isOpen = true;
+  const refreshing = refreshSlots(client);
   return {
     run: (script, keys, args) => bounded(() => evaluate(client, script, keys, args)),
     call: (command, ...args) => bounded(() => client.call(command, ...args.map(toArgument))),
@@ -90,6 +91,7 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
     async close() {
       if (isClosed) return;
       isClosed = true;
+      clearInterval(refreshing);
       await within(timeoutMs, client.quit()).catch(() => {
         // It is away, and has nothing to be told.
       });
@@ -142,7 +144,8 @@ function connect(options: RedisConnectionOptions): Client {
       redisOptions: shared,
       enableOfflineQueue: false,
       slotsRefreshTimeout: timeoutMs,
-      slotsRefreshInterval: 5_000,
+      // See `refreshSlots`.
+      slotsRefreshInterval: 0,
       retryDelayOnFailover: 100,
       retryDelayOnClusterDown: 100,
       clusterRetryStrategy: retryStrategy,
@@ -157,6 +160,12 @@ function connect(options: RedisConnectionOptions): Client {
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
 }
+
+export const slotsRefreshMs = 5_000;
+
+/** Asks a Cluster now and then which node has what. ioredis would go on with it for ever where it is closed while it asks. */
+const refreshSlots = (client: Client): NodeJS.Timeout | undefined =>
+  client instanceof Cluster ? setInterval(() => client.refreshSlotsCache(), slotsRefreshMs) : undefined;
 
 /** The server answers, and will refuse whatever is sent until the configuration or the server is mended. */
 export function redisRefusal(error: unknown): GatewayError | undefined {
