@@ -484,6 +484,8 @@ t.test('simulate says which decisions would change', async (t) => {
     t.match(warned, { code: 0, stderr: /^warning: idle: rule never: is never reached/m }, flags.join());
   }
 
+  // It is with the state a moment later; whoever looks for it has it shipped at once.
+  t.equal((await operator(['trace', 'show', traceId])).code, 0);
   const recorded = ['policy', 'simulate', file, '--from', from];
   t.match((await operator(recorded)).stdout, new RegExp(`^${traceId} +ALLOW .* DENY +candidate/r$`, 'm'));
   t.match(await json([...recorded, '--decision', 'DENY']), { changed: [] }, 'filters choose the calls');

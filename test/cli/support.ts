@@ -51,12 +51,14 @@ export async function postern(args: readonly string[], invocation: Invocation = 
   const child = idle.pop() ?? startProcess();
   child.channel?.ref();
   child.send({ args, input, env: { ...own, ...unset, ...env } } satisfies CommandRequest);
-  const [answer] = await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(([code]) =>
-      Promise.reject(new Error(`the commands' process ended with ${code}`)),
-    ),
-  ]);
+  const settled = new AbortController();
+  const { signal } = settled;
+  const exited = once(child, 'exit', { signal }).then(([code]) =>
+    Promise.reject(new Error(`the commands' process ended with ${code}`)),
+  );
+  const [answer] = await Promise.race([once(child, 'message', { signal }), exited]).finally(() =>
+    settled.abort(),
+  );
   child.channel?.unref();
   idle.push(child);
   return answer as Ran;
