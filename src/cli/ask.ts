@@ -42,14 +42,14 @@ export const asks =
       operands: id === undefined ? [] : [id, ...others],
       options,
       misused,
-      show: (answer, fields) =>
-        print(options.json ? `${toJson(answer)}\n` : toFacts(fields ? pick(answer, fields) : answer)),
+      async show(answer, fields) {
+        const facts = fields ? pick(answer, fields) : answer;
+        await print(options.json ? `${toJson(answer)}\n` : toFacts(facts));
+      },
       async showPage(page, columns) {
-        await print(
-          options.json ? `${toJson(page)}\n` : toTable(page.items, columns, terminal(options.wide)),
-        );
-        if (page.next_cursor !== null && !options.json)
-          note(`There is more: --cursor ${printable(page.next_cursor)}`);
+        if (options.json) return print(`${toJson(page)}\n`);
+        await print(toTable(page.items, columns, terminal(options.wide)));
+        if (page.next_cursor !== null) note(`There is more: --cursor ${printable(page.next_cursor)}`);
       },
       tell: (answer, sentence) => print(`${options.json ? toJson(answer) : printable(sentence)}\n`),
     };

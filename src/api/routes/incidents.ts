@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Gate } from '../../decision/gate.ts';
-import type { IncidentChange, IncidentRecord } from '../../state/store.ts';
+import type { AgentRecord, AuditEvent, IncidentChange, IncidentRecord } from '../../state/store.ts';
 import { auditEvent, type Doing, operatorOf } from '../audit-event.ts';
 import {
   band,
@@ -125,6 +125,15 @@ export const showIncident = route({
   },
 });
 
+const openRequest = z.object({
+  ...ofTenant,
+  agent_id: uuid,
+  title,
+  severity: band.default('MEDIUM'),
+  trace_id: uuid.nullish(),
+  note: noteText.nullish(),
+});
+
 /**
  * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not closed,
  * trace and note join that one. It becomes as severe as this one would have been, and the answer is 200.
@@ -135,14 +144,7 @@ export const createIncident = route({
   tag,
   summary: 'Open an incident',
   access: 'incidents:write',
-  body: z.object({
-    ...ofTenant,
-    agent_id: uuid,
-    title,
-    severity: band.default('MEDIUM'),
-    trace_id: uuid.nullish(),
-    note: noteText.nullish(),
-  }),
+  body: openRequest,
   answer: publicIncident,
   status: 201,
   otherStatus: 200,
@@ -151,54 +153,61 @@ export const createIncident = route({
     const agent = await gate.store.agentById(body.agent_id);
     if (agent?.tenantId !== tenant) throw missing('agent');
     if (body.trace_id && !(await gate.store.traceById(tenant, body.trace_id))) throw missing('trace');
-    const incidentId = newId();
-    const traceIds = body.trace_id ? [body.trace_id] : [];
-    const { isNew, incident } = await gate.store.openIncident(
-      {
-        incidentId,
-        tenantId: tenant,
-        envName: agent.envName,
-        agentId: agent.agentId,
-        trigger: 'manual',
-        title: body.title,
-        severity: body.severity,
-        status: 'open',
-        traceIds,
-        traceCount: traceIds.length,
-        openedAtMs: nowMs,
-        openedBy: operatorOf(caller),
-        changedAtMs: nowMs,
-        closedAtMs: null,
-        closeCode: null,
-        closedBy: null,
-        notes: body.note ? [{ atMs: nowMs, author: operatorOf(caller), text: body.note }] : [],
-      },
-      auditEvent(
-        { caller, nowMs },
-        {
-          tenantId: tenant,
-          kind: 'incident.opened',
-          subject: incidentId,
-          details: { agent_id: agent.agentId, trigger: 'manual', severity: body.severity },
-        },
-      ),
-    );
+    const doing = { caller, nowMs };
+    const record = openedByHand(body, agent, doing);
+    const { isNew, incident } = await gate.store.openIncident(record, openedEvent(record, doing));
     const shown = show(incident);
     if (isNew) return shown;
-    await gate.store.appendAudit(
-      auditEvent(
-        { caller, nowMs },
-        {
-          tenantId: tenant,
-          kind: 'incident.changed',
-          subject: incident.incidentId,
-          details: { trace_id: body.trace_id ?? null, severity: body.severity, note: Boolean(body.note) },
-        },
-      ),
-    );
+    await gate.store.appendAudit(joinedEvent(body, incident, doing));
     return RawAnswer.of(200, shown);
   },
 });
+
+type OpenRequest = z.output<typeof openRequest>;
+
+function openedByHand(body: OpenRequest, agent: AgentRecord, { caller, nowMs }: Doing): IncidentRecord {
+  const traceIds = body.trace_id ? [body.trace_id] : [];
+  return {
+    incidentId: newId(),
+    tenantId: agent.tenantId,
+    envName: agent.envName,
+    agentId: agent.agentId,
+    trigger: 'manual',
+    title: body.title,
+    severity: body.severity,
+    status: 'open',
+    traceIds,
+    traceCount: traceIds.length,
+    openedAtMs: nowMs,
+    openedBy: operatorOf(caller),
+    changedAtMs: nowMs,
+    closedAtMs: null,
+    closeCode: null,
+    closedBy: null,
+    notes: body.note ? [{ atMs: nowMs, author: operatorOf(caller), text: body.note }] : [],
+  };
+}
+
+const openedEvent = ({ tenantId, incidentId, agentId, severity }: IncidentRecord, doing: Doing): AuditEvent =>
+  auditEvent(doing, {
+    tenantId,
+    kind: 'incident.opened',
+    subject: incidentId,
+    details: { agent_id: agentId, trigger: 'manual', severity },
+  });
+
+/** Returns the audit event of a request that joined a standing incident. */
+const joinedEvent = (
+  { trace_id, severity, note }: OpenRequest,
+  { tenantId, incidentId }: IncidentRecord,
+  doing: Doing,
+): AuditEvent =>
+  auditEvent(doing, {
+    tenantId,
+    kind: 'incident.changed',
+    subject: incidentId,
+    details: { trace_id: trace_id ?? null, severity, note: Boolean(note) },
+  });
 
 /** The way of an incident: it is looked into before it is closed. */
 const next: Readonly<Record<IncidentRecord['status'], IncidentRecord['status'] | undefined>> = {

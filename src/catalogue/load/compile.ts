@@ -94,12 +94,8 @@ function compileRoutes(
   const meaningOf = (operation: NamedOperation) => lazily(() => toMeaning(operation, frame, extraction));
   const compiled = (operations: () => readonly NamedOperation[]) =>
     lazily(() => operations().flatMap((it) => routesOf(it, meaningOf(it))));
-  const byName = (list: 'rpc' | 'graphql') =>
-    lazily(() => {
-      const entries = named().map((it) => [it.entry[list] ?? [], meaningOf(it)] as const);
-      return new Map(entries.flatMap(([names, meaning]) => names.map((name) => [name, meaning] as const)));
-    });
-  const [byAction, byField] = [byName('rpc'), byName('graphql')];
+  const byAction = lazily(() => meaningsByName(named(), 'rpc', meaningOf));
+  const byField = lazily(() => meaningsByName(named(), 'graphql', meaningOf));
   const ofSurface = [
     ...protocolRoutes(frame, extraction, {
       rpc: (name) => byAction().get(name)?.(),
@@ -119,6 +115,15 @@ function compileRoutes(
     prepare,
   );
   return { routes, extraction };
+}
+
+function meaningsByName(
+  operations: readonly NamedOperation[],
+  list: 'rpc' | 'graphql',
+  meaningOf: (operation: NamedOperation) => () => RequestMeaning,
+): ReadonlyMap<string, () => RequestMeaning> {
+  const entries = operations.map((it) => [it.entry[list] ?? [], meaningOf(it)] as const);
+  return new Map(entries.flatMap(([names, meaning]) => names.map((name) => [name, meaning] as const)));
 }
 
 function routesOf(operation: NamedOperation, meaning: () => RequestMeaning): PathEntry<Meant>[] {

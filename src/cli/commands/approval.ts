@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
+import { apiPath, askPage, asks, type CliCommand, command, listCommand, type PageOptions } from '../ask.ts';
 import type { CommonOptions, ListPage } from '../connection/client.ts';
 
 type Approval = Readonly<Record<string, unknown>> & { readonly approval_id: string; readonly status: string };
@@ -25,54 +25,18 @@ const columns = ['approval_id', 'status', 'agent_name', 'method', 'url', 'reason
 /** `postern approval`: calls that wait for a person. */
 export function addApproval(program: Command): void {
   const group = program.command('approval').description('calls that are held until somebody decides');
-  addList(group);
-  addShow(group);
-  addWatch(group);
-  addDecisions(group);
-}
-
-function addList(group: Command): void {
+  const statuses = ['pending', 'approved', 'denied', 'expired'];
   listCommand(group, 'list approvals, newest first')
-    .addOption(
-      new Option('--status <status>', 'these alone').choices(['pending', 'approved', 'denied', 'expired']),
-    )
+    .addOption(new Option('--status <status>', 'these alone').choices(statuses))
     .option('--agent <uuid>', 'of this agent')
     .option('--tool <name>', 'of this tool')
-    .action(
-      asks<ListOptions>(async ({ client, options, showPage }) => {
-        const { status, agent, tool } = options;
-        const query = { ...askPage(options), status, agent_id: agent, tool_name: tool };
-        await showPage(await client.get<ListPage<Approval>>('/v1/approvals', query), columns);
-      }),
-    );
-}
-
-function addShow(group: Command): void {
+    .action(asks(list));
   command(group, 'show', 'show an approval: the call, and what was found in it')
     .argument('<approval_id>')
-    .action(
-      asks(
-        async ({ client, operands, show }) => {
-          await show(await client.get<Approval>(apiPath('/v1/approvals/?', ...operands)));
-        },
-        { named },
-      ),
-    );
-}
-
-function addWatch(group: Command): void {
+    .action(asks(show, { named }));
   command(group, 'watch', 'show each call that waits, and decide on it with one key')
     .option('--once', 'end when nothing waits any more')
-    .action(
-      asks<WatchOptions>(async ({ client, options, misused }) => {
-        const { watchApprovals } = await import('../watch-approvals.ts');
-        if (!process.stdin.isTTY) return misused('it needs a terminal; "approval list" needs none');
-        await watchApprovals(client, options.once ?? false);
-      }),
-    );
-}
-
-function addDecisions(group: Command): void {
+    .action(asks(watch));
   addDecision(group, 'approve', 'let the identical call out, once', 'approved').option(
     '--window',
     'let it out as often as it comes while the grant lasts',
@@ -80,29 +44,35 @@ function addDecisions(group: Command): void {
   addDecision(group, 'deny', 'deny the call, and identical ones while the denial lasts', 'denied');
 }
 
-const addDecision = (
-  group: Command,
-  name: string,
-  description: string,
-  decision: 'approved' | 'denied',
-): Command =>
+type Decided = 'approved' | 'denied';
+
+const addDecision = (group: Command, name: string, description: string, decision: Decided): Command =>
   command(group, name, description)
     .argument('<approval_id>')
     .option('--note <text>', 'why; the agent reads it')
-    .action(
-      asks<DecideOptions>(
-        async ({ client, operands, options, tell }) => {
-          const approval = await client.send<Approval>(
-            'POST',
-            apiPath('/v1/approvals/?/decision', ...operands),
-            {
-              decision,
-              note: options.note,
-              scope: options.window ? 'window' : undefined,
-            },
-          );
-          await tell(approval, `${approval.approval_id} is ${decision}.`);
-        },
-        { named },
-      ),
-    );
+    .action(asks<DecideOptions>((asking) => decide(asking, decision), { named }));
+
+async function list({ client, options, showPage }: CliCommand<ListOptions>): Promise<void> {
+  const { status, agent, tool } = options;
+  const query = { ...askPage(options), status, agent_id: agent, tool_name: tool };
+  await showPage(await client.get<ListPage<Approval>>('/v1/approvals', query), columns);
+}
+
+const show = async ({ client, operands, show }: CliCommand<CommonOptions>): Promise<void> =>
+  show(await client.get<Approval>(apiPath('/v1/approvals/?', ...operands)));
+
+async function watch({ client, options, misused }: CliCommand<WatchOptions>): Promise<void> {
+  const { watchApprovals } = await import('../watch-approvals.ts');
+  if (!process.stdin.isTTY) return misused('it needs a terminal; "approval list" needs none');
+  await watchApprovals(client, options.once ?? false);
+}
+
+async function decide(
+  { client, operands, options: { note, window }, tell }: CliCommand<DecideOptions>,
+  decision: Decided,
+): Promise<void> {
+  const asked = { decision, note, scope: window ? 'window' : undefined };
+  const path = apiPath('/v1/approvals/?/decision', ...operands);
+  const approval = await client.send<Approval>('POST', path, asked);
+  await tell(approval, `${approval.approval_id} is ${decision}.`);
+}

@@ -43,76 +43,44 @@ const withSecret = (group: Command, name: string, description: string): Command 
 
 export function addCredential(program: Command): void {
   const group = program.command('credential').description('credentials of the vault, which agents never see');
-  addSet(group);
-  addRotate(group);
-  addList(group);
-  addRekey(group);
-  addRevoke(group);
-}
-
-function addSet(group: Command): void {
   withSecret(group, 'set', 'put a credential into the vault; the secret is read from standard input')
     .addOption(new Option('--type <type>', 'how it is sent').choices(types).default('bearer'))
-    .action(
-      asks<SecretOptions>(async (asking) => {
-        const credential = await put(asking, asking.options.type ?? 'bearer');
-        await asking.tell(credential, `${credential.name} is set.`);
-      }),
-    );
+    .action(asks(set));
+  const rotated = 'replace the secret of a credential; the old one is gone with the next call';
+  withSecret(group, 'rotate', rotated).action(asks(rotate));
+  command(group, 'list', 'names, types and uses of the credentials').action(asks(list));
+  const rekeyed = 'seal all credentials with the first key of the vault, where another one has sealed them';
+  command(group, 'rekey', rekeyed).action(asks(rekey));
+  command(group, 'revoke', 'take a credential out of the vault').argument('<name>').action(asks(revoke));
 }
 
-function addRotate(group: Command): void {
-  withSecret(
-    group,
-    'rotate',
-    'replace the secret of a credential; the old one is gone with the next call',
-  ).action(
-    asks<SecretOptions>(async (asking) => {
-      const [name] = asking.operands;
-      const { items } = await asking.client.get<ListPage<Credential>>('/v1/credentials');
-      const standing = items.find((it) => it.name === name && it.source === 'vault');
-      if (!standing)
-        throw new Error(`there is no credential ${name} in the vault; "credential set" makes one.`);
-      const credential = await put(asking, standing.type);
-      await asking.tell(credential, `${credential.name} is rotated.`);
-    }),
-  );
+async function set(asking: CliCommand<SecretOptions>): Promise<void> {
+  const credential = await put(asking, asking.options.type ?? 'bearer');
+  await asking.tell(credential, `${credential.name} is set.`);
 }
 
-function addList(group: Command): void {
-  command(group, 'list', 'names, types and uses of the credentials').action(
-    asks(async ({ client, showPage }) =>
-      showPage(await client.get<ListPage<Credential>>('/v1/credentials'), columns),
-    ),
-  );
+async function rotate(asking: CliCommand<SecretOptions>): Promise<void> {
+  const [name] = asking.operands;
+  const { items } = await asking.client.get<ListPage<Credential>>('/v1/credentials');
+  const standing = items.find((it) => it.name === name && it.source === 'vault');
+  if (!standing) throw new Error(`there is no credential ${name} in the vault; "credential set" makes one.`);
+  const credential = await put(asking, standing.type);
+  await asking.tell(credential, `${credential.name} is rotated.`);
 }
 
-function addRekey(group: Command): void {
-  command(
-    group,
-    'rekey',
-    'seal all credentials with the first key of the vault, where another one has sealed them',
-  ).action(
-    asks(async ({ client, tell }) => {
-      const done = await client.send<Rekeyed>('POST', '/v1/credentials/rekey', {});
-      await tell(done, `${done.rekeyed} sealed anew, ${done.unchanged} as they should be.`);
-      if (done.unreadable.length > 0)
-        throw new Error(
-          `sealed with a key that the vault does not have: ${done.unreadable.map((it) => `${it.tenant_id}/${it.name}`).join(', ')}`,
-        );
-    }),
-  );
+const list = async ({ client, showPage }: CliCommand<CommonOptions>): Promise<void> =>
+  showPage(await client.get<ListPage<Credential>>('/v1/credentials'), columns);
+
+async function rekey({ client, tell }: CliCommand<CommonOptions>): Promise<void> {
+  const done = await client.send<Rekeyed>('POST', '/v1/credentials/rekey', {});
+  await tell(done, `${done.rekeyed} sealed anew, ${done.unchanged} as they should be.`);
+  const unreadable = done.unreadable.map((it) => `${it.tenant_id}/${it.name}`).join(', ');
+  if (unreadable !== '') throw new Error(`sealed with a key that the vault does not have: ${unreadable}`);
 }
 
-function addRevoke(group: Command): void {
-  command(group, 'revoke', 'take a credential out of the vault')
-    .argument('<name>')
-    .action(
-      asks(async ({ client, operands, tell }) => {
-        const revoked = await client.send<Credential>('DELETE', apiPath('/v1/credentials/?', ...operands));
-        await tell(revoked, `${revoked.name} is revoked.`);
-      }),
-    );
+async function revoke({ client, operands, tell }: CliCommand<CommonOptions>): Promise<void> {
+  const revoked = await client.send<Credential>('DELETE', apiPath('/v1/credentials/?', ...operands));
+  await tell(revoked, `${revoked.name} is revoked.`);
 }
 
 async function put(asking: CliCommand<SecretOptions>, type: string): Promise<Credential> {

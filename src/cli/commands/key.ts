@@ -5,6 +5,7 @@ import {
   apiPath,
   askPage,
   asks,
+  type CliCommand,
   collectTexts,
   command,
   integerArgument,
@@ -56,133 +57,95 @@ interface Minted {
   readonly default_agent_id: string;
 }
 
+/** How a point in time may be written. */
+const timeForms = '30d, 2030-01-31 or 2030-01-31T12:00:00Z';
+
 const named = { path: '/v1/keys', field: 'key_id', noun: 'key' };
 const columns = ['key_id', 'prefix', 'type', 'status', 'name', 'env_name', 'last_seen', 'calls_24h'];
 
 /** `postern key`: keys are minted, looked at and revoked; the text of one is shown when it is made, and never again. */
 export function addKey(program: Command): void {
   const group = program.command('key').description('keys that agents and operators call with');
-  addMint(group);
-  addEphemeral(group);
-  addEdit(group);
-  addGenerate(group);
-  addList(group);
-  addShow(group);
-  addRevoke(group);
-}
-
-function addMint(group: Command): void {
   command(group, 'mint', 'make a live key; its text is all that stands on standard output')
     .option('--name <name>', 'name for people and the audit log (default: yours and the time)')
     .option('--agent <uuid>', 'agent that calls with it; an unknown one is made (default: a new one)')
     .option('--env <name>', "environment (default: the agent's)")
     .option('--permission <name>', 'what it may do; may be repeated (default: scan)', collectTexts)
     .option('--allow <cidr>', 'addresses that may use it; may be repeated (default: any)', collectTexts)
-    .option(
-      '--expires <time>',
-      'end of its life: 30d, 2030-01-31 or 2030-01-31T12:00:00Z (default: none)',
-      comingTime,
-    )
+    .option('--expires <time>', `end of its life: ${timeForms} (default: none)`, comingTime)
     .option('--description <text>', 'free text')
     .option('--per-minute <n>', 'a rate of its own', integerArgument)
     .option('--require-nonce', 'refuse its API calls without timestamp and nonce')
-    .action(
-      asks<MintOptions>(async ({ client, options }) => {
-        const minted = await client.send<Minted>('POST', '/v1/keys', toRequest(options));
-        await print(`${options.json ? toJson(minted) : minted.key}\n`);
-        if (!options.json) note(`It is ${minted.key_id}, of the agent ${minted.default_agent_id}.`);
-      }),
-    );
-}
-
-function addGenerate(group: Command): void {
-  group
-    .command('generate')
-    .description('make the text of a key, and the hash of it for keys: of the configuration; asks no daemon')
-    .action(async (_options: unknown, generate: Command) => {
-      const key = newKeyText('live');
-      const made = { key, hash: `sha256:${keyDigest(key)}` };
-      await print(generate.optsWithGlobals<CommonOptions>().json ? `${toJson(made)}\n` : toFacts(made));
-    });
-}
-
-function addList(group: Command): void {
-  listCommand(group, 'list keys, newest first').action(
-    asks<PageOptions>(async ({ client, options, showPage }) =>
-      showPage(await client.get<ListPage<Key>>('/v1/keys', askPage(options)), columns),
-    ),
-  );
-}
-
-function addShow(group: Command): void {
-  command(group, 'show', 'show a key: everything but its text')
-    .argument('<key_id>')
-    .action(
-      asks(
-        async ({ client, operands, show }) => show(await client.get<Key>(apiPath('/v1/keys/?', ...operands))),
-        { named },
-      ),
-    );
-}
-
-function addRevoke(group: Command): void {
-  command(group, 'revoke', 'revoke a key, and its ephemeral ones, from the next call on')
-    .argument('<key_id>')
-    .action(
-      asks(
-        async ({ client, operands, tell }) => {
-          const key = await client.send<Key>('DELETE', apiPath('/v1/keys/?', ...operands));
-          await tell(key, `${key.key_id} is revoked.`);
-        },
-        { named },
-      ),
-    );
-}
-
-/** A key of POSTERN_KEY, which ends by itself. */
-function addEphemeral(group: Command): void {
+    .action(asks(mint));
   command(group, 'ephemeral', 'make a key of POSTERN_KEY that ends by itself, and with that key')
     .option('--ttl <span>', 'its life: 90s, 10m, 8h, at most 1d (default: 10m)', spanArgument)
     .option('--max-uses <n>', 'calls that it may make (default: any number)', integerArgument)
     .option('--tool <name>', 'tools that it may call; may be repeated (default: any)', collectTexts)
     .option('--verb <verb>', 'READ, WRITE or ADMIN; may be repeated (default: any)', collectTexts)
     .option('--description <text>', 'free text')
-    .action(
-      asks<EphemeralOptions>(
-        async ({ client, options }) => {
-          const { ttl, maxUses, tool: tools, verb: verbs, description } = options;
-          const scope = tools || verbs ? { tools, verbs } : undefined;
-          const asked = { ttl_seconds: ttl, max_uses: maxUses, scope, description };
-          const made = await client.send<Ephemeral>('POST', '/v1/keys/ephemeral', asked);
-          await print(`${options.json ? toJson(made) : made.key}\n`);
-          if (!options.json) note(`It is ${made.ephemeral_id}, and ends at ${made.expires_at}.`);
-        },
-        { as: 'agent' },
-      ),
-    );
-}
-
-/** Changes the values that are given; the others stay. */
-function addEdit(group: Command): void {
+    .action(asks(mintEphemeral, { as: 'agent' }));
   command(group, 'edit', 'change the name, the description or the addresses of a key')
     .argument('<key_id>')
     .option('--name <name>', 'name for people and the audit log')
     .option('--description <text>', 'free text')
     .option('--allow <cidr>', 'addresses that may use it; may be repeated', collectTexts)
     .option('--allow-any', 'any address may use it')
-    .action(
-      asks<EditOptions>(
-        async ({ client, operands, options, misused, tell }) => {
-          const { name, description, allow, allowAny } = options;
-          if (allow && allowAny) return misused('either --allow or --allow-any');
-          const change = { name, description, ip_allowlist: allowAny ? null : allow };
-          if (Object.values(change).every((it) => it === undefined)) return misused('name what to change');
-          const key = await client.send<Key>('PATCH', apiPath('/v1/keys/?', ...operands), change);
-          await tell(key, `${key.key_id} is changed.`);
-        },
-        { named },
-      ),
-    );
+    .action(asks(edit, { named }));
+  group
+    .command('generate')
+    .description('make the text of a key, and the hash of it for keys: of the configuration; asks no daemon')
+    .action(generate);
+  listCommand(group, 'list keys, newest first').action(asks(list));
+  command(group, 'show', 'show a key: everything but its text')
+    .argument('<key_id>')
+    .action(asks(show, { named }));
+  command(group, 'revoke', 'revoke a key, and its ephemeral ones, from the next call on')
+    .argument('<key_id>')
+    .action(asks(revoke, { named }));
+}
+
+async function mint({ client, options }: CliCommand<MintOptions>): Promise<void> {
+  const minted = await client.send<Minted>('POST', '/v1/keys', toRequest(options));
+  await print(`${options.json ? toJson(minted) : minted.key}\n`);
+  if (!options.json) note(`It is ${minted.key_id}, of the agent ${minted.default_agent_id}.`);
+}
+
+/** Makes a key of POSTERN_KEY, which ends by itself. */
+async function mintEphemeral({ client, options }: CliCommand<EphemeralOptions>): Promise<void> {
+  const { ttl, maxUses, tool: tools, verb: verbs, description } = options;
+  const scope = tools || verbs ? { tools, verbs } : undefined;
+  const asked = { ttl_seconds: ttl, max_uses: maxUses, scope, description };
+  const made = await client.send<Ephemeral>('POST', '/v1/keys/ephemeral', asked);
+  await print(`${options.json ? toJson(made) : made.key}\n`);
+  if (!options.json) note(`It is ${made.ephemeral_id}, and ends at ${made.expires_at}.`);
+}
+
+/** Changes the values that are given; the others stay. */
+async function edit(asking: CliCommand<EditOptions>): Promise<void> {
+  const { client, operands, misused, tell } = asking;
+  const { name, description, allow, allowAny } = asking.options;
+  if (allow && allowAny) return misused('either --allow or --allow-any');
+  const change = { name, description, ip_allowlist: allowAny ? null : allow };
+  if (Object.values(change).every((it) => it === undefined)) return misused('name what to change');
+  const key = await client.send<Key>('PATCH', apiPath('/v1/keys/?', ...operands), change);
+  await tell(key, `${key.key_id} is changed.`);
+}
+
+async function generate(_options: unknown, command: Command): Promise<void> {
+  const key = newKeyText('live');
+  const made = { key, hash: `sha256:${keyDigest(key)}` };
+  await print(command.optsWithGlobals<CommonOptions>().json ? `${toJson(made)}\n` : toFacts(made));
+}
+
+const list = async ({ client, options, showPage }: CliCommand<PageOptions>): Promise<void> =>
+  showPage(await client.get<ListPage<Key>>('/v1/keys', askPage(options)), columns);
+
+const show = async ({ client, operands, show }: CliCommand<CommonOptions>): Promise<void> =>
+  show(await client.get<Key>(apiPath('/v1/keys/?', ...operands)));
+
+async function revoke({ client, operands, tell }: CliCommand<CommonOptions>): Promise<void> {
+  const key = await client.send<Key>('DELETE', apiPath('/v1/keys/?', ...operands));
+  await tell(key, `${key.key_id} is revoked.`);
 }
 
 /** Says who made the key, and when, to whoever finds it in a list. */

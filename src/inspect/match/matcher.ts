@@ -31,7 +31,7 @@ export interface Matcher {
 
 export type OnHit = (wordIndex: number, start: number) => void;
 
-/** What tables may cost to make, so that fewer grams of ordinary text hit them by chance. */
+/** Limits what tables cost to make. More effort lets fewer grams of ordinary text hit them by chance. */
 interface Effort {
   readonly slotsPerGram: number;
   readonly multipliersTried: number;

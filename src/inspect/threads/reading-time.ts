@@ -17,7 +17,7 @@ export function readingTime(timeoutMs: number): ReadingTime {
   return {
     isOver: deadline.isOver,
     onDecoded(bytes) {
-      // As many bytes as have this time have it once more.
+      // Each `usualBytes` that are decoded add the whole time once more.
       const addedMs = Math.min(leftMs, (timeoutMs * bytes) / usualBytes);
       leftMs -= addedMs;
       deadline.extend(addedMs);

@@ -47,14 +47,16 @@ export class RangesBuilder {
       if (before === undefined || compare(firsts, index, lasts, before, width) > 0) order[count++] = index;
     }
     const kept = order.subarray(0, count);
-    const pick = (from: Uint32Array): Uint32Array =>
-      Uint32Array.from({ length: count * width }, (_, at) => {
-        return from[(kept[Math.floor(at / width)] ?? 0) * width + (at % width)] ?? 0;
-      });
     const entries = kept.map((index) => this.#entries[index] ?? 0);
-    return { width, firsts: pick(firsts), lasts: pick(lasts), entries };
+    return { width, firsts: boundsAt(kept, firsts, width), lasts: boundsAt(kept, lasts, width), entries };
   }
 }
+
+/** Returns the bounds of these ranges, in this order. */
+const boundsAt = (indexes: Uint32Array, bounds: Uint32Array, width: number): Uint32Array =>
+  Uint32Array.from({ length: indexes.length * width }, (_, at) => {
+    return bounds[(indexes[Math.floor(at / width)] ?? 0) * width + (at % width)] ?? 0;
+  });
 
 function doubled(from: Uint32Array): Uint32Array<ArrayBuffer> {
   const to = new Uint32Array(2 * from.length);

@@ -105,20 +105,17 @@ export function createCounterReader(db: Database): CounterReader {
         .all(tenantId, 'tenant.limited', fromHour)
         .map((row) => [Number(row['period']), Number(row['count'])] as const),
     callsInMonth: (tenantId, month) => Number(at.get(tenantId, 'tenant.calls', month)?.['count'] ?? 0),
-    ofCredentials: (tenantId) =>
-      new Map(
-        ofCredentials
-          .all(credentialsOf(tenantId))
-          .map(({ counter, count, last_ms }) => [
-            String(counter).slice(credentialCounter.length),
-            { uses: Number(count), lastUsedAtMs: Number(last_ms) },
-          ]),
-      ),
+    ofCredentials: (tenantId) => new Map(ofCredentials.all(credentialsOf(tenantId)).map(toCredentialUse)),
     ofAgents(agentIds, nowMs) {
       const all = read('agent', agentIds, hourOf(nowMs) - hoursInDay + 1);
       return agentIds.map((id) => toAgentUsage(all.get(id) ?? nothing(), nowMs));
     },
   };
+}
+
+function toCredentialUse({ counter, count, last_ms }: Row): [name: string, use: CredentialUse] {
+  const name = String(counter).slice(credentialCounter.length);
+  return [name, { uses: Number(count), lastUsedAtMs: Number(last_ms) }];
 }
 
 function addTo(all: Map<string, Counts>, row: Row): void {
