@@ -3,7 +3,8 @@ import type { Extraction } from './extract.ts';
 import type { Rpc } from './load/schema.ts';
 import type { RequestSource } from './load/sources.ts';
 import type { RootField } from './protocols/graphql.ts';
-import type { Request, RequestReading } from './reading.ts';
+import type { RequestReading } from './reading.ts';
+import type { Request } from './request.ts';
 
 /** The meaning of a request, before its resource is read. */
 export interface RequestMeaning {

@@ -2,7 +2,7 @@ import { GatewayError } from '../core/errors.ts';
 import { foldedName } from '../wire/http1/folded-name.ts';
 import { isObject } from './body-path.ts';
 import { decodeField, formStart, multipartFields } from './protocols/form.ts';
-import type { Request } from './reading.ts';
+import type { Request } from './request.ts';
 
 /** With `-` for all that is folded. */
 const overrides = new Set([

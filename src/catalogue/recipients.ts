@@ -12,7 +12,7 @@ const depthMax = 4;
 
 /** The recipients that the body of a mail names by itself, or its `message`: texts, lists, or objects with an address. */
 export function describedRecipients(reading: RequestReading): readonly string[] {
-  const body = reading.json();
+  const body = reading.body.json();
   return [body, ...fieldsOf(body, (name) => name === 'message')]
     .flatMap((it) => fieldsOf(it, (name) => lists.has(name)))
     .flatMap((it) => textsOf(it, depthMax));

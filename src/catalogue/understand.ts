@@ -15,7 +15,8 @@ import { overridingTargets } from './overriding-target.ts';
 import { together } from './parts.ts';
 import { type Capture, splitPath, templateOf, withoutOdata } from './paths.ts';
 import { mayHideMessages, messagesOf, ofProtocols, protocols } from './protocols/messages.ts';
-import { type Request, RequestReading } from './reading.ts';
+import { RequestReading } from './reading.ts';
+import type { Request } from './request.ts';
 import { anyBatch, anyTunnel, asUnclear } from './unclear.ts';
 
 const customProxy = 'custom_proxy';

@@ -5,6 +5,7 @@ import { placed } from '../config/places.ts';
 import type { Config } from '../config/schema.ts';
 import { type Log, openLog } from '../core/log.ts';
 import type { Bound } from './bound.ts';
+import type { ConfigStatus } from './config-status.ts';
 import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
 import { untilStateAnswers } from './patience.ts';
 import { changedKeys, noteReload } from './reload/last-reload.ts';
@@ -109,7 +110,7 @@ async function openGateway({ config: planned, env, addresses }: Plan, held: Held
     firstStart
       ? validateConfig(firstStartConfig(firstStart), { file: undefined, env })
       : loadConfig(file, env, disk);
-  let config = firstStart ? read() : planned;
+  const config = firstStart ? read() : planned;
   const log = openLog(config.log);
   const standing = { generation: 1, loadedAtMs: Date.now(), lastError: null };
   const { serving, found, bound } = await beginServing(config, held, {
@@ -122,60 +123,90 @@ async function openGateway({ config: planned, env, addresses }: Plan, held: Held
     next.config,
     await serving.prepare(next),
   ];
-
-  async function takeOver(): Promise<void> {
-    const [next, prepared] = firstStart
-      ? await prepare(loadedHere(read(), disk))
-      : await readInThread({ file, env, taken: undefined }, config, prepare);
-    try {
-      await prepared.seed();
-    } catch (error) {
-      prepared.drop();
-      throw error;
-    }
-    standing.generation += 1;
-    standing.loadedAtMs = Date.now();
-    await prepared.take(standing);
-    const { generation } = standing;
-    noteReload(next, { generation, changed: changedKeys(config, next), error: null });
-    config = next;
-    warn(next, log);
-    log.info({ generation: standing.generation }, 'configuration reloaded');
-  }
-
-  async function reload(): Promise<boolean> {
-    try {
-      await takeOver();
-      return true;
-    } catch (failure) {
-      const error = placed(failure);
-      const reason = error instanceof Error ? error.message : String(error);
-      serving.refuse(reason);
-      noteReload(config, { generation: standing.generation, changed: [], error: reason });
-      tellRefusal(error, log);
-      return false;
-    }
-  }
-
+  const reloader = new Reloader(serving, { config, standing }, log, (before) =>
+    firstStart
+      ? prepare(loadedHere(read(), disk))
+      : readInThread({ file, env, taken: undefined }, before, prepare),
+  );
   let stopping: Promise<void> | undefined;
-  let reloading: Promise<unknown> = Promise.resolve();
   return {
     ...urlsOf(config, bound),
     caFile: serving.certFile,
     firstStart,
     log,
     nextSteps: nextSteps(config, found),
-    reload() {
-      // One after the other: two signals in a row must not build two generations at once.
-      const next = reloading.then(reload);
-      reloading = next;
-      return next;
-    },
+    reload: () => reloader.reload(),
     stop(graceMs = graceMsDefault) {
-      stopping ??= serving.stop(graceMs).then(() => removePid(config));
+      stopping ??= serving.stop(graceMs).then(() => removePid(reloader.config));
       return stopping;
     },
     // A process that is in trouble of this kind ends by itself.
     broken: new Promise(() => undefined),
   };
+}
+
+/** Reads the configuration again and puts it in force, one reload after the other. */
+class Reloader {
+  readonly #serving: Serving;
+  readonly #log: Log;
+  readonly #prepareNext: (before: Config) => Promise<[Config, Prepared]>;
+  #inForce: { readonly config: Config; readonly standing: ConfigStatus };
+  #reloading: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    serving: Serving,
+    first: { readonly config: Config; readonly standing: ConfigStatus },
+    log: Log,
+    prepareNext: (before: Config) => Promise<[Config, Prepared]>,
+  ) {
+    this.#serving = serving;
+    this.#inForce = first;
+    this.#log = log;
+    this.#prepareNext = prepareNext;
+  }
+
+  get config(): Config {
+    return this.#inForce.config;
+  }
+
+  reload(): Promise<boolean> {
+    // One after the other: two signals in a row must not build two generations at once.
+    const next = this.#reloading.then(() => this.#reload());
+    this.#reloading = next;
+    return next;
+  }
+
+  async #reload(): Promise<boolean> {
+    try {
+      await this.#takeOver();
+      return true;
+    } catch (failure) {
+      const error = placed(failure);
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#serving.refuse(reason);
+      const { config, standing } = this.#inForce;
+      noteReload(config, { generation: standing.generation, changed: [], error: reason });
+      tellRefusal(error, this.#log);
+      return false;
+    }
+  }
+
+  async #takeOver(): Promise<void> {
+    const { config, standing: before } = this.#inForce;
+    const [next, prepared] = await this.#prepareNext(config);
+    try {
+      await prepared.seed();
+    } catch (error) {
+      prepared.drop();
+      throw error;
+    }
+    const standing = { generation: before.generation + 1, loadedAtMs: Date.now() };
+    const { generation } = standing;
+    this.#inForce = { config, standing };
+    await prepared.take(standing);
+    noteReload(next, { generation, changed: changedKeys(config, next), error: null });
+    this.#inForce = { config: next, standing };
+    warn(next, this.#log);
+    this.#log.info({ generation }, 'configuration reloaded');
+  }
 }

@@ -3,6 +3,7 @@ import { checkFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../core/log.ts';
 import { createApprovalSweep } from '../decision/approvals/approval-sweep.ts';
+import type { GateStatus } from '../decision/gate.ts';
 import type { Bound } from './bound.ts';
 import { Closers } from './closers.ts';
 import type { Addresses, ConfigStatus, ReloadStatus } from './config-status.ts';
@@ -10,10 +11,11 @@ import { configReloaded } from './gateway-notices.ts';
 import { createMetrics, type Gather, type Metrics } from './metrics/metrics.ts';
 import { listenerCertificates } from './metrics/sources.ts';
 import { createGate, openMaterial } from './reload/generation.ts';
+import type { LoadedPolicyFile } from './reload/policy-files.ts';
 import { createReloadAudit } from './reload/reload-audit.ts';
 import type { FirstStart } from './start/first-start.ts';
-import { openFoundations } from './start/foundations.ts';
-import { readListenersTls } from './start/listener-tls.ts';
+import { type OpenedFoundations, openFoundations } from './start/foundations.ts';
+import { type ListenersTls, readListenersTls } from './start/listener-tls.ts';
 import { listen } from './start/listeners.ts';
 import type { Loaded } from './start/loaded.ts';
 import { applyTerms, type SeedResult, seed } from './start/seed.ts';
@@ -79,14 +81,12 @@ export async function openServing(loaded: Loaded, options: ServingOptions): Prom
 }
 
 async function openAll(
-  { config: first, files, readPolicies }: Loaded,
+  { config, files, readPolicies }: Loaded,
   { place, log, standing, firstStart, gatherMetrics }: ServingOptions,
   closers: Closers,
 ): Promise<Serving> {
-  let config = first;
-  let tls = readListenersTls(config, files);
-  let bound: Bound = { proxy: [], control: [] };
-  const status = { ...standing, isDraining: false };
+  const tls = readListenersTls(config, files);
+  const shown: Shown = { bound: { proxy: [], control: [] }, status: { ...standing, isDraining: false } };
   const metrics = createMetrics(gatherMetrics);
   const exporter = new Exporter({
     origin: { instance: `${process.pid}-${place.slot}`, startMs: performance.timeOrigin },
@@ -94,100 +94,174 @@ async function openAll(
     families: metrics.families,
     log,
   });
-  const { foundations, authority, feedConnections, notifications, startReaders } = await openFoundations(
-    config,
-    {
-      files,
-      place,
-      log,
-      bound: () => bound,
-      status: () => status,
-      closers,
-      metrics,
-      exporter,
-    },
-  );
-  metrics.watch(listenerCertificates(() => tls));
-  const seeding = { ...foundations, firstStart };
+  const opened = await openFoundations(config, {
+    files,
+    place,
+    log,
+    bound: () => shown.bound,
+    status: () => shown.status,
+    closers,
+    metrics,
+    exporter,
+  });
+  const { foundations } = opened;
   const reloads = createReloadAudit(foundations.store, log);
   closers.add(() => reloads.close());
   const material = openMaterial(config, files, foundations);
-  let policyFiles = await readPolicies(material.known, foundations.log, []);
-  let gate = createGate(material, policyFiles, foundations);
-  closers.add(() => gate.upstream.close());
-  const servers = new Servers(() => gate, authority, tls, log);
-  closers.add(() => servers.close());
-  notifications.use(config, gate.transport);
-  exporter.use(config.telemetry, gate.transport);
-  closers.add(() => exporter.close());
+  const policyFiles = await readPolicies(material.known, foundations.log, []);
+  const gate = createGate(material, policyFiles, foundations);
+  return new Services(
+    { ...opened, shown, place, log, firstStart, closers, metrics, exporter, reloads },
+    { config, tls, policyFiles, gate },
+  );
+}
 
-  return {
-    certFile: authority.certFile,
-    certPem: authority.certPem,
-    pepper: foundations.pepper,
-    config: () => config,
-    metrics,
-    seed: () => seed(config, seeding),
-    async listen({ proxy, control } = { proxy: config.proxy.listen, control: config.control.listen }) {
-      applyTerms(config, foundations);
-      const opened = { proxy: [] as string[], control: [] as string[] };
-      // Bound addresses are not dialled, from the first one on.
-      bound = opened;
-      for (const address of proxy) opened.proxy.push(await listen(servers.newProxy(), address));
-      for (const address of control) opened.control.push(await listen(servers.newControl(), address));
-      // Not before: while what a daemon stands on is read, nothing else has its turn, and an answer of the state would come too late.
-      notifications.start();
-      startReaders();
-      const sweep = createApprovalSweep({ store: foundations.store, log });
-      closers.add(() => sweep.close());
-      return opened;
-    },
-    async prepare(next) {
-      checkFixedKeys(config, next.config);
-      const nextTls = readListenersTls(next.config, next.files);
-      const useFeedConnections = feedConnections.prepare(next.config, next.files);
-      const material = openMaterial(next.config, next.files, foundations, gate);
-      const nextPolicies = await next.readPolicies(material.known, foundations.log, policyFiles);
-      const nextGate = createGate(material, nextPolicies, foundations);
-      try {
-        await nextGate.policies.follow(gate.policies, nextGate.tenants.ids());
-      } catch (error) {
-        nextGate.retire();
-        throw error;
-      }
-      return {
-        seed: () => seed(next.config, seeding),
-        async take({ generation, loadedAtMs }) {
-          useFeedConnections();
-          await foundations.feeds.use(next.config.feeds);
-          applyTerms(next.config, foundations);
-          const before = gate;
-          gate = nextGate;
-          policyFiles = nextPolicies;
-          notifications.use(next.config, nextGate.transport);
-          exporter.use(next.config.telemetry, nextGate.transport);
-          servers.showTls(nextTls);
-          tls = nextTls;
-          config = next.config;
-          before.retire();
-          Object.assign(status, { generation, loadedAtMs, lastError: null });
-          log.level = next.config.log.level;
-          notifications.tell(configReloaded(generation, loadedAtMs));
-          // One process of the daemon writes the audit entry.
-          if (place.slot === 1) reloads.note([...config.tenants.keys()], { generation, loadedAtMs });
-        },
-        drop: () => nextGate.retire(),
-      };
-    },
-    refuse(reason) {
-      status.lastError = reason;
-    },
-    async stop(graceMs) {
-      status.isDraining = true;
-      // Load balancers see it at /readyz, and send new calls elsewhere, while all that come are still served.
-      if (bound.proxy.length > 0 && graceMs > 0) await sleep(config.drainDelayMs);
-      await Promise.all([servers.drain(graceMs), notifications.drain(graceMs)]);
-      await closers.close();
-    },
-  };
+/** The facts that others ask this process for while they change. */
+interface Shown {
+  bound: Bound;
+  status: GateStatus;
+}
+
+/** Is exchanged whole with each reload. */
+interface InForce {
+  readonly config: Config;
+  readonly tls: ListenersTls;
+  readonly policyFiles: readonly LoadedPolicyFile[];
+  readonly gate: ReturnType<typeof createGate>;
+}
+
+/** Stays as long as the process. */
+interface Parts extends OpenedFoundations, Pick<ServingOptions, 'place' | 'log' | 'firstStart'> {
+  readonly shown: Shown;
+  readonly closers: Closers;
+  readonly metrics: Metrics;
+  readonly exporter: Exporter;
+  readonly reloads: ReturnType<typeof createReloadAudit>;
+}
+
+class Services implements Serving {
+  readonly #parts: Parts;
+  readonly #servers: Servers;
+  #inForce: InForce;
+
+  /** Takes over what was opened: `closers` closes it. */
+  constructor(parts: Parts, first: InForce) {
+    const { authority, closers, log, metrics, exporter } = parts;
+    this.#parts = parts;
+    this.#inForce = first;
+    metrics.watch(listenerCertificates(() => this.#inForce.tls));
+    closers.add(() => this.#inForce.gate.upstream.close());
+    this.#servers = new Servers(() => this.#inForce.gate, authority, first.tls, log);
+    closers.add(() => this.#servers.close());
+    this.#tellBy(first);
+    closers.add(() => exporter.close());
+  }
+
+  get certFile(): string {
+    return this.#parts.authority.certFile;
+  }
+
+  get certPem(): string {
+    return this.#parts.authority.certPem;
+  }
+
+  get pepper(): Buffer {
+    return this.#parts.foundations.pepper;
+  }
+
+  get metrics(): Metrics {
+    return this.#parts.metrics;
+  }
+
+  config(): Config {
+    return this.#inForce.config;
+  }
+
+  seed(config = this.config()): Promise<SeedResult> {
+    const { foundations, firstStart } = this.#parts;
+    return seed(config, { ...foundations, firstStart });
+  }
+
+  async listen(addresses?: Addresses): Promise<Bound> {
+    const { foundations, notifications, startReaders, shown, closers, log } = this.#parts;
+    const config = this.config();
+    const { proxy, control } = addresses ?? { proxy: config.proxy.listen, control: config.control.listen };
+    applyTerms(config, foundations);
+    const opened = { proxy: [] as string[], control: [] as string[] };
+    // Bound addresses are not dialled, from the first one on.
+    shown.bound = opened;
+    for (const address of proxy) opened.proxy.push(await listen(this.#servers.newProxy(), address));
+    for (const address of control) opened.control.push(await listen(this.#servers.newControl(), address));
+    // Not before: while what a daemon stands on is read, nothing else has its turn, and an answer of the state would come too late.
+    notifications.start();
+    startReaders();
+    const sweep = createApprovalSweep({ store: foundations.store, log });
+    closers.add(() => sweep.close());
+    return opened;
+  }
+
+  async prepare({ config, files, readPolicies }: Loaded): Promise<Prepared> {
+    const { foundations, feedConnections } = this.#parts;
+    const { gate: before, config: configBefore, policyFiles: filesBefore } = this.#inForce;
+    checkFixedKeys(configBefore, config);
+    const tls = readListenersTls(config, files);
+    const useFeedConnections = feedConnections.prepare(config, files);
+    const material = openMaterial(config, files, foundations, before);
+    const policyFiles = await readPolicies(material.known, foundations.log, filesBefore);
+    const gate = createGate(material, policyFiles, foundations);
+    try {
+      await gate.policies.follow(before.policies, gate.tenants.ids());
+    } catch (error) {
+      gate.retire();
+      throw error;
+    }
+    return {
+      seed: () => this.seed(config),
+      take: async (standing) => {
+        useFeedConnections();
+        await foundations.feeds.use(config.feeds);
+        applyTerms(config, foundations);
+        this.#take({ config, tls, policyFiles, gate }, standing);
+      },
+      drop: () => gate.retire(),
+    };
+  }
+
+  refuse(reason: string): void {
+    this.#show({ lastError: reason });
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    const { shown, notifications, closers } = this.#parts;
+    this.#show({ isDraining: true });
+    // Load balancers see it at /readyz, and send new calls elsewhere, while all that come are still served.
+    if (shown.bound.proxy.length > 0 && graceMs > 0) await sleep(this.config().drainDelayMs);
+    await Promise.all([this.#servers.drain(graceMs), notifications.drain(graceMs)]);
+    await closers.close();
+  }
+
+  #take(next: InForce, { generation, loadedAtMs }: ConfigStatus): void {
+    const { notifications, place, log, reloads } = this.#parts;
+    const before = this.#inForce.gate;
+    this.#inForce = next;
+    this.#tellBy(next);
+    this.#servers.showTls(next.tls);
+    before.retire();
+    this.#show({ generation, loadedAtMs, lastError: null });
+    log.level = next.config.log.level;
+    notifications.tell(configReloaded(generation, loadedAtMs));
+    // One process of the daemon writes the audit entry.
+    if (place.slot === 1) reloads.note([...next.config.tenants.keys()], { generation, loadedAtMs });
+  }
+
+  #show(change: Partial<GateStatus>): void {
+    const { shown } = this.#parts;
+    shown.status = { ...shown.status, ...change };
+  }
+
+  /** From now on notices and telemetry go the way of this generation. */
+  #tellBy({ config, gate }: InForce): void {
+    this.#parts.notifications.use(config, gate.transport);
+    this.#parts.exporter.use(config.telemetry, gate.transport);
+  }
 }

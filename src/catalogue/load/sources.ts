@@ -3,7 +3,8 @@ import { type BodyPath, isObject, parseBodyPath, textsOf, valuesAt } from '../bo
 import { arnAccounts, granteesOf, iamPrincipals, policyPrincipals, signedRegion } from '../protocols/aws.ts';
 import { type FormField, parseFields, valuesNamed } from '../protocols/form.ts';
 import { parseMultipart } from '../protocols/multipart.ts';
-import type { Request, RequestReading } from '../reading.ts';
+import type { RequestReading } from '../reading.ts';
+import type { Request } from '../request.ts';
 
 /** Reads one place of a request: all values that stand there. */
 export type RequestSource = (reading: RequestReading) => readonly string[];
@@ -59,7 +60,9 @@ export function parsePresence(text: string): RequestSource | undefined {
   const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;
   if (!path) return parseSource(text);
   return (reading) =>
-    valuesAt(reading.json(), path, reading.ignoresCase).flatMap((value) => (value === undefined ? [] : ['']));
+    valuesAt(reading.body.json(), path, reading.ignoresCase).flatMap((value) =>
+      value === undefined ? [] : [''],
+    );
 }
 
 const bodyText: RequestSource = (reading) => maybe(reading.request.bodyText());
@@ -68,15 +71,15 @@ const kinds: Readonly<Record<string, (argument: string) => RequestSource | undef
   path: (name) => (reading) => maybe(reading.placeholder(name)),
   query: (name) => (reading) => valuesNamed(reading.query(), name),
   header: (name) => (reading) => reading.header(name.toLowerCase()),
-  form: (name) => (reading) => valuesNamed(reading.form(), name),
+  form: (name) => (reading) => valuesNamed(reading.body.form(), name),
   json: (argument) => {
     const path = parseBodyPath(argument);
-    return path && ((reading) => valuesAt(reading.json(), path, reading.ignoresCase).flatMap(textsOf));
+    return path && ((reading) => valuesAt(reading.body.json(), path, reading.ignoresCase).flatMap(textsOf));
   },
   param: (name) => (reading) => [
     ...valuesNamed(reading.query(), name).flatMap(listed),
-    ...valuesNamed(reading.form(), name).flatMap(listed),
-    ...textsOf(reading.jsonField(name)),
+    ...valuesNamed(reading.body.form(), name).flatMap(listed),
+    ...textsOf(reading.body.jsonField(name)),
   ],
   graphql: (argument) => {
     const [name = '', ...steps] = argument.split('.');
@@ -186,11 +189,12 @@ export function parseTagSource(text: string): TagSource | undefined {
     case 'param': {
       const prefix = `${argument}.`;
       const isOwn = ({ name }: FormField): boolean => name.startsWith(prefix);
-      return (reading) => numberedTags([...reading.query().filter(isOwn), ...reading.form().filter(isOwn)]);
+      return (reading) =>
+        numberedTags([...reading.query().filter(isOwn), ...reading.body.form().filter(isOwn)]);
     }
     case 'json': {
       const path = parseBodyPath(argument);
-      return path && ((reading) => valuesAt(reading.json(), path).flatMap(tagsOf));
+      return path && ((reading) => valuesAt(reading.body.json(), path).flatMap(tagsOf));
     }
     default:
       return undefined;

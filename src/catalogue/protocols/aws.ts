@@ -19,7 +19,7 @@ const partialName = /^(\d{12}):function:/;
  */
 export function arnAccounts(reading: RequestReading): readonly string[] {
   const texts = [...reading.segments, ...namesIn(reading)];
-  for (const fields of [reading.query(), reading.form()])
+  for (const fields of [reading.query(), reading.body.form()])
     for (const { name, value } of fields) if (naming.test(name)) texts.push(value);
   return texts.flatMap((text) => {
     if (!text.startsWith('arn:')) return (queueUrl.exec(text) ?? partialName.exec(text))?.[1] ?? [];
@@ -38,7 +38,7 @@ const none: readonly string[] = Object.freeze([]);
 
 /** Names in the fields of a JSON body and its requests, and names that are keys. */
 function namesIn(reading: RequestReading): readonly string[] {
-  const body = reading.json();
+  const body = reading.body.json();
   if (body === undefined) return none;
   const names: string[] = [];
   const open: unknown[] = [body];

@@ -1,7 +1,8 @@
 import { ifValid, targetWithin } from '../../core/target.ts';
 import { isObject, textsOf, valuesAt } from '../body-path.ts';
 import type { Batch } from '../load/schema.ts';
-import { headerValues, type Request, type RequestReading } from '../reading.ts';
+import type { RequestReading } from '../reading.ts';
+import { headerValues, type Request } from '../request.ts';
 import { parseMultipart } from './multipart.ts';
 
 /*
@@ -22,7 +23,7 @@ export function requestsOf(batch: Batch, reading: RequestReading): readonly Requ
 
 function inList(batch: Batch, reading: RequestReading): readonly (Request | undefined)[] {
   const { requests, below } = batch;
-  const lists = requests === 'multipart' ? [] : valuesAt(reading.json(), requests, true);
+  const lists = requests === 'multipart' ? [] : valuesAt(reading.body.json(), requests, true);
   if (reading.isUnclear) return [];
   return lists
     .flatMap((list) => (Array.isArray(list) ? list.slice(0, requestsMax + 1) : [undefined]))

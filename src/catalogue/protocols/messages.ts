@@ -4,7 +4,7 @@ import type { OperationSummary, ToolSummary } from '../load/summary.ts';
 import { verbOf } from '../meaning.ts';
 import { together } from '../parts.ts';
 import { splitPath } from '../paths.ts';
-import { headerValues, type Request } from '../reading.ts';
+import { headerValues, type Request } from '../request.ts';
 import { a2aMeaning, a2aOperations, cardPaths } from './a2a.ts';
 import { mcpMeaning, mcpOperations } from './mcp.ts';
 import type { MessageMeaning } from './message-meaning.ts';

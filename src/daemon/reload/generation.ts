@@ -87,7 +87,7 @@ export interface PackagedData {
 }
 
 /** Services that people and calls wait at. */
-interface Desks {
+export interface Desks {
   readonly approvals: ApprovalDesk;
   readonly traceFeed: TraceFeed;
   readonly answers: AnswerDesk;
@@ -155,25 +155,14 @@ export function createGate(
   const judging = createJudging(material, on, tenants);
   const toolSettings = createToolSettings(config.tools);
   const names = headerNames(config.branding.headerWord);
-  const guard = createGuardOf(config, on);
-  const { upstream, ownClient, transport } = createWaysOut(config, files, {
-    guard,
-    ownPrefix: names.requestPrefix,
-    watch: upstreamWatch(counters),
-    ownListeners: on.ownListeners,
-  });
-  const lifetime = createLifetime(() => {
-    upstream.close().catch((error: unknown) => on.log.warn({ err: error }, 'old connections did not close'));
-  });
+  const { ownClient, isRetired, ...outside } = createOutside(material, on, names.requestPrefix);
   const routes = new RouteBook(config, store, on.vault);
   const credentials = createCredentialsOf(config, on, routes, ownClient);
   const watch = createWatch(config, on);
+  const describeRefused = createDescribeRefused({ ...judging, policies });
   const recordCall = createRecorder({
     ...on,
-    trustLosses: config.risk.trust,
-    credentials,
-    describeRefused: createDescribeRefused({ ...judging, policies }),
-    namesFor,
+    ...{ trustLosses: config.risk.trust, credentials, describeRefused, namesFor },
   });
   const record = countedRecorder(recordCall, counters, watch);
   const stages = createStages({
@@ -184,7 +173,7 @@ export function createGate(
     approvals: on.approvals,
     events: on.events,
     trust: trustTermsOf(config.risk.trust),
-    isRetired: lifetime.isRetired,
+    isRetired,
   });
   const messages = new MessageInspector({ ...judging, store, policies }, record);
   const passedThrough = config.intercept.passthrough.map(toHostMatcher);
@@ -192,6 +181,7 @@ export function createGate(
     ...outliving(on),
     ...keysOf(on),
     ...answersOf(on, { judging, policies, tenants, toolSettings }),
+    ...outside,
     inspectMessage: (opening, bytes, content) => messages.inspectMessage(opening, bytes, content),
     checkOpen: (opening) => messages.checkOpen(opening),
     config,
@@ -202,9 +192,6 @@ export function createGate(
     names,
     routes,
     credentials,
-    guard,
-    upstream,
-    transport,
     watch,
     record,
     keyless: judging.keyless,
@@ -215,12 +202,22 @@ export function createGate(
     isPassedThrough: (host) => passedThrough.some((matches) => matches(host)),
     isOwnName: createOwnNames(config, readListenersTls(config, files), on.ownListeners),
     safeName: (tenantId, name) => namesFor(tenantId)(name),
-    enter: lifetime.enter,
-    retire: lifetime.retire,
     get controlUrl() {
       return on.controlUrl();
     },
   };
+}
+
+/** Makes the ways out of a generation, which close when it is retired and its last call is over. */
+function createOutside({ config, files }: Material, on: Foundations, ownPrefix: string) {
+  const guard = createGuardOf(config, on);
+  const watch = upstreamWatch(on.metrics.counters);
+  const { ownListeners } = on;
+  const waysOut = createWaysOut(config, files, { guard, ownPrefix, watch, ownListeners });
+  const lifetime = createLifetime(() => {
+    waysOut.upstream.close().catch((err: unknown) => on.log.warn({ err }, 'old connections did not close'));
+  });
+  return { guard, ...waysOut, ...lifetime };
 }
 
 type Judging = ReturnType<typeof createJudging>;

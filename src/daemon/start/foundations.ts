@@ -16,12 +16,17 @@ import { createEvents, usageAlert } from '../../decision/trace/events.ts';
 import { TraceFeed } from '../../decision/trace/trace-feed.ts';
 import { createBeginningMemory } from '../../inspect/segments/known-beginning.ts';
 import { channels } from '../../notify/channels/index.ts';
-import { createNotifications, type Notifications } from '../../notify/notifications.ts';
+import {
+  createNotifications,
+  type Notifications,
+  type NotificationsOptions,
+} from '../../notify/notifications.ts';
 import { type Feeds, type FeedsOptions, openFeeds } from '../../risk/feeds/feeds.ts';
 import { loadPrivileges } from '../../risk/signals/privileges.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../risk/signals/risky-parameters.ts';
 import { Journal, type JournalOptions } from '../../state/journal.ts';
 import { openStore } from '../../state/open.ts';
+import type { Store } from '../../state/store.ts';
 import { ownTables } from '../../tenants/catalogues.ts';
 import { loadEngines } from '../../tenants/engines.ts';
 import { makeFolder } from '../../util/make-folder.ts';
@@ -39,7 +44,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { sourcesOf } from '../metrics/sources.ts';
 import { withNudges } from '../nudges.ts';
 import { openReaders } from '../reader-threads.ts';
-import type { Foundations, PackagedData } from '../reload/generation.ts';
+import type { Desks, Foundations, PackagedData } from '../reload/generation.ts';
 import type { Exporter } from '../telemetry/exporter.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import { loadPepper } from './pepper.ts';
@@ -57,7 +62,7 @@ interface FoundationsOptions {
 
 const dataFolder = packageFile('config');
 
-interface Opened {
+export interface OpenedFoundations {
   readonly foundations: Foundations;
   readonly authority: Authority;
   readonly feedConnections: FeedConnections;
@@ -71,30 +76,13 @@ interface Opened {
 export async function openFoundations(
   config: Config,
   { files, place, log: plainLog, bound, status, closers, metrics, exporter }: FoundationsOptions,
-): Promise<Opened> {
-  const { dir } = config.state;
-  makeFolder(dir, 0o700);
-  const { url, timeoutMs, caFile } = config.state;
-  const opened = await openStore({ url, dir, timeoutMs, caFile, log: plainLog });
-  closers.add(() => opened.close());
+): Promise<OpenedFoundations> {
   const { counters } = metrics;
-  const state = measuredStore(opened, counters);
+  const state = measuredStore(await openState(config, plainLog, closers), counters);
   const controlUrl = () => `${config.control.tls ? 'https' : 'http'}://${bound().control[0]}`;
-  const notifications = createNotifications({
-    store: state,
-    config,
-    channels,
-    controlUrl,
-    // Failures of notices are not told by notices.
-    log: plainLog,
-    sweeps: place.slot === 1,
-    async alertUsage(tenantId, percent, used, quota) {
-      const { alert, event } = usageAlert({ tenantId, atMs: Date.now(), percent, used, quota });
-      await store.alertUsage(tenantId, alert, event);
-    },
-  });
-  closers.add(() => notifications.close());
-  const store = withNudges(state, (tenantId) => notifications.nudge(tenantId));
+  // Failures of notices are not told by notices.
+  const notifying = { config, controlUrl, log: plainLog, sweeps: place.slot === 1 };
+  const { notifications, store } = openNotifications(state, notifying, closers);
   const log = withErrorsTold(plainLog, (notice) => notifications.tell(notice), Date.now);
   const vault = openVault(config);
   const pepper = loadPepper(config, log);
@@ -107,22 +95,13 @@ export async function openFoundations(
       log.error({ err: error }, 'the journal has a problem');
     },
   });
-  const incidents = new IncidentDesk(store, log);
-  closers.add(() => incidents.close());
   const traces = withFreshTraces(store, journal);
-  const answers = createAnswerDesk(traces, log);
-  closers.add(() => answers.close());
-  const traceFeed = new TraceFeed(store, log);
-  closers.add(() => traceFeed.close());
+  const desks = openDesks(store, traces, log, closers);
   const ownListeners = createOwnListeners(bound);
   const feedConnections = openFeedConnections(config, files, ownListeners);
-  const feeds = await openThreatFeeds(config, place, log, {
-    download: feedConnections.download,
-    onTrouble({ name, status, lastError }) {
-      plainLog.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem');
-      notifications.tell(feedFailed(name, status, Date.now()));
-    },
-  });
+  const { download } = feedConnections;
+  const onTrouble = toldOfTrouble(plainLog, notifications);
+  const feeds = await openThreatFeeds(config, place, log, { download, onTrouble });
   closers.add(() => feeds.close());
   const engines = loadEngines();
   const openedReaders = openReaders(config, engines, { place, log, closers, counters });
@@ -139,11 +118,7 @@ export async function openFoundations(
     vault,
     issuedTokens: new TokenBook(),
     throttles: createAuthThrottles(place.workers),
-    approvals: new ApprovalDesk(store),
-    traceFeed,
-    incidents,
-    answers,
-    events: createEvents(store, log),
+    ...desks,
     notifications: notifications.desk,
     metrics,
     exporter,
@@ -156,6 +131,34 @@ export async function openFoundations(
   for (const source of sourcesOf({ ...foundations, readers: openedReaders, authority }))
     metrics.watch(source);
   return { foundations, authority, feedConnections, notifications, startReaders: openedReaders.start };
+}
+
+async function openState({ state }: Config, log: Log, closers: Closers): Promise<Store> {
+  const { url, dir, timeoutMs, caFile } = state;
+  makeFolder(dir, 0o700);
+  const store = await openStore({ url, dir, timeoutMs, caFile, log });
+  closers.add(() => store.close());
+  return store;
+}
+
+/** Opens the way of notices. What is written through the store that it returns is told of at once. */
+function openNotifications(
+  state: Store,
+  options: Pick<NotificationsOptions, 'config' | 'controlUrl' | 'log' | 'sweeps'>,
+  closers: Closers,
+): { notifications: Notifications; store: Store } {
+  const notifications = createNotifications({
+    ...options,
+    store: state,
+    channels,
+    async alertUsage(tenantId, percent, used, quota) {
+      const { alert, event } = usageAlert({ tenantId, atMs: Date.now(), percent, used, quota });
+      await store.alertUsage(tenantId, alert, event);
+    },
+  });
+  closers.add(() => notifications.close());
+  const store = withNudges(state, (tenantId) => notifications.nudge(tenantId));
+  return { notifications, store };
 }
 
 /** Opens the threat feeds. Where several processes share the folder, the first one fetches for all. */
@@ -172,6 +175,31 @@ const openThreatFeeds = (
     part: workers === 1 ? undefined : slot === 1 ? 'leader' : 'follower',
     log,
   });
+
+/** Opens the services that people and calls wait at. */
+function openDesks(store: Store, traces: Store, log: Log, closers: Closers): Omit<Desks, 'notifications'> {
+  const incidents = new IncidentDesk(store, log);
+  closers.add(() => incidents.close());
+  const answers = createAnswerDesk(traces, log);
+  closers.add(() => answers.close());
+  const traceFeed = new TraceFeed(store, log);
+  closers.add(() => traceFeed.close());
+  return {
+    incidents,
+    answers,
+    traceFeed,
+    approvals: new ApprovalDesk(store),
+    events: createEvents(store, log),
+  };
+}
+
+/** Tells of a feed's trouble in the log and by a notice. */
+const toldOfTrouble =
+  (log: Log, notifications: Notifications): NonNullable<FeedsOptions['onTrouble']> =>
+  ({ name, status, lastError }) => {
+    log.error({ feed: name, status, reason: lastError }, 'a threat feed has a problem');
+    notifications.tell(feedFailed(name, status, Date.now()));
+  };
 
 /** The data that comes with the program. */
 const packagedData = (): PackagedData => ({

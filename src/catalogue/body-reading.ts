@@ -1,0 +1,62 @@
+import { isObject } from './body-path.ts';
+import { allFields, type FormField, formStart, multipartFields } from './protocols/form.ts';
+import type { Request } from './request.ts';
+
+/** A body being read: each structure is parsed when first asked for, and once. */
+export class BodyReading {
+  readonly #request: Request;
+  readonly #contentType: string;
+  #form: readonly FormField[] | undefined;
+  #json: { readonly value: unknown } | undefined;
+  #isUnclear = false;
+
+  constructor(request: Request) {
+    this.#request = request;
+    this.#contentType = request.contentType.toLowerCase();
+  }
+
+  /** Tells whether a structure was asked for, and nobody can tell how the vendor reads it. */
+  get isUnclear(): boolean {
+    return this.#isUnclear;
+  }
+
+  /** Fields of a body that is, or may be taken by the vendor for, a form. */
+  form(): readonly FormField[] {
+    this.#form ??= this.#readForm();
+    return this.#form;
+  }
+
+  #readForm(): readonly FormField[] {
+    const text = this.#request.bodyText() ?? '';
+    if (this.#contentType.includes('json') && !formStart.test(text)) return [];
+    const isMultipart = this.#contentType.startsWith('multipart/');
+    const isDeclared = this.#contentType.startsWith('application/x-www-form-urlencoded');
+    // Fields that are read all the same may not be those that the vendor takes.
+    if (isMultipart || isDeclared) this.#isUnclear ||= this.#request.bodyValue().kind === 'unclear';
+    if (isMultipart) return multipartFields(text, this.#request.contentType);
+    return isDeclared || !/^\s*[[{<]/.test(text) ? allFields(text) : [];
+  }
+
+  /** The body as JSON, whatever its declared type: several vendors do not look at it. */
+  json(): unknown {
+    this.#json ??= { value: this.#readJson() };
+    return this.#json.value;
+  }
+
+  #readJson(): unknown {
+    const text = this.#request.bodyText() ?? '';
+    if (text === '') return undefined;
+    const body = this.#request.bodyValue();
+    this.#isUnclear ||= body.kind === 'unclear';
+    if (body.kind !== 'value' || !/^\s*(?:[[{]|$)/.test(text)) return undefined;
+    // Further readings are lines, which a batch is like; but those of a declared form are its fields, which `form` reads.
+    const isForm = this.#contentType.startsWith('application/x-www-form-urlencoded');
+    return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
+  }
+
+  /** A field of the outermost object, whatever its encoding. */
+  jsonField(name: string): unknown {
+    const body = this.json();
+    return isObject(body) && Object.hasOwn(body, name) ? body[name] : undefined;
+  }
+}
