@@ -1,11 +1,11 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
-import { codingsOf } from '../inspect/decode/packed/inflate.ts';
 import type { BodySink, StreamedBody } from '../wire/client/carrier.ts';
 import { frameOf } from '../wire/grpc/grpc-prefix.ts';
 import type { Exchange, Flow, Receiver } from '../wire/server/exchange.ts';
-import { type GrpcMessage, MessageReader, malformedGrpc } from '../wire/server/grpc/messages.ts';
+import type { GrpcMessage } from '../wire/server/grpc/messages.ts';
 import { cutShort } from '../wire/server/request-problems.ts';
+import { CodedMessages, type CodedMessagesOptions, identity } from './grpc-messages.ts';
+import { MessagePump, type Passage } from './grpc-pump.ts';
 
 /*
  * The body of a call of gRPC, message by message. The first one is judged together with the call's head. Each of the
@@ -28,54 +28,34 @@ interface GrpcBodyEvents {
   failed(error: GatewayError): void;
 }
 
-interface GrpcBodyOptions {
-  /** Limits a message, and a body that is collected whole. */
-  readonly bytesMax: number;
-  /** Is the value of the field `grpc-encoding`. */
-  readonly encoding: string;
-}
-
-/** Handles the messages behind the first. */
-interface Passage {
-  /** Judges a message that is not empty. Resolves to what goes in its place; rejects with why it does not go. */
-  inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer>;
-  /** Ends the call, since nothing more will be sent. Is called once at most, never from within `release`. */
-  broken(error: GatewayError): void;
-}
-
 /**
  * Limits the wait for the first message before the head is judged by itself. A client may send its head alone and wait
  * for the server's first word without end; others send their first message at once behind it.
  */
 const headAloneMs = 200;
-/** Limits the time for which messages are judged before other work has its turn. */
-const turnMsMax = 5;
 const noBytes = Buffer.alloc(0);
 const nothing = { frame: noBytes, payload: noBytes };
-const identity = '';
 
 export class GrpcBody implements Receiver, StreamedBody {
-  messages = 0;
   moves = 0;
   isEnded = false;
   readonly #events: GrpcBodyEvents;
-  readonly #options: GrpcBodyOptions;
-  readonly #reader: MessageReader;
+  readonly #messages: CodedMessages;
   #phase: 'opening' | 'judging' | 'open' | 'over' = 'opening';
   #flow: Flow | undefined;
   #patience: NodeJS.Timeout | undefined;
   #first: GrpcMessage | undefined;
   #hasArrived = false;
   #firstFrame: Buffer = noBytes;
-  #passage: Passage | undefined;
-  #sink: BodySink | undefined;
-  #isPumping = false;
-  #onRoom: (() => void) | undefined;
+  #pump: MessagePump | undefined;
 
-  constructor(options: GrpcBodyOptions, events: GrpcBodyEvents) {
-    this.#options = options;
+  constructor(options: CodedMessagesOptions, events: GrpcBodyEvents) {
     this.#events = events;
-    this.#reader = new MessageReader(options.bytesMax);
+    this.#messages = new CodedMessages(options);
+  }
+
+  get messages(): number {
+    return this.#messages.count;
   }
 
   readFrom(exchange: Exchange): void {
@@ -84,17 +64,17 @@ export class GrpcBody implements Receiver, StreamedBody {
   }
 
   get isMidway(): boolean {
-    return this.#reader.isMidway;
+    return this.#messages.isMidway;
   }
 
   data(chunk: Buffer): void {
     if (this.#phase === 'over') return;
     this.moves++;
-    this.#reader.push(chunk);
+    this.#messages.push(chunk);
     if (this.#phase === 'opening') this.#open();
     else {
-      void this.#pump();
-      if (this.#isPumping || this.#phase !== 'open') this.#flow?.pause();
+      void this.#pump?.run();
+      if (this.#pump?.isRunning || this.#phase !== 'open') this.#flow?.pause();
     }
   }
 
@@ -102,14 +82,14 @@ export class GrpcBody implements Receiver, StreamedBody {
     this.#hasArrived = true;
     this.moves++;
     if (this.#phase === 'opening') this.#open();
-    else void this.#pump();
+    else void this.#pump?.run();
   }
 
   failed(error: GatewayError): void {
     const phase = this.#phase;
     this.stop();
     if (phase === 'opening') this.#events.failed(error);
-    else if (phase === 'open') this.#passage?.broken(error);
+    else if (phase === 'open') this.#pump?.passage.broken(error);
   }
 
   /** Stops it, where nobody wants it any more. */
@@ -117,7 +97,7 @@ export class GrpcBody implements Receiver, StreamedBody {
     clearTimeout(this.#patience);
     this.#phase = 'over';
     this.#flow?.pause();
-    this.#onRoom?.();
+    this.#pump?.stop();
   }
 
   /** Sends the first message, which was let out: as it came, or `judged` in its place. */
@@ -128,35 +108,37 @@ export class GrpcBody implements Receiver, StreamedBody {
     const { frame: asItCame, payload } = this.#first ?? nothing;
     const isAsItCame = judged === payload || (judged.length === 0 && payload.length === 0);
     const frame = isAsItCame ? asItCame : frameOf(judged);
-    if (this.#hasArrived && !this.#reader.hasUnread && !this.isMidway)
+    if (this.#hasArrived && this.#messages.isUsedUp)
       return { body: frame.length > 0 ? frame : undefined };
     this.#firstFrame = frame;
-    this.#passage = passage;
+    this.#pump = new MessagePump(this.#messages, passage, {
+      moved: () => this.moves++,
+      sent: () => this.#sent(),
+      failed: (error) => this.failed(error),
+    });
     return { body: undefined, messages: this };
   }
 
   start(sink: BodySink): void {
     if (this.#phase !== 'judging') return;
     this.#phase = 'open';
-    this.#sink = sink;
-    if (this.#firstFrame.length > 0) sink.write(this.#firstFrame);
+    this.#pump?.start(sink, this.#firstFrame);
     this.#firstFrame = noBytes;
     this.#first = undefined;
-    queueMicrotask(() => void this.#pump());
   }
 
   drained(): void {
     this.moves++;
-    this.#onRoom?.();
+    this.#pump?.drained();
   }
 
   #open(): void {
     clearTimeout(this.#patience);
     try {
-      const message = this.#next();
+      const message = this.#messages.next();
       if (!message && !this.#hasArrived) return;
       if (!message && this.isMidway) throw cutShort();
-      this.#judge(message, message ? this.#codingOf(message) : identity);
+      this.#judge(message, message ? this.#messages.codingOf(message) : identity);
     } catch (error) {
       this.failed(toGatewayError(error));
     }
@@ -168,69 +150,12 @@ export class GrpcBody implements Receiver, StreamedBody {
     this.#events.opened({ body: message?.payload ?? noBytes, contentEncoding });
   }
 
-  #next(): GrpcMessage | undefined {
-    const message = this.#reader.next();
-    if (message) this.messages++;
-    return message;
-  }
-
-  /** Throws where a message says that it is compressed, and the call does not say how. */
-  #codingOf({ isCompressed, payload }: GrpcMessage): string {
-    if (!isCompressed || payload.length === 0) return identity;
-    const { encoding } = this.#options;
-    if (codingsOf(encoding).length !== 1)
-      throw malformedGrpc('A message is compressed in a way that is not said.');
-    return encoding;
-  }
-
-  /** Sends all that may go and is there. */
-  async #pump(): Promise<void> {
-    if (this.#isPumping || this.#phase !== 'open') return;
-    this.#isPumping = true;
-    try {
-      if (await this.#sendAll()) this.#sent();
-    } catch (error) {
-      this.failed(toGatewayError(error));
-    } finally {
-      this.#isPumping = false;
-    }
-  }
-
-  /** Resolves to false where it was stopped. */
-  async #sendAll(): Promise<boolean> {
-    let turnEndsMs = performance.now() + turnMsMax;
-    for (let message = this.#next(); message; message = this.#next()) {
-      const frame =
-        message.payload.length === 0
-          ? message.frame
-          : await this.#passage?.inspect(message, this.#codingOf(message));
-      if (this.#phase !== 'open' || !frame) return false;
-      this.moves++;
-      if (!this.#sink?.write(frame)) await this.#room();
-      if (performance.now() > turnEndsMs) {
-        await turn();
-        turnEndsMs = performance.now() + turnMsMax;
-      }
-      if (this.#phase !== 'open') return false;
-    }
-    return true;
-  }
-
   #sent(): void {
     if (!this.#hasArrived) this.#flow?.resume();
     else if (this.isMidway) throw cutShort();
     else {
       this.isEnded = true;
-      this.#sink?.end();
+      this.#pump?.end();
     }
-  }
-
-  #room(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onRoom = () => {
-        this.#onRoom = undefined;
-        resolve();
-      };
-    });
   }
 }

@@ -1,0 +1,110 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { type GatewayError, toGatewayError } from '../core/errors.ts';
+import type { BodySink } from '../wire/client/carrier.ts';
+import type { GrpcMessage } from '../wire/server/grpc/messages.ts';
+import type { CodedMessages } from './grpc-messages.ts';
+
+/** Handles the messages behind the first. */
+export interface Passage {
+  /** Judges a message that is not empty. Resolves to what goes in its place; rejects with why it does not go. */
+  inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer>;
+  /** Ends the call, since nothing more will be sent. Is called once at most, never from within `release`. */
+  broken(error: GatewayError): void;
+}
+
+interface PumpEvents {
+  /** Is called whenever something was sent. */
+  moved(): void;
+  /** Is called when all that is there was sent. */
+  sent(): void;
+  /** Is called with why a message does not go. */
+  failed(error: GatewayError): void;
+}
+
+/** Limits the time for which messages are judged before other work has its turn. */
+const turnMsMax = 5;
+
+/** Sends the messages of a call, one at a time, each once it was judged. */
+export class MessagePump {
+  readonly passage: Passage;
+  readonly #messages: CodedMessages;
+  readonly #events: PumpEvents;
+  #sink: BodySink | undefined;
+  #isRunning = false;
+  #isStopped = false;
+  #onRoom: (() => void) | undefined;
+
+  constructor(messages: CodedMessages, passage: Passage, events: PumpEvents) {
+    this.#messages = messages;
+    this.passage = passage;
+    this.#events = events;
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** Sends what was let out already; from now on messages go there. */
+  start(sink: BodySink, firstFrame: Buffer): void {
+    this.#sink = sink;
+    if (firstFrame.length > 0) sink.write(firstFrame);
+    queueMicrotask(() => void this.run());
+  }
+
+  /** Says that the sink takes more again. */
+  drained(): void {
+    this.#onRoom?.();
+  }
+
+  end(): void {
+    this.#sink?.end();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#onRoom?.();
+  }
+
+  /** Sends all that may go and is there. Without effect before `start`, while it runs, and once it was stopped. */
+  async run(): Promise<void> {
+    if (this.#isRunning || this.#isStopped || !this.#sink) return;
+    this.#isRunning = true;
+    try {
+      if (await this.#sendAll(this.#sink)) this.#events.sent();
+    } catch (error) {
+      this.#events.failed(toGatewayError(error));
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  /** Resolves to false where it was stopped. */
+  async #sendAll(sink: BodySink): Promise<boolean> {
+    const messages = this.#messages;
+    let turnEndsMs = performance.now() + turnMsMax;
+    for (let message = messages.next(); message; message = messages.next()) {
+      const frame =
+        message.payload.length === 0
+          ? message.frame
+          : await this.passage.inspect(message, messages.codingOf(message));
+      if (this.#isStopped) return false;
+      this.#events.moved();
+      if (!sink.write(frame)) await this.#room();
+      if (performance.now() > turnEndsMs) {
+        await turn();
+        turnEndsMs = performance.now() + turnMsMax;
+      }
+      if (this.#isStopped) return false;
+    }
+    return true;
+  }
+
+  #room(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onRoom = () => {
+        this.#onRoom = undefined;
+        resolve();
+      };
+    });
+  }
+}
