@@ -1,15 +1,14 @@
-import type { Config, NotificationConfig } from '../config/schema.ts';
+import type { NotificationConfig } from '../config/schema.ts';
 import type { ChannelType, EventKind } from '../config/sections/notifications.ts';
-import { bands, decisions } from '../core/call.ts';
 import { toGatewayError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { ownName, safely } from '../core/safe-name.ts';
-import type { CallBatch, ChannelQueue, NewNotice, Store } from '../state/store.ts';
+import type { CallBatch, ChannelQueue, Store } from '../state/store.ts';
 import type { Channel, DeliveryOutcome, Transport } from './channel.ts';
-import { kindOfDecision, type WantedDecisions } from './decision-notices.ts';
+import { ConfiguredChannels, type NotificationConfigs } from './configured-channels.ts';
 import { createDelivery, type Delivery } from './delivery.ts';
-import { createFilter, type Filter } from './filters.ts';
+import { HeldNotices } from './held-notices.ts';
 import { giveUpLost, type LostTimings } from './lost-messages.ts';
 import { ManyAsked } from './many-asked.ts';
 import type { Notice } from './notice.ts';
@@ -38,8 +37,6 @@ export interface SweepTimings extends Pick<LostTimings, 'goneAfterMs'> {
   /** The longest time until a missed notice is found. */
   readonly sweepMs: number;
 }
-
-type NotificationConfigs = Pick<Config, 'notifications' | 'tenants' | 'defaultTenant'>;
 
 export interface Notifications {
   /** Ships the journal: to the state, and to whoever is to be told. */
@@ -82,18 +79,6 @@ export interface ChannelHealth {
 
 const minute = 60_000;
 const sweepTimings: SweepTimings = { sweepMs: 15_000, goneAfterMs: 5 * minute };
-/** Messages that wait, of all channels together; each has its share, and at least some. */
-const waitingMax = 100_000;
-const waitingOfOneMin = 1_000;
-const waitingOfOneMax = 20_000;
-/** Notices in memory while the state is away. */
-export const heldMax = 100;
-
-interface Known {
-  readonly config: NotificationConfig;
-  readonly filter: Filter;
-}
-
 export const createNotifications = (options: NotificationsOptions): Notifications =>
   new NotificationService(options);
 
@@ -106,14 +91,8 @@ class NotificationService implements Notifications {
   readonly #usage: UsageSweep;
   readonly #manyAsked = new ManyAsked();
   readonly shipTo: Notifications['shipTo'];
-  #known: readonly Known[] = [];
-  #tenants: NotificationConfigs;
-  #wanted: WantedDecisions | undefined;
-  #share = waitingOfOneMin;
-  #held: Notice[] = [];
-  /** Such notices on their way into the queue. */
-  #leaving = 0;
-  #telling: Promise<void> | undefined;
+  readonly #held: HeldNotices;
+  #channels: ConfiguredChannels;
   #sweeping: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isStarted = false;
@@ -122,16 +101,16 @@ class NotificationService implements Notifications {
   constructor(options: NotificationsOptions) {
     const { store, log, alertUsage, config, now = Date.now, random = Math.random } = options;
     const tell = (notices: readonly Notice[]): Promise<void> => this.#enqueue(notices);
-    const wants = (kind: EventKind, tenantId: string): boolean => this.#wants(kind, tenantId);
+    const wants = (kind: EventKind, tenantId: string): boolean => this.#channels.mayWant(kind, tenantId);
     this.#options = options;
     this.#now = now;
     this.#timings = { ...timings, ...sweepTimings, ...options.timings };
     this.#delivery = createDelivery({ ...options, now, random, timings: this.#timings });
     this.#relay = new AuditRelay({ store, wants, tell, now, log });
     this.#usage = createUsageSweep({ store, alertUsage, now, wants });
-    this.shipTo = createOutbox({ wanted: () => this.#wanted, tell });
-    this.#tenants = config;
-    this.#know(config);
+    this.shipTo = createOutbox({ wanted: () => this.#channels.wanted, tell });
+    this.#held = new HeldNotices(tell, log);
+    this.#channels = new ConfiguredChannels(config);
   }
 
   nudge(...given: Parameters<Notifications['nudge']>): void {
@@ -139,18 +118,11 @@ class NotificationService implements Notifications {
   }
 
   tell(notice: Notice): void {
-    if (!this.#known.some(({ filter }) => filter.wants(notice))) return;
-    if (this.#held.length + this.#leaving >= heldMax) {
-      const { kind, summary } = notice;
-      this.#options.log.warn({ kind, summary }, 'a notice is dropped: the state is away');
-      return;
-    }
-    this.#held.push(notice);
-    if (this.#isStarted) void this.#tellSoon();
+    if (this.#channels.wants(notice) && this.#held.add(notice) && this.#isStarted) void this.#held.tell();
   }
 
   use(config: NotificationConfigs, transport: Transport): void {
-    this.#know(config);
+    this.#channels = new ConfiguredChannels(config);
     this.#delivery.use(config.notifications, transport);
   }
 
@@ -170,94 +142,40 @@ class NotificationService implements Notifications {
     clearTimeout(this.#timer);
     await this.#delivery.drain(0);
     await Promise.all([this.#sweeping, this.#relay.close()]);
-    await this.#tellSoon();
+    await this.#held.tell();
   }
 
   readonly desk: NotificationDesk = {
     channels: async () => {
       const queues = new Map((await this.#options.store.channelQueues()).map((it) => [it.name, it]));
-      return this.#known.map(({ config }) => {
+      return this.#channels.all.map(({ config }) => {
         const queue = queues.get(config.name);
         return { config, queue, circuit: circuitOf(queue, this.#now()) };
       });
     },
     test: async (name) => {
-      const config = this.#find(name);
+      const config = this.#channels.find(name);
       return config && this.#delivery.send(testMessage(config, this.#now()), config);
     },
-    find: (name) => this.#find(name),
+    find: (name) => this.#channels.find(name),
     wake: () => this.#delivery.nudge(),
   };
-
-  #know(config: NotificationConfigs): void {
-    this.#known = config.notifications.map((it) => ({ config: it, filter: createFilter(it) }));
-    this.#tenants = config;
-    this.#wanted = this.#known.length === 0 ? undefined : wantedBy(this.#known);
-    const equalShare = Math.floor(waitingMax / Math.max(1, this.#known.length));
-    this.#share = Math.min(waitingOfOneMax, Math.max(waitingOfOneMin, equalShare));
-  }
-
-  #find(name: string): NotificationConfig | undefined {
-    return this.#known.find((it) => it.config.name === name)?.config;
-  }
-
-  #wants(kind: EventKind, tenantId: string): boolean {
-    return this.#known.some(({ filter }) => filter.mayWant(kind) && filter.isFor(tenantId));
-  }
-
-  #toNew(notice: Notice): NewNotice[] {
-    const targets = this.#known.filter(({ filter }) => filter.wants(notice));
-    if (targets.length === 0) return [];
-    const { noticeId, kind, tenantId, atMs, data } = notice;
-    const traceId = typeof data['trace_id'] === 'string' ? data['trace_id'] : null;
-    // Each held call waits for a decision of its own, and for no window to end, unless there are many.
-    const isAlone =
-      kind === 'decision.require_approval' && !this.#manyAsked.isOneOfMany(tenantId ?? '', this.#now());
-    const channels = targets.map(({ config }) => ({
-      name: config.name,
-      owner: config.tenantId,
-      digestMs: isAlone ? 0 : config.digestMs,
-      waitingMax: this.#share,
-    }));
-    return [{ noticeId, kind, tenantId, atMs, traceId, body: JSON.stringify(notice), channels }];
-  }
 
   /** Rejects where the state does not take them now. What it will never take holds up nobody, and is told of in the log. */
   async #enqueue(notices: readonly Notice[]): Promise<void> {
     const { store, log } = this.#options;
-    const wantedOnes = notices.flatMap((it) => this.#toNew(it));
+    const nowMs = this.#now();
+    const isAlone = ({ kind, tenantId }: Notice): boolean =>
+      kind === 'decision.require_approval' && !this.#manyAsked.isOneOfMany(tenantId ?? '', nowMs);
+    const wantedOnes = notices.flatMap((it) => this.#channels.toNew(it, isAlone));
     if (wantedOnes.length === 0) return;
     try {
-      await store.enqueueNotices(wantedOnes, this.#now());
+      await store.enqueueNotices(wantedOnes, nowMs);
     } catch (error) {
       if (mayPass(error)) throw error;
       log.error({ err: error, notices: wantedOnes.length }, 'notices cannot be put into the queue');
     }
     this.#delivery.nudge();
-  }
-
-  #tellSoon(): Promise<void> {
-    this.#telling ??= this.#tellHeld().finally(() => {
-      this.#telling = undefined;
-    });
-    return this.#telling;
-  }
-
-  async #tellHeld(): Promise<void> {
-    while (this.#held.length > 0) {
-      const all = this.#held;
-      this.#held = [];
-      this.#leaving = all.length;
-      try {
-        await this.#enqueue(all);
-      } catch (error) {
-        this.#held = [...all, ...this.#held];
-        this.#options.log.warn({ err: error, notices: this.#held.length }, 'notices wait for the state');
-        return;
-      } finally {
-        this.#leaving = 0;
-      }
-    }
   }
 
   #sweepSoon(ms: number): void {
@@ -274,35 +192,26 @@ class NotificationService implements Notifications {
   async #sweep(): Promise<void> {
     const { store, log, sweeps } = this.#options;
     try {
-      await this.#tellSoon();
+      await this.#held.tell();
       if (!sweeps) return;
-      const ids = this.#known.length === 0 ? [] : await this.#tenantIds();
+      const { tenants } = this.#channels;
+      const ids = this.#channels.all.length === 0 ? [] : await tenantIds(store, tenants);
       await this.#relay.sweep(ids);
-      await this.#usage(ids, this.#tenants, () => this.#isClosed);
-      const isKnown = (channel: string): boolean => this.#find(channel) !== undefined;
+      await this.#usage(ids, tenants, () => this.#isClosed);
+      const isKnown = (channel: string): boolean => this.#channels.find(channel) !== undefined;
       await giveUpLost({ store, log, isKnown, nowMs: this.#now(), timings: this.#timings });
     } catch (error) {
       log.warn({ err: error }, 'the sweep for notices failed; it is done again');
     }
   }
+}
 
-  async #tenantIds(): Promise<readonly string[]> {
-    const registered = await this.#options.store.registeredTenants();
-    return [...new Set([...this.#tenants.tenants.keys(), ...registered])];
-  }
+async function tenantIds(store: Store, { tenants }: NotificationConfigs): Promise<readonly string[]> {
+  return [...new Set([...tenants.keys(), ...(await store.registeredTenants())])];
 }
 
 const passing: ReadonlySet<string> = new Set(['STATE_UNAVAILABLE', 'GATEWAY_BUSY', 'SHUTTING_DOWN']);
 const mayPass = (error: unknown): boolean => passing.has(toGatewayError(error).code);
-
-function wantedBy(known: readonly Known[]): WantedDecisions {
-  const wanted = decisions.map((decision) => {
-    const by = known.filter(({ filter }) => filter.mayWant(kindOfDecision[decision]));
-    const least = bands.find((band) => by.some(({ config }) => config.minSeverity === band));
-    return [decision, least] as const;
-  });
-  return new Map(wanted.flatMap(([decision, band]) => (band ? [[decision, band]] : [])));
-}
 
 function circuitOf(queue: ChannelQueue | undefined, nowMs: number): ChannelHealth['circuit'] {
   if (!queue || queue.failures < pauseFrom) return 'closed';

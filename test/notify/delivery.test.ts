@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import { sendsPerChannelMax } from '../../src/notify/delivery.ts';
-import { heldMax } from '../../src/notify/notifications.ts';
+import { heldMax } from '../../src/notify/held-notices.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
 import { callBatch, recordedCall } from '../state/records.ts';

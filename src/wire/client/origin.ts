@@ -47,7 +47,7 @@ export class ConnectionOrigin implements Origin, Home {
       this.#successor.dispatch(request);
       return;
     }
-    const connection = this.#takeIdle();
+    const connection = takeUsable(this.#idle);
     if (connection) request.sendOn(connection);
     else {
       this.#waiting.push(request);
@@ -89,7 +89,7 @@ export class ConnectionOrigin implements Origin, Home {
 
   onReady(connection: Connection): void {
     if (connection.age === 'fresh') this.#opening--;
-    const next = this.#takeWaiting(connection.age === 'kept');
+    const next = takeNext(this.#waiting, connection.age === 'kept');
     if (next) {
       next.sendOn(connection);
       return;
@@ -111,19 +111,6 @@ export class ConnectionOrigin implements Origin, Home {
     remove(this.#idle, connection);
     this.#open--;
     this.#openAsNeeded();
-  }
-
-  #takeIdle(): Connection | undefined {
-    for (let last = this.#idle.pop(); last; last = this.#idle.pop()) {
-      if (last.isUsable) return last;
-      last.destroy();
-    }
-    return undefined;
-  }
-
-  #takeWaiting(isKept: boolean): Waiting | undefined {
-    const at = isKept ? this.#waiting.findIndex(({ needsFresh }) => !needsFresh) : 0;
-    return at < 0 ? undefined : this.#waiting.splice(at, 1)[0];
   }
 
   #openAsNeeded(): void {
@@ -157,6 +144,21 @@ export class ConnectionOrigin implements Origin, Home {
     for (const request of this.#waiting.splice(0)) this.#successor.dispatch(request);
     if (this.#isRetired) this.#successor.retire();
   }
+}
+
+/** Takes the connection that was used last; those that the upstream has closed are dropped. */
+function takeUsable(idle: Connection[]): Connection | undefined {
+  for (let last = idle.pop(); last; last = idle.pop()) {
+    if (last.isUsable) return last;
+    last.destroy();
+  }
+  return undefined;
+}
+
+/** Takes the request that has waited longest; for a kept connection only one that needs no fresh one. */
+function takeNext(waiting: Waiting[], isKept: boolean): Waiting | undefined {
+  const at = isKept ? waiting.findIndex(({ needsFresh }) => !needsFresh) : 0;
+  return at < 0 ? undefined : waiting.splice(at, 1)[0];
 }
 
 function remove<T>(list: T[], item: T): void {

@@ -1,9 +1,6 @@
-import { isMarkedAsUntransferable, Worker } from 'node:worker_threads';
-import { GatewayError } from '../../../core/errors.ts';
+import { isMarkedAsUntransferable } from 'node:worker_threads';
 import type { TrustMark } from '../../../core/history.ts';
 import { timeOfTraceId } from '../../../core/ids.ts';
-import { threadEnvironment } from '../../../util/prepared.ts';
-import { programModule } from '../../../util/program-files.ts';
 import { defaultTrustTerms } from '../../rules/trust.ts';
 import type { Arrivals, CallBatch, Page, Paged, TraceFilter, TrustTerms } from '../../store.ts';
 import { findTrace, traceLines } from '../../traces/lines.ts';
@@ -15,11 +12,11 @@ import { createHistoryReader, type HistoryReader } from '../counts/history.ts';
 import { createStatReader, type StatReader, statsRemovedMax } from '../counts/stats.ts';
 import { createDestinations, type Destinations } from '../destinations.ts';
 import { tracesMigrations } from '../file/migrations.ts';
-import { openDatabase, openRaw, toStateError } from '../sqlite.ts';
+import { openDatabase, openRaw } from '../sqlite.ts';
 import { createTenantsOf } from '../tenants-of.ts';
 import { type ChunkReader, createChunkReader } from './traces-reader.ts';
 import { removedMax } from './traces-removal.ts';
-import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
+import { TracesWriter } from './traces-writer.ts';
 
 /** Half a megabyte in large pages costs half of what it does in SQLite's 4 KB: fewer writes, to the WAL and out of it. */
 const pageBytes = 32_768;
@@ -33,19 +30,13 @@ export class Traces {
   readonly budgets: BudgetReader;
   readonly counters: CounterReader;
   readonly destinations: Destinations;
-  readonly #file: string;
   readonly #db;
   readonly #chunks: ChunkReader;
   readonly #tracedTenants;
-  /** Those that wait for an answer; answers come in the order of the questions. */
-  readonly #waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
-  #writer: Worker | undefined;
-  #isFailing = false;
+  readonly #writer: TracesWriter;
   #terms = defaultTrustTerms;
-  #isClosed = false;
 
   constructor(file: string) {
-    this.#file = file;
     setPageSize(file);
     this.#db = openDatabase(file, { synchronous: 'NORMAL', migrations: tracesMigrations });
     this.#chunks = createChunkReader(this.#db);
@@ -55,18 +46,19 @@ export class Traces {
     this.budgets = createBudgetReader(this.#db);
     this.history = createHistoryReader(this.#db);
     this.stats = createStatReader(this.#db);
+    this.#writer = new TracesWriter(file);
   }
 
   /** Tells whether the last batch was refused. */
   isFailing(): boolean {
-    return this.#isFailing;
+    return this.#writer.isFailing;
   }
 
   /** `Store.recordCalls`: one transaction for the batch. */
   record(batch: CallBatch): Promise<number> {
     const { buffer } = batch.lines;
     // Node's pool of small buffers cannot be taken away; what lies in it is copied.
-    return this.#ask({ ...batch, terms: this.#terms }, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
+    return this.#writer.ask({ ...batch, terms: this.#terms }, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
   }
 
   /** Those that have traces, or counts of them. */
@@ -77,26 +69,26 @@ export class Traces {
   /** Removes the traces from before then; such as lie in one chunk with younger ones stay as long as these. */
   async removeBefore(tenantId: string, beforeMs: number): Promise<void> {
     // Batches get their turn between.
-    while ((await this.#ask({ tenantId, beforeMs })) === removedMax);
+    while ((await this.#writer.ask({ tenantId, beforeMs })) === removedMax);
   }
 
   async removeStatsBefore(statsOf: string, interval: StatInterval, beforeMs: number): Promise<void> {
-    while ((await this.#ask({ statsOf, interval, beforeMs })) === statsRemovedMax);
+    while ((await this.#writer.ask({ statsOf, interval, beforeMs })) === statsRemovedMax);
   }
 
   /** Forgets agents that have not called since then. */
   async forgetIdle(idleSinceMs: number): Promise<void> {
-    await this.#ask({ idleSinceMs });
+    await this.#writer.ask({ idleSinceMs });
   }
 
   /** Forgets what keys have used that are there no more. Never rejects: what stays takes room, and nobody finds it. */
   async forgetKeys(keyIds: readonly string[]): Promise<void> {
-    await this.#ask({ keyIds }).catch(() => undefined);
+    await this.#writer.ask({ keyIds }).catch(() => undefined);
   }
 
   /** Something is held against the agent; null: nothing is any more. */
   async markTrust(agentId: string, mark: TrustMark | null): Promise<void> {
-    await this.#ask({ agentId, mark, terms: this.#terms });
+    await this.#writer.ask({ agentId, mark, terms: this.#terms });
   }
 
   restoreTrust(next: TrustTerms): void {
@@ -135,47 +127,8 @@ export class Traces {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    const ending = this.#writer;
-    if (ending) {
-      // Batches are awaited first, because messages that the thread sends shortly before it ends can be lost.
-      await Promise.allSettled(this.#waiting.map(({ promise }) => promise));
-      ending.postMessage('close' satisfies TracesMessage);
-      await new Promise((resolve) => ending.once('exit', resolve));
-    }
+    await this.#writer.close();
     this.#db.close();
-  }
-
-  #settleNext(result: TracesResult): void {
-    const asked = this.#waiting.shift();
-    if (asked?.isBatch) this.#isFailing = 'failure' in result;
-    if ('failure' in result) asked?.reject(toStateError(new Error(result.failure)));
-    else asked?.resolve(result.count);
-  }
-
-  #ask(request: TracesRequest, transfer: readonly ArrayBuffer[] = []): Promise<number> {
-    if (this.#isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is closed.'));
-    this.#writer ??= this.#startWriter();
-    const answer = Promise.withResolvers<number>();
-    this.#waiting.push({ ...answer, isBatch: 'lines' in request });
-    this.#writer.postMessage(request satisfies TracesMessage, transfer);
-    return answer.promise;
-  }
-
-  #startWriter(): Worker {
-    const source = programModule('state/embedded/traces/traces-worker');
-    const worker = new Worker(source, { workerData: this.#file, env: threadEnvironment() });
-    /** The next batch finds a new thread; the journal still has those that this one did not answer. */
-    const giveUp = (reason: unknown) => {
-      if (this.#writer !== worker) return;
-      this.#writer = undefined;
-      if (!this.#isClosed) this.#isFailing = true;
-      for (const batch of this.#waiting.splice(0)) batch.reject(toStateError(reason));
-    };
-    worker.on('message', (result: TracesResult) => this.#settleNext(result));
-    worker.once('error', giveUp);
-    worker.once('exit', () => giveUp(new Error('the thread that writes traces has ended')));
-    return worker;
   }
 }
 

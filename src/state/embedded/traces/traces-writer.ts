@@ -1,0 +1,68 @@
+import { Worker } from 'node:worker_threads';
+import { GatewayError } from '../../../core/errors.ts';
+import { threadEnvironment } from '../../../util/prepared.ts';
+import { programModule } from '../../../util/program-files.ts';
+import { toStateError } from '../sqlite.ts';
+import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
+
+/** The thread that writes `traces.db`. It is started when there is something to write, and anew where it has ended. */
+export class TracesWriter {
+  readonly #file: string;
+  /** Those that wait for an answer; answers come in the order of the questions. */
+  readonly #waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
+  #thread: Worker | undefined;
+  #isFailing = false;
+  #isClosed = false;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Tells whether the last batch was refused. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** Resolves to the number of rows that were written or removed. */
+  ask(request: TracesRequest, transfer: readonly ArrayBuffer[] = []): Promise<number> {
+    if (this.#isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is closed.'));
+    this.#thread ??= this.#start();
+    const answer = Promise.withResolvers<number>();
+    this.#waiting.push({ ...answer, isBatch: 'lines' in request });
+    this.#thread.postMessage(request satisfies TracesMessage, transfer);
+    return answer.promise;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const ending = this.#thread;
+    if (!ending) return;
+    // Batches are awaited first, because messages that the thread sends shortly before it ends can be lost.
+    await Promise.allSettled(this.#waiting.map(({ promise }) => promise));
+    ending.postMessage('close' satisfies TracesMessage);
+    await new Promise((resolve) => ending.once('exit', resolve));
+  }
+
+  #settleNext(result: TracesResult): void {
+    const asked = this.#waiting.shift();
+    if (asked?.isBatch) this.#isFailing = 'failure' in result;
+    if ('failure' in result) asked?.reject(toStateError(new Error(result.failure)));
+    else asked?.resolve(result.count);
+  }
+
+  #start(): Worker {
+    const source = programModule('state/embedded/traces/traces-worker');
+    const worker = new Worker(source, { workerData: this.#file, env: threadEnvironment() });
+    /** The next batch finds a new thread; the journal still has those that this one did not answer. */
+    const giveUp = (reason: unknown) => {
+      if (this.#thread !== worker) return;
+      this.#thread = undefined;
+      if (!this.#isClosed) this.#isFailing = true;
+      for (const batch of this.#waiting.splice(0)) batch.reject(toStateError(reason));
+    };
+    worker.on('message', (result: TracesResult) => this.#settleNext(result));
+    worker.once('error', giveUp);
+    worker.once('exit', () => giveUp(new Error('the thread that writes traces has ended')));
+    return worker;
+  }
+}
