@@ -98,7 +98,7 @@ class InspectedAnswer implements Tap {
   readonly #exchange: Exchange;
   readonly #toolLists: ToolListScan;
   #isHeld = false;
-  #content: Omit<Piece, 'bytes'> & { readonly contentEncoding: string } = {
+  #content: AnswerContent = {
     contentType: '',
     contentEncoding: '',
   };
@@ -147,7 +147,7 @@ class InspectedAnswer implements Tap {
       if (reasons.length > 0) return refuse(blocked(reasons), reasons);
       return { fields: admitted as string[], reasons: sanitized(cuts) };
     } catch (error) {
-      this.#logUnread(error, 'the head of an answer could not be read');
+      logUnread(this.#rules, this.#call, error, 'the head of an answer could not be read');
       return refuse(error, unreadable);
     }
   }
@@ -165,7 +165,7 @@ class InspectedAnswer implements Tap {
     const isEvents = isEnforced && hasEvents(fields) && isDecodable(contentEncoding);
     const head = { status, contentType, contentEncoding: isEvents ? '' : contentEncoding };
     if (!chunk) this.#toolLists.begin(head, this.#exchange);
-    if (chunk && this.#isOpaque(chunk)) return 'pass';
+    if (chunk && passesUnread(this.#content, chunk)) return 'pass';
     if (!isEnforced) return 'read';
     if (isEvents) {
       this.events = this.#openEvents(fieldOf(fields, 'grpc-encoding'), isFixed);
@@ -189,38 +189,14 @@ class InspectedAnswer implements Tap {
     });
   }
 
-  /** Tells whether the body passes unread: no text is called so, and none begins so. */
-  #isOpaque(chunk: Buffer): boolean {
-    const { contentType, contentEncoding } = this.#content;
-    return (
-      contentEncoding === '' &&
-      opaqueTypes.test(contentType) &&
-      !textSuffix.test(contentType) &&
-      beginsOpaque(chunk)
-    );
-  }
-
   hear(chunk: Buffer): void {
     this.#toolLists.hear(chunk);
   }
 
   keep(bytes: number): boolean {
     const isKept = room.keep(this.#rules.tenant.id, bytes);
-    if (!isKept) this.#logCrowded();
+    if (!isKept) logCrowded(this.#rules, this.#call);
     return isKept;
-  }
-
-  #logCrowded(): void {
-    if (!room.isDueToTell(performance.now())) return;
-    const { gate, tenant } = this.#rules;
-    gate.log.error(
-      { trace_id: this.#call.traceId, tenant_id: tenant.id },
-      'answers pass unread: too many are being read at once',
-    );
-  }
-
-  #logUnread(error: unknown, message: string): void {
-    this.#rules.gate.log.error({ trace_id: this.#call.traceId, err: error }, message);
   }
 
   isKnownClean(bytes: Buffer): boolean {
@@ -235,7 +211,7 @@ class InspectedAnswer implements Tap {
     try {
       return await this.#judge(answer);
     } catch (error) {
-      this.#logUnread(error, 'an answer could not be read');
+      logUnread(this.#rules, this.#call, error, 'an answer could not be read');
       return this.#isHeld ? { refusal: error } : 'pass';
     }
   }
@@ -276,4 +252,26 @@ class InspectedAnswer implements Tap {
     const codes = error.extra.reason_codes?.join(',') ?? error.code;
     answerProblem(this.#exchange, error, refusalHeaders(this.#rules.gate.names, this.#call.traceId, codes));
   }
+}
+
+/** The facts of the head that tell how the body is read. */
+type AnswerContent = Omit<Piece, 'bytes'> & { readonly contentEncoding: string };
+
+/** Tells whether the body passes unread: no text is called so, and none begins so. */
+const passesUnread = ({ contentType, contentEncoding }: AnswerContent, chunk: Buffer): boolean =>
+  contentEncoding === '' &&
+  opaqueTypes.test(contentType) &&
+  !textSuffix.test(contentType) &&
+  beginsOpaque(chunk);
+
+function logCrowded({ gate, tenant }: ResponseRules, { traceId }: DecidedCall): void {
+  if (!room.isDueToTell(performance.now())) return;
+  gate.log.error(
+    { trace_id: traceId, tenant_id: tenant.id },
+    'answers pass unread: too many are being read at once',
+  );
+}
+
+function logUnread({ gate }: ResponseRules, { traceId }: DecidedCall, err: unknown, message: string): void {
+  gate.log.error({ trace_id: traceId, err }, message);
 }

@@ -1,38 +1,20 @@
-import cluster from 'node:cluster';
-import { fileURLToPath } from 'node:url';
-import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../../config/checks/references.ts';
-import { disk, loadConfig } from '../../config/load.ts';
-import { placed } from '../../config/places.ts';
-import { checkFixedKeys } from '../../config/reload.ts';
+import { disk } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { parseListenAddress } from '../../config/sections/addresses.ts';
-import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { type Log, openLog } from '../../core/log.ts';
 import { openVault } from '../../credentials/credentials.ts';
 import { makeFolder } from '../../util/make-folder.ts';
-import { programModule } from '../../util/program-files.ts';
-import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { openAuthority } from '../../wire/tls/authority.ts';
-import { allOrFirstError } from '../all-or-first-error.ts';
 import type { Bound } from '../bound.ts';
-import type { Addresses, ConfigStatus } from '../config-status.ts';
 import type { Gateway } from '../gateway.ts';
 import { type HeldAddresses, holdAddresses } from '../held-addresses.ts';
 import { untilStateAnswers } from '../patience.ts';
-import { changedKeys, noteReload } from '../reload/last-reload.ts';
-import { readerOfRoots, readPolicyFile } from '../reload/named-files.ts';
-import { announce, removePid, tellRefusal, urlsOf, warn } from '../start/announce.ts';
+import { announce, removePid, urlsOf, warn } from '../start/announce.ts';
 import { checkFiles } from '../start/check-files.ts';
-import { readListenersTls } from '../start/listener-tls.ts';
 import { nextSteps } from '../start/next-steps.ts';
 import { loadPepper } from '../start/pepper.ts';
 import type { SeedResult } from '../start/seed.ts';
-import { Gathering } from './gathering.ts';
-import { Member, WorkerGone } from './member.ts';
-import type { Opened } from './messages.ts';
-import { Restarts } from './restarts.ts';
-import { type TakenFiles, takeFiles } from './taken-files.ts';
+import { Crew, loadWithFiles } from './crew.ts';
 
 /*
  * The parent of a daemon with several workers. It reads the files, makes what a first start makes, starts the
@@ -49,25 +31,11 @@ import { type TakenFiles, takeFiles } from './taken-files.ts';
  */
 
 const graceMsDefault = 30_000;
-/** For workers to write down what they have, once their time to drain is over. */
-const closeMs = 15_000;
-/** The time limit of a step that only swaps. */
-const stepMs = 30_000;
-/** For reading all that a generation stands on; several workers share the processors. */
-const openMs = (workers: number): number => 30_000 + 10_000 * workers;
-
-/** The configuration in force, which a new worker gets. */
-interface InForce {
-  readonly config: Config;
-  readonly taken: TakenFiles;
-  readonly standing: ConfigStatus;
-}
-
-type First = ReturnType<typeof load>;
+type First = ReturnType<typeof loadWithFiles>;
 
 /** Starts a daemon of several workers. Throws, with none left, when something is wrong; and with nothing made, where that is an address. */
 export async function startWorkers(file: string, env: Environment): Promise<Gateway> {
-  const first = load(file, env);
+  const first = loadWithFiles(file, env);
   checkFiles(first.config, disk);
   const held = await holdAddresses(first.config, disk);
   try {
@@ -119,16 +87,6 @@ async function openWorkers(
   };
 }
 
-/** Reads a configuration and all files that it names, so that each worker gets the same. Throws ConfigError. */
-function load(file: string, env: Environment): Pick<InForce, 'config' | 'taken'> {
-  const { files, taken } = takeFiles();
-  const config = loadConfig(file, env, files);
-  readListenersTls(config, files);
-  loadRoots(config.upstream.caFiles, readerOfRoots(files));
-  for (const pattern of config.policies) for (const it of files.find(pattern)) readPolicyFile(files, it);
-  return { config, taken };
-}
-
 /**
  * Makes the files of a first start before there are several processes. Answers the file of the authority's
  * certificate.
@@ -139,296 +97,4 @@ function makeOnce(config: Config, log: Log): string {
   openVault(config);
   const { cert: certFile, key: keyFile } = config.authority;
   return openAuthority({ certFile, keyFile, nowMs: Date.now() }).certFile;
-}
-
-class Crew {
-  readonly broken: Promise<Error>;
-  readonly #break: (error: Error) => void;
-  readonly #file: string;
-  readonly #env: Environment;
-  readonly #log: Log;
-  readonly #workers: number;
-  readonly #members = new Map<number, Member>();
-  readonly #restarts = new Map<number, Restarts>();
-  readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #gathering = new Gathering();
-  /** Workers that are being started again: a reload waits for them. */
-  readonly #starting = new Set<Promise<void>>();
-  #inForce: InForce;
-  #lastError: string | null = null;
-  /** The facts of the first worker, which all others must share. */
-  #ground: Opened | undefined;
-  #bound: Bound | undefined;
-  #addresses: Addresses;
-  #reloading: Promise<unknown> = Promise.resolve();
-  #reloads = 0;
-  #stopping: Promise<void> | undefined;
-  // However the parent ends by itself: a worker that is stuck would not see that its channel is closed.
-  readonly #killAll = (): void => {
-    for (const member of this.#members.values()) member.kill();
-  };
-
-  constructor(file: string, env: Environment, inForce: InForce, log: Log) {
-    this.#file = file;
-    this.#env = env;
-    this.#log = log;
-    this.#inForce = inForce;
-    const { workers, proxy, control } = inForce.config;
-    this.#workers = workers;
-    this.#addresses = { proxy: proxy.listen, control: control.listen };
-    const { promise, resolve } = Promise.withResolvers<Error>();
-    this.broken = promise;
-    this.#break = resolve;
-    cluster.schedulingPolicy = cluster.SCHED_RR;
-    cluster.setupPrimary({
-      exec: fileURLToPath(programModule('daemon/workers/worker')),
-      args: [],
-      serialization: 'advanced',
-    });
-    process.once('exit', this.#killAll);
-  }
-
-  /** The one in force. */
-  get config(): Config {
-    return this.#inForce.config;
-  }
-
-  /** Starts the workers, and has one of them seed the state. */
-  async open(): Promise<SeedResult> {
-    const slots = Array.from({ length: this.#workers }, (_, at) => at + 1);
-    const members = slots.map((slot) => this.#fork(slot));
-    const [first] = await allOrFirstError(members.map((it) => this.#open(it).then(() => it)));
-    if (!first) throw new Error('there is no worker');
-    return first.ask({ to: 'seed' }, openMs(this.#workers));
-  }
-
-  /** Resolves when all workers serve. */
-  async listen(): Promise<Bound> {
-    const members = [...this.#members.values()];
-    const [first, ...others] = members;
-    if (!first || members.length < this.#workers)
-      throw new Error('a worker ended before all could serve; the log says why');
-    // One by itself, so that a port that is taken is told of once, and a free one is known.
-    this.#bound = await this.#listen(first);
-    await allOrFirstError(others.map((it) => this.#listen(it)));
-    this.#log.info({ workers: this.#workers, pids: members.map((it) => it.pid) }, 'all workers serve');
-    return this.#bound;
-  }
-
-  /** One after the other: two signals in a row must not prepare two generations at once. */
-  reload(): Promise<boolean> {
-    this.#reloads += 1;
-    const next = this.#reloading
-      .then(() => Promise.allSettled(this.#starting))
-      .then(() => this.#reload())
-      .finally(() => {
-        this.#reloads -= 1;
-      });
-    this.#reloading = next;
-    return next;
-  }
-
-  stop(graceMs: number): Promise<void> {
-    this.#stopping ??= this.#stop(graceMs);
-    return this.#stopping;
-  }
-
-  async #stop(graceMs: number): Promise<void> {
-    for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.all([...this.#members.values()].map((it) => this.#end(it, graceMs)));
-    process.off('exit', this.#killAll);
-  }
-
-  /** One that does not serve yet has nothing to drain. */
-  async #end(member: Member, graceMs: number): Promise<void> {
-    if (member.servingSinceMs === undefined) member.kill();
-    else {
-      try {
-        await member.ask({ to: 'stop', graceMs }, this.config.drainDelayMs + graceMs + closeMs);
-        member.dismiss();
-      } catch (error) {
-        if (!(error instanceof WorkerGone))
-          this.#log.error({ err: error, worker: member.slot }, 'the stop failed');
-        member.kill();
-      }
-    }
-    const timer = setTimeout(() => member.kill(), closeMs);
-    await member.ended;
-    clearTimeout(timer);
-  }
-
-  async #reload(): Promise<boolean> {
-    if (this.#isStopping()) return false;
-    try {
-      const next = load(this.#file, this.#env);
-      checkFixedKeys(this.#inForce.config, next.config);
-      await this.#takeOver({
-        ...next,
-        standing: { generation: this.#inForce.standing.generation + 1, loadedAtMs: Date.now() },
-      });
-      return true;
-    } catch (failure) {
-      // Workers that are ending refuse nothing.
-      if (this.#isStopping()) return false;
-      const error = placed(failure);
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#lastError = reason;
-      const { config, standing } = this.#inForce;
-      noteReload(config, { generation: standing.generation, changed: [], error: reason });
-      await this.#tellAll((it) => it.ask({ to: 'drop', reason }, stepMs));
-      tellRefusal(error, this.#log);
-      return false;
-    }
-  }
-
-  /** Rejects, with nothing in force that was not before, where one of the workers refuses it. */
-  async #takeOver(next: InForce): Promise<void> {
-    const timeoutMs = openMs(this.#workers);
-    const [first, ...others] = this.#serving();
-    if (!first) throw new GatewayError('GATEWAY_BUSY', 'No worker serves at the moment; reload again.');
-    // The first one by itself: what makes a worker end while it reads shall not make all of them end.
-    await first.ask({ to: 'prepare', taken: next.taken }, timeoutMs);
-    await allOrFirstError(
-      others.map((it) => ifThere(it.ask({ to: 'prepare', taken: next.taken }, timeoutMs))),
-    );
-    await first.ask({ to: 'seed' }, timeoutMs);
-    const before = this.#inForce.config;
-    this.#inForce = next;
-    this.#lastError = null;
-    const { standing, config } = next;
-    await this.#tellAll((it) => it.ask({ to: 'take', standing }, stepMs));
-    const { generation } = standing;
-    noteReload(config, { generation, changed: changedKeys(before, config), error: null });
-    this.#log.level = config.log.level;
-    warn(config, this.#log);
-    this.#log.info({ generation: standing.generation }, 'configuration reloaded');
-  }
-
-  /** Whoever cannot do what no worker may fail to do is started anew, with what is in force. */
-  async #tellAll(tell: (member: Member) => Promise<unknown>): Promise<void> {
-    await Promise.all(
-      this.#serving().map((member) =>
-        tell(member).catch((error: unknown) => {
-          if (error instanceof WorkerGone) return;
-          this.#log.error(
-            { err: error, worker: member.slot },
-            'a worker does not follow; it is started anew',
-          );
-          member.kill();
-        }),
-      ),
-    );
-  }
-
-  /** Whoever has asked may have ended meanwhile; then nobody waits. */
-  async #showMetrics(asking: Member): Promise<void> {
-    const snapshots = await this.#gathering.gather(() => this.#serving());
-    await ifThere(asking.askIdly({ to: 'show', snapshots }, stepMs)).catch((err: unknown) =>
-      this.#log.warn({ err, worker: asking.slot }, 'the metrics of all workers do not reach one'),
-    );
-  }
-
-  #isStopping(): boolean {
-    return this.#stopping !== undefined;
-  }
-
-  #serving(): Member[] {
-    return [...this.#members.values()].filter((it) => it.servingSinceMs !== undefined && !it.isGone);
-  }
-
-  #fork(slot: number): Member {
-    const member = new Member(slot, cluster.fork(), (asking) => void this.#showMetrics(asking));
-    this.#members.set(slot, member);
-    void member.ended.then((end) => this.#gone(member, end));
-    return member;
-  }
-
-  /** Rejects where it stands on something else than the others: files have been exchanged that must stay as long as the daemon runs. */
-  async #open(member: Member): Promise<void> {
-    const { taken, standing } = this.#inForce;
-    const place = { slot: member.slot, workers: this.#workers };
-    const opened = await member.ask(
-      { to: 'open', file: this.#file, taken, place, standing: { ...standing, lastError: this.#lastError } },
-      openMs(this.#workers),
-    );
-    this.#ground ??= opened;
-    if (!isDeepStrictEqual(this.#ground, opened))
-      throw new Error(
-        'the authority or the pepper is not that which the daemon was started with; restart it',
-      );
-  }
-
-  async #listen(member: Member): Promise<Bound> {
-    const bound = await member.ask({ to: 'listen', addresses: this.#addresses }, stepMs);
-    if (this.#bound && !isDeepStrictEqual(this.#bound, bound))
-      throw new Error('a worker listens elsewhere than was announced');
-    member.servingSinceMs = performance.now();
-    return bound;
-  }
-
-  #gone(member: Member, end: { code: number | null; signal: string | null }): void {
-    if (this.#members.get(member.slot) === member) this.#members.delete(member.slot);
-    void this.#gathering.keep(member);
-    // Before all have come up, whoever starts them hears of it, and gives up.
-    if (this.#isStopping() || !this.#bound) return;
-    const servedMs = member.servingSinceMs === undefined ? 0 : performance.now() - member.servingSinceMs;
-    this.#log.error({ worker: member.slot, worker_pid: member.pid, ...end }, 'a worker ended');
-    const restarts = this.#restartsOf(member.slot);
-    // The others may serve without the state, and it may come back.
-    const delayMs = member.isWaiting ? restarts.delayed() : restarts.crashed(servedMs);
-    if (delayMs !== undefined) this.#startLater(member.slot, delayMs);
-    else this.#break(new Error(`worker ${member.slot} ends again and again; the log says why`));
-  }
-
-  #restartsOf(slot: number): Restarts {
-    const restarts = this.#restarts.get(slot) ?? new Restarts();
-    this.#restarts.set(slot, restarts);
-    return restarts;
-  }
-
-  #startLater(slot: number, delayMs: number): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      void this.#startAgain(slot);
-    }, delayMs);
-    this.#timers.add(timer);
-  }
-
-  /** Not while a reload is under way: the new worker would stand on what is about to be replaced. */
-  async #startAgain(slot: number): Promise<void> {
-    while (this.#reloads > 0) await this.#reloading;
-    if (this.#isStopping()) return;
-    // Without a worker nobody holds the ports that the system chose.
-    if (this.#serving().length === 0 && this.#bound) this.#addresses = toAddresses(this.#bound);
-    const member = this.#fork(slot);
-    const started = this.#open(member)
-      .then(() => this.#listen(member))
-      .then(() => this.#log.info({ worker: slot, worker_pid: member.pid }, 'a worker serves again'))
-      .catch((error: unknown) => this.#notStarted(member, error))
-      .finally(() => this.#starting.delete(started));
-    this.#starting.add(started);
-  }
-
-  #notStarted(member: Member, error: unknown): void {
-    if (error instanceof WorkerGone || this.#isStopping()) return;
-    this.#log.error({ err: error, worker: member.slot }, 'a worker could not be started');
-    member.isWaiting = toGatewayError(error).code === 'STATE_UNAVAILABLE';
-    member.kill();
-  }
-}
-
-/** A worker that has ended is followed by one that begins with what is in force then. */
-const ifThere = (work: Promise<unknown>): Promise<unknown> =>
-  work.catch((error: unknown) => {
-    if (!(error instanceof WorkerGone)) throw error;
-  });
-
-/** The bound addresses, where a free port was asked for. */
-function toAddresses({ proxy, control }: Bound): Addresses {
-  const toAddress = (text: string) => {
-    const address = parseListenAddress(text);
-    if (!address) throw new Error(`${text} is no address`);
-    return address;
-  };
-  return { proxy: proxy.map(toAddress), control: control.map(toAddress) };
 }
