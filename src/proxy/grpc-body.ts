@@ -108,8 +108,7 @@ export class GrpcBody implements Receiver, StreamedBody {
     const { frame: asItCame, payload } = this.#first ?? nothing;
     const isAsItCame = judged === payload || (judged.length === 0 && payload.length === 0);
     const frame = isAsItCame ? asItCame : frameOf(judged);
-    if (this.#hasArrived && this.#messages.isUsedUp)
-      return { body: frame.length > 0 ? frame : undefined };
+    if (this.#hasArrived && this.#messages.isUsedUp) return { body: frame.length > 0 ? frame : undefined };
     this.#firstFrame = frame;
     this.#pump = new MessagePump(this.#messages, passage, {
       moved: () => this.moves++,

@@ -58,7 +58,10 @@ export class Traces {
   record(batch: CallBatch): Promise<number> {
     const { buffer } = batch.lines;
     // Node's pool of small buffers cannot be taken away; what lies in it is copied.
-    return this.#writer.ask({ ...batch, terms: this.#terms }, isMarkedAsUntransferable(buffer) ? [] : [buffer]);
+    return this.#writer.ask(
+      { ...batch, terms: this.#terms },
+      isMarkedAsUntransferable(buffer) ? [] : [buffer],
+    );
   }
 
   /** Those that have traces, or counts of them. */
