@@ -4,8 +4,8 @@ import { hasBasicKey, placedCredentials } from '../../src/credentials/credential
 import { claimsOf } from '../../src/credentials/json-web-token.ts';
 import { registrableDomain } from '../../src/credentials/registrable-domain.ts';
 import { headText } from '../../src/inspect/parts/head-text.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { callOf } from '../support/call.ts';
+import { detectors } from '../support/detectors.ts';
 
 const secret = 'a-secret-of-thirty-two-characters';
 
@@ -162,7 +162,6 @@ t.test('a domain is what one owner has registered', async (t) => {
 });
 
 t.test('every kind that any service may issue is that of a detector without a vendor', async (t) => {
-  const detectors = loadDetectors('config/detectors');
   for (const kind of issuedByAnyone)
     t.match(
       detectors.find((it) => it.id === kind),

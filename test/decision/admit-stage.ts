@@ -7,8 +7,6 @@ import { ClassifiedCall } from '../../src/core/call.ts';
 import { GatewayError, toGatewayError } from '../../src/core/errors.ts';
 import { RefusedCall } from '../../src/decision/pipeline.ts';
 import { admit } from '../../src/decision/stages/admit.ts';
-import { createEngine } from '../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { liveKey } from '../../src/state/rules/live-key.ts';
 import { defaultTrustTerms } from '../../src/state/rules/trust.ts';
@@ -18,6 +16,7 @@ import { createPolicyBook } from '../../src/tenants/policy-book.ts';
 import { createTenants } from '../../src/tenants/tenants.ts';
 import { createToolSettings } from '../../src/tenants/tool-settings.ts';
 import { callOf, operationOf } from '../support/call.ts';
+import { engine } from '../support/detectors.ts';
 
 /* The stage `admit` over an embedded state that can go away and that knows one key of one agent. */
 
@@ -85,8 +84,6 @@ export async function openStage(t: Test, acme: Readonly<Record<string, unknown>>
   };
   const config = validateConfig({ tenants: [{ id: 'acme', ...acme }] }, { file: undefined, env: {} });
   const tenants = createTenants(config, new Set(), store);
-  const detectors = loadDetectors(new URL('../../config/detectors', import.meta.url).pathname);
-  const engine = createEngine(detectors);
   const policies = createPolicyBook({ policiesOf: () => [] }, [], () => engine);
   const stage = admit({
     store,

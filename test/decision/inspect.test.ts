@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import { AdmittedCall, noHead, plainAdmission } from '../../src/core/call.ts';
 import { RefusedCall } from '../../src/decision/pipeline.ts';
@@ -8,17 +7,17 @@ import { classifyOperation } from '../../src/decision/stages/classify.ts';
 import { inspect } from '../../src/decision/stages/inspect.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import { sanitizedBody } from '../../src/inspect/parts/sanitize.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { onTheLoop, type Readers } from '../../src/inspect/threads/readers.ts';
 import { workedMs } from '../../src/inspect/threads/worked-ms.ts';
+import { ownTables } from '../../src/tenants/catalogues.ts';
 import { createPolicyBook } from '../../src/tenants/policy-book.ts';
 import { createTenants } from '../../src/tenants/tenants.ts';
 import { callOf, identityOf } from '../support/call.ts';
+import { detectors, engine } from '../support/detectors.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
 
-const engine = createEngine(loadDetectors('config/detectors'));
-const catalogue = loadCatalogue('config/tools');
+const catalogue = ownTables().catalogue();
 
 interface Setup {
   /** Of the tenant, over those of the daemon. */
@@ -201,7 +200,7 @@ t.test('of heads on one connection each is read in which something else stands',
 t.test(
   'a head is known again on any connection with what was found in it, by the reader that read it',
   async (t) => {
-    const other = createEngine(loadDetectors('config/detectors'));
+    const other = createEngine(detectors);
     const jobs: string[] = [];
     const readers: Readers = {
       hasThreads: false,

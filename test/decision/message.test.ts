@@ -4,8 +4,6 @@ import { validateConfig } from '../../src/config/load.ts';
 import type { AgentStatus, CallSoFar, Verdict } from '../../src/core/call.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { MessageInspector } from '../../src/decision/message.ts';
-import { createEngine } from '../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import type { PolicyDocument } from '../../src/policy/schema.ts';
 import { signalEngines } from '../../src/risk/signals/index.ts';
 import { defaultWeights } from '../../src/risk/signals/score.ts';
@@ -15,13 +13,13 @@ import { createCatalogues } from '../../src/tenants/catalogues.ts';
 import { createPolicyBook } from '../../src/tenants/policy-book.ts';
 import { createTenants } from '../../src/tenants/tenants.ts';
 import { callOf, identityOf, operationOf } from '../support/call.ts';
+import { engine } from '../support/detectors.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
 import { noticing } from '../support/noticing.ts';
 import { gitlabToken } from '../support/secrets.ts';
 import { verdictOf } from './verdict.ts';
 
-const engine = createEngine(loadDetectors('config/detectors'));
 const tables = readToolTables('config/tools');
 
 interface Setup {

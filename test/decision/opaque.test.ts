@@ -1,5 +1,4 @@
 import t from 'tap';
-import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
 import { AdmittedCall, plainAdmission } from '../../src/core/call.ts';
 import { createJudge } from '../../src/decision/judge.ts';
@@ -12,6 +11,7 @@ import { createEngine } from '../../src/inspect/match/engine.ts';
 import { compilePolicies, validatePolicy } from '../../src/policy/index.ts';
 import { signalEngines } from '../../src/risk/signals/index.ts';
 import { defaultWeights } from '../../src/risk/signals/score.ts';
+import { ownTables } from '../../src/tenants/catalogues.ts';
 import { fromDocument } from '../../src/tenants/policy-book.ts';
 import { createTenants } from '../../src/tenants/tenants.ts';
 import { callOf, identityOf } from '../support/call.ts';
@@ -19,7 +19,7 @@ import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
 import { noticing } from '../support/noticing.ts';
 
-const catalogue = loadCatalogue('config/tools');
+const catalogue = ownTables().catalogue();
 const config = validateConfig({ tenants: [{ id: 'acme' }] }, { file: undefined, env: {} });
 const tenants = createTenants(config, new Set(), { registeredTenants: async () => [] });
 const picture = Buffer.from(`\x89PNG\r\n\x1a\n\0\0\0\rIHDR${'\x07'.repeat(600)}`, 'latin1').toString(

@@ -1,14 +1,11 @@
 import t from 'tap';
 import type { Finding } from '../../src/core/call.ts';
 import type { FieldFormat } from '../../src/inspect/decode/fields.ts';
-import { createEngine } from '../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { readPart } from '../../src/inspect/read-part.ts';
+import { engine } from '../support/detectors.ts';
 import { gitlabToken } from '../support/secrets.ts';
 
 /* Where a secret may stand beside the fields of a body, and how it may be written there. */
-
-const engine = createEngine(loadDetectors('config/detectors'));
 
 function read(text: string, format: FieldFormat): Finding[] {
   const part = {

@@ -5,12 +5,11 @@ import { RefusedCall } from '../../src/decision/pipeline.ts';
 import { inspect } from '../../src/decision/stages/inspect.ts';
 import { redactedUrl } from '../../src/decision/trace/redacted.ts';
 import { decodeViews } from '../../src/inspect/decode/views.ts';
-import { createEngine } from '../../src/inspect/match/engine.ts';
 import { counts, sanitizedBody } from '../../src/inspect/parts/sanitize.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { compilePolicies } from '../../src/policy/index.ts';
 import { dress, type Encoder, encoders } from '../inspect/decode/dress.ts';
 import { type CallParts, callOf, findingOf } from '../support/call.ts';
+import { detectors, engine } from '../support/detectors.ts';
 import { examplesOf } from '../support/examples.ts';
 import { injections } from '../support/injections.ts';
 import { meanings } from '../support/meanings.ts';
@@ -22,8 +21,6 @@ import { type Carrier, carriers } from './carriers.ts';
  * is what it was in all other respects, and stays as it is when it is redacted again.
  */
 
-const detectors = loadDetectors('config/detectors');
-const engine = createEngine(detectors);
 const page = { rules: compilePolicies([]), engine };
 const config = validateConfig(
   { tenants: [{ id: 'acme', limits: { scan_timeout: '60s' } }] },

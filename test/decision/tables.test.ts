@@ -1,11 +1,9 @@
 import t from 'tap';
 import type { BodyFormat } from '../../src/inspect/decode/body-format.ts';
-import { createEngine } from '../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { type PartResult, readPart } from '../../src/inspect/read-part.ts';
 import { redactBody } from '../../src/inspect/redact/redact.ts';
+import { engine } from '../support/detectors.ts';
 
-const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1 << 20, isOver: () => false };
 
 const read = (bytes: Buffer, format: BodyFormat): PartResult =>

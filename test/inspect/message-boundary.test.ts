@@ -1,5 +1,4 @@
 import t from 'tap';
-import { createEngine } from '../../src/inspect/match/engine.ts';
 import {
   boundaryBytesMax,
   findBoundaryMatches,
@@ -8,10 +7,9 @@ import {
   noFieldEnds,
   readBoundary,
 } from '../../src/inspect/message-boundary.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
+import { engine } from '../support/detectors.ts';
 import { awsKeyId } from '../support/secrets.ts';
 
-const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1024 * 1024, isOver: () => false };
 
 t.test('what begins before a boundary and ends behind it is found with its bytes behind it', async (t) => {

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
-import { loadCatalogue } from '../../src/catalogue/load/load.ts';
 import { toSnakeCase } from '../../src/catalogue/meaning.ts';
 import { openCases } from '../../src/decision/approvals/cases.ts';
 import { toolsKnownTo } from '../../src/decision/trace/known-names.ts';
 import type { PolicyDocument } from '../../src/policy/index.ts';
 import { parsePolicyFile } from '../../src/policy/policy-file.ts';
+import { ownTables } from '../../src/tenants/catalogues.ts';
 
 const policies = resolve(import.meta.dirname, '../../config/policies');
 const packs = join(policies, 'packs');
@@ -68,7 +68,7 @@ for (const name of names) {
       'every policy has a description',
     );
 
-    const cases = await openCases({});
+    const cases = await openCases();
     const results = await cases.run(parse(read(tests, name)), readPolicies);
     for (const it of results) t.ok(it.ok, it.name, { expected: it.expected, actual: it.actual });
     const decided = new Set(results.map(({ actual }) => actual.decision));
@@ -105,7 +105,7 @@ const awsActions = [
 ];
 
 t.test('operations and categories that packs name exist', async (t) => {
-  const { tools } = loadCatalogue(resolve(policies, '../tools'));
+  const { tools } = ownTables().catalogue();
   const known = new Set(awsActions.map(toSnakeCase));
   for (const { operations } of tools)
     for (const it of operations) known.add(it.name).add(`category:${it.category}`);

@@ -1,10 +1,10 @@
 import t from 'tap';
 import { validateConfig } from '../../src/config/load.ts';
-import { loadDetectors } from '../../src/inspect/patterns/load.ts';
 import { sha256Of } from '../../src/inspect/patterns/tuning.ts';
 import { createEngines } from '../../src/tenants/engines.ts';
+import { detectors } from '../support/detectors.ts';
 
-const engines = createEngines(loadDetectors('config/detectors'));
+const engines = createEngines(detectors);
 const limits = { matchesMax: 100, isOver: () => false };
 
 /** A tenant with these sections. */

@@ -1,13 +1,12 @@
-import { join } from 'node:path';
 import t from 'tap';
-import { loadCatalogue } from '../../src/catalogue/catalogue.ts';
 import { validateConfig } from '../../src/config/load.ts';
+import { ownTables } from '../../src/tenants/catalogues.ts';
 import { isExternal } from '../../src/tenants/external.ts';
 import { requestOf } from '../catalogue/support.ts';
 
 /* Who receives it, and who may read it afterwards: calls of whole tools, and where they count as going outside. */
 
-const catalogue = loadCatalogue(join(import.meta.dirname, '../../config/tools'));
+const catalogue = ownTables().catalogue();
 
 const { tenants } = validateConfig(
   {

@@ -3,10 +3,6 @@ import type { TenantConfig } from '../../config/schema.ts';
 import type { Decision, Identity, Verdict } from '../../core/call.ts';
 import { CredentialHomes } from '../../credentials/credential-homes.ts';
 import { createTenantSecrets } from '../../credentials/tenant-secrets.ts';
-import { loadPhrasebook } from '../../inspect/injection/phrasebook.ts';
-import { createInjectionReader } from '../../inspect/injection/reader.ts';
-import { loadMeanings } from '../../inspect/intent/reader.ts';
-import { loadDetectors } from '../../inspect/patterns/load.ts';
 import { workedMs } from '../../inspect/threads/worked-ms.ts';
 import { compilePolicies } from '../../policy/index.ts';
 import { signalEngines } from '../../risk/signals/index.ts';
@@ -14,11 +10,12 @@ import { loadPrivileges } from '../../risk/signals/privileges.ts';
 import { defaultWeights } from '../../risk/signals/score.ts';
 import type { HomeStore } from '../../state/store.ts';
 import { createCatalogues, ownTables } from '../../tenants/catalogues.ts';
-import { createEngines } from '../../tenants/engines.ts';
+import { loadEngines } from '../../tenants/engines.ts';
 import type { TenantRules } from '../../tenants/policy-book.ts';
 import { packageFile } from '../../util/program-files.ts';
 import { withCandidates } from '../candidates.ts';
 import { createNoticing } from '../noticing.ts';
+import { packagedInjections, packagedMeanings } from '../packaged-readers.ts';
 import { createSimulator, noStanding, type Simulator } from '../simulation/simulate.ts';
 import { toSimulatedCall } from '../simulation/simulated-call.ts';
 import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfFile } from './case-file.ts';
@@ -59,11 +56,6 @@ export interface Cases {
   run(file: unknown, readPolicies: (path: string) => Promise<readonly unknown[]>): Promise<CaseResult[]>;
 }
 
-interface CasesOptions {
-  /** The folder with `detectors/`, `injection/` and `tools/`. Default: the one that comes with the gateway. */
-  readonly dataFolder?: string;
-}
-
 const ownData = packageFile('config');
 /** Before a case nobody has used any credential. */
 const nobodysHomes: HomeStore = {
@@ -73,16 +65,16 @@ const nobodysHomes: HomeStore = {
 /** Who makes the calls of cases that name no agent. */
 const someAgent = '00000000-0000-4000-8000-000000000001';
 
-/** Loads what calls are understood and read by. */
-export async function openCases({ dataFolder = ownData }: CasesOptions = {}): Promise<Cases> {
+/** Loads what calls are understood and read by: what comes with the gateway. */
+export async function openCases(): Promise<Cases> {
   const tables = ownTables();
-  const injections = createInjectionReader(loadPhrasebook(join(dataFolder, 'injection')));
-  const meanings = loadMeanings(join(dataFolder, 'meaning'));
-  const engines = createEngines(loadDetectors(join(dataFolder, 'detectors')));
+  const injections = packagedInjections();
+  const meanings = packagedMeanings();
+  const engines = loadEngines();
   // Before a case there is nothing: what it is known again by is of no use.
   const secrets = createTenantSecrets(Buffer.alloc(0));
   const homes = new CredentialHomes(nobodysHomes, secrets);
-  const noticing = createNoticing(secrets, loadPrivileges(join(dataFolder, 'signals/privileges.yaml')));
+  const noticing = createNoticing(secrets, loadPrivileges(join(ownData, 'signals/privileges.yaml')));
 
   return {
     async run(written, readPolicies) {

@@ -1,5 +1,4 @@
 import t from 'tap';
-import { loadCatalogue } from '../../../src/catalogue/catalogue.ts';
 import type { Inspection } from '../../../src/core/call.ts';
 import type { Log } from '../../../src/core/log.ts';
 import { safely } from '../../../src/core/safe-name.ts';
@@ -9,11 +8,10 @@ import {
   safeNamesOf,
   shownOperation,
 } from '../../../src/decision/trace/safe-names.ts';
-import { createEngine } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { ownTables } from '../../../src/tenants/catalogues.ts';
+import { engine } from '../../support/detectors.ts';
 import { awsKeyId, gitlabToken } from '../../support/secrets.ts';
 
-const engine = createEngine(loadDetectors('config/detectors'));
 const safeName = safeNamesOf(engine);
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -25,7 +23,7 @@ t.test('an ordinary name is kept, without what steers a terminal', async (t) => 
 });
 
 t.test('every name of the catalogue is kept as it is', async (t) => {
-  const { tools } = loadCatalogue('config/tools');
+  const { tools } = ownTables().catalogue();
   const names = tools.flatMap((tool) => [
     tool.name,
     ...tool.operations.flatMap(({ name, category }) => [name, category]),

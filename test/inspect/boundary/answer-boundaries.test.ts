@@ -1,12 +1,10 @@
 import t from 'tap';
 import { AnswerBoundaries } from '../../../src/inspect/boundary/answer-boundaries.ts';
 import { createBoundaryReader, reachBytesMax } from '../../../src/inspect/boundary/boundary-reader.ts';
-import { createEngine } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { engine } from '../../support/detectors.ts';
 import { injections } from '../../support/injections.ts';
 import { awsKeyId } from '../../support/secrets.ts';
 
-const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1024 * 1024, isOver: () => false };
 const reader = createBoundaryReader(engine, injections, bounds);
 

@@ -1,9 +1,7 @@
-import { join } from 'node:path';
 import t from 'tap';
-import { loadPhrasebook } from '../../../src/inspect/injection/phrasebook.ts';
-import { createInjectionReader, injectionScoreMin } from '../../../src/inspect/injection/reader.ts';
+import { injectionScoreMin } from '../../../src/inspect/injection/reader.ts';
+import { injections as reader } from '../../support/injections.ts';
 
-const reader = createInjectionReader(loadPhrasebook(join(import.meta.dirname, '../../../config/injection')));
 const never = (): boolean => false;
 const read = (text: string) => reader.read(Buffer.from(text), never);
 const kindsOf = (text: string): string[] => [...new Set(read(text).evidence.map((it) => it.kind))].sort();

@@ -2,11 +2,9 @@ import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { createEngine, type Found } from '../../../src/inspect/match/engine.ts';
 import { detectorSchema } from '../../../src/inspect/patterns/detector.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { engine } from '../../support/detectors.ts';
 import { expandSample } from '../../support/samples.ts';
 
-const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);
-const engine = createEngine(detectors);
 const limits = { matchesMax: 100, isOver: () => false };
 
 const find = (text: string | Buffer, own = engine): Found => own.find(Buffer.from(text), limits);

@@ -1,11 +1,10 @@
 import t from 'tap';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import type { Detector } from '../../../src/inspect/patterns/detector.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { detectors } from '../../support/detectors.ts';
 import { examplesOf } from '../../support/examples.ts';
 import { expandSample } from '../../support/samples.ts';
 
-const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);
 const limits = { matchesMax: 100, isOver: () => false };
 
 /**

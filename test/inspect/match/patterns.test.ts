@@ -1,12 +1,11 @@
 import t from 'tap';
 import { createEngine, type Found } from '../../../src/inspect/match/engine.ts';
 import type { Detector } from '../../../src/inspect/patterns/detector.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
+import { detectors } from '../../support/detectors.ts';
 import { examplesOf } from '../../support/examples.ts';
 import { expandSample } from '../../support/samples.ts';
 
-const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);
 const limits = { matchesMax: 1_000_000, isOver: () => false };
 const bytesMax = 256 * 1024;
 

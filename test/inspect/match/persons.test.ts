@@ -1,11 +1,8 @@
 import t from 'tap';
 import type { Confidence } from '../../../src/core/call.ts';
-import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { weighHints } from '../../../src/inspect/match/evidence.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { engine } from '../../support/detectors.ts';
 import { expandSample } from '../../support/samples.ts';
-
-const engine = createEngine(loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname));
 
 /** What is found of class PII, with the confidence that it has beside all else. */
 function found(text: string): Map<string, Confidence> {

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { detectors } from '../../support/detectors.ts';
 import { examplesOf } from '../../support/examples.ts';
 
 const folder = new URL('../../../config/detectors', import.meta.url).pathname;
-const detectors = loadDetectors(folder);
 const secrets = detectors.filter((detector) => detector.class === 'SECRETS');
 
 /** `*.api.example.com` and `api.example.com` are one vendor's. */

@@ -1,12 +1,10 @@
 import t from 'tap';
 import { decodeViews } from '../../../src/inspect/decode/views.ts';
-import { createEngine, type Found, Verdicts } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { type Found, Verdicts } from '../../../src/inspect/match/engine.ts';
+import { detectors, engine } from '../../support/detectors.ts';
 import { examplesOf } from '../../support/examples.ts';
 import { expandSample } from '../../support/samples.ts';
 
-const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);
-const engine = createEngine(detectors);
 const limits = { matchesMax: 100_000, isOver: () => false };
 const bounds = { depthMax: 3, maxDecodedBytes: 1 << 24, isOver: () => false };
 

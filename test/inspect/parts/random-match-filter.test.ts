@@ -1,7 +1,6 @@
 import t from 'tap';
-import { createEngine } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { bodyPart, readPart } from '../../../src/inspect/read-part.ts';
+import { engine } from '../../support/detectors.ts';
 import { createNoise } from '../../support/noise.ts';
 import { expandSample } from '../../support/samples.ts';
 
@@ -9,7 +8,6 @@ import { expandSample } from '../../support/samples.ts';
  * Pictures are as good as random, and agents send many. What patterns meet in them by chance is no finding; what somebody has put there is.
  */
 
-const engine = createEngine(loadDetectors('config/detectors'));
 const bounds = { maxDecodedBytes: 1 << 24, isOver: () => false };
 const pngHead = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
 const noise = createNoise(41);

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { endOf, has, mayBegin, nextOf } from '../../../src/inspect/patterns/alphabet.ts';
 import type { Detector } from '../../../src/inspect/patterns/detector.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
+import { detectors } from '../../support/detectors.ts';
 import { examplesOf } from '../../support/examples.ts';
 import { expandSample } from '../../support/samples.ts';
 
@@ -51,7 +51,7 @@ t.test('a match ends at the next byte that it cannot have', async (t) => {
 });
 
 t.test('no place is passed over at which a detector matches its examples', async (t) => {
-  for (const detector of loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname)) {
+  for (const detector of detectors) {
     const { pattern, flags, alphabet, core, head, besideKeyword, runLength, digitLead, id } = detector;
     if (pattern === '') continue;
     const { match, pass } = examplesOf(detector);

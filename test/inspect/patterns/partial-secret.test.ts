@@ -1,8 +1,7 @@
 import t from 'tap';
-import { createEngine } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { looksRandom, missingOf, partialSecretEnd } from '../../../src/inspect/patterns/partial-secret.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
+import { engine } from '../../support/detectors.ts';
 
 const bodies: { pattern: string; want: { prefixes: number[]; min: number; max: number } | undefined }[] = [
   { pattern: 'gh[pousr]_[0-9A-Za-z]{36}(?![0-9A-Za-z])', want: { prefixes: [4], min: 36, max: 36 } },
@@ -78,7 +77,6 @@ t.test('words and numbers do not look random', async (t) => {
 });
 
 t.test('the first few beginnings in a text are told, none that is whole', async (t) => {
-  const engine = createEngine(loadDetectors('config/detectors'));
   const find = (text: string) =>
     engine.find(Buffer.from(text), { matchesMax: 9, isOver: () => false }).partialSecrets;
   const piece = `glpat-${'aB3dE5gH7j'}`;

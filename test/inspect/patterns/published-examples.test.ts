@@ -1,10 +1,8 @@
 import t from 'tap';
-import { createEngine } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { engine } from '../../support/detectors.ts';
 
 /* What documentation prints for everybody to read counts only for who wants that. */
 
-const engine = createEngine(loadDetectors('config/detectors'));
 const tuning = { off: new Set<string>(), confidence: new Map(), allowSha256: new Set<string>() };
 const counting = engine.tuned({ ...tuning, publishedExamples: 'count' });
 const limits = { matchesMax: 100, isOver: () => false };

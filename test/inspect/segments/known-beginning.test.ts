@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import type { Finding } from '../../../src/core/call.ts';
-import { createEngine, type DetectorEngine, reachMax } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { type DetectorEngine, reachMax } from '../../../src/inspect/match/engine.ts';
 import { bodyPart, type PartResult, readPart } from '../../../src/inspect/read-part.ts';
 import {
   beginningOf,
@@ -10,6 +9,7 @@ import {
   type KnownBy,
 } from '../../../src/inspect/segments/known-beginning.ts';
 import { createEngines } from '../../../src/tenants/engines.ts';
+import { detectors, engine } from '../../support/detectors.ts';
 import { examplesOf } from '../../support/examples.ts';
 import { expandSample } from '../../support/samples.ts';
 
@@ -18,8 +18,6 @@ import { expandSample } from '../../support/samples.ts';
  * what is known, in what is new, and across the place between them.
  */
 
-const detectors = loadDetectors('config/detectors');
-const engine = createEngine(detectors);
 const bounds = { maxDecodedBytes: 1 << 26, isOver: () => false };
 const jsonType = 'application/json';
 

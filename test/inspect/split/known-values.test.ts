@@ -1,9 +1,7 @@
 import t from 'tap';
-import { createEngine } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { bodyPart, readPart } from '../../../src/inspect/read-part.ts';
+import { engine } from '../../support/detectors.ts';
 
-const engine = createEngine(loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname));
 const bounds = { maxDecodedBytes: 1 << 20, isOver: () => false };
 
 /** Passwords that differ in their beginnings, in their ends and in their lengths; some begin as others do. */

@@ -1,10 +1,8 @@
 import t from 'tap';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
 import { mayGoOn } from '../../../src/inspect/split/secret-beginning.ts';
+import { detectors } from '../../support/detectors.ts';
 import { examplesOf } from '../../support/examples.ts';
 import { expandSample } from '../../support/samples.ts';
-
-const detectors = loadDetectors(new URL('../../../config/detectors', import.meta.url).pathname);
 
 const cases: readonly (readonly [id: string, text: string, is: boolean])[] = [
   ['octopus-key', 'API-', true],

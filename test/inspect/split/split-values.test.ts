@@ -2,16 +2,13 @@ import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import type { Finding } from '../../../src/core/call.ts';
 import type { FieldFormat } from '../../../src/inspect/decode/fields.ts';
-import { createEngine, looksRandom } from '../../../src/inspect/match/engine.ts';
-import { loadDetectors } from '../../../src/inspect/patterns/load.ts';
+import { looksRandom } from '../../../src/inspect/match/engine.ts';
 import { readPart } from '../../../src/inspect/read-part.ts';
 import { redactBody } from '../../../src/inspect/redact/redact.ts';
+import { detectors, engine } from '../../support/detectors.ts';
 import { examplesOf } from '../../support/examples.ts';
 import { expandSample } from '../../support/samples.ts';
 import { awsKeyId, gitlabToken } from '../../support/secrets.ts';
-
-const detectors = loadDetectors('config/detectors');
-const engine = createEngine(detectors);
 
 /** What counts of what is found. */
 function read(text: string, format: FieldFormat): Finding[] {

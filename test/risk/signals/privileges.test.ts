@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { loadCatalogue } from '../../../src/catalogue/catalogue.ts';
 import type { Operation } from '../../../src/core/call.ts';
 import { createPrivilegesOf, loadPrivileges } from '../../../src/risk/signals/privileges.ts';
+import { ownTables } from '../../../src/tenants/catalogues.ts';
 
 const config = resolve(import.meta.dirname, '../../../config');
 const table = loadPrivileges(join(config, 'signals/privileges.yaml'));
 
 t.test('all names of the table are operations that write, of tools of the catalogue', async (t) => {
-  const { tools } = loadCatalogue(join(config, 'tools'));
+  const { tools } = ownTables().catalogue();
   for (const { tool, creates, grants } of table) {
     const known = tools.find((it) => it.name === tool);
     if (!known) t.fail(`${tool} is not in the catalogue`);

@@ -1,0 +1,4 @@
+import { loadEngines } from '../../src/tenants/engines.ts';
+
+/** The detectors that come with the gateway, and their engine: reading and planning them takes a second. */
+export const { detectors, common: engine } = loadEngines();
