@@ -6,7 +6,7 @@ import { startRedis, until } from '../support/redis.ts';
 import { entry } from './desk.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-const rounds = 3;
+const rounds = 2;
 
 /** What the process has said that it has recorded. */
 const recordedBy = (lines: readonly string[]): string[] =>

@@ -44,7 +44,12 @@ t.test('a thousand refusals of an overloaded gateway lower no trust and open no 
   const gateway = await startTestGateway(t, {
     upstream,
     config: {
-      limits: { scan_timeout: `${scanTimeoutMs}ms`, max_connections_per_agent: connectionsMax },
+      // The clock runs ahead by minutes, and no tunnel shall be idle for it.
+      limits: {
+        scan_timeout: `${scanTimeoutMs}ms`,
+        max_connections_per_agent: connectionsMax,
+        idle_timeout: '1d',
+      },
       tenants: [{ id: 'acme', plan: 'enterprise', environments: ['production'] }],
     },
   });
