@@ -1,12 +1,10 @@
 import type { Socket } from 'node:net';
-import { BodyReader, chunked, untilClose } from '../http1/body.ts';
-import { isPersistent, MalformedMessage, type ResponseHead } from '../http1/head.ts';
-import { ResponseHeadReader } from '../http1/head-reader.ts';
-import { withHead } from '../http1/head-room.ts';
+import { MalformedMessage, type ResponseHead } from '../http1/head.ts';
 import type { TurnEnd, TurnEndListener } from '../http1/turn-end.ts';
 import type { Carrier, Outgoing, ResponseHandler } from './carrier.ts';
 import { ConnectionEnded, isClosedByPeer } from './failures.ts';
-import { keptMs } from './keep-alive.ts';
+import { RequestSender } from './request-sender.ts';
+import { ResponseReader } from './response-reader.ts';
 
 /** Whose connection it is. */
 export interface Home {
@@ -15,31 +13,6 @@ export interface Home {
   /** It is closed, for whatever reason; where that was a failure, its exchange was told. Called once. */
   onGone(connection: Connection, reason: unknown): void;
 }
-
-/** Above this, copying head and body into one piece costs more than a second write. */
-const onePieceBytesMax = 16_384;
-
-/** To encrypt more at one go holds up other calls. */
-const pieceBytesMax = 1024 * 1024;
-
-function joined(head: string, body: Buffer): Buffer {
-  const whole = Buffer.allocUnsafe(head.length + body.length);
-  whole.write(head, 0, 'latin1');
-  body.copy(whole, head.length);
-  return whole;
-}
-
-/** Servers read the bodies of these. One that does not read that of a GET would take it for the next request. */
-const bodyMethods: ReadonlySet<string> = new Set([
-  'POST',
-  'PUT',
-  'PATCH',
-  'QUERY',
-  'DELETE',
-  'PROPFIND',
-  'REPORT',
-  'SEARCH',
-]);
 
 /**
  * One HTTP/1.1 connection to an upstream: one request, then its answer, then the next. It is ready only in the turn of the event loop
@@ -51,36 +24,33 @@ export class Connection implements Carrier, TurnEndListener {
   age: 'new' | 'fresh' | 'kept' = 'new';
   /** When its home closes it, in ticks; written by `keep`. */
   expiresTick = 0;
-  /** For how long it may wait for its next request. */
-  keptMs: number;
   readonly #socket: Socket;
   readonly #home: Home;
   readonly #turnEnd: TurnEnd;
-  readonly #unhintedKeptMs: number;
+  readonly #sender: RequestSender;
+  readonly #reader: ResponseReader;
   #isOpen = true;
-  #isSending = false;
   #exchange: ResponseHandler | undefined;
   #wasKept = false;
   #hasBegun = false;
-  #isHeadRequest = false;
-  #maySwitch = false;
-  #mayBeUnread = false;
-  #isPersistent = true;
-  #headReader = new ResponseHeadReader();
-  #body: BodyReader | undefined;
 
   /** `socket` is connected; all of its events are heard here from now on. */
   constructor(socket: Socket, home: Home, turnEnd: TurnEnd, unhintedKeptMs: number) {
     this.#socket = socket;
     this.#home = home;
     this.#turnEnd = turnEnd;
-    this.keptMs = unhintedKeptMs;
-    this.#unhintedKeptMs = unhintedKeptMs;
+    this.#sender = new RequestSender(socket);
+    this.#reader = new ResponseReader(unhintedKeptMs);
     socket.on('data', (bytes: Buffer) => this.#receive(bytes));
     socket.on('end', () => this.#receiveEnd());
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new ConnectionEnded()));
     turnEnd.wait(this);
+  }
+
+  /** For how long it may wait for its next request. */
+  get keptMs(): number {
+    return this.#reader.keptMs;
   }
 
   /** False where the socket knows already that it is closing. */
@@ -89,15 +59,13 @@ export class Connection implements Carrier, TurnEndListener {
   }
 
   /** Only when it is ready. */
-  ask({ method, head, body, isWebSocket }: Outgoing, exchange: ResponseHandler): void {
+  ask(outgoing: Outgoing, exchange: ResponseHandler): void {
     this.#exchange = exchange;
     this.#wasKept = this.age === 'kept';
     this.age = 'kept';
     this.#hasBegun = false;
-    this.#isHeadRequest = method === 'HEAD';
-    this.#maySwitch = isWebSocket;
-    this.#mayBeUnread = body !== undefined && !bodyMethods.has(method);
-    this.#send(head, body);
+    this.#reader.expect(outgoing);
+    this.#sender.send(outgoing.head, outgoing.body);
   }
 
   /** Its home has nobody for it now. */
@@ -124,42 +92,12 @@ export class Connection implements Carrier, TurnEndListener {
     if (!this.#isOpen) return;
     // Its end may have come before anyone listened. A request that was answered before all of it was sent stands in the way of the next
     // one; that a small one was sent is known at the end of the turn, and its answer may be here before.
-    if (!this.isUsable || this.#isSending || this.#socket.writableLength > 0) {
+    if (!this.isUsable || this.#sender.isSending || this.#socket.writableLength > 0) {
       this.#fail(new ConnectionEnded());
       return;
     }
     if (this.age === 'new') this.age = 'fresh';
     this.#home.onReady(this);
-  }
-
-  #send(head: string, body: Buffer | undefined): void {
-    const socket = this.#socket;
-    if (body === undefined) {
-      socket.write(head, 'latin1');
-      return;
-    }
-    const whole = body.length <= onePieceBytesMax ? joined(head, body) : withHead(head, body);
-    if (whole) {
-      this.#sendFrom(whole, 0);
-      return;
-    }
-    socket.cork();
-    socket.write(head, 'latin1');
-    this.#sendFrom(body, 0);
-    socket.uncork();
-  }
-
-  /** Each piece is written once the one before it has left. */
-  #sendFrom(bytes: Buffer, from: number): void {
-    const to = from + pieceBytesMax;
-    this.#isSending = to < bytes.length;
-    if (!this.#isSending) {
-      this.#socket.write(from === 0 ? bytes : bytes.subarray(from));
-      return;
-    }
-    this.#socket.write(bytes.subarray(from, to), (error) => {
-      if (!error && this.#isOpen) this.#sendFrom(bytes, to);
-    });
   }
 
   #receive(bytes: Buffer): void {
@@ -179,34 +117,24 @@ export class Connection implements Carrier, TurnEndListener {
   }
 
   #read(bytes: Buffer): void {
+    const reader = this.#reader;
     let unread = bytes;
-    if (!this.#body) {
-      const head = this.#headReader.read(bytes, this.#maySwitch);
+    if (!reader.isInBody) {
+      const head = reader.readHead(bytes);
       if (!head) return;
-      unread = this.#headReader.rest;
+      unread = reader.takeRest();
       if (head.status === 101) {
         this.#handOver(head, unread);
         return;
       }
-      // For the next answer; this one holds on to the bytes that it read.
-      this.#headReader = new ResponseHeadReader();
-      this.#begin(head);
+      this.#exchange?.onHead(head);
     }
-    const body = this.#body as BodyReader;
-    const end = body.read(unread, 0, this.#handOn);
-    if (body.isDone) this.#finish(body, end === unread.length);
+    const end = reader.readBody(unread, this.#handOn);
+    if (reader.isDone) this.#finish(end === unread.length);
   }
 
   /** Without effect once the exchange has let go: it may do so in any call. */
   readonly #handOn = (chunk: Buffer): void => this.#exchange?.onData(chunk);
-
-  #begin(head: ResponseHead): void {
-    const length = bodyLength(head, this.#isHeadRequest);
-    this.#isPersistent = isPersistent(head) && length !== untilClose && !this.#mayBeUnread;
-    this.keptMs = keptMs(head.fields, this.#unhintedKeptMs);
-    this.#body = new BodyReader(length);
-    this.#exchange?.onHead(head);
-  }
 
   /** Counts as ours until it is closed. */
   #handOver(head: ResponseHead, unread: Buffer): void {
@@ -214,6 +142,7 @@ export class Connection implements Carrier, TurnEndListener {
     const socket = this.#socket;
     this.#exchange = undefined;
     this.#isOpen = false;
+    this.#sender.stop();
     socket.pause();
     for (const event of ['data', 'end', 'close']) socket.removeAllListeners(event);
     if (unread.length > 0) socket.unshift(unread);
@@ -222,22 +151,21 @@ export class Connection implements Carrier, TurnEndListener {
   }
 
   /** `isExact`: nothing stands behind the answer. */
-  #finish(body: BodyReader, isExact: boolean): void {
+  #finish(isExact: boolean): void {
     const exchange = this.#exchange;
     if (!exchange) return;
     this.#exchange = undefined;
-    this.#body = undefined;
-    if (!this.#isPersistent || !isExact) this.destroy();
+    const trailers = this.#reader.finish();
+    if (!this.#reader.isPersistent || !isExact) this.destroy();
     else {
       if (this.#socket.isPaused()) this.#socket.resume();
       this.#turnEnd.wait(this);
     }
-    exchange.onEnd(body.trailers);
+    exchange.onEnd(trailers);
   }
 
   #receiveEnd(): void {
-    const body = this.#body;
-    if (body?.mayEndHere) this.#finish(body, true);
+    if (this.#reader.mayEndHere) this.#finish(true);
     else this.#fail(new ConnectionEnded());
   }
 
@@ -246,15 +174,9 @@ export class Connection implements Carrier, TurnEndListener {
     this.#isOpen = false;
     const exchange = this.#exchange;
     this.#exchange = undefined;
+    this.#sender.stop();
     this.#socket.destroy();
     exchange?.onFailure(error, this.#wasKept && !this.#hasBegun && isClosedByPeer(error));
     this.#home.onGone(this, error);
   }
-}
-
-/** RFC 9112, 6.3. */
-function bodyLength(head: ResponseHead, isHeadRequest: boolean): number {
-  if (isHeadRequest || head.status === 204 || head.status === 304) return 0;
-  if (head.isChunked) return chunked;
-  return head.contentLength >= 0 ? head.contentLength : untilClose;
 }

@@ -1,0 +1,66 @@
+import type { Socket } from 'node:net';
+import { withHead } from '../http1/head-room.ts';
+
+/** Above this, copying head and body into one piece costs more than a second write. */
+const onePieceBytesMax = 16_384;
+
+/** To encrypt more at one go holds up other calls. */
+const pieceBytesMax = 1024 * 1024;
+
+function joined(head: string, body: Buffer): Buffer {
+  const whole = Buffer.allocUnsafe(head.length + body.length);
+  whole.write(head, 0, 'latin1');
+  body.copy(whole, head.length);
+  return whole;
+}
+
+/** Writes requests to a connection: a small one in one piece, a large body in several. */
+export class RequestSender {
+  readonly #socket: Socket;
+  #isSending = false;
+  #isStopped = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** Tells whether a part of the body has not been written yet. */
+  get isSending(): boolean {
+    return this.#isSending;
+  }
+
+  send(head: string, body: Buffer | undefined): void {
+    const socket = this.#socket;
+    if (body === undefined) {
+      socket.write(head, 'latin1');
+      return;
+    }
+    const whole = body.length <= onePieceBytesMax ? joined(head, body) : withHead(head, body);
+    if (whole) {
+      this.#sendFrom(whole, 0);
+      return;
+    }
+    socket.cork();
+    socket.write(head, 'latin1');
+    this.#sendFrom(body, 0);
+    socket.uncork();
+  }
+
+  /** Writes no further piece. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Each piece is written once the one before it has left. */
+  #sendFrom(bytes: Buffer, from: number): void {
+    const to = from + pieceBytesMax;
+    this.#isSending = to < bytes.length;
+    if (!this.#isSending) {
+      this.#socket.write(from === 0 ? bytes : bytes.subarray(from));
+      return;
+    }
+    this.#socket.write(bytes.subarray(from, to), (error) => {
+      if (!error && !this.#isStopped) this.#sendFrom(bytes, to);
+    });
+  }
+}
