@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { validateConfig } from '../src/config/load.ts';
-import { type DecidedCall, noHead, ReceivedCall } from '../src/core/call.ts';
+import { type DecidedCall, noHead, type ReceivedCall, receivedCall } from '../src/core/call.ts';
 import { newTraceId } from '../src/core/ids.ts';
 import { ownName } from '../src/core/safe-name.ts';
 import { targetWithin } from '../src/core/target.ts';
@@ -137,7 +137,7 @@ function bodyOf(bytes: number): Buffer {
 }
 
 function callOf(body: Buffer): ReceivedCall {
-  return new ReceivedCall({
+  return receivedCall({
     traceId: newTraceId(1),
     entrance: 'forward',
     receivedAtMs: 1,

@@ -1,14 +1,14 @@
-import { BodyReading } from './body-reading.ts';
 import { type Capture, captured } from './paths.ts';
 import { allFields, type FormField } from './protocols/form.ts';
 import type { RootField } from './protocols/graphql.ts';
 import { documentsIn } from './protocols/graphql-documents.ts';
 import { headerValues, type Request } from './request.ts';
+import { RequestBodyReading } from './request-body-reading.ts';
 
 /** A request being read: what is parsed of it is parsed when first asked for, and once. */
 export class RequestReading {
   readonly request: Request;
-  readonly body: BodyReading;
+  readonly body: RequestBodyReading;
   readonly #hostCaptures: ReadonlyMap<string, string>;
   #captures: readonly Capture[] = [];
   #segments: readonly string[] = [];
@@ -21,7 +21,7 @@ export class RequestReading {
   constructor(request: Request, hostCaptures: ReadonlyMap<string, string>) {
     this.request = request;
     this.#hostCaptures = hostCaptures;
-    this.body = new BodyReading(request);
+    this.body = new RequestBodyReading(request);
   }
 
   /** From now on placeholders are those of the template that these segments matched, on a surface that may ignore case. */

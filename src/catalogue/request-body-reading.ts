@@ -3,7 +3,7 @@ import { allFields, type FormField, formStart, multipartFields } from './protoco
 import type { Request } from './request.ts';
 
 /** A body being read: each structure is parsed when first asked for, and once. */
-export class BodyReading {
+export class RequestBodyReading {
   readonly #request: Request;
   readonly #contentType: string;
   #form: readonly FormField[] | undefined;

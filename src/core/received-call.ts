@@ -131,50 +131,36 @@ export class BodyReadings {
 }
 
 /** A request as it came, the first state of every call: see `call.ts`. */
-export class ReceivedCall implements ReceivedFields {
-  readonly traceId: string;
-  readonly entrance: Entrance;
-  readonly receivedAtMs: number;
-  readonly clientAddress: string;
-  readonly key: PresentedKey | undefined;
-  readonly method: string;
-  readonly target: Target;
-  readonly headers: readonly string[];
-  readonly body: Buffer;
-  readonly contentType: string;
-  readonly contentEncoding: string;
-  readonly claimed: Claimed;
-  readonly lastHead: ReadHead | undefined;
+export interface ReceivedCall extends ReceivedFields {
   readonly isAwaited: () => boolean;
-  readonly wayCredential: string | null | undefined;
   readonly opensWebSocket: boolean;
   readonly isAnonymous: boolean;
-  readonly bodyBytesMax: number | undefined;
-  readonly message: MessageOf | undefined;
-  readonly readings = new BodyReadings();
-
-  constructor(from: ReceivedFields) {
-    this.traceId = from.traceId;
-    this.entrance = from.entrance;
-    this.receivedAtMs = from.receivedAtMs;
-    this.clientAddress = from.clientAddress;
-    this.key = from.key;
-    this.method = from.method;
-    this.target = from.target;
-    this.headers = from.headers;
-    this.body = from.body;
-    this.contentType = from.contentType;
-    this.contentEncoding = from.contentEncoding;
-    this.claimed = from.claimed;
-    this.lastHead = from.lastHead;
-    this.isAwaited = from.isAwaited ?? always;
-    this.bodyBytesMax = from.bodyBytesMax;
-    this.message = from.message;
-    this.wayCredential = from.wayCredential;
-    this.opensWebSocket = from.opensWebSocket ?? false;
-    this.isAnonymous = from.isAnonymous ?? false;
-  }
+  readonly readings: BodyReadings;
 }
+
+/** Makes a call of the fields, one by one: all calls have the same shape, which the code that reads them is compiled for. */
+export const receivedCall = (from: ReceivedFields): ReceivedCall => ({
+  traceId: from.traceId,
+  entrance: from.entrance,
+  receivedAtMs: from.receivedAtMs,
+  clientAddress: from.clientAddress,
+  key: from.key,
+  method: from.method,
+  target: from.target,
+  headers: from.headers,
+  body: from.body,
+  contentType: from.contentType,
+  contentEncoding: from.contentEncoding,
+  claimed: from.claimed,
+  lastHead: from.lastHead,
+  isAwaited: from.isAwaited ?? always,
+  bodyBytesMax: from.bodyBytesMax,
+  message: from.message,
+  wayCredential: from.wayCredential,
+  opensWebSocket: from.opensWebSocket ?? false,
+  isAnonymous: from.isAnonymous ?? false,
+  readings: new BodyReadings(),
+});
 
 const always = (): boolean => true;
 
@@ -186,7 +172,7 @@ type BareFields = Pick<
 
 /** Makes a call of which no head is known, and perhaps no body: a refused tunnel, a described or a recorded call. */
 export const bareCall = (fields: BareFields): ReceivedCall =>
-  new ReceivedCall({
+  receivedCall({
     traceId: fields.traceId ?? newTraceId(fields.receivedAtMs),
     headers: [],
     body: noBytes,

@@ -9,7 +9,8 @@ import {
   type OpenedCall,
   type Operation,
   plainAdmission,
-  ReceivedCall,
+  type ReceivedCall,
+  receivedCall,
   type UnadmittedCall,
 } from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
@@ -288,7 +289,7 @@ function toMessage(
   const receivedAtMs = Date.now();
   const { entrance, clientAddress, key, method, target, headers, claimed, isAwaited, isAnonymous } =
     opening.received;
-  return new ReceivedCall({
+  return receivedCall({
     traceId: newTraceId(receivedAtMs),
     ...{ entrance, receivedAtMs, clientAddress, key, target, headers, claimed, isAwaited, isAnonymous },
     method: method === 'GET' ? 'POST' : method,

@@ -1,5 +1,11 @@
 import { hasOverridingTarget, withoutOverridingTargets } from '../catalogue/overriding-target.ts';
-import { type Claimed, type PresentedKey, type ReadHead, ReceivedCall } from '../core/call.ts';
+import {
+  type Claimed,
+  type PresentedKey,
+  type ReadHead,
+  type ReceivedCall,
+  receivedCall,
+} from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
@@ -140,7 +146,7 @@ class ForwardedRequest {
     this.#wantsWebSocket = opensWebSocket;
     const headers = headersFor(this.#gate, head, from);
     const toCall: ToCall = (body, bodyBytesMax, contentEncoding = head.contentEncoding) =>
-      new ReceivedCall({
+      receivedCall({
         traceId: this.#traceId,
         entrance: 'forward',
         receivedAtMs: this.#receivedAtMs,

@@ -2,7 +2,14 @@ import type { Socket } from 'node:net';
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import { overridesTarget } from '../catalogue/overriding-target.ts';
 import type { InboundRoute } from '../config/schema.ts';
-import { type Claimed, type ClassifiedCall, noHead, type ReadHead, ReceivedCall } from '../core/call.ts';
+import {
+  type Claimed,
+  type ClassifiedCall,
+  noHead,
+  type ReadHead,
+  type ReceivedCall,
+  receivedCall,
+} from '../core/call.ts';
 import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
@@ -116,7 +123,7 @@ async function serve(
     bodyBytesMax?: number,
     contentEncoding = head.contentEncoding,
   ): ReceivedCall =>
-    new ReceivedCall({
+    receivedCall({
       traceId,
       entrance: 'inbound',
       receivedAtMs,

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type DecidedCall, ReceivedCall } from '../core/call.ts';
+import { type DecidedCall, type ReceivedCall, receivedCall } from '../core/call.ts';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import { targetWithin } from '../core/target.ts';
@@ -74,7 +74,7 @@ function toCall(
   { host, port, key, claimed, clientAddress }: Tunnel,
   from: { readonly traceId: string; readonly receivedAtMs: number },
 ): ReceivedCall {
-  return new ReceivedCall({
+  return receivedCall({
     ...from,
     entrance: 'forward',
     clientAddress,

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Claimed, ReceivedCall } from '../../core/call.ts';
+import { type Claimed, type ReceivedCall, receivedCall } from '../../core/call.ts';
 import { newTraceId } from '../../core/ids.ts';
 import { parseDescribed } from '../../core/target.ts';
 import { type ApiRequest, presentedBy } from '../route.ts';
@@ -25,7 +25,7 @@ export function toDescribedCall({ caller, body, raw, clientAddress, nowMs }: Des
 } {
   const content = describedBody(body.body, raw, 'body', body.body_encoding);
   const headers = flatHeaders(body.headers);
-  const call = new ReceivedCall({
+  const call = receivedCall({
     traceId: newTraceId(nowMs),
     entrance: 'scan',
     receivedAtMs: nowMs,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { a2aVerb } from '../../catalogue/protocols/a2a.ts';
-import { ClassifiedCall, type Operation, ReceivedCall } from '../../core/call.ts';
+import { ClassifiedCall, type Operation, receivedCall } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { newTraceId } from '../../core/ids.ts';
 import { parseTarget } from '../../core/target.ts';
@@ -34,7 +34,7 @@ export const a2aScan = route({
     .meta({ id: 'MessageScanAnswer' }),
   async handle({ gate, caller, body: message, raw, clientAddress, nowMs }) {
     const { from_agent_id, to_agent_id, method } = message;
-    const received = new ReceivedCall({
+    const received = receivedCall({
       traceId: newTraceId(nowMs),
       entrance: 'a2a',
       receivedAtMs: nowMs,

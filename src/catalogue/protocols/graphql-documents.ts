@@ -1,6 +1,6 @@
 import { isObject } from '../body-path.ts';
-import type { BodyReading } from '../body-reading.ts';
 import type { Request } from '../request.ts';
+import type { RequestBodyReading } from '../request-body-reading.ts';
 import { type FormField, valuesNamed } from './form.ts';
 import { type RootField, rootFieldsOf } from './graphql.ts';
 
@@ -13,7 +13,7 @@ type Document = readonly RootField[] | undefined;
 /** The parts of a request in which documents stand. */
 interface Places {
   readonly request: Request;
-  readonly body: BodyReading;
+  readonly body: RequestBodyReading;
   query(): readonly FormField[];
 }
 

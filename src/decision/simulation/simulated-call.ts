@@ -1,4 +1,10 @@
-import { type AgentStatus, type Identity, type Operation, ReceivedCall } from '../../core/call.ts';
+import {
+  type AgentStatus,
+  type Identity,
+  type Operation,
+  type ReceivedCall,
+  receivedCall,
+} from '../../core/call.ts';
 import { newTraceId } from '../../core/ids.ts';
 import type { SafeName } from '../../core/safe-name.ts';
 import { parseDescribed } from '../../core/target.ts';
@@ -33,7 +39,7 @@ export interface SimulatedCall {
 export function toSimulatedCall(from: DescribedCall, given: GivenFacts, nowMs: number): SimulatedCall {
   const { identity, agentStatus } = from;
   const runtimeType = given.runtime_type ?? from.runtimeType;
-  const received = new ReceivedCall({
+  const received = receivedCall({
     traceId: newTraceId(nowMs),
     entrance: 'scan',
     receivedAtMs: given.now ?? nowMs,

@@ -57,7 +57,7 @@ const turnBytesMax = 16_384;
 const knownHeadsMax = 4_096;
 const headFindingsMax = 8;
 
-/** What an engine found in a head: mostly nothing, or the agent's own credential. */
+/** Holds the findings of one engine in a head: mostly none, or the agent's own credential. */
 interface KnownHead {
   readonly engine: DetectorEngine;
   readonly findings: readonly Finding[];
@@ -81,7 +81,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
   readonly #beginnings;
   readonly #readers;
   readonly #wantsUrls;
-  // By the head's digest, so that no head stays in memory.
+  // Keeps findings by the head's digest, so that no head stays in memory.
   readonly #knownHeads = createCache<KnownHead>(knownHeadsMax);
   readonly #runInBatch = microBatch<Inspected | RefusedCall>();
 

@@ -17,12 +17,7 @@ export class RedisCredentials {
     this.#connection = connection;
     this.#names = names;
     this.#commits = commits;
-    this.#follower = createFollower(
-      'credentials',
-      (tenantId) => this.#read(tenantId),
-      (it) => names.of(it).revisions,
-      connection,
-    );
+    this.#follower = createFollower('credentials', (it) => this.#read(it), names, connection);
   }
 
   async putCredential(credential: SealedCredential, event: AuditEvent): Promise<void> {

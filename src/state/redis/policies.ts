@@ -35,12 +35,7 @@ export class RedisPolicies {
     this.#connection = connection;
     this.#names = names;
     this.#commits = commits;
-    this.#follower = createFollower(
-      'policies',
-      (tenantId) => this.#readActive(tenantId),
-      (it) => names.of(it).revisions,
-      connection,
-    );
+    this.#follower = createFollower('policies', (it) => this.#readActive(it), names, connection);
   }
 
   async applyPolicy(apply: PolicyApply, event: AuditEvent): Promise<PolicyRecord> {

@@ -32,12 +32,7 @@ export class RedisRoutes implements RouteStore {
     this.#connection = connection;
     this.#names = names;
     this.#commits = commits;
-    this.#follower = createFollower(
-      'routes',
-      (tenantId) => this.#read(tenantId),
-      (it) => names.of(it).revisions,
-      connection,
-    );
+    this.#follower = createFollower('routes', (it) => this.#read(it), names, connection);
   }
 
   addRoute(route: StoredRoute, event: AuditEvent): Promise<void> {

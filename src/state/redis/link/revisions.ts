@@ -1,5 +1,6 @@
 import { createCache } from '../../cache.ts';
 import type { RedisConnection } from './connection.ts';
+import type { Names } from './names.ts';
 
 const tenantsMax = 2_048;
 
@@ -18,7 +19,7 @@ interface Follower<T> {
 export function createFollower<T>(
   kind: 'policies' | 'credentials' | 'routes',
   read: (tenantId: string) => Promise<T>,
-  keyOfRevisions: (tenantId: string) => string,
+  names: Names,
   connection: RedisConnection,
 ): Follower<T> {
   const held = createCache<{ readonly revision: string; readonly value: T }>(tenantsMax);
@@ -28,7 +29,8 @@ export function createFollower<T>(
 
   async function load(tenantId: string, wantedBefore: string | undefined): Promise<T> {
     // The revision comes first: what is read after it is at least as new, and a newer one is noticed by the next call.
-    const revision = String((await connection.call('HGET', keyOfRevisions(tenantId), kind)) ?? '-');
+    const { revisions } = names.of(tenantId);
+    const revision = String((await connection.call('HGET', revisions, kind)) ?? '-');
     const value = await read(tenantId);
     held.set(tenantId, { revision, value });
     // A newer revision is wanted meanwhile, so this one was read too early.
