@@ -4,8 +4,8 @@
  * apart.
  */
 
-/** Matches dates and times (RFC 3339), or a part of one. */
-const time = /^\d{4}-\d\d-\d\d(?:[T ]\d\d(?::?\d\d.*)?)?$/;
+/** Matches dates and times (RFC 3339), or a part of one, and times in the basic format of ISO 8601. */
+const time = /^\d{4}-\d\d-\d\d(?:[T ]\d\d(?::?\d\d.*)?)?$|^\d{8}T\d{6}Z$/;
 
 /**
  * Matches a path from a root, a home or here. One folder has a name in small letters, which base64 does not have
@@ -107,7 +107,26 @@ const pseudoVersion =
 /** Matches a concatenation of PHP, and a path that ends with a variable: `.$input->`, `zip/$ASSET`. */
 const variable = /^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
 
+/** Tells names of code with a dot between them and a term with a number: `Base64.getEncoder.encodeToString`. */
+const dottedNames = /^[A-Za-z_$]{1,64}(?:\.[A-Za-z_$]{1,64}){1,8}$/;
+const isDotted = (value: string): boolean => {
+  const letters = value.replace(numberedTerms, 'Term_');
+  return letters !== value && dottedNames.test(letters);
+};
+
+/** Matches a number in a list of Rust, and a number of bits: `[2u8`, `random_32b`. */
+const countInCode = /^\[\d{1,3}(?:[ui]\d{1,2})?$|^[a-z]{2,24}_\d{1,3}b(?:its?|ytes?)?$/;
+
+/** Matches a pointer in Go or C, a macro of Rust, and a rule of a grammar (RFC 5234): `*password`, `vec![]`, `1*SAFE`. */
+const code = /^\*[a-z]\w{0,64}(?:\.\w{1,64}){0,4}$|^[a-z][a-z_]{1,32}!\[|^\d{0,3}\*\d{0,3}[A-Z][A-Z-]{2,24}$/;
+
+/** Matches a resource of AWS (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html). */
+const resourceOfAws = /^arn:aws[\w-]{0,16}:[a-z][a-z0-9-]{1,32}:/;
+
 const kinds = [
+  code,
+  countInCode,
+  resourceOfAws,
   time,
   path,
   ciphertext,
@@ -133,4 +152,4 @@ const kinds = [
 
 /** Answers whether the value is plainly of another kind, in time linear in its length. */
 export const isPlainValue = (value: string): boolean =>
-  kinds.some((kind) => kind.test(value)) || isFormat(value);
+  kinds.some((kind) => kind.test(value)) || isFormat(value) || isDotted(value);

@@ -5,9 +5,9 @@ import { passwordBitsMin } from './texts.ts';
 /** Matches a line of a Kubernetes Secret: a name, and a value that may stand in quotes. */
 const line = /^ {1,8}[\w.-]{1,64}: {1,4}["']?([^\s"']{1,2000})/gm;
 const printable = /^[\t\n\r -~]+$/;
-/** Matches words, and addresses on this machine. */
+/** Matches words, and addresses without credentials. */
 const words =
-  /^(?:[A-Za-z]+(?:[ ._@-][A-Za-z]+){0,8}\d{0,3}|[a-z]{2,8}:\/\/(?:localhost|127\.0\.0\.1)(?::\d{1,5})?\/?)\s*$/;
+  /^(?:[A-Za-z]+(?:[ ._@-][A-Za-z]+){0,8}\d{0,3}|[a-z]{2,8}:\/\/[a-z0-9.-]{1,80}(?::\d{1,5})?(?:\/[a-z.-]{0,24}){0,4})\s*$/;
 
 /** Returns what a value says: it is in base64 under `data`, and plain under `stringData`. */
 function textOf(value: string): string {

@@ -41,13 +41,13 @@ function cellUnder(head: string): string {
 const states = (
   'page next prev(?:ious)? start(?:ing)? continuation pagination cursor offset skip scroll search sync delta change snapshot resume stream watch ' +
   'authenticity lock lease fencing consistency concurrency request retry operation transaction idempotency correlation [^a-z]trace [^a-z]task wait_?for ' +
-  'cancel(?:lation)? expiration contract public[_-]?key [cx]srf verification push device fcm apns? [^a-z]state [^a-z]version [^a-z]view'
+  'cancel(?:lation)? expiration contract public[_-]?key [cx]srf verification push device fcm apns? forward backward creation [^a-z]state [^a-z]version [^a-z]view'
 ).split(' ');
 /** The same for names that environment variables of keys have in two words (`BUILD_TOKEN`). */
 const statesInOneWord = ['[^a-z]client', '[^a-z]build', 'design', 'antiforgery'];
 
 /** Matches the query of a badge up to a field; a badge is as public as its page. */
-const badge = String.raw`\.svg(?:\?[\w.=&-]{0,64})?`;
+const badge = String.raw`(?:\.svg|img\.shields\.io/[\w./-]{0,96})(?:\?[\w.=&-]{0,64})?`;
 
 const parts: Readonly<Record<string, string>> = {
   /** The noun in the languages in which people pass on passwords; no option is the beginning of another. */
@@ -74,7 +74,7 @@ const parts: Readonly<Record<string, string>> = {
    */
   'token-of-state':
     String.raw`(?!tokens\\?"?: ?\d{1,11}[,}\s])` +
-    `(?!(?=token)(?<=\\.svg\\?[\\w.=&-]{0,64})token)` +
+    String.raw`(?!(?=token)(?<=(?:\.svg|img\.shields\.io/[\w./-]{0,96})\?[\w.=&-]{0,64})token)` +
     `(?!(?=token)(?<=${states.map((state) => `${state}[_-]?`).join('|')}|${statesInOneWord.join('|')})token)` +
     String.raw`(?!(?=token)(?<=(?:session|client)[_-]?)token["'\\=: ]{1,6}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]))`,
   badge,

@@ -46,6 +46,9 @@ const texts: ReadonlySet<string> = new Set([
   // Shipped with the programs of Google Cloud and with Chromium in Debian.
   ...['d-FL95Q19q7MQmFpd7hHD0Ty', 'ZmssLNjJy2998hD4CTg2ejr2', 'kdloedMFGdGla2P1zacGjAQh'],
   'AIzaSyCkfPOPZXDKNn8hhgu3JrA62wIgC93d44k',
+  // RFC 7628, the manuals of Kafka and of the AWS command line.
+  ...['vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg', 'vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg=='],
+  ...['lAYYSFmLs4bTjf+lTZ1LCHR/ZZFNA==', 'AIzaSyClE2lcV2zEKTLYYo645zfk2jhQPFeyxDo'],
   // The manuals of FastAPI, Flask, Symfony, Ruby on Rails and Traefik.
   ...[
     '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
@@ -88,27 +91,72 @@ const texts: ReadonlySet<string> = new Set([
 
 /** Matches a word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
 
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
-/** Matches letters and digits in order (`abc123`, `abcdef12345`), or one word again and again. */
-const series = /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}$|^(?:t[e3]st){2,4}\d{0,3}$/i;
+/** Matches letters and digits in order (`abc123@`), one word again and again, `test1234`, and the mask `[secure]`. */
+const series =
+  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^supersecure$|^\[[a-z]{4,12}\]$/i;
+
+/** Least number of neighbours in a row of the alphabet, and their share, that no random text has. */
+const neighboursMin = 6;
+const neighbourShareMin = 0.6;
+
+/** Tells letters and digits in the order of the alphabet, or in the reverse: `ABCDEFGHIJ`, `a123b45c6d78e9f012`. */
+function isInOrder(text: string): boolean {
+  let pairs = 0;
+  let neighbours = 0;
+  for (let at = 1; at < text.length; at++) {
+    const [one, next] = [rankAt(text, at - 1), rankAt(text, at)];
+    if (one < 0 || next < 0 || one < rankOfA !== next < rankOfA) continue;
+    pairs++;
+    if (Math.abs(one - next) === 1) neighbours++;
+  }
+  return neighbours >= neighboursMin && neighbours >= pairs * neighbourShareMin;
+}
+
+/** Numbers letters and digits, each kind in its order; -1 is for all else. */
+const rankOfA = 100;
+function rankAt(text: string, at: number): number {
+  const code = text.charCodeAt(at) | 0x20;
+  if (code >= 0x61 && code <= 0x7a) return rankOfA + code - 0x61;
+  return code >= 0x30 && code <= 0x39 ? code - 0x30 : -1;
+}
+
+/**
+ * Matches values that their manual has marked (`AKIAIOSFODNN7EXAMPLE`), and values of which it shows only both ends.
+ * By chance one in a billion secrets has that word.
+ */
+const marked = /[0-9A-Za-z+/=_.-]EXAMPLE|EXAMPLE[0-9A-Za-z+/=_.-]|^[0-9A-Za-z_-]{8,64}example$/;
+const elided =
+  /^[\x21-\x7e]{4,24}[0-9A-Za-z]\.\.\.(?!\.)|^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,128}\.\.\./;
 
 /**
  * Matches words in small letters that say what they stand for: `aws_secret_access_key`, `password-for-30001`,
  * `a%20secret`.
  */
 const wordsForPassword =
-  /^(?:[a-z]|%20|[-_. ]){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
+  /^(?:[a-z]|%20|[-_. ]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
+
+/** Matches a whole key in PEM (RFC 7468), and takes what stands between its lines. */
+const pem = /^-----BEGIN [A-Z ]{3,24}-----([0-9A-Za-z+/=\s\\.]{4,512})-----END/;
+
+/** Tells a private key of which a manual shows the first line only: DER says how long it is (X.690, 8.1.3). */
+function isCutKey(text: string): boolean {
+  const body = pem.exec(text)?.[1];
+  if (body === undefined) return false;
+  const bytes = Buffer.from(body.replace(/\\[nr]|[^0-9A-Za-z+/]/g, ''), 'base64');
+  return bytes.length > 4 && bytes.readUInt16BE() === 0x3082 && 2 * bytes.length < bytes.readUInt16BE(2);
+}
 
 /**
  * Matches payloads of published tokens: `sub` of jwt.io, `iss` of RFC 7519, and payloads such as
  * `{"some":"payload"}`.
  */
 const jwtPayload =
-  /"(?:sub"\s?:\s?"1234567890|iss"\s?:\s?"joe"|some"\s?:\s?"payload|foo"\s?:\s?"bar|hello"\s?:\s?"world|key"\s?:\s?"value)/;
+  /"(?:sub"\s?:\s?"1234567890|iss"\s?:\s?"joe"|some"\s?:\s?"payload|foo"\s?:\s?"bar|hello"\s?:\s?"world|key"\s?:\s?"value|iss"\s?:\s?"supabase-demo)/;
 const jwt = /^eyJ[\w-]{8,512}\.(eyJ[\w-]{4,2048})/;
 
 /** Matches test cards of payment processors: Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
@@ -120,18 +168,30 @@ const isOfManuals = (text: string): boolean =>
   wordForPassword.test(text) ||
   endsWithPassword.test(text) ||
   wordsForPassword.test(text) ||
-  series.test(text);
+  series.test(text) ||
+  marked.test(text) ||
+  elided.test(text) ||
+  isCutKey(text) ||
+  isInOrder(text);
 
 const percent = /%[\dA-Fa-f]{2}/g;
 /** Limits Basic credentials of a user with a short name and such a password. */
 const basicMax = 96;
-const basic = /^[0-9A-Za-z+/]{12,96}={0,2}$/;
+const basic = /^[0-9A-Za-z+/]{10,96}={0,2}$/;
 const credentials = /^[\w.@-]{1,32}:([ -~]{3,40})$/;
 
-/** Returns a password as people type it, where a URL has it in percent escapes or a header in base64. */
+const beyondAscii = /[\x80-\xff]/;
+const accents = /[\u0300-\u036f ]/g;
+
+/**
+ * Returns a password as people type it, without blanks and accents, where a URL has it in percent escapes or a header
+ * in base64.
+ */
 function speltOut(secret: string): string | undefined {
-  if (secret.includes('%'))
-    return secret.replace(percent, (it) => String.fromCharCode(Number.parseInt(it.slice(1), 16)));
+  if (secret.includes('%') || beyondAscii.test(secret)) {
+    const plain = secret.replace(percent, (it) => String.fromCharCode(Number.parseInt(it.slice(1), 16)));
+    return Buffer.from(plain, 'latin1').toString().normalize('NFKD').replace(accents, '');
+  }
   if (secret.length > basicMax || !basic.test(secret)) return undefined;
   return credentials.exec(Buffer.from(secret, 'base64').toString('latin1'))?.[1];
 }

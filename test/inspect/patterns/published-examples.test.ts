@@ -30,6 +30,13 @@ const examples = {
   'a token of RFC 5849': 'OAuth oauth_token="ad180jjd733klru7"',
   'a password of jokes in a URL': 'https://john:P%40SSWORD@db.acme.dev/',
   'credentials that say what they are': 'Authorization: Basic dXNlcm5hbWU6cGFzc3dvcmQ=',
+  'a key that its manual has marked': '"SecretAccessKey": "9drTJvcXLB89EXAMPLELB8923FB892xMFI"',
+  'a token of which both ends are shown': '"sessionToken": "AgoGb3JpZ2luENz...8fQk2TOKEN=="',
+  'a key of which the first line is shown':
+    '-----BEGIN RSA PRIVATE KEY-----MIIEpQIBAAKCAQEAuyf/lNrH9ck8DmNyo3fGgvCI1l9s+cmBY3WIz+cUDqmxiieR.-----END RSA PRIVATE KEY-----',
+  'a key in the order of the alphabet': 'api_key = "AB1C2defGHijKLMNo3PqQRstUvwxyzaBCDEfghh4ijkl"',
+  'a password without its accents': 'http://jo:p%C3%A4ssword@db.acme.dev/',
+  'short credentials that say what they are': 'Authorization: Basic YmFyOmZvbw==',
   'a test card': 'card 4242 4242 4242 4242',
   'an address of RFC 2606': 'write to jane.roe@example.com',
 };
@@ -44,6 +51,9 @@ t.test('what only looks like an example counts', async (t) => {
   for (const text of [
     'password = "hunter2Kx!93"',
     'password: P4ssword123-for-Mq7',
+    'api_key = "9drTJvcXLB89EXAMPELB8923FB892xMFI"',
+    'api_key = "k3Vw9dQz7LmXp2RtAbCdEf8sYhNq4Jg5"',
+    `the session token is ${'9drTJvcXLB89qLB8923FB892xMFI7wZk'}...`,
     'card 4539 1488 0343 6467',
   ])
     t.equal(classesIn(text, engine).length, 1, text);
