@@ -100,38 +100,39 @@ const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 const series =
   /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^supersecure$|^\[[a-z]{4,12}\]$/i;
 
-/** Least number of neighbours in a row of the alphabet, and their share, that no random text has. */
-const neighboursMin = 6;
-const neighbourShareMin = 0.6;
+/** Fewest characters in the order of the alphabet, and most others, so that an alphabet hides no secret beside it. */
+const inOrderMin = 8;
+const othersMax = 8;
 
-/** Tells letters and digits in the order of the alphabet, or in the reverse: `ABCDEFGHIJ`, `a123b45c6d78e9f012`. */
+/** Tells letters and digits in the order of the alphabet, or in the reverse: `ABCDEFGHIJ`, `AB1C2defGHijk`. */
 function isInOrder(text: string): boolean {
-  let pairs = 0;
-  let neighbours = 0;
-  for (let at = 1; at < text.length; at++) {
-    const [one, next] = [rankAt(text, at - 1), rankAt(text, at)];
-    if (one < 0 || next < 0 || one < rankOfA !== next < rankOfA) continue;
-    pairs++;
-    if (Math.abs(one - next) === 1) neighbours++;
-  }
-  return neighbours >= neighboursMin && neighbours >= pairs * neighbourShareMin;
+  let inOrder = 0;
+  for (let at = 0; at < text.length && at - inOrder <= othersMax; at++)
+    if (isNext(text, at - 1, at) || isNext(text, at, at + 1)) inOrder++;
+  return inOrder >= inOrderMin && text.length - inOrder <= othersMax;
 }
+
+const isNext = (text: string, one: number, other: number): boolean =>
+  rankAt(text, one) >= 0 &&
+  rankAt(text, other) >= 0 &&
+  Math.abs(rankAt(text, one) - rankAt(text, other)) === 1;
 
 /** Numbers letters and digits, each kind in its order; -1 is for all else. */
 const rankOfA = 100;
 function rankAt(text: string, at: number): number {
-  const code = text.charCodeAt(at) | 0x20;
+  const code = at < 0 ? 0 : text.charCodeAt(at) | 0x20;
   if (code >= 0x61 && code <= 0x7a) return rankOfA + code - 0x61;
   return code >= 0x30 && code <= 0x39 ? code - 0x30 : -1;
 }
 
 /**
- * Matches values that their manual has marked (`AKIAIOSFODNN7EXAMPLE`), and values of which it shows only both ends.
- * By chance one in a billion secrets has that word.
+ * Matches short values that their manual has marked (`AKIAIOSFODNN7EXAMPLE`), keys of AWS with such an end, and values
+ * of which it shows only both ends. What is beside the mark is too short to be a secret of its own.
  */
-const marked = /[0-9A-Za-z+/=_.-]EXAMPLE|EXAMPLE[0-9A-Za-z+/=_.-]|^[0-9A-Za-z_-]{8,64}example$/;
+const marked =
+  /^[\x21-\x7e]{0,24}[0-9A-Za-z+/=_.-]EXAMPLE$|^(?=[\x21-\x7e]{8,31}$)[\x21-\x7e]*EXAMPLE[0-9A-Za-z+/=_.-]|^[0-9A-Za-z+/]{29,31}EXAMPLEKEY$|^[0-9A-Za-z_-]{8,24}example$/;
 const elided =
-  /^[\x21-\x7e]{4,24}[0-9A-Za-z]\.\.\.(?!\.)|^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,128}\.\.\./;
+  /^[\x21-\x7e]{4,24}[0-9A-Za-z]\.\.\.(?!\.)[\x21-\x7e]{0,24}$|^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,128}\.{3,8}[0-9A-Za-z+/=\s\\]{0,64}-----END/;
 
 /**
  * Matches words in small letters that say what they stand for: `aws_secret_access_key`, `password-for-30001`,

@@ -30,7 +30,7 @@ const examples = {
   'a token of RFC 5849': 'OAuth oauth_token="ad180jjd733klru7"',
   'a password of jokes in a URL': 'https://john:P%40SSWORD@db.acme.dev/',
   'credentials that say what they are': 'Authorization: Basic dXNlcm5hbWU6cGFzc3dvcmQ=',
-  'a key that its manual has marked': '"SecretAccessKey": "9drTJvcXLB89EXAMPLELB8923FB892xMFI"',
+  'a key that its manual has marked': '"SecretAccessKey": "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY"',
   'a token of which both ends are shown': '"sessionToken": "AgoGb3JpZ2luENz...8fQk2TOKEN=="',
   'a key of which the first line is shown':
     '-----BEGIN RSA PRIVATE KEY-----MIIEpQIBAAKCAQEAuyf/lNrH9ck8DmNyo3fGgvCI1l9s+cmBY3WIz+cUDqmxiieR.-----END RSA PRIVATE KEY-----',
@@ -51,7 +51,10 @@ t.test('what only looks like an example counts', async (t) => {
   for (const text of [
     'password = "hunter2Kx!93"',
     'password: P4ssword123-for-Mq7',
-    'api_key = "9drTJvcXLB89EXAMPELB8923FB892xMFI"',
+    'api_key = "9drTJvcXLB89qLB8923FB892xMFIEXAMPLE"',
+    'api_key = "9drTJvcXLB89qLB8923FB892xMFIabcdefghijklmnopqrstuvwxyz"',
+    'api_key = "abcd...9drTJvcXLB89qLB8923FB892xMFI"',
+    `-----BEGIN PRIVATE KEY-----\\n...\\n${'k3Vw9dQz7LmXp2RtAbCdEf8sYhNq4Jg5Pu6W'.repeat(8)}\\n-----END PRIVATE KEY-----`,
     'api_key = "k3Vw9dQz7LmXp2RtAbCdEf8sYhNq4Jg5"',
     `the session token is ${'9drTJvcXLB89qLB8923FB892xMFI7wZk'}...`,
     'card 4539 1488 0343 6467',
