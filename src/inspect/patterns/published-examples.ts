@@ -104,25 +104,26 @@ const series =
 const inOrderMin = 8;
 const othersMax = 8;
 
-/** Tells letters and digits in the order of the alphabet, or in the reverse: `ABCDEFGHIJ`, `AB1C2defGHijk`. */
+/** Tells letters and digits in the order of the alphabet, or in the reverse: `ABCDEFGHIJ`, `abcd1234EFGH`. */
 function isInOrder(text: string): boolean {
   let inOrder = 0;
   for (let at = 0; at < text.length && at - inOrder <= othersMax; at++)
-    if (isNext(text, at - 1, at) || isNext(text, at, at + 1)) inOrder++;
+    if (isMiddle(text, at - 1) || isMiddle(text, at) || isMiddle(text, at + 1)) inOrder++;
   return inOrder >= inOrderMin && text.length - inOrder <= othersMax;
 }
 
-const isNext = (text: string, one: number, other: number): boolean =>
-  rankAt(text, one) >= 0 &&
-  rankAt(text, other) >= 0 &&
-  Math.abs(rankAt(text, one) - rankAt(text, other)) === 1;
+/** Tells the middle of three in a row; two in a row stand in hexadecimal by chance. */
+function isMiddle(text: string, at: number): boolean {
+  const step = rankAt(text, at) - rankAt(text, at - 1);
+  return Math.abs(step) === 1 && rankAt(text, at + 1) - rankAt(text, at) === step;
+}
 
-/** Numbers letters and digits, each kind in its order; -1 is for all else. */
+/** Numbers letters and digits, each kind in its order. All else is in no order. */
 const rankOfA = 100;
 function rankAt(text: string, at: number): number {
   const code = at < 0 ? 0 : text.charCodeAt(at) | 0x20;
   if (code >= 0x61 && code <= 0x7a) return rankOfA + code - 0x61;
-  return code >= 0x30 && code <= 0x39 ? code - 0x30 : -1;
+  return code >= 0x30 && code <= 0x39 ? code - 0x30 : Number.NaN;
 }
 
 /**

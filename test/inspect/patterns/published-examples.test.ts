@@ -34,7 +34,7 @@ const examples = {
   'a token of which both ends are shown': '"sessionToken": "AgoGb3JpZ2luENz...8fQk2TOKEN=="',
   'a key of which the first line is shown':
     '-----BEGIN RSA PRIVATE KEY-----MIIEpQIBAAKCAQEAuyf/lNrH9ck8DmNyo3fGgvCI1l9s+cmBY3WIz+cUDqmxiieR.-----END RSA PRIVATE KEY-----',
-  'a key in the order of the alphabet': 'api_key = "AB1C2defGHijKLMNo3PqQRstUvwxyzaBCDEfghh4ijkl"',
+  'a key in the order of the alphabet': 'api_key = "abcd1234efghijklMNOPQRST5678"',
   'a password without its accents': 'http://jo:p%C3%A4ssword@db.acme.dev/',
   'short credentials that say what they are': 'Authorization: Basic YmFyOmZvbw==',
   'a test card': 'card 4242 4242 4242 4242',
