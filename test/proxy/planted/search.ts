@@ -18,6 +18,15 @@ export const filesIn = (dir: string, name: string): Place[] =>
 /** Shorter than every form; forms are looked up by so many characters that they begin with. */
 const startLength = 8;
 
+/** The first four characters as a number of so many bits: most places are ruled out by it, which is faster than to look up a text at each. */
+const markBits = 20;
+const markAt = (text: string, at: number): number => {
+  const code = (offset: number): number => text.charCodeAt(at + offset) & 0xff;
+  return (
+    Math.imul(code(0) | (code(1) << 8) | (code(2) << 16) | (code(3) << 24), 0x9e3779b1) >>> (32 - markBits)
+  );
+};
+
 /**
  * Where the texts stand, by what they are called: as they are, in any case, in hexadecimal digits, percent-encoded as a whole, or in base64
  * at any offset. One pass over each place.
@@ -30,10 +39,13 @@ export function findPlanted(planted: ReadonlyMap<string, string>, places: readon
       byStart.set(start, [...(byStart.get(start) ?? []), { form, called }]);
     }
   }
+  const marks = new Uint8Array(2 ** markBits);
+  for (const start of byStart.keys()) marks[markAt(start, 0)] = 1;
   const found = new Map<string, Set<string>>();
   for (const { name, bytes } of places) {
     const text = folded(bytes.toString('latin1'));
     for (let at = 0; at + startLength <= text.length; at++) {
+      if (marks[markAt(text, at)] === 0) continue;
       for (const { form, called } of byStart.get(text.slice(at, at + startLength)) ?? [])
         if (text.startsWith(form, at)) found.set(called, (found.get(called) ?? new Set()).add(name));
     }
