@@ -77,11 +77,19 @@ export const isRandom: SecretCheck = (text) =>
 const base64 = /^[0-9A-Za-z+/]{6,256}={0,2}$/;
 const words = /^[A-Za-z]{3,}(?:[ :_-]?[A-Za-z]{3,})*:?$/;
 
-/** Tells base64 of words, as tests and manuals have: `dXNlcm5hbWU6cGFzc3dvcmQ=` is `username:password`. */
+const jsonSigns = /[{}[\]",: ]+/g;
+
+/**
+ * Tells base64 of words, as tests and manuals have: `dXNlcm5hbWU6cGFzc3dvcmQ=` is `username:password`. Of JSON there
+ * may be the beginning only, as in a cookie that is cut short.
+ */
 export function isEncodedWords(text: string): boolean {
-  if (text.length % 4 !== 0 || !base64.test(text)) return false;
+  if (!base64.test(text)) return false;
   const decoded = Buffer.from(text, 'base64').toString('latin1');
-  return words.test(decoded) && randomBits(decoded) < 0;
+  const isJson = decoded.startsWith('{"');
+  if (!isJson && text.length % 4 !== 0) return false;
+  const said = isJson ? decoded.replace(jsonSigns, ' ').trim() : decoded;
+  return words.test(said) && randomBits(said) < 0;
 }
 
 const isMixed = (text: string): boolean => /[0-9][A-Za-z]/.test(text) && /[A-Za-z][0-9]/.test(text);

@@ -96,9 +96,9 @@ const wordForPassword =
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
-/** Matches letters and digits in order (`abc123@`), one word again and again, `test1234`, and the mask `[secure]`. */
+/** Matches letters and digits in order (`abc123@`), one word again and again, `test1234`, `ecila123`, and the mask `[secure]`. */
 const series =
-  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^supersecure$|^\[[a-z]{4,12}\]$/i;
+  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^[a-z]{3,5}123$|^supersecure$|^\[[a-z]{4,12}\]$/i;
 
 /** Fewest characters in the order of the alphabet, and most others, so that an alphabet hides no secret beside it. */
 const inOrderMin = 8;

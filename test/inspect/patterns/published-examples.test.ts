@@ -28,6 +28,7 @@ const examples = {
   'a password that says what it is': 'password: P4ssword123',
   'a key of AWS': 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
   'a token of RFC 5849': 'OAuth oauth_token="ad180jjd733klru7"',
+  'a name backwards as a password': "auth=('alice', 'ecila123')",
   'a password of jokes in a URL': 'https://john:P%40SSWORD@db.acme.dev/',
   'credentials that say what they are': 'Authorization: Basic dXNlcm5hbWU6cGFzc3dvcmQ=',
   'a key that its manual has marked': '"SecretAccessKey": "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY"',
