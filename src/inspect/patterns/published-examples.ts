@@ -48,6 +48,8 @@ const texts: ReadonlySet<string> = new Set([
   'AIzaSyCkfPOPZXDKNn8hhgu3JrA62wIgC93d44k',
   // RFC 7628, the manuals of Kafka and of the AWS command line.
   ...['vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg', 'vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg=='],
+  // Shipped with MinIO, and what stands for a password beside a token of GitHub.
+  ...['minioadmin', 'minio123', 'x-oauth-basic'],
   ...['lAYYSFmLs4bTjf+lTZ1LCHR/ZZFNA==', 'AIzaSyClE2lcV2zEKTLYYo645zfk2jhQPFeyxDo'],
   // The manuals of FastAPI, Flask, Symfony, Ruby on Rails and Traefik.
   ...[
@@ -98,7 +100,7 @@ const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
 /** Matches letters and digits in order (`abc123@`), one word again and again, `test1234`, `ecila123`, and the mask `[secure]`. */
 const series =
-  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^[a-z]{3,5}123$|^supersecure$|^\[[a-z]{4,12}\]$/i;
+  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^[a-z]{3,5}123$|^(?:foo|bar|foobar)\d{3,5}$|^[a-z]{2,8}[-_]pass$|^supersecure$|^\[[a-z]{4,12}\]$/i;
 
 /** Fewest characters in the order of the alphabet, and most others, so that an alphabet hides no secret beside it. */
 const inOrderMin = 8;
