@@ -29,10 +29,11 @@ export function addServe(program: Command): void {
       if (control !== undefined) setByOption('POSTERN_CONTROL_LISTEN', control, '--control');
       const { startDaemon } = await import('../../../daemon/start/start.ts');
       const gateway = await startDaemon(config, process.env);
-      announce(gateway, json ?? false);
       const manager = openServiceManager(process.env);
-      manager.ready(`proxy ${gateway.proxyUrl}, control ${gateway.controlUrl}`);
+      // Before anybody learns that it is ready, and may end it at once.
       obeySignals(gateway, manager);
+      announce(gateway, json ?? false);
+      manager.ready(`proxy ${gateway.proxyUrl}, control ${gateway.controlUrl}`);
     });
 }
 
