@@ -219,6 +219,8 @@ t.test(
     const stage = inspect({ policies, clock: () => 0, injections, meanings, readers });
     const clean = { url: 'https://api.test.example/x', headers: ['X-One', '1'] };
     const leaking = { ...clean, headers: ['X-One', secrets(1)] };
+    const withFragment = { ...clean, url: `${clean.url}#${secrets(1)}` };
+    const withMethod = { ...clean, method: secrets(1) };
     const many = {
       ...clean,
       headers: Array.from({ length: 18 }, (_, at) => (at % 2 === 0 ? `X-${at}` : secrets(1))),
@@ -247,6 +249,8 @@ t.test(
       if (call instanceof RefusedCall) throw call.error;
       t.equal(jobs.filter((it) => it === 'head').length, read, name);
       t.equal(call.findings.length, found, name);
+      const place = fields === withFragment ? 'fragment' : fields === withMethod ? 'method' : undefined;
+      if (place) t.equal(call.findings[0]?.location, place, name);
     }
   },
 );

@@ -124,8 +124,10 @@ class InspectStage implements Stage<Admitted, Inspected> {
     }
     const bytes = Buffer.from(text, 'latin1');
     reading.head = bytes;
+    // Only a described call has these, and its text may be that of another head.
+    const isShared = target.fragment === '' && target.userInfo === '';
     const digest = hash('sha256', bytes, 'base64');
-    const known = this.#knownHeads.get(digest);
+    const known = isShared ? this.#knownHeads.get(digest) : undefined;
     if (known?.engine === engine) {
       reading.findings = [...known.findings];
       if (lastHead) keepHead(lastHead, call, reading, { text, engine });
@@ -145,7 +147,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
       if (readings.unreadable !== undefined) reading.head = noBytes;
       // Heads with more than findings are rare, and are read again.
       if (readings.unreadable !== undefined || it.opaque.length > 0 || it.uncounted.length > 0) return;
-      if (it.findings.length <= headFindingsMax)
+      if (isShared && it.findings.length <= headFindingsMax)
         this.#knownHeads.set(digest, { engine, findings: it.findings });
       if (lastHead) keepHead(lastHead, call, reading, { text, engine });
     });

@@ -107,26 +107,26 @@ const pseudoVersion =
 /** Matches a concatenation of PHP, and a path that ends with a variable: `.$input->`, `zip/$ASSET`. */
 const variable = /^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
 
-/** Tells names of code with a dot between them and a term with a number: `Base64.getEncoder.encodeToString`. */
-const dottedNames = /^[A-Za-z_$]{1,64}(?:\.[A-Za-z_$]{1,64}){1,8}$/;
-const isDotted = (value: string): boolean => {
-  const letters = value.replace(numberedTerms, 'Term_');
-  return letters !== value && dottedNames.test(letters);
-};
+/** Matches a coder by its names: `Base64.getEncoder.encodeToString`. Other names could be a secret of letters. */
+const coder =
+  /^base(?:32|58|64)(?:\.(?:get|to|from|url|std|mime|raw|string|bytes|text|without|with|padding|encod(?:er?|ing)|decod(?:er?|ing))+){1,3}$/i;
 
-/** Matches a number in a list of Rust, and a number of bits: `[2u8`, `random_32b`. */
-const countInCode = /^\[\d{1,3}(?:[ui]\d{1,2})?$|^[a-z]{2,24}_\d{1,3}b(?:its?|ytes?)?$/;
+/** Matches a number in a list of Rust, an element, and a number of bits: `[2u8`, `buffer[2`, `random_32b`. */
+const countInCode = /^[a-z]{0,10}\[\d{1,3}(?:[ui]\d{1,2})?$|^[a-z]{2,10}_\d{1,3}b(?:its?|ytes?)?$/;
 
 /** Matches a pointer in Go or C, a macro of Rust, and a rule of a grammar (RFC 5234): `*password`, `vec![]`, `1*SAFE`. */
-const code = /^\*[a-z]\w{0,64}(?:\.\w{1,64}){0,4}$|^[a-z][a-z_]{1,32}!\[|^\d{0,3}\*\d{0,3}[A-Z][A-Z-]{2,24}$/;
+const code =
+  /^\*[a-z]{0,8}(?:[Pp]ass(?:word|wd|phrase)?|[Ss]ecret|[Tt]oken|[Kk]ey)$|^[a-z][a-z_]{1,10}!\[(?:\W{0,2}|0x[\dA-Fa-f]{2})$|^\d?\*\d?[A-Z]{2,8}$/;
 
-/** Matches a resource of AWS (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html). */
-const resourceOfAws = /^arn:aws[\w-]{0,16}:[a-z][a-z0-9-]{1,32}:/;
+/** Matches a key of AWS by its resource name, which opens nothing by itself. */
+const keyOfAws =
+  /^arn:aws[a-z-]{0,8}:kms:[a-z0-9-]{4,24}:\d{12}:key\/(?:mrk-)?[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}$/;
 
 const kinds = [
   code,
   countInCode,
-  resourceOfAws,
+  coder,
+  keyOfAws,
   time,
   path,
   ciphertext,
@@ -152,4 +152,4 @@ const kinds = [
 
 /** Answers whether the value is plainly of another kind, in time linear in its length. */
 export const isPlainValue = (value: string): boolean =>
-  kinds.some((kind) => kind.test(value)) || isFormat(value) || isDotted(value);
+  kinds.some((kind) => kind.test(value)) || isFormat(value);

@@ -50,6 +50,15 @@ const texts: ReadonlySet<string> = new Set([
   ...['vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg', 'vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg=='],
   // Shipped with MinIO, and what stands for a password beside a token of GitHub.
   ...['minioadmin', 'minio123', 'x-oauth-basic'],
+  ...[
+    'wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY',
+    'je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY',
+    '8P+SQvWIuLnKhh8d++jpw0nNmQRBZvNEXAMPLEKEY',
+    '9drTJvcXLB89EXAMPLELB8923FB892xMFI',
+    '0xzxgA9YoW9h58u8SEXAMPLE',
+    '0xzxgA9YoW9h58u8EXAMPLE',
+    '0xC_ukbCerl6EYA0example',
+  ],
   ...['lAYYSFmLs4bTjf+lTZ1LCHR/ZZFNA==', 'AIzaSyClE2lcV2zEKTLYYo645zfk2jhQPFeyxDo'],
   // The manuals of FastAPI, Flask, Symfony, Ruby on Rails and Traefik.
   ...[
@@ -98,13 +107,13 @@ const wordForPassword =
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
-/** Matches letters and digits in order (`abc123@`), one word again and again, `test1234`, `ecila123`, and the mask `[secure]`. */
+/** Matches letters and digits in order (`abc123@`), one word again and again, `test1234`, and the mask `[secure]`. */
 const series =
-  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^[a-z]{3,5}123$|^(?:foo|bar|foobar)\d{3,5}$|^[a-z]{2,8}[-_]pass$|^supersecure$|^\[[a-z]{4,12}\]$/i;
+  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$/i;
 
 /** Fewest characters in the order of the alphabet, and most others, so that an alphabet hides no secret beside it. */
 const inOrderMin = 8;
-const othersMax = 8;
+const othersMax = 5;
 
 /** Tells letters and digits in the order of the alphabet, or in the reverse: `ABCDEFGHIJ`, `abcd1234EFGH`. */
 function isInOrder(text: string): boolean {
@@ -128,14 +137,19 @@ function rankAt(text: string, at: number): number {
   return code >= 0x30 && code <= 0x39 ? code - 0x30 : Number.NaN;
 }
 
-/**
- * Matches short values that their manual has marked (`AKIAIOSFODNN7EXAMPLE`), keys of AWS with such an end, and values
- * of which it shows only both ends. What is beside the mark is too short to be a secret of its own.
- */
-const marked =
-  /^[\x21-\x7e]{0,24}[0-9A-Za-z+/=_.-]EXAMPLE$|^(?=[\x21-\x7e]{8,31}$)[\x21-\x7e]*EXAMPLE[0-9A-Za-z+/=_.-]|^[0-9A-Za-z+/]{29,31}EXAMPLEKEY$|^[0-9A-Za-z_-]{8,24}example$/;
-const elided =
-  /^[\x21-\x7e]{4,24}[0-9A-Za-z]\.\.\.(?!\.)[\x21-\x7e]{0,24}$|^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,128}\.{3,8}[0-9A-Za-z+/=\s\\]{0,64}-----END/;
+/** Matches the id of an AWS key of which the manual has replaced the end: `AKIAIESZCNJ3OEXAMPLE`. */
+const markedId = /^(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{9}EXAMPLE$/;
+
+/** Most characters beside a mark or around an ellipsis: no secret is so short. */
+const besideMarkMax = 12;
+const marks = /EXAMPLE(?:KEY|TOKEN)?|example$|(?<!\.)\.\.\.(?!\.)/;
+
+/** Tells short values that their manual has marked, or of which it shows both ends only: `eyJra123abcEXAMPLE`. */
+const isMarked = (text: string): boolean =>
+  markedId.test(text) || (marks.test(text) && text.replace(marks, '').length <= besideMarkMax);
+
+/** Matches a key in PEM of which hardly anything is shown. */
+const elided = /^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,24}\.{3,8}[0-9A-Za-z+/=\s\\]{0,8}-----END/;
 
 /**
  * Matches words in small letters that say what they stand for: `aws_secret_access_key`, `password-for-30001`,
@@ -147,12 +161,17 @@ const wordsForPassword =
 /** Matches a whole key in PEM (RFC 7468), and takes what stands between its lines. */
 const pem = /^-----BEGIN [A-Z ]{3,24}-----([0-9A-Za-z+/=\s\\.]{4,512})-----END/;
 
-/** Tells a private key of which a manual shows the first line only: DER says how long it is (X.690, 8.1.3). */
+/** Heads of RSA keys (RFC 8017, A.1.2; RFC 5208): the length of the whole, then version 0 and what follows it. */
+const rsaHead = /^3082(?:01[2-9a-f]|0[2-9a-f][\da-f]|1[0-3][\da-f])[\da-f]020100(?:0282|300d)/;
+/** The first fifth of an RSA key holds at most its public part. */
+const publicShare = 5;
+
+/** Tells an RSA key of which a manual shows the first line only. */
 function isCutKey(text: string): boolean {
   const body = pem.exec(text)?.[1];
   if (body === undefined) return false;
   const bytes = Buffer.from(body.replace(/\\[nr]|[^0-9A-Za-z+/]/g, ''), 'base64');
-  return bytes.length > 4 && bytes.readUInt16BE() === 0x3082 && 2 * bytes.length < bytes.readUInt16BE(2);
+  return rsaHead.test(bytes.toString('hex', 0, 9)) && publicShare * bytes.length < bytes.readUInt16BE(2);
 }
 
 /**
@@ -173,7 +192,7 @@ const isOfManuals = (text: string): boolean =>
   endsWithPassword.test(text) ||
   wordsForPassword.test(text) ||
   series.test(text) ||
-  marked.test(text) ||
+  isMarked(text) ||
   elided.test(text) ||
   isCutKey(text) ||
   isInOrder(text);

@@ -33,6 +33,19 @@ for (const text of named) {
   });
 }
 
+t.test('judges base64 of many letters without trying all ways to part them into words', async (t) => {
+  for (const end of ['1', '{'])
+    t.type(random(Buffer.from(`${'ab'.repeat(95)}${end}`).toString('base64')), 'boolean');
+  t.type(
+    random(
+      Buffer.from(`{"${'ab'.repeat(94)}1`)
+        .toString('base64')
+        .replace(/=+$/, ''),
+    ),
+    'boolean',
+  );
+});
+
 const generated = [
   { what: 'letters and digits', alphabet: lower + digits, length: 32 },
   { what: 'letters in both cases and digits', alphabet: lower + lower.toUpperCase() + digits, length: 40 },
