@@ -232,6 +232,14 @@ t.test(
       { name: 'one with a secret is read', fields: leaking, tenantId: 'acme', read: 1, found: 1 },
       { name: 'and known again with it', fields: leaking, tenantId: 'acme', read: 0, found: 1 },
       { name: 'another reader finds it itself', fields: leaking, tenantId: 'other', read: 1, found: 1 },
+      { name: 'what a URL ends with is read', fields: withFragment, tenantId: 'acme', read: 1, found: 1 },
+      {
+        name: 'and so is a method that reads the same',
+        fields: withMethod,
+        tenantId: 'acme',
+        read: 1,
+        found: 1,
+      },
       {
         name: 'one with more than eight findings is read',
         fields: many,

@@ -140,7 +140,7 @@ function rankAt(text: string, at: number): number {
 /** Matches the id of an AWS key of which the manual has replaced the end: `AKIAIESZCNJ3OEXAMPLE`. */
 const markedId = /^(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{9}EXAMPLE$/;
 
-/** Most characters beside a mark or around an ellipsis: no secret is so short. */
+/** Most characters beside a mark or around an ellipsis, as beside a placeholder. */
 const besideMarkMax = 12;
 const marks = /EXAMPLE(?:KEY|TOKEN)?|example$|(?<!\.)\.\.\.(?!\.)/;
 
