@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { lazily } from '../../util/lazily.ts';
 import { packageFile } from '../../util/program-files.ts';
 import type { Checks } from './check.ts';
 
@@ -14,8 +15,7 @@ const isPersonName = (text: string): boolean => wordsOf(text).every((word) => !n
 function isKnownName(text: string): boolean {
   const words = wordsOf(text);
   if (words.some((word) => notNames.has(word))) return false;
-  givenNames ??= new Set(readGivenNames());
-  return words.some((word) => givenNames?.has(withoutAccents(word)));
+  return words.some((word) => givenNames().has(withoutAccents(word)));
 }
 
 /** Returns the words in small letters, without punctuation at their ends. */
@@ -26,10 +26,9 @@ const wordsOf = (text: string): string[] =>
     .map((word) => word.replace(/[.,]$|['\u2019]s$/g, '').toLowerCase());
 
 /** The list is read when it is first needed, since most texts have nothing to do with health. */
-let givenNames: ReadonlySet<string> | undefined;
-
-const readGivenNames = (): string[] =>
-  readFileSync(packageFile('config/words/given-names.txt'), 'utf8').trimEnd().split('\n');
+const givenNames = lazily(
+  () => new Set(readFileSync(packageFile('config/words/given-names.txt'), 'utf8').trimEnd().split('\n')),
+);
 
 /** Returns a word in the form of the list: `Jürgen` is `jurgen`. */
 const withoutAccents = (word: string): string =>

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { MetadataJson } from 'libphonenumber-js/core';
+import { lazily } from '../../util/lazily.ts';
 import { type Checks, digitsOf, type SecretCheck } from './check.ts';
 
 /*
@@ -31,15 +32,10 @@ interface Plans {
   readonly common: readonly Plan[];
 }
 
-let plansRead: Plans | undefined;
-
 /**
  * Returns the plans. The table has 83 KB and takes some milliseconds to read, and many processes never see a number.
  */
-function plans(): Plans {
-  plansRead ??= readPlans();
-  return plansRead;
-}
+const plans = lazily(readPlans);
 
 /** Columns of a country's row in the library's table; `version` is the table's layout. */
 const [nationalPatternColumn, nationalPrefixColumn] = [2, 5];

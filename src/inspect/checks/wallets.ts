@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { lazily } from '../../util/lazily.ts';
 import { packageFile } from '../../util/program-files.ts';
 import type { Checks, SecretCheck } from './check.ts';
 
@@ -136,17 +137,13 @@ function isEd25519KeyPair(text: string): boolean {
 
 const phraseLengthMin = 12;
 const phraseLengths = [24, 21, 18, 15, phraseLengthMin];
-let wordsRead: ReadonlyMap<string, number> | undefined;
 
 /** Reads the English list of BIP 39. */
 export const bip39List = (): readonly string[] =>
   readFileSync(packageFile('config/words/bip-39-english.txt'), 'utf8').trim().split('\n');
 
 /** Returns the words, which are read when the first phrase is seen. */
-function bip39Words(): ReadonlyMap<string, number> {
-  wordsRead ??= new Map(bip39List().map((word, index) => [word, index]));
-  return wordsRead;
-}
+const bip39Words = lazily(() => new Map(bip39List().map((word, index) => [word, index])));
 
 const indexesOf = (text: string): number[] =>
   text
