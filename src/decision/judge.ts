@@ -3,7 +3,7 @@ import { type AssessedCall, type OperationPart, targetsOf } from '../core/call.t
 import { ownName, safely } from '../core/safe-name.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
 import { compileDenylist, type DestinationList } from '../tenants/destination-list.ts';
-import { callFacts } from './facts/facts.ts';
+import { CallFacts } from './facts/facts.ts';
 import { withGiven } from './facts/given-facts.ts';
 import {
   classesOf,
@@ -91,7 +91,9 @@ function opinionOn(
   }
   if (admission.scopeViolations.length > 0) return outOfScope(admission.scopeViolations);
   if (readings.unreadable !== undefined) {
-    const byHead = readings.isOutOfTime ? rules.decide(withoutBody(given(callFacts(call, none)))) : undefined;
+    const byHead = readings.isOutOfTime
+      ? rules.decide(withoutBody(given(new CallFacts(call, none))))
+      : undefined;
     // Such a rule refuses the call whatever stands in its body, and that is the agent's own doing.
     if (byHead?.action === 'DENY' || byHead?.action === 'OPEN_INCIDENT') return opinionOfPolicy(byHead);
     return denial(
@@ -100,7 +102,8 @@ function opinionOn(
     );
   }
   const opinionOnPart = (part?: OperationPart): Opinion => {
-    const byPolicy = rules.ruleCount === 0 ? undefined : rules.decide(given(callFacts(call, classes, part)));
+    const byPolicy =
+      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, part)));
     if (byPolicy?.action) return opinionOfPolicy(byPolicy);
     return opinionOfPosture(judgeByPosture(call.risk, classes, tenant.posture), byPolicy);
   };

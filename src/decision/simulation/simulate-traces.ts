@@ -3,7 +3,7 @@ import type { Decision, OwnAgent } from '../../core/call.ts';
 import { dataClasses } from '../../core/call.ts';
 import { ifValid, parseTarget } from '../../core/target.ts';
 import type { CompiledInput, Facts } from '../../policy/index.ts';
-import { callFacts } from '../facts/facts.ts';
+import { CallFacts } from '../facts/facts.ts';
 import { withGiven } from '../facts/given-facts.ts';
 import { afterDenial, afterGrant, classesOf, type Enforceable, signalReasons } from '../opinion.ts';
 import { type Trace, type TraceRecord, toRecordedCall, wasJudged } from '../trace/recorded-call.ts';
@@ -63,7 +63,7 @@ export function createTraceJudge(
     const { call } = recorded;
     const rules = rulesFor(recorded);
     const given = (facts: Facts): Facts => withGiven(facts, {}, trace.body_bytes);
-    const because = rules.doubts(given(callFacts(call, classesOf(call))));
+    const because = rules.doubts(given(new CallFacts(call, classesOf(call))));
     if (because !== undefined) return { kind: 'undetermined', because };
     const { opinion } = simulator.judge(call, rules.certain, given);
     if (isCutDoubtful(trace, opinion)) return { kind: 'undetermined', because: cannotTell };
