@@ -24,8 +24,8 @@ const filler =
   /(?i:example|placeholder|changeme|redacted|dummy|a1b2c3d4(?:e5(?:f6)?)?(?:g7h8(?:i9)?(?:j0)?)?)|(.)\1{3,}|0?123456789?0?|(?i:abcdefg?h?i?j?k?l?m?n?o?p?q?r?s?t?u?v?w?x?y?z?)|(?<![0-9A-Za-z])(?:[A-Z]{2,16}|[A-Za-z][a-z]{1,15}(?:[A-Z][a-z]{1,15}){0,4})\d{0,2}(?![0-9A-Za-z])|[\W_]/g;
 /** Limits the entropy of a body behind a known prefix; 16 random hexadecimal digits have more. */
 const bodyEntropyMax = 3;
-/** Limits the rest of a text without a prefix. */
-const restLengthMax = 12;
+/** Limits the rest of a text without a prefix, and what stands beside the mark of an example. */
+export const restLengthMax = 12;
 
 /**
  * Answers whether the text is plainly a placeholder; its first `prefixLength` characters are the same in all such

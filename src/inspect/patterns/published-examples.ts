@@ -1,4 +1,5 @@
 import type { Detector } from './detector.ts';
+import { restLengthMax } from './placeholder.ts';
 
 /*
  * Recognises secrets that documentation prints, beside a detector's own `placeholders`. They are examples of the
@@ -140,13 +141,11 @@ function rankAt(text: string, at: number): number {
 /** Matches the id of an AWS key of which the manual has replaced the end: `AKIAIESZCNJ3OEXAMPLE`. */
 const markedId = /^(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{9}EXAMPLE$/;
 
-/** Most characters beside a mark or around an ellipsis, as beside a placeholder. */
-const besideMarkMax = 12;
 const marks = /EXAMPLE(?:KEY|TOKEN)?|example$|(?<!\.)\.\.\.(?!\.)/;
 
 /** Tells short values that their manual has marked, or of which it shows both ends only: `eyJra123abcEXAMPLE`. */
 const isMarked = (text: string): boolean =>
-  markedId.test(text) || (marks.test(text) && text.replace(marks, '').length <= besideMarkMax);
+  markedId.test(text) || (marks.test(text) && text.replace(marks, '').length <= restLengthMax);
 
 /** Matches a key in PEM of which hardly anything is shown. */
 const elided = /^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,24}\.{3,8}[0-9A-Za-z+/=\s\\]{0,8}-----END/;
