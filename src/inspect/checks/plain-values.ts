@@ -122,7 +122,29 @@ const code =
 const keyOfAws =
   /^arn:aws[a-z-]{0,8}:kms:[a-z0-9-]{4,24}:\d{12}:key\/(?:mrk-)?[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}$/;
 
+/** Matches a member of an element in C, and one that may be missing: `arg[0].len`, `options?.password`. */
+const member =
+  /^[A-Za-z_]\w{0,24}(?:\[\w{0,12}\](?:\.|->)|\?\.)[A-Za-z_]{1,24}(?:\??\.[A-Za-z_]{1,24}){0,2}$/;
+
+/** Matches a commit by its address, as changelogs have it. */
+const commit = /^(?:[\w.-]{1,40}\/){0,3}commits?\/[\da-f]{7,40}$/;
+
+/** Matches a model of Amazon Bedrock: `anthropic.claude-3-haiku-20240307-v1:0`. */
+const model = /^(?:[a-z]{2,4}\.)?[a-z\d]{2,12}\.[a-z][a-z\d-]{2,48}-v\d{1,2}:\d{1,3}k?$/;
+
+/** Matches a file of words, perhaps with a short number: `my-project-45e35d85a593.json`. */
+const file =
+  /^(?:[a-z]{2,20}[-_.]){1,6}[\da-f]{0,12}\.?(?:json|ya?ml|pem|crt|p12|jks|key|txt|env|conf|cfg|ini|toml)$/;
+
+/** Matches a version that is called final: `1.6.2.RELEASE`. */
+const version = /^v?\d{1,3}(?:\.\d{1,4}){1,3}[.-](?:RELEASE|SNAPSHOT|Final|GA)$/;
+
 const kinds = [
+  member,
+  commit,
+  model,
+  file,
+  version,
   code,
   countInCode,
   coder,

@@ -4,10 +4,12 @@ import { passwordBitsMin } from './texts.ts';
 
 /** Matches a line of a Kubernetes Secret: a name, and a value that may stand in quotes. */
 const line = /^ {1,8}[\w.-]{1,64}: {1,4}["']?([^\s"']{1,2000})/gm;
+/** Fewer characters open nothing. */
+const secretLengthMin = 4;
 const printable = /^[\t\n\r -~]+$/;
 /** Matches words, and addresses of short words without credentials. */
 const words =
-  /^(?:[A-Za-z]+(?:[ ._@-][A-Za-z]+){0,8}\d{0,3}|[a-z]{2,8}:\/\/(?:localhost|127\.0\.0\.1|[a-z]{1,12}(?:[.-][a-z]{1,12}){0,8})(?::\d{1,5})?(?:\/[a-z]{0,12}){0,4})\s*$/;
+  /^(?:[A-Za-z]+(?:[ ._@-][A-Za-z]+){0,8}\d{0,3}[.!?]?|[a-z]{2,8}:\/\/(?:localhost|127\.0\.0\.1|[a-z]{1,12}(?:[.-][a-z]{1,12}){0,8})(?::\d{1,5})?(?:\/[a-z]{0,12}){0,4})\s*$/;
 
 /** Random letters in one part of an address must not be outweighed by the words of the others. */
 const partBitsMin = 3;
@@ -19,13 +21,17 @@ const hasRandomPart = (text: string): boolean =>
 /** Returns what a value says: it is in base64 under `data`, and plain under `stringData`. */
 function textOf(value: string): string {
   const decoded = Buffer.from(value, 'base64').toString('latin1');
-  return decoded.length > 2 && printable.test(decoded) ? decoded : value;
+  return decoded.length > 0 && printable.test(decoded) ? decoded : value;
 }
 
 /** Tells that a value of a Kubernetes Secret is more than words, which manuals have: `admin`, `mypassword`. */
 function hasSecretValue(text: string): boolean {
   const values = [...text.matchAll(line)].map(([, value = '']) => textOf(value));
-  return values.some((it) => !words.test(it) || randomBits(it) >= passwordBitsMin || hasRandomPart(it));
+  return values.some(
+    (it) =>
+      it.length >= secretLengthMin &&
+      (!words.test(it) || randomBits(it) >= passwordBitsMin || hasRandomPart(it)),
+  );
 }
 
 export const secretValueChecks = { 'secret-values': hasSecretValue } as const satisfies Checks;

@@ -53,6 +53,7 @@ const texts: ReadonlySet<string> = new Set([
   ...['minioadmin', 'minio123', 'x-oauth-basic'],
   ...[
     'wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY',
+    'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
     'je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY',
     '8P+SQvWIuLnKhh8d++jpw0nNmQRBZvNEXAMPLEKEY',
     '9drTJvcXLB89EXAMPLELB8923FB892xMFI',
@@ -76,6 +77,8 @@ const texts: ReadonlySet<string> = new Set([
     '$apr1$d9hr9HBB$4HxwgUir3HP4EsggP/QNo0',
     'abc+12/345',
   ],
+  // The manual of AWS DataSync.
+  'aBBKDWQvyuVcTPH9EBp%2FXTI9E%2F%2Fmq171%2BZU178wcwqU%3D',
   // The manual of PostgreSQL.
   'SCRAM-SHA-256$4096:44560wPMLfjqiAzyPDZ/eQ==$4CA054rZlSFEq8Z3FEhToBTa2X6KnWFxFkPwIbKoDe0=:L/nbSZRCjp6RhOhKK56GoR1zibCCSePKshCJ9lnl3yw=',
   // Manuals of systemd and PostgreSQL, and the usual anonymous FTP logins.
@@ -103,7 +106,7 @@ const texts: ReadonlySet<string> = new Set([
 
 /** Matches a word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]rd|wd|phrase|code|w)?|pwd?|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?\d{0,3}!?$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}|1234)!?$/i;
 
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
@@ -185,8 +188,12 @@ const jwt = /^eyJ[\w-]{8,512}\.(eyJ[\w-]{4,2048})/;
 const testCard =
   /^(?:4111111111111111|4242424242424242|4012888888881881|400000000000\d{4}|4000056655665556|4222222222222|5555555555554444|5105105105105100|5200828282828210|2223003122003222|378282246310005|371449635398431|378734493671000|6011111111111117|6011000990139424|30569309025904|38520000023237|3530111333300000|3566002020360505|6200000000000005)$/;
 
+/** Matches names of variables that stand for what is in them: `CLIENT_SECRET`. */
+const variableName = /^(?:[A-Z]{2,10}_){1,4}(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)$/;
+
 const isOfManuals = (text: string): boolean =>
   texts.has(text) ||
+  variableName.test(text) ||
   wordForPassword.test(text) ||
   endsWithPassword.test(text) ||
   wordsForPassword.test(text) ||
@@ -218,6 +225,9 @@ function speltOut(secret: string): string | undefined {
   return credentials.exec(Buffer.from(secret, 'base64').toString('latin1'))?.[1];
 }
 
+/** Takes a value that another field of a form follows. */
+const firstField = /^([^&=]{1,64})&[\w.-]{1,40}=/;
+
 /** Answers whether documentation prints the value as an example. */
 export function isPublishedExample(
   detector: Pick<Detector, 'class' | 'placeholders'>,
@@ -229,7 +239,7 @@ export function isPublishedExample(
   if (isOwn) return true;
   if (detector.class === 'PII') return testCard.test(secret.replace(/[ -]/g, ''));
   if (detector.class !== 'SECRETS') return false;
-  if (isOfManuals(secret)) return true;
+  if (isOfManuals(secret) || isOfManuals(firstField.exec(secret)?.[1] ?? '')) return true;
   const spelt = speltOut(secret);
   if (spelt !== undefined && isOfManuals(spelt)) return true;
   const payload = jwt.exec(secret)?.[1];

@@ -1,0 +1,33 @@
+import t from 'tap';
+import { isPlainValue } from '../../../src/inspect/checks/plain-values.ts';
+
+const plain = [
+  'arg[0].len',
+  's[i]->passwd',
+  'options?.password',
+  'config?.auth?.token',
+  'js/commit/03d8ba7ca5c485979788d6f121199e4370622491',
+  'acme/auth-js/commit/03d8ba7',
+  'anthropic.claude-3-haiku-20240307-v1:0',
+  'us.meta.llama3-1-70b-instruct-v1:0',
+  'my-project-45e35d85a593.json',
+  'service_account.key.pem',
+  '1.6.2.RELEASE',
+  'v2.0.1-SNAPSHOT',
+];
+/** Each is like one of them, and may be a secret. */
+const notPlain = [
+  'arg[0]9drTJvcXLB',
+  '9drT?.JvcXLB',
+  '03d8ba7ca5c485979788d6f121199e4370622491',
+  'commit/9drTJvcXLB89qLB8923FB892xMFI',
+  'q8Zk2LmN4pR7sT9v-v1:0',
+  'q8zk2lmn4pr7st9v.json',
+  '03d8ba7ca5c485979788d6f121199e4370622491.json',
+  'q8Zk2.RELEASE',
+];
+
+t.test('tells values of other kinds from what may be a secret', async (t) => {
+  for (const value of plain) t.ok(isPlainValue(value), value);
+  for (const value of notPlain) t.notOk(isPlainValue(value), value);
+});
