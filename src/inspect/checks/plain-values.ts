@@ -72,20 +72,23 @@ const isFormat = (value: string): boolean =>
  * Words with a number behind them that occur in names of code: `Uint8Array`, `XOAuth2Options`, `utf8_to_utf16_dup`.
  */
 const numberedWords =
-  'int uint float utf ucs iso base sha md aes rsa crc http oauth ipv win arch arm str'.split(' ');
+  'int uint float utf ucs iso base sha md aes rsa crc http oauth ipv win arch arm str arg argon'.split(' ');
 const capitalised = numberedWords.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
 const numberedTerms = new RegExp(
   `(?:(?<![A-Za-z])(?:${numberedWords.join('|')}|${numberedWords.join('|').toUpperCase()}|[xX]509|[iI]18n|[lL]10n|[kK]8s)` +
-    `|(?<![A-Z])(?:${capitalised.join('|')}|UInt|X?OAuth|IPv))_?\\d{0,5}(?<=\\d[a-z]?)(?![0-9a-z])|[Bb](?:ase)?64(?=(?:de|en)code)`,
+    `|(?<![A-Z])(?:${capitalised.join('|')}|UInt|X?OAuth|IPv))_?\\d{0,5}(?<=\\d[a-z]?)(?![0-9a-z])|[Bb](?:ase)?64(?=(?:de|en)code)|4[jJ](?=[A-Z.]|$)`,
   'g',
 );
 const identifier = /^[_$]{0,2}[A-Za-z][A-Za-z_$]*$/;
 const compound = /[a-z][A-Z]|[A-Za-z]_+[A-Za-z]/;
 
+/** Matches a member of a class, without its numbers: `DigestUtils.encodeAsHex`. */
+const classMember = /^[A-Z][A-Za-z_]{2,60}(?:\.[a-z][A-Za-z_]{2,60}){1,2}$/;
+
 /** Tells a name of two words or more, with numbers only where terms of code have them. */
 export const isIdentifier = (value: string): boolean => {
   const letters = value.replace(numberedTerms, 'Term_');
-  return identifier.test(letters) && compound.test(letters);
+  return (identifier.test(letters) || classMember.test(letters)) && compound.test(letters);
 };
 
 /** Matches a scoped name of C++, Perl or Rust: `Win32::GetCwd`. */
@@ -105,7 +108,7 @@ const pseudoVersion =
   /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?:?$/;
 
 /** Matches a concatenation of PHP, and a path that ends with a variable: `.$input->`, `zip/$ASSET`. */
-const variable = /^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
+const variable = /^(?:[./]|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
 
 /** Matches a coder by its names: `Base64.getEncoder.encodeToString`. Other names could be a secret of letters. */
 const coder =
@@ -126,6 +129,9 @@ const keyOfAws =
 const member =
   /^[A-Za-z_]\w{0,24}(?:\[\w{0,12}\](?:\.|->)|\?\.)[A-Za-z_]{1,24}(?:\??\.[A-Za-z_]{1,24}){0,2}$/;
 
+/** Matches an annotation of Java, and a short number of C: `@BeforeEach`, `0x52e`. */
+const wordOfCode = /^@[A-Z][A-Za-z]{2,40}$|^0x[\dA-Fa-f]{1,8}[uUlL]{0,3}$/;
+
 /** Matches a commit by its address, as changelogs have it. */
 const commit = /^(?:[\w.-]{1,40}\/){0,3}commits?\/[\da-f]{7,40}$/;
 
@@ -141,6 +147,7 @@ const version = /^v?\d{1,3}(?:\.\d{1,4}){1,3}[.-](?:RELEASE|SNAPSHOT|Final|GA)$/
 
 const kinds = [
   member,
+  wordOfCode,
   commit,
   model,
   file,

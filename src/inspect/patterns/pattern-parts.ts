@@ -68,7 +68,7 @@ const parts: Readonly<Record<string, string>> = {
   /**
    * Matches where no `token` begins that stands for a state and so gives no access. A session's or client's token
    * that is a bare UUID is one, since it only identifies searches or calls. A badge's token is read by all who read
-   * its README.
+   * its README, and that of a file in Firebase Storage by all who see the page.
    *
    * Counts of tokens and wrong words are ruled out first, since the lookbehinds take long.
    */
@@ -76,6 +76,7 @@ const parts: Readonly<Record<string, string>> = {
     String.raw`(?!tokens\\?"?: ?\d{1,11}[,}\s])` +
     String.raw`(?!(?=token)(?<=(?:\.svg|img\.shields\.io/[\w./-]{0,96})\?[\w.=&-]{0,64})token)` +
     `(?!(?=token)(?<=${states.map((state) => `${state}[_-]?`).join('|')}|${statesInOneWord.join('|')})token)` +
+    String.raw`(?!(?=token)(?<=\?alt=media&)token=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]))` +
     String.raw`(?!(?=token)(?<=(?:session|client)[_-]?)token["'\\=: ]{1,6}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-]))`,
   badge,
   /** Matches a Google document before the query, whose `key` is its id. */

@@ -77,7 +77,8 @@ const texts: ReadonlySet<string> = new Set([
     '$apr1$d9hr9HBB$4HxwgUir3HP4EsggP/QNo0',
     'abc+12/345',
   ],
-  // The manual of AWS DataSync.
+  // The manuals of AWS STS and AWS DataSync.
+  'FwoGZXIvYXdzEBYaDH7example',
   'aBBKDWQvyuVcTPH9EBp%2FXTI9E%2F%2Fmq171%2BZU178wcwqU%3D',
   // The manual of PostgreSQL.
   'SCRAM-SHA-256$4096:44560wPMLfjqiAzyPDZ/eQ==$4CA054rZlSFEq8Z3FEhToBTa2X6KnWFxFkPwIbKoDe0=:L/nbSZRCjp6RhOhKK56GoR1zibCCSePKshCJ9lnl3yw=',
@@ -106,14 +107,14 @@ const texts: ReadonlySet<string> = new Set([
 
 /** Matches a word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}|1234)!?$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|access|refresh|bearer|session|api|client|id|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}|1234)!?$/i;
 
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
 /** Matches letters and digits in order (`abc123@`), one word again and again, `test1234`, and the mask `[secure]`. */
 const series =
-  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$/i;
+  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$|^[a-z]{2,8}_X{3,}$|^hello123$/i;
 
 /** Fewest characters in the order of the alphabet, and most others, so that an alphabet hides no secret beside it. */
 const inOrderMin = 8;
@@ -158,7 +159,7 @@ const elided = /^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,24}\.{3,8}[0-9
  * `a%20secret`.
  */
 const wordsForPassword =
-  /^(?:[a-z]|%20|[-_. ]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
+  /^(?:[a-z]|%20|[-_. ]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|token|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
 
 /** Matches a whole key in PEM (RFC 7468), and takes what stands between its lines. */
 const pem = /^-----BEGIN [A-Z ]{3,24}-----([0-9A-Za-z+/=\s\\.]{4,512})-----END/;
@@ -209,6 +210,9 @@ const basicMax = 96;
 const basic = /^[0-9A-Za-z+/]{10,96}={0,2}$/;
 const credentials = /^[\w.@-]{1,32}:([ -~]{3,40})$/;
 
+/** Matches what may be the words of a password. */
+const words = /^([\w.-]{4,40})\n?$/;
+
 const beyondAscii = /[\x80-\xff]/;
 const accents = /[\u0300-\u036f ]/g;
 
@@ -222,11 +226,15 @@ function speltOut(secret: string): string | undefined {
     return Buffer.from(plain, 'latin1').toString().normalize('NFKD').replace(accents, '');
   }
   if (secret.length > basicMax || !basic.test(secret)) return undefined;
-  return credentials.exec(Buffer.from(secret, 'base64').toString('latin1'))?.[1];
+  const plain = Buffer.from(secret, 'base64').toString('latin1');
+  return credentials.exec(plain)?.[1] ?? words.exec(plain)?.[1];
 }
 
-/** Takes a value that another field of a form follows. */
-const firstField = /^([^&=]{1,64})&[\w.-]{1,40}=/;
+/** Matches a token that says that nobody has signed it (RFC 7519, section 6), so that whoever trusts it trusts all. */
+const unsigned = /^eyJhbGciOiJub25l[\w-]{0,128}\.[\w-]{0,4096}\.?$/;
+
+/** Takes a value that another field of a form follows, or an option of a URL (RFC 5092): `pass;auth=NTLM`. */
+const firstField = /^([^&=;]{1,64})(?:&[\w.-]{1,40}=|;[a-z]{2,12}(?:=\w{1,8})?$)/;
 
 /** Answers whether documentation prints the value as an example. */
 export function isPublishedExample(
@@ -242,6 +250,7 @@ export function isPublishedExample(
   if (isOfManuals(secret) || isOfManuals(firstField.exec(secret)?.[1] ?? '')) return true;
   const spelt = speltOut(secret);
   if (spelt !== undefined && isOfManuals(spelt)) return true;
+  if (unsigned.test(secret)) return true;
   const payload = jwt.exec(secret)?.[1];
   return payload !== undefined && jwtPayload.test(Buffer.from(payload, 'base64url').toString('latin1'));
 }

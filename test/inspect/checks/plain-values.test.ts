@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isPlainValue } from '../../../src/inspect/checks/plain-values.ts';
+import { isIdentifier, isPlainValue } from '../../../src/inspect/checks/plain-values.ts';
 
 const plain = [
   'arg[0].len',
@@ -12,6 +12,9 @@ const plain = [
   'us.meta.llama3-1-70b-instruct-v1:0',
   'my-project-45e35d85a593.json',
   'service_account.key.pem',
+  '@BeforeEach',
+  '0x52e',
+  '/$file_pwd',
   '1.6.2.RELEASE',
   'v2.0.1-SNAPSHOT',
 ];
@@ -25,9 +28,22 @@ const notPlain = [
   'q8zk2lmn4pr7st9v.json',
   '03d8ba7ca5c485979788d6f121199e4370622491.json',
   'q8Zk2.RELEASE',
+  '@9drTJvcXLB',
+  '0x9d4c7b1e2f60',
 ];
 
 t.test('tells values of other kinds from what may be a secret', async (t) => {
   for (const value of plain) t.ok(isPlainValue(value), value);
   for (const value of notPlain) t.notOk(isPlainValue(value), value);
+});
+
+t.test('tells names of code, with numbers only where terms have them', async (t) => {
+  for (const name of [
+    'libtest_arg4',
+    'BcryptPassword4jPasswordEncoder',
+    'OAuth2ConfigurerUtils.getOptionalBean',
+  ])
+    t.ok(isIdentifier(name), name);
+  for (const value of ['Xk4jqzvt9', 'libtest_arg4q8Zk', 'Q8zkUtils.getOptionalBean', 'qzJvkwq.pxLmNoPq'])
+    t.notOk(isIdentifier(value), value);
 });
