@@ -46,7 +46,7 @@ const texts: ReadonlySet<string> = new Set([
   ...['123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11', 'Mai9ohgh6ahxee0jutheew0pungoozil', 'debian'],
   // Shipped with the programs of Google Cloud and with Chromium in Debian.
   ...['d-FL95Q19q7MQmFpd7hHD0Ty', 'ZmssLNjJy2998hD4CTg2ejr2', 'kdloedMFGdGla2P1zacGjAQh'],
-  'AIzaSyCkfPOPZXDKNn8hhgu3JrA62wIgC93d44k',
+  ...['AIzaSyCkfPOPZXDKNn8hhgu3JrA62wIgC93d44k', 'AIzaSyDnacJHrKma0048b13sh8cgxNUwulubmJM'],
   // RFC 7628, the manuals of Kafka and of the AWS command line.
   ...['vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg', 'vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg=='],
   // Shipped with MinIO, and what stands for a password beside a token of GitHub.
@@ -79,7 +79,11 @@ const texts: ReadonlySet<string> = new Set([
   ],
   // The manuals of AWS STS and AWS DataSync.
   'FwoGZXIvYXdzEBYaDH7example',
-  'aBBKDWQvyuVcTPH9EBp%2FXTI9E%2F%2Fmq171%2BZU178wcwqU%3D',
+  'AQoEXAMPLEH4aoAH0gNCAPyJxz4BlCFFxWNE1OPTgk5TthT+FvwqnKwRcOIfrRh3c/LTo6UDdyJwOOvEVPvLXCrrrUtdnniCEXAMPLE/IvU1dYUg2RVAJBanLiHb4IgRmpRV3zrkuWJOgQs8IZZaIv2BXIa2R4OlgkBN9bkUDNCJiBeb/AXlzBBko7b15fjrBs2+cTQtpZ3CYWFXG8C5zqx37wnOE49mRl/+OtkIKGO7fAE',
+  ...[
+    'aBBKDWQvyuVcTPH9EBp%2FXTI9E%2F%2Fmq171%2BZU178wcwqU%3D',
+    'aBBKDWQvyuVcTPH9EBp/XTI9E//mq171+ZU178wcwqU=',
+  ],
   // The manual of PostgreSQL.
   'SCRAM-SHA-256$4096:44560wPMLfjqiAzyPDZ/eQ==$4CA054rZlSFEq8Z3FEhToBTa2X6KnWFxFkPwIbKoDe0=:L/nbSZRCjp6RhOhKK56GoR1zibCCSePKshCJ9lnl3yw=',
   // Manuals of systemd and PostgreSQL, and the usual anonymous FTP logins.
@@ -211,7 +215,7 @@ const basic = /^[0-9A-Za-z+/]{10,96}={0,2}$/;
 const credentials = /^[\w.@-]{1,32}:([ -~]{3,40})$/;
 
 /** Matches what may be the words of a password. */
-const words = /^([\w.-]{4,40})\n?$/;
+const words = /^([\w. -]{4,60})\n?$/;
 
 const beyondAscii = /[\x80-\xff]/;
 const accents = /[\u0300-\u036f ]/g;

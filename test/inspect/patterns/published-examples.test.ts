@@ -41,6 +41,7 @@ const examples = {
   'a token that nobody has signed': `token=${inBase64({ alg: 'none', typ: 'JWT' })}.${inBase64({ uid: 'x', exp: 1516239022 })}.`,
   'a password with an option in a URL': 'http://test:pass;auth=NTLM@db.acme.dev/',
   'words for a token in base64': 'credential=YS1naXQtdG9rZW4=',
+  'a sentence in base64': "password: 'bm90IG15IHJlYWwgcGFzc3dvcmQ='",
   'words for a token': 'OAuth2AccessTokenResponse.withToken("access-token-1234")',
   'names of variables in base64': 'Authorization: Basic Q0xJRU5UX0lEOkNMSUVOVF9TRUNSRVQ=',
   'short credentials that say what they are': 'Authorization: Basic YmFyOmZvbw==',
