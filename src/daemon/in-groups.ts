@@ -8,7 +8,14 @@ const atOnce = 100;
 export async function inGroups<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const pace = new Pace();
   for (let from = 0; from < items.length; from += atOnce) {
-    await allOrFirstError(items.slice(from, from + atOnce).map(work));
-    if (pace.isDue()) await pace.turn();
+    const begun: Promise<void>[] = [];
+    for (const item of items.slice(from, from + atOnce)) {
+      const one = work(item);
+      // Its error is told with the group's.
+      one.catch(() => undefined);
+      begun.push(one);
+      if (pace.isDue()) await pace.turn();
+    }
+    await allOrFirstError(begun);
   }
 }

@@ -5,6 +5,7 @@ import type { Environment } from '../../config/checks/references.ts';
 import { disk } from '../../config/load.ts';
 import type { Config, TenantConfig } from '../../config/schema.ts';
 import type { KnownNames, KnownTool } from '../../policy/index.ts';
+import { lazily } from '../../util/lazily.ts';
 import { Pace } from '../../util/pace.ts';
 import { threadEnvironment } from '../../util/prepared.ts';
 import { programModule } from '../../util/program-files.ts';
@@ -161,15 +162,15 @@ const nameOf = (list: ListName, entry: Entry): string => (idOf[list] as (entry: 
 class List {
   readonly entries: Entry[] = [];
   readonly #list: ListName;
-  readonly #before: ReadonlyMap<string, Entry>;
+  readonly #before: () => ReadonlyMap<string, Entry>;
 
   constructor(list: ListName, before: Config) {
     this.#list = list;
-    this.#before = new Map([...before[list].values()].map((it) => [nameOf(list, it), it]));
+    this.#before = lazily(() => new Map([...before[list].values()].map((it) => [nameOf(list, it), it])));
   }
 
   add(entries: readonly Entry[]): void {
-    for (const it of entries) this.entries.push(keptOr(this.#before.get(nameOf(this.#list, it)), it));
+    for (const it of entries) this.entries.push(keptOr(this.#before().get(nameOf(this.#list, it)), it));
   }
 }
 

@@ -96,15 +96,29 @@ export class ReaderThread {
     this.#conclude = resolve;
     const isKnown = this.#known.has(tools.id);
     this.#known.add(tools.id);
-    this.#post({
-      ...this.#inbox.pack(input),
-      name,
-      bounds: { maxDecodedBytes, timeoutMs },
-      toolsId: tools.id,
-      tools: isKnown ? undefined : tools,
+    const { packed, copyNext } = this.#inbox.pack(input);
+    this.#inTurns(copyNext, () => {
+      this.#post({
+        ...packed,
+        name,
+        bounds: { maxDecodedBytes, timeoutMs },
+        toolsId: tools.id,
+        tools: isKnown ? undefined : tools,
+      });
+      this.#watch(this.#cpuMs + timeoutMs + this.#graceMs, timeoutMs + this.#graceMs);
     });
-    this.#watch(this.#cpuMs + timeoutMs + this.#graceMs, timeoutMs + this.#graceMs);
     return promise;
+  }
+
+  /** Copies the input of the job, and then calls `begin` unless the thread was lost meanwhile. */
+  #inTurns(copyNext: () => boolean, begin: () => void): void {
+    const job = this.#conclude;
+    const next = (): void => {
+      if (this.#conclude !== job) return;
+      if (copyNext()) setImmediate(next);
+      else begin();
+    };
+    next();
   }
 
   forget(ids: readonly number[]): void {

@@ -33,6 +33,7 @@ export function createEmbeddedAgents(db: Database, commits: GroupCommit, audit: 
   const list = createListing(db, {
     table: 'agents',
     order: ['created_at_ms', 'agent_id'],
+    columns: 'record',
     toItem: recordOf<AgentRecord>,
   });
   const cache = createCache<AgentRecord>(cachedMax);

@@ -85,6 +85,7 @@ export class Approvals {
     this.#list = createListing(db, {
       table: 'approvals',
       order: ['created_at_ms', 'approval_id'],
+      columns: 'record',
       toItem: recordOf<ApprovalRecord>,
     });
     this.#mayWait = createRoom(pendingMax, (tenantId, nowMs) =>

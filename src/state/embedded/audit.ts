@@ -30,7 +30,12 @@ export function createEmbeddedAudit(db: Database): Audit {
   const after = db.prepare(
     'SELECT seq, entry, hash FROM audit WHERE tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?',
   );
-  const list = createListing(db, { table: 'audit', order: ['seq', 'tenant_id'], toItem: toEntry });
+  const list = createListing(db, {
+    table: 'audit',
+    order: ['seq', 'tenant_id'],
+    columns: 'entry, hash, seq',
+    toItem: toEntry,
+  });
 
   async function* rowsOf(tenantId: string) {
     for (let from = 0; ; await nextTurn()) {

@@ -30,6 +30,7 @@ export function createEmbeddedIncidents(db: Database, commits: GroupCommit, audi
   const list = createListing(db, {
     table: 'incidents',
     order: ['opened_at_ms', 'incident_id'],
+    columns: 'record',
     toItem: recordOf<IncidentRecord>,
   });
 

@@ -100,6 +100,7 @@ class KeyTable {
     this.list = createListing(db, {
       table: 'keys',
       order: ['created_at_ms', 'key_id'],
+      columns: 'record',
       toItem: recordOf<KeyRecord>,
     });
     const children = db.prepare(

@@ -9,6 +9,8 @@ interface ListingOptions<T> {
   readonly table: string;
   /** Columns that together name a row and order the list: the first one is a number. */
   readonly order: readonly [number: string, id: string];
+  /** Columns that `toItem` reads: all would mean to compute each that is generated, for each row. */
+  readonly columns: string;
   readonly toItem: (row: Row) => T;
 }
 
@@ -16,7 +18,7 @@ interface ListingOptions<T> {
  * Lists of a table, newest first. A cursor is the place of the last row that was answered, so that what is added meanwhile moves nothing.
  * The texts of conditions come from the code, never from a request: each combination of them is prepared once.
  */
-export function createListing<T>(db: Database, { table, order, toItem }: ListingOptions<T>) {
+export function createListing<T>(db: Database, { table, order, columns, toItem }: ListingOptions<T>) {
   const statements = new Map<string, Statement>();
   const [number, id] = order;
 
@@ -24,7 +26,7 @@ export function createListing<T>(db: Database, { table, order, toItem }: Listing
     const known = statements.get(where);
     if (known) return known;
     const made = db.prepare(`
-      SELECT *, ${number} AS place_number, ${id} AS place_id FROM ${table}
+      SELECT ${columns}, ${number} AS place_number, ${id} AS place_id FROM ${table}
       WHERE ${where} AND (${number}, ${id}) < (?, ?) ORDER BY ${number} DESC, ${id} DESC LIMIT ?
     `);
     statements.set(where, made);

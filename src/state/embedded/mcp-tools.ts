@@ -25,7 +25,12 @@ export function createEmbeddedMcpTools(db: Database, commits: GroupCommit, audit
     ON CONFLICT DO UPDATE SET record = excluded.record
   `);
   const order = ['seen_at_ms', 'server_id'] as const;
-  const list = createListing(db, { table: 'mcp_servers', order, toItem: recordOf<McpServer> });
+  const list = createListing(db, {
+    table: 'mcp_servers',
+    order,
+    columns: 'record',
+    toItem: recordOf<McpServer>,
+  });
   const makeRoom = createBound(db, { table: 'mcp_servers', order, most: serversMax });
   /** By server; an empty list for one that nobody has seen. */
   const concerns = createCache<readonly StandingConcern[]>(cachedMax);

@@ -61,6 +61,14 @@ t.test('a job has its bytes, its tools, and gives back what it found', async (t)
   t.match(await run('echo', {}, { tools: strict }), { output: { tools: 'strict' } }, 'it is told again');
 });
 
+t.test('a job whose thread is lost while its bytes are copied is told so', async (t) => {
+  const { pool, run } = startPool(t, 1);
+  await run('echo');
+  const answer = run('echo', { bytes: Buffer.alloc(8_000_000, 'words ') });
+  await pool.close();
+  t.strictSame(await answer, { lost: 'death' });
+});
+
 t.test('a job that is asked to end does so, and its thread goes on', async (t) => {
   const { lost, run } = startPool(t, 1);
   t.match(await run('read until it is over', {}, { timeoutMs: 5 }), { output: { text: 'it was over' } });

@@ -55,6 +55,7 @@ export class MessageTable {
     this.#listDead = createListing(db, {
       table: 'notice_messages',
       order: ['dead_at_ms', 'id'],
+      columns: '*',
       toItem: (row) => toDead(toStored(row)),
     });
   }
