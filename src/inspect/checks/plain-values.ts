@@ -76,7 +76,7 @@ const numberedWords =
 const capitalised = numberedWords.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
 const numberedTerms = new RegExp(
   `(?:(?<![A-Za-z])(?:${numberedWords.join('|')}|${numberedWords.join('|').toUpperCase()}|[xX]509|[iI]18n|[lL]10n|[kK]8s)` +
-    `|(?<![A-Z])(?:${capitalised.join('|')}|UInt|X?OAuth|IPv))_?\\d{0,5}(?<=\\d[a-z]?)(?![0-9a-z])|[Bb](?:ase)?64(?=(?:de|en)code)|4[jJ](?=[A-Z.]|$)`,
+    `|(?<![A-Z])(?:${capitalised.join('|')}|UInt|X?OAuth|IPv))_?\\d{0,5}(?<=\\d[a-z]?)(?![0-9a-z])|[Bb](?:ase)?64(?=(?:de|en)code)|(?<=[Ww]ord|[Ll]og|[Ss]lf|[Nn]eo)4[jJ](?=[A-Z.]|$)`,
   'g',
 );
 const identifier = /^[_$]{0,2}[A-Za-z][A-Za-z_$]*$/;
@@ -108,7 +108,7 @@ const pseudoVersion =
   /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?:?$/;
 
 /** Matches a concatenation of PHP, and a path that ends with a variable: `.$input->`, `zip/$ASSET`. */
-const variable = /^(?:[./]|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
+const variable = /^\/\$\{?[A-Za-z_]{1,40}\}?(?:[/.]|$)|^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
 
 /** Matches a coder by its names: `Base64.getEncoder.encodeToString`. Other names could be a secret of letters. */
 const coder =
@@ -127,20 +127,20 @@ const keyOfAws =
 
 /** Matches a member of an element in C, and one that may be missing: `arg[0].len`, `options?.password`. */
 const member =
-  /^[A-Za-z_]\w{0,24}(?:\[\w{0,12}\](?:\.|->)|\?\.)[A-Za-z_]{1,24}(?:\??\.[A-Za-z_]{1,24}){0,2}$/;
+  /^[a-z_]\w{0,24}(?:\[(?:\d{0,3}|[a-z])\](?:\.|->)|\?\.)[a-z_][A-Za-z_]{0,24}(?:\??\.[a-z_][A-Za-z_]{0,24}){0,2}$/;
 
 /** Matches an annotation of Java, and a short number of C: `@BeforeEach`, `0x52e`. */
-const wordOfCode = /^@[A-Z][A-Za-z]{2,40}$|^0x[\dA-Fa-f]{1,8}[uUlL]{0,3}$/;
+const wordOfCode =
+  /^@(?:(?:Before|After)(?:Each|All|Class)?|Test|Override|Autowired|Inject|Bean|Mock|Nullable|NotNull|NonNull|Value|Column)$|^0x[\dA-Fa-f]{1,4}$|^0x[\dA-Fa-f]{1,8}[uUlL]{1,3}$/;
 
 /** Matches a commit by its address, as changelogs have it. */
-const commit = /^(?:[\w.-]{1,40}\/){0,3}commits?\/[\da-f]{7,40}$/;
+const commit = /^(?:[\w.-]{1,40}\/){0,3}commits?\/(?:[\da-f]{7,10}|[\da-f]{40})$/;
 
 /** Matches a model of Amazon Bedrock: `anthropic.claude-3-haiku-20240307-v1:0`. */
 const model = /^(?:[a-z]{2,4}\.)?[a-z\d]{2,12}\.[a-z][a-z\d-]{2,48}-v\d{1,2}:\d{1,3}k?$/;
 
 /** Matches a file of words, perhaps with a short number: `my-project-45e35d85a593.json`. */
-const file =
-  /^(?:[a-z]{2,20}[-_.]){1,6}[\da-f]{0,12}\.?(?:json|ya?ml|pem|crt|p12|jks|key|txt|env|conf|cfg|ini|toml)$/;
+const file = /^(?:[a-z]{2,12}[-_]){1,6}(?:[a-z]{2,12}|[\da-f]{1,12})\.(?:json|ya?ml|pem|crt)$/;
 
 /** Matches a version that is called final: `1.6.2.RELEASE`. */
 const version = /^v?\d{1,3}(?:\.\d{1,4}){1,3}[.-](?:RELEASE|SNAPSHOT|Final|GA)$/;

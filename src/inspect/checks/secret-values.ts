@@ -9,7 +9,7 @@ const secretLengthMin = 4;
 const printable = /^[\t\n\r -~]+$/;
 /** Matches words, and addresses of short words without credentials. */
 const words =
-  /^(?:[A-Za-z]+(?:[ ._@-][A-Za-z]+){0,8}\d{0,3}[.!?]?|[a-z]{2,8}:\/\/(?:localhost|127\.0\.0\.1|[a-z]{1,12}(?:[.-][a-z]{1,12}){0,8})(?::\d{1,5})?(?:\/[a-z]{0,12}){0,4})\s*$/;
+  /^(?:[A-Za-z]+(?:[ ._@-][A-Za-z]+){0,8}\d{0,3}|[A-Za-z]+(?: [A-Za-z]+){2,8}\.|[a-z]{2,8}:\/\/(?:localhost|127\.0\.0\.1|[a-z]{1,12}(?:[.-][a-z]{1,12}){0,8})(?::\d{1,5})?(?:\/[a-z]{0,12}){0,4})\s*$/;
 
 /** Random letters in one part of an address must not be outweighed by the words of the others. */
 const partBitsMin = 3;
@@ -18,10 +18,14 @@ const hasRandomPart = (text: string): boolean =>
   text.includes('://') &&
   text.split(/[/.:-]+/).some((part) => part.length >= partLengthMin && randomBits(part) >= partBitsMin);
 
+/** Matches all of base64, where a decoder would stop at the first `=`. */
+const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
 /** Returns what a value says: it is in base64 under `data`, and plain under `stringData`. */
 function textOf(value: string): string {
+  if (!base64.test(value) || value.length % 4 !== 0) return value;
   const decoded = Buffer.from(value, 'base64').toString('latin1');
-  return decoded.length > 0 && printable.test(decoded) ? decoded : value;
+  return printable.test(decoded) ? decoded : value;
 }
 
 /** Tells that a value of a Kubernetes Secret is more than words, which manuals have: `admin`, `mypassword`. */

@@ -111,7 +111,7 @@ const texts: ReadonlySet<string> = new Set([
 
 /** Matches a word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|access|refresh|bearer|session|api|client|id|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}|1234)!?$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|access|refresh|bearer|session|api|client|id|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}!?|1234)$/i;
 
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
@@ -163,7 +163,7 @@ const elided = /^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,24}\.{3,8}[0-9
  * `a%20secret`.
  */
 const wordsForPassword =
-  /^(?:[a-z]|%20|[-_. ]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|token|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
+  /^(?:[a-z]|%20|[-_. ]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
 
 /** Matches a whole key in PEM (RFC 7468), and takes what stands between its lines. */
 const pem = /^-----BEGIN [A-Z ]{3,24}-----([0-9A-Za-z+/=\s\\.]{4,512})-----END/;
@@ -234,11 +234,15 @@ function speltOut(secret: string): string | undefined {
   return credentials.exec(plain)?.[1] ?? words.exec(plain)?.[1];
 }
 
-/** Matches a token that says that nobody has signed it (RFC 7519, section 6), so that whoever trusts it trusts all. */
-const unsigned = /^eyJhbGciOiJub25l[\w-]{0,128}\.[\w-]{0,4096}\.?$/;
+const unsigned = /^(eyJhbGciOiJub25l[\w-]{0,128})\.(eyJ[\w-]{0,4096})\.?$/;
 
-/** Takes a value that another field of a form follows, or an option of a URL (RFC 5092): `pass;auth=NTLM`. */
-const firstField = /^([^&=;]{1,64})(?:&[\w.-]{1,40}=|;[a-z]{2,12}(?:=\w{1,8})?$)/;
+/** Tells a token that says that nobody has signed it (RFC 7519, section 6): whoever trusts it trusts all. */
+function isUnsigned(text: string): boolean {
+  const [, head, payload] = (unsigned.exec(text) ?? []).map((it) =>
+    Buffer.from(it, 'base64url').toString('latin1'),
+  );
+  return head !== undefined && /^\{"alg":"none"[,}]/.test(head) && payload?.endsWith('}') === true;
+}
 
 /** Answers whether documentation prints the value as an example. */
 export function isPublishedExample(
@@ -251,10 +255,10 @@ export function isPublishedExample(
   if (isOwn) return true;
   if (detector.class === 'PII') return testCard.test(secret.replace(/[ -]/g, ''));
   if (detector.class !== 'SECRETS') return false;
-  if (isOfManuals(secret) || isOfManuals(firstField.exec(secret)?.[1] ?? '')) return true;
+  if (isOfManuals(secret)) return true;
   const spelt = speltOut(secret);
   if (spelt !== undefined && isOfManuals(spelt)) return true;
-  if (unsigned.test(secret)) return true;
+  if (isUnsigned(secret)) return true;
   const payload = jwt.exec(secret)?.[1];
   return payload !== undefined && jwtPayload.test(Buffer.from(payload, 'base64url').toString('latin1'));
 }

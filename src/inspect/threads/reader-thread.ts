@@ -90,14 +90,14 @@ export class ReaderThread {
     return this.#isEnding;
   }
 
-  /** Runs a job, only while the thread is free. It always resolves. */
+  /** Runs a job, only while the thread is free. It always resolves; until then the input must not change. */
   run({ name, input, maxDecodedBytes, timeoutMs, tools }: Job): Promise<ReaderResult> {
     const { promise, resolve } = Promise.withResolvers<ReaderResult>();
     this.#conclude = resolve;
-    const isKnown = this.#known.has(tools.id);
-    this.#known.add(tools.id);
     const { packed, copyNext } = this.#inbox.pack(input);
     this.#inTurns(copyNext, () => {
+      const isKnown = this.#known.has(tools.id);
+      this.#known.add(tools.id);
       this.#post({
         ...packed,
         name,
@@ -115,8 +115,13 @@ export class ReaderThread {
     const job = this.#conclude;
     const next = (): void => {
       if (this.#conclude !== job) return;
-      if (copyNext()) setImmediate(next);
-      else begin();
+      try {
+        if (copyNext()) setImmediate(next);
+        else begin();
+      } catch (error) {
+        this.#finish({ error: error instanceof Error ? error : new Error('input that cannot be sent') });
+        this.#onFree();
+      }
     };
     next();
   }

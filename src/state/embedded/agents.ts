@@ -2,8 +2,8 @@ import { createCache } from '../cache.ts';
 import type { AgentRecord, Page, Paged, Store } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { createListing } from './listing.ts';
-import { type Database, recordOf, rowToRecord } from './sqlite.ts';
+import { createListing, records } from './listing.ts';
+import { type Database, rowToRecord } from './sqlite.ts';
 
 /** Agents, and the tenants that were registered by minting for them. */
 export interface Agents {
@@ -33,8 +33,7 @@ export function createEmbeddedAgents(db: Database, commits: GroupCommit, audit: 
   const list = createListing(db, {
     table: 'agents',
     order: ['created_at_ms', 'agent_id'],
-    columns: 'record',
-    toItem: recordOf<AgentRecord>,
+    ...records<AgentRecord>(),
   });
   const cache = createCache<AgentRecord>(cachedMax);
 

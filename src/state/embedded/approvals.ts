@@ -23,7 +23,7 @@ import type {
 import type { Audit } from './audit.ts';
 import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Condition, createListing } from './listing.ts';
+import { type Condition, createListing, records } from './listing.ts';
 import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 export class Approvals {
@@ -85,8 +85,7 @@ export class Approvals {
     this.#list = createListing(db, {
       table: 'approvals',
       order: ['created_at_ms', 'approval_id'],
-      columns: 'record',
-      toItem: recordOf<ApprovalRecord>,
+      ...records<ApprovalRecord>(),
     });
     this.#mayWait = createRoom(pendingMax, (tenantId, nowMs) =>
       Number(pending.get(tenantId, nowMs)?.['held']),

@@ -4,8 +4,8 @@ import type { AuditEvent, IncidentFilter, IncidentRecord, Page, Paged, Store } f
 import type { Audit } from './audit.ts';
 import { createBound } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { type Condition, createListing } from './listing.ts';
-import { type Database, recordOf, rowToRecord } from './sqlite.ts';
+import { type Condition, createListing, records } from './listing.ts';
+import { type Database, rowToRecord } from './sqlite.ts';
 
 interface Incidents {
   /** Only an incident that is new leaves an audit entry: a flood of calls must not become one of entries. */
@@ -30,8 +30,7 @@ export function createEmbeddedIncidents(db: Database, commits: GroupCommit, audi
   const list = createListing(db, {
     table: 'incidents',
     order: ['opened_at_ms', 'incident_id'],
-    columns: 'record',
-    toItem: recordOf<IncidentRecord>,
+    ...records<IncidentRecord>(),
   });
 
   const makeRoom = createBound(db, {

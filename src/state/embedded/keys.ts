@@ -13,7 +13,7 @@ import type { Audit } from './audit.ts';
 import { createRoom } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { KnownKeys } from './known-keys.ts';
-import { createListing } from './listing.ts';
+import { createListing, records } from './listing.ts';
 import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 interface Keys {
@@ -100,8 +100,7 @@ class KeyTable {
     this.list = createListing(db, {
       table: 'keys',
       order: ['created_at_ms', 'key_id'],
-      columns: 'record',
-      toItem: recordOf<KeyRecord>,
+      ...records<KeyRecord>(),
     });
     const children = db.prepare(
       'SELECT count(*) AS held FROM keys WHERE parent_key_id = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?',

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Page, Paged } from '../store.ts';
-import type { Database, Row, Statement, Value } from './sqlite.ts';
+import { type Database, type Row, recordOf, type Statement, type Value } from './sqlite.ts';
 
 /** SQL over the columns of the table, with one `?`, and its value. */
 export type Condition = readonly [sql: string, value: Value];
@@ -13,6 +13,9 @@ interface ListingOptions<T> {
   readonly columns: string;
   readonly toItem: (row: Row) => T;
 }
+
+/** For tables whose rows hold a record each. */
+export const records = <T>() => ({ columns: 'record', toItem: recordOf<T> }) as const;
 
 /**
  * Lists of a table, newest first. A cursor is the place of the last row that was answered, so that what is added meanwhile moves nothing.

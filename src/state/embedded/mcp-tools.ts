@@ -5,8 +5,8 @@ import type { McpCall, McpServer, Page, Paged, StandingConcern, Store } from '..
 import type { Audit } from './audit.ts';
 import { createBound } from './bound.ts';
 import type { GroupCommit } from './group-commit.ts';
-import { createListing } from './listing.ts';
-import { type Database, parseStored, type Row, recordOf } from './sqlite.ts';
+import { createListing, records } from './listing.ts';
+import { type Database, parseStored, type Row } from './sqlite.ts';
 
 /** The tools that MCP servers have listed. Concerns about them are answered from memory. */
 export interface McpTools {
@@ -25,12 +25,7 @@ export function createEmbeddedMcpTools(db: Database, commits: GroupCommit, audit
     ON CONFLICT DO UPDATE SET record = excluded.record
   `);
   const order = ['seen_at_ms', 'server_id'] as const;
-  const list = createListing(db, {
-    table: 'mcp_servers',
-    order,
-    columns: 'record',
-    toItem: recordOf<McpServer>,
-  });
+  const list = createListing(db, { table: 'mcp_servers', order, ...records<McpServer>() });
   const makeRoom = createBound(db, { table: 'mcp_servers', order, most: serversMax });
   /** By server; an empty list for one that nobody has seen. */
   const concerns = createCache<readonly StandingConcern[]>(cachedMax);

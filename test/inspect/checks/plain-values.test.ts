@@ -11,7 +11,7 @@ const plain = [
   'anthropic.claude-3-haiku-20240307-v1:0',
   'us.meta.llama3-1-70b-instruct-v1:0',
   'my-project-45e35d85a593.json',
-  'service_account.key.pem',
+  'service_account.pem',
   '@BeforeEach',
   '0x52e',
   '/$file_pwd',
@@ -28,6 +28,14 @@ const notPlain = [
   'q8zk2lmn4pr7st9v.json',
   '03d8ba7ca5c485979788d6f121199e4370622491.json',
   'q8Zk2.RELEASE',
+  '@Kathmandu',
+  '0xDEADBEEF',
+  '/$Kx83fjQ29z!',
+  'dragon-3f9a1c0b7e2dkey',
+  'prodqzxkwv-3f9a1c0b7e2d.key',
+  'Kx9a[2].Qwerty',
+  'Summer?.Autumn',
+  'commit/f435365875e533b8930b2a91',
   '@9drTJvcXLB',
   '0x9d4c7b1e2f60',
 ];
@@ -44,6 +52,12 @@ t.test('tells names of code, with numbers only where terms have them', async (t)
     'OAuth2ConfigurerUtils.getOptionalBean',
   ])
     t.ok(isIdentifier(name), name);
-  for (const value of ['Xk4jqzvt9', 'libtest_arg4q8Zk', 'Q8zkUtils.getOptionalBean', 'qzJvkwq.pxLmNoPq'])
+  for (const value of [
+    'Xk4jqzvt9',
+    'rwpeyyet4j',
+    'libtest_arg4q8Zk',
+    'Q8zkUtils.getOptionalBean',
+    'qzJvkwq.pxLmNoPq',
+  ])
     t.notOk(isIdentifier(value), value);
 });
