@@ -235,7 +235,9 @@ class Services implements Serving {
     const { shown, notifications, closers } = this.#parts;
     this.#show({ isDraining: true });
     // Load balancers see it at /readyz, and send new calls elsewhere, while all that come are still served.
-    if (shown.bound.proxy.length > 0 && graceMs > 0) await sleep(this.config().drainDelayMs);
+    const delayMs = shown.bound.proxy.length > 0 && graceMs > 0 ? this.config().drainDelayMs : 0;
+    // Even no time would be a turn, in which somebody new is let in.
+    if (delayMs > 0) await sleep(delayMs);
     await Promise.all([this.#servers.drain(graceMs), notifications.drain(graceMs)]);
     await closers.close();
   }
