@@ -69,6 +69,14 @@ t.test('a job whose thread is lost while its bytes are copied is told so', async
   t.strictSame(await answer, { lost: 'death' });
 });
 
+t.test('long input that cannot be sent is an error of its own job, and its thread goes on', async (t) => {
+  const { lost, run } = startPool(t, 1);
+  const unsendable = { bytes: Buffer.alloc(1_000_000, 'words '), text: () => 'no data' };
+  await t.rejects(run('echo', unsendable), { name: 'DataCloneError' });
+  t.match(await run('echo', { text: 'next' }), { output: { text: 'next' } });
+  t.same(lost, []);
+});
+
 t.test('a job that is asked to end does so, and its thread goes on', async (t) => {
   const { lost, run } = startPool(t, 1);
   t.match(await run('read until it is over', {}, { timeoutMs: 5 }), { output: { text: 'it was over' } });
