@@ -7,7 +7,7 @@
 const longest: readonly string[] = [
   'test/risk/week.test.ts',
   'test/state/redis.test.ts',
-  'test/contract/approvals.test.ts',
+  'test/contract/fleet.test.ts',
   'test/contract/redis.test.ts',
   'test/state/redis-cluster.test.ts',
   'test/contract/outage.test.ts',
@@ -19,7 +19,6 @@ const longest: readonly string[] = [
   'test/daemon/rolling-restart.test.ts',
   'test/sdk/package.test.ts',
   'test/cli/first-steps.test.ts',
-  'test/contract/exactness.test.ts',
 ];
 
 /** Each process loads the program and its detectors anew, which takes longer than most files do. */

@@ -58,12 +58,6 @@ export interface FleetSetup {
   readonly stateTimeout?: string;
 }
 
-/** What must be exact and at once is so on both. */
-export const states = [
-  { name: 'one daemon with the embedded state', daemons: 1, isOnRedis: false },
-  { name: 'four daemons on one Redis', daemons: 4, isOnRedis: true },
-];
-
 export const plainHost = 'plain.test.example';
 export const secureHost = 'secure.test.example';
 

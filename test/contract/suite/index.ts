@@ -46,19 +46,20 @@ const chapters: Readonly<Record<string, (t: Test, lab: Lab) => Promise<void>>> =
 /** Chapters of what a daemon does by itself, whatever holds its state. */
 const ofTheDaemon: ReadonlySet<string> = new Set([
   'Addresses',
-  'Proxied calls',
   'Errors of the proxy',
   'Settings',
   'Errors and versioning',
 ]);
+/** What the proxies ask the state for; a Cluster is asked for it by what asks a Redis. */
+const byTheProxies = 'Proxied calls';
 
-/**
- * Tries every sentence on a daemon with that state. A Cluster is asked by what asks a Redis, and is spared the chapters of which the state
- * has no part.
- */
+/** Tries every sentence on a daemon with that state; what a daemon does by itself is tried beside the embedded one alone. */
 export async function contractSuite(t: Test, state: StateSetup): Promise<void> {
   const lab = await openLab(t, state);
-  const isCluster = state.url.startsWith('redis+cluster:');
+  const isSpared = (name: string): boolean => {
+    if (state.url.startsWith('embedded:')) return false;
+    return ofTheDaemon.has(name) || (name === byTheProxies && state.url.startsWith('redis+cluster:'));
+  };
   for (const [name, chapter] of Object.entries(chapters))
-    if (!isCluster || !ofTheDaemon.has(name)) await t.test(name, (t) => chapter(t, lab));
+    if (!isSpared(name)) await t.test(name, (t) => chapter(t, lab));
 }

@@ -1,49 +1,38 @@
 import { randomUUID } from 'node:crypto';
-import t, { type Test } from 'tap';
-import { until } from '../support/redis.ts';
-import { chainProblem } from './fleet/audit-chain.ts';
-import { type Answer, type Caller, openCaller, openCallers } from './fleet/callers.ts';
-import { type Fleet, type Member, startFleet } from './fleet/fleet.ts';
-import { allOf } from './fleet/pages.ts';
-import { type Reply, send, type Tenant } from './suite/lab.ts';
+import type { Test } from 'tap';
+import { until } from '../../support/redis.ts';
+import { type Reply, send, type Tenant } from '../suite/lab.ts';
+import { chainProblem } from './audit-chain.ts';
+import { type Answer, type Caller, openCaller, openCallers } from './callers.ts';
+import type { Fleet, Member } from './fleet.ts';
+import { allOf } from './pages.ts';
 
 /*
  * People and agents at several daemons at once: an approval is decided once and never again, and what was granted once passes once,
  * whoever asks wherever.
  */
 
-const states = [
-  { name: 'one daemon with the embedded state', daemons: 1, isOnRedis: false, approvals: 250 },
-  { name: 'two daemons on one Redis', daemons: 2, isOnRedis: true, approvals: 1_000 },
-  // By the scripts of the one above.
-  { name: 'two daemons on a Redis Cluster', daemons: 2, isOnRedis: false, isOnCluster: true, approvals: 250 },
-];
-
-const config = {
+export const approvalsConfig = {
   tenants: [
     { id: 'many', plan: 'enterprise' },
     { id: 'retried', plan: 'enterprise' },
     { id: 'awaited', plan: 'enterprise' },
     { id: 'brief', plan: 'enterprise', approvals: { ttl: '1s' } },
     { id: 'patient', plan: 'enterprise', approvals: { hold: '1m' } },
-    { id: 'halted', plan: 'enterprise' },
+    { id: 'stopped', plan: 'enterprise' },
   ],
 };
 
-for (const { name, approvals, ...state } of states) {
-  t.test(name, async (t) => {
-    const fleet = await startFleet(t, { ...state, config });
-    if (!fleet) return;
-    await t.test(`two analysts decide ${approvals} approvals at once, each of them once`, (t) =>
-      many(t, fleet, approvals),
-    );
-    await t.test('of 50 identical retries one passes by a grant for one call', (t) => retried(t, fleet));
-    await t.test('who waits at one daemon hears what is decided at another', (t) => awaited(t, fleet));
-    await t.test('what is decided when it ends is decided or expired, never both', (t) => brief(t, fleet));
-    await t.test('a held call is sent once, by whichever daemon it is approved', (t) => held(t, fleet));
-    await t.test('a held call whose client is gone is not sent, and its grant stays', (t) => left(t, fleet));
-    await t.test('what stops a call stops it with a grant as well', (t) => stopped(t, fleet));
-  });
+export async function approvals(t: Test, fleet: Fleet, count: number): Promise<void> {
+  await t.test(`two analysts decide ${count} approvals at once, each of them once`, (t) =>
+    many(t, fleet, count),
+  );
+  await t.test('of 50 identical retries one passes by a grant for one call', (t) => retried(t, fleet));
+  await t.test('who waits at one daemon hears what is decided at another', (t) => awaited(t, fleet));
+  await t.test('what is decided when it ends is decided or expired, never both', (t) => brief(t, fleet));
+  await t.test('a held call is sent once, by whichever daemon it is approved', (t) => held(t, fleet));
+  await t.test('a held call whose client is gone is not sent, and its grant stays', (t) => left(t, fleet));
+  await t.test('what stops a call stops it with a grant as well', (t) => stopped(t, fleet));
 }
 
 const askFirst = [{ rule_id: 'ask', match: { methods: ['POST'] }, action: 'REQUIRE_APPROVAL' }];
@@ -286,7 +275,7 @@ async function left(t: Test, fleet: Fleet): Promise<void> {
 
 /** Approved and stopped at the same moment, at different daemons. */
 async function stopped(t: Test, fleet: Fleet): Promise<void> {
-  const desk = await openDesk(t, fleet, 'halted');
+  const desk = await openDesk(t, fleet, 'stopped');
   const { tenant, analysts, call } = desk;
   const callAll = (asked: object) => Promise.all(Array.from({ length: 8 }, () => call(asked)));
   const suspend = (verb: string) => tenant.admin('POST', `/v1/agents/${tenant.agentId}/${verb}`);

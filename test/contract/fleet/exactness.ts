@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import t, { type Test } from 'tap';
-import { until } from '../support/redis.ts';
-import { type Answer, type Entrance, openCallers } from './fleet/callers.ts';
-import { type Fleet, startFleet, states } from './fleet/fleet.ts';
-import { allOf } from './fleet/pages.ts';
+import type { Test } from 'tap';
+import { until } from '../../support/redis.ts';
+import { type Answer, type Entrance, openCallers } from './callers.ts';
+import type { Fleet } from './fleet.ts';
+import { allOf } from './pages.ts';
 
 /* Limits and counters while a thousand calls come at once: exact on one daemon and on four. */
 
 const parallel = 1_000;
 
-const config = {
+export const exactnessConfig = {
   plans: {
     bucket: { extends: 'enterprise', scans_per_minute: 600, burst: 1_200 },
     quota: { extends: 'enterprise', scans_per_month: 1_000 },
@@ -25,18 +25,14 @@ const config = {
   ],
 };
 
-for (const { name, ...state } of states) {
-  t.test(name, async (t) => {
-    const fleet = await startFleet(t, { ...state, config });
-    if (!fleet) return;
-    await t.test('an ephemeral key of 100 uses lets exactly 100 of 1,000 calls pass', (t) => uses(t, fleet));
-    await t.test('a bucket gives what it holds and what flows in, and no call more', (t) => bucket(t, fleet));
-    await t.test('a quota of 1,000 lets exactly 1,000 calls pass', (t) => quota(t, fleet));
-    await t.test('a budget of 150 covers exactly 150 calls', (t) => budget(t, fleet));
-    await t.test('applies at once give each version once, without a gap', (t) => applies(t, fleet));
-    await t.test('an approval is decided once, and lets one call pass', (t) => approval(t, fleet));
-    await t.test('the counters say what the clients have counted', (t) => counters(t, fleet));
-  });
+export async function exactness(t: Test, fleet: Fleet): Promise<void> {
+  await t.test('an ephemeral key of 100 uses lets exactly 100 of 1,000 calls pass', (t) => uses(t, fleet));
+  await t.test('a bucket gives what it holds and what flows in, and no call more', (t) => bucket(t, fleet));
+  await t.test('a quota of 1,000 lets exactly 1,000 calls pass', (t) => quota(t, fleet));
+  await t.test('a budget of 150 covers exactly 150 calls', (t) => budget(t, fleet));
+  await t.test('applies at once give each version once, without a gap', (t) => applies(t, fleet));
+  await t.test('an approval is decided once, and lets one call pass', (t) => approval(t, fleet));
+  await t.test('the counters say what the clients have counted', (t) => counters(t, fleet));
 }
 
 /** Calls at once, spread over all daemons, scans and proxied calls by turns; each on a connection of its own where there are so many. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import t, { type Test } from 'tap';
-import { basic, openTunnel } from '../support/clients.ts';
-import { type Answer, type Caller, type Entrance, entrances, openCallers } from './fleet/callers.ts';
-import { type Fleet, type Member, secureHost, startFleet, states } from './fleet/fleet.ts';
-import { type Reply, send, type Tenant } from './suite/lab.ts';
+import type { Test } from 'tap';
+import { basic, openTunnel } from '../../support/clients.ts';
+import { type Reply, send, type Tenant } from '../suite/lab.ts';
+import { type Answer, type Caller, type Entrance, entrances, openCallers } from './callers.ts';
+import { type Fleet, type Member, secureHost } from './fleet.ts';
 
 /*
  * What takes a right away holds on every node from the next call on: calls run on all daemons, through open tunnels, kept connections
@@ -104,7 +104,7 @@ const measures: readonly Measure[] = [
   },
 ];
 
-const config = {
+export const revocationConfig = {
   tenants: [
     { id: 'acme', plan: 'enterprise' },
     { id: 'halted', plan: 'enterprise' },
@@ -113,19 +113,15 @@ const config = {
   credentials: [{ name: credential, tenant: 'vaulted', type: 'bearer', vault: true, hosts: [secureHost] }],
 };
 
-for (const { name, ...state } of states) {
-  t.test(name, async (t) => {
-    const fleet = await startFleet(t, { ...state, config });
-    if (!fleet) return;
-    for (const measure of measures) {
-      await t.test(`${measure.name} stops all calls from the answer on`, async (t) => {
-        for (let round = 0; round < measure.rounds; round += 1) {
-          const told = fleet.members[round % fleet.members.length] as Member;
-          await takeWhileCallsRun(t, fleet, measure, told);
-        }
-      });
-    }
-  });
+export async function revocation(t: Test, fleet: Fleet): Promise<void> {
+  for (const measure of measures) {
+    await t.test(`${measure.name} stops all calls from the answer on`, async (t) => {
+      for (let round = 0; round < measure.rounds; round += 1) {
+        const told = fleet.members[round % fleet.members.length] as Member;
+        await takeWhileCallsRun(t, fleet, measure, told);
+      }
+    });
+  }
 }
 
 const passesBefore = 8;
