@@ -1,13 +1,11 @@
-import { join } from 'node:path';
 import { type Command, CommanderError } from 'commander';
 import t from 'tap';
 import { createProgram } from '../../src/cli/program.ts';
-import { blocksIn, pages, posternLines, root, textOf } from './blocks.ts';
-import { typePages } from './typed-pages.ts';
+import { blocksIn, pages, posternLines, textOf } from './blocks.ts';
 
 /*
- * The commands of the documents: all of them are understood by the command line, and all that can be typed here are typed, in their
- * order, beside a daemon.
+ * The commands of the documents: all of them are understood by the command line. What can be typed here is typed by
+ * test/sdk/package.test.ts, with the program as users have it.
  */
 
 t.test('every command line of the documents is understood', async (t) => {
@@ -63,8 +61,4 @@ t.test('the quick start types what the README types', async (t) => {
   const lines = blocksIn(textOf('docs/quick-start.md')).flatMap(({ text }) => text.trim().split('\n'));
   t.ok(lines.length > 10);
   for (const line of lines) t.ok(typed.includes(line), line);
-});
-
-t.test('the commands of the documents run beside a daemon, in their order', async (t) => {
-  await typePages(t, { node: process.execPath, postern: join(root, 'bin/postern') });
 });

@@ -15,7 +15,6 @@ const longest: readonly string[] = [
   'test/contract/embedded.test.ts',
   'test/daemon/workers-end.test.ts',
   'test/contract/cluster.test.ts',
-  'test/docs/commands.test.ts',
   'test/daemon/rolling-restart.test.ts',
   'test/sdk/package.test.ts',
   'test/cli/first-steps.test.ts',
