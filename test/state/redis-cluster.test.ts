@@ -27,7 +27,7 @@ t.test('keeps the contract of a store', async (t) => {
     opened += 1;
     return again();
   };
-  await storeSuite(t, openEmpty, { clock: 'argument', openNode: again });
+  await storeSuite(t, openEmpty, { clock: 'argument', openNode: again, isCluster: true });
 
   const password = newId();
   const rules = [...documentedAcl(), '+cluster|info', '+cluster|nodes', '+readonly'];

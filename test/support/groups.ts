@@ -21,15 +21,18 @@ const longest: readonly string[] = [
 ];
 
 /** Each process loads the program and its detectors anew, which takes longer than most files do. */
-const groupMax = 20;
+const groupMax = 48;
+/** The last groups are smaller, so that the processors end together. */
+const groupMin = 10;
+const lastGroups = 4;
 
 /** Neighbours in the list of files share a process. */
 export function grouped(files: readonly string[]): string[][] {
-  const alone = longest.filter((it) => files.includes(it)).map((it) => [it]);
+  const groups = longest.filter((it) => files.includes(it)).map((it) => [it]);
   const others = files.filter((it) => !longest.includes(it));
-  const size = Math.ceil(others.length / Math.ceil(others.length / groupMax));
-  const shared = Array.from({ length: Math.ceil(others.length / groupMax) }, (_, at) =>
-    others.slice(at * size, (at + 1) * size),
-  );
-  return [...alone, ...shared];
+  while (others.length > 0) {
+    const size = Math.max(groupMin, Math.ceil(others.length / lastGroups));
+    groups.push(others.splice(0, Math.min(groupMax, size)));
+  }
+  return groups;
 }

@@ -4,11 +4,12 @@ import { ownName } from '../../../src/core/safe-name.ts';
 import { expiredPerStepMax, pendingPerAgentMax } from '../../../src/state/rules/approval.ts';
 import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, Hold } from '../../../src/state/store.ts';
 import { approvalRecord, decided, noonMs } from '../records.ts';
-import { firstPage, type SuitePart, type Tenant } from './lab.ts';
+import { firstPage, ofScripts, type SuitePart, type Tenant } from './lab.ts';
 
 const lifeMs = 600_000;
 
-export const approvals: SuitePart = async (t, { store, ...lab }) => {
+export const approvals: SuitePart = async (t, { store, hints, ...lab }) => {
+  const ofItsScripts = ofScripts(t, hints);
   /** One call of a tenant that must be held, as often as it is tried. */
   const heldCall = async (tenant?: Tenant) => {
     const acme = tenant ?? (await lab.tenant());
@@ -64,7 +65,7 @@ export const approvals: SuitePart = async (t, { store, ...lab }) => {
     t.ok(holds.every((it) => it.kind === 'pending'));
   });
 
-  await t.test('an agent that has many calls waiting keeps no other from asking', async (t) => {
+  await ofItsScripts('an agent that has many calls waiting keeps no other from asking', async (t) => {
     const { tenantId, event } = await lab.tenant();
     // Whatever agents its keys name.
     const ownAgentId = newId();

@@ -19,6 +19,8 @@ export interface SuiteHints {
   readonly clock: 'argument' | 'server';
   /** A second store on the same state as the first, where the driver can be on many nodes. */
   readonly openNode?: () => Promise<Store>;
+  /** It runs the scripts of a single Redis, where `ofScripts` asks. */
+  readonly isCluster?: boolean;
 }
 
 export type OpenStore = () => Promise<Store>;
@@ -45,6 +47,12 @@ export interface Tenant {
   admitMany(times: number, key: KeyRecord, fields?: Partial<AdmitRequest>): Promise<number>;
   event(fields?: Partial<AuditEvent>): AuditEvent;
 }
+
+type RunTest = (name: string, run: (t: Test) => Promise<void>) => Promise<unknown>;
+
+/** Tests what scripts reckon and where their bounds are: not anew on a Cluster, whose own matter is on which node a key lies. */
+export const ofScripts = (t: Test, { isCluster }: SuiteHints): RunTest =>
+  isCluster ? async () => undefined : (name, run) => t.test(name, run);
 
 /** Opens a store that the test closes. */
 export async function openLab(t: Test, open: OpenStore, hints: SuiteHints): Promise<Lab> {

@@ -6,12 +6,13 @@ import {
   secondsUntilToken,
 } from '../../../src/state/rules/limits.ts';
 import { noonMs } from '../records.ts';
-import type { SuitePart } from './lab.ts';
+import { ofScripts, type SuitePart } from './lab.ts';
 
 const monthEndMs = Date.UTC(2031, 5, 1);
 
 /** The numbers in `admit`: quota, uses, buckets. */
-export const limits: SuitePart = async (t, { store, ...lab }) => {
+export const limits: SuitePart = async (t, { store, hints, ...lab }) => {
+  const ofItsScripts = ofScripts(t, hints);
   await t.test('a quota lets in exactly what it grants, and begins anew with the month', async (t) => {
     const acme = await lab.tenant({ scansPerMonth: 5 });
     const key = await acme.key();
@@ -219,7 +220,7 @@ export const limits: SuitePart = async (t, { store, ...lab }) => {
     t.match(await acme.admit(key, rate), { code: 'INVALID_KEY', detail: /used up/ });
   });
 
-  await t.test('tokens flow in to the millisecond', async (t) => {
+  await ofItsScripts('tokens flow in to the millisecond', async (t) => {
     for (const perMinute of [1, 7, 59, 60, 600, 999, 59_999, 60_000, 60_001, 1_000_000, 100_000_000]) {
       const acme = await lab.tenant({ scansPerMinute: perMinute, burst: 3 });
       const key = await acme.key();
@@ -237,7 +238,7 @@ export const limits: SuitePart = async (t, { store, ...lab }) => {
     }
   });
 
-  await t.test('a bucket does what the arithmetic says, step by step', async (t) => {
+  await ofItsScripts('a bucket does what the arithmetic says, step by step', async (t) => {
     let seed = 42;
     const random = (below: number): number => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;

@@ -13,7 +13,7 @@ import type {
   Settlement,
 } from '../../../src/state/store.ts';
 import { noonMs } from '../records.ts';
-import { firstPage, rubbishCursors, type SuitePart, walk } from './lab.ts';
+import { firstPage, ofScripts, rubbishCursors, type SuitePart, walk } from './lab.ts';
 
 const leaseMs = 600_000;
 
@@ -65,6 +65,7 @@ const dead = (reason: string) => ({ kind: 'dead', reason, hasAnswered: true }) a
 
 /** Messages on their way to channels. */
 export const notices: SuitePart = async (t, { store, hints }) => {
+  const ofItsScripts = ofScripts(t, hints);
   const newChannel = (): string => `channel-${newId()}`;
   const claim = (name: string, nowMs: number, fields: Partial<ChannelClaim> = {}) =>
     store.claimMessages([claimOf(name, fields)], nowMs, leaseMs);
@@ -259,7 +260,7 @@ export const notices: SuitePart = async (t, { store, hints }) => {
     t.match(await claim(name, noonMs + 100_001), [{ count: 1 }], 'what was claimed stays as it is');
   });
 
-  await t.test('ids of notices are remembered up to a bound, and the oldest go', async (t) => {
+  await ofItsScripts('ids of notices are remembered up to a bound, and the oldest go', async (t) => {
     const name = newChannel();
     const first = notice([target(name)]);
     await store.enqueueNotices([first], noonMs);

@@ -2,9 +2,10 @@ import { charsMax, policiesMax, rulesMax, valuesMax } from '../../../src/state/r
 import { archivedMax, versionsKept } from '../../../src/state/rules/policy-version.ts';
 import type { PolicyApply, PolicyArchive } from '../../../src/state/store.ts';
 import { noonMs, policyApply } from '../records.ts';
-import { firstPage, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';
+import { firstPage, ofScripts, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';
 
-export const policies: SuitePart = async (t, { store, ...lab }) => {
+export const policies: SuitePart = async (t, { store, hints, ...lab }) => {
+  const ofItsScripts = ofScripts(t, hints);
   const apply = ({ tenantId, event }: Tenant, fields: Partial<PolicyApply> = {}) =>
     store.applyPolicy(policyApply({ tenantId, ...fields }), event({ kind: 'policy.applied' }));
 
@@ -53,7 +54,7 @@ export const policies: SuitePart = async (t, { store, ...lab }) => {
     t.match(entry, { kind: 'policy.applied', details: { version: 1, unchanged: false } });
   });
 
-  await t.test('the policies of a tenant are bounded in all', async (t) => {
+  await ofItsScripts('the policies of a tenant are bounded in all', async (t) => {
     const rule = { rule_id: 'r', condition: {}, action: 'DENY' };
     const phrases = Array.from({ length: 500 }, () => 'x');
     const wide = { ...rule, condition: { body_contains_any: phrases } };
@@ -170,7 +171,7 @@ export const policies: SuitePart = async (t, { store, ...lab }) => {
       });
   });
 
-  await t.test('of a policy that is applied on and on, the last versions are kept', async (t) => {
+  await ofItsScripts('of a policy that is applied on and on, the last versions are kept', async (t) => {
     const acme = await lab.tenant();
     const times = versionsKept + 5;
     for (let done = 0; done < times; done += 335)

@@ -9,7 +9,7 @@ import {
 import type { Store } from '../../../src/state/store.ts';
 import { noonMs, pastMs } from '../records.ts';
 import { admitted } from './history.ts';
-import { admitRequest, type SuitePart } from './lab.ts';
+import { admitRequest, ofScripts, type SuitePart } from './lab.ts';
 
 /** More than Redis answers at once. */
 const manyAtOnce = 100;
@@ -34,6 +34,7 @@ const createdOf = (fields: Partial<CreatedPrincipal> = {}): CreatedPrincipal => 
 
 /** What was seen in a tenant, and may explain a later call. */
 export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
+  const ofItsScripts = ofScripts(t, hints);
   const other = hints.openNode ? await hints.openNode() : store;
   if (other !== store) t.teardown(() => other.close());
 
@@ -132,7 +133,7 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
     for (const { all } of answers) t.same(all, noted, 'each of the calls that ask at once');
   });
 
-  await t.test('of each kind the last ones are kept, in their order', async (t) => {
+  await ofItsScripts('of each kind the last ones are kept, in their order', async (t) => {
     const { seen, note, everywhere } = await open();
     const further = 40;
     const noted = Array.from({ length: 2 * (sightingsMax + further) }, (_, at) =>
@@ -151,27 +152,30 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
     });
   });
 
-  await t.test('who has most loses the oldest: nobody pushes out what others were answered', async (t) => {
-    const { seen, note, everywhere } = await open();
-    const { agentId } = common();
-    const others = [readOf(), readOf({ agentId }), secretsOf('away:1')];
-    const reported = Array.from({ length: sightingsMax + 8 }, (_, at) =>
-      readOf({ agentId, host: '', shingles: Float64Array.of(at) }),
-    );
-    const secrets = Array.from({ length: sightingsMax }, (_, at) => ({
-      ...secretsOf(`away:${at}`),
-      agentId,
-    }));
-    note(...others, ...reported, ...secrets);
-    await everywhere(async (node) => {
-      const { all } = await seen(node);
-      t.same(
-        all,
-        [...others, ...reported.slice(8), ...secrets.slice(1)],
-        'nor what came through the gateway',
+  await ofItsScripts(
+    'who has most loses the oldest: nobody pushes out what others were answered',
+    async (t) => {
+      const { seen, note, everywhere } = await open();
+      const { agentId } = common();
+      const others = [readOf(), readOf({ agentId }), secretsOf('away:1')];
+      const reported = Array.from({ length: sightingsMax + 8 }, (_, at) =>
+        readOf({ agentId, host: '', shingles: Float64Array.of(at) }),
       );
-    });
-  });
+      const secrets = Array.from({ length: sightingsMax }, (_, at) => ({
+        ...secretsOf(`away:${at}`),
+        agentId,
+      }));
+      note(...others, ...reported, ...secrets);
+      await everywhere(async (node) => {
+        const { all } = await seen(node);
+        t.same(
+          all,
+          [...others, ...reported.slice(8), ...secrets.slice(1)],
+          'nor what came through the gateway',
+        );
+      });
+    },
+  );
 
   await t.test(
     'of one trace all that came through the gateway is kept, and the last of what was reported',
@@ -197,7 +201,7 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
     },
   );
 
-  await t.test(
+  await ofItsScripts(
     'what is reported under other names pushes out nothing that came through the gateway',
     async (t) => {
       const { seen, note, everywhere } = await open();
@@ -220,7 +224,7 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
     },
   );
 
-  await t.test('long reads push out reads, and nothing else', async (t) => {
+  await ofItsScripts('long reads push out reads, and nothing else', async (t) => {
     const { seen, note, everywhere } = await open();
     const made = createdOf();
     const each = shinglesMax / 4;
