@@ -1,5 +1,5 @@
 import type { Span } from './decode/span-map.ts';
-import { plainJson } from './decode/unescape-json.ts';
+import { type PlainSpace, plainJson } from './decode/unescape-json.ts';
 import type { View } from './decode/views.ts';
 import { outlineOf } from './kernel/outline.ts';
 import { findWords, hiddenNameEnd, type Words, type WordsFound } from './match/rule-words.ts';
@@ -65,13 +65,16 @@ export class PartTexts {
   readonly #bytes: Buffer;
   readonly #views: readonly View[];
   readonly #known: KnownBeginning;
+  readonly #space: PlainSpace | undefined;
   #plain: Buffer | undefined;
   #texts: readonly Buffer[] | undefined;
 
-  constructor(bytes: Buffer, views: readonly View[], known: KnownBeginning) {
+  /** The whole text without its escapes is made in `space`, where it is given. */
+  constructor(bytes: Buffer, views: readonly View[], known: KnownBeginning, space?: PlainSpace) {
     this.#bytes = bytes;
     this.#views = views;
     this.#known = known;
+    this.#space = space;
     this.#searchedAt = views.findIndex((it) => !it.isSuperseded);
     this.searched = views[this.#searchedAt];
   }
@@ -83,7 +86,7 @@ export class PartTexts {
   /** Returns the text without its escapes. */
   get bytes(): Buffer {
     const { searched } = this;
-    this.#plain ??= searched?.isTail ? plainJson(this.#bytes) : (searched?.bytes ?? this.#bytes);
+    this.#plain ??= searched?.isTail ? plainJson(this.#bytes, this.#space) : (searched?.bytes ?? this.#bytes);
     return this.#plain;
   }
 

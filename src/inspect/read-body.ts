@@ -87,8 +87,8 @@ export interface BodyReading {
 const expandedBytesMax = 1024 * 1024;
 const expansionMax = 100;
 const noBytes = Buffer.alloc(0);
-/** Is shared by the bodies of all tenants, which are read one after another. */
-const plainSpace = new PlainSpace();
+/** Are shared by the bodies of all tenants, which are read one after another. */
+const plainSpaces = { searched: new PlainSpace(), whole: new PlainSpace() };
 
 export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds): BodyReading {
   const { engine, injections, meanings, beginnings, words } = tools;
@@ -111,9 +111,9 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      // The results hold copies, except for the texts, so the space may be used again when nobody wants those.
-      const space = job.wantsTexts ? undefined : plainSpace;
-      const part = partOf(job, plain, { memory: beginnings, words, space });
+      // The results hold copies, except for the texts, so the spaces may be used again when nobody wants those.
+      const spaces = job.wantsTexts ? undefined : plainSpaces;
+      const part = partOf(job, plain, { memory: beginnings, words, spaces });
       const reading = readPart(part, engine, besideBody(bounds, plain));
       findings.push(...reading.findings);
       ({ decoded, opaque, uncounted, wordsFound } = reading);
@@ -239,13 +239,13 @@ export const partOf = (
   {
     memory,
     words,
-    space,
-  }: Pick<CallPart, 'words' | 'space'> & { readonly memory?: BeginningMemory | undefined } = {},
+    spaces,
+  }: Pick<CallPart, 'words' | 'spaces'> & { readonly memory?: BeginningMemory | undefined } = {},
 ): CallPart => ({
   ...bodyPart(bytes, contentType, host),
   knownBy: memory && { memory, tenantId },
   words,
-  space,
+  spaces,
   mayBeMany: true,
 });
 

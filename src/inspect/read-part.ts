@@ -69,9 +69,10 @@ export interface CallPart {
   /** Lists the words that rules look for. */
   readonly words?: readonly string[] | undefined;
   /**
-   * Receives the part without its escapes. Views and texts of the reading are valid until the space is used again.
+   * Receive the part without its escapes: what of it is searched, and all of it. Views and texts of the reading are
+   * valid until the spaces are used again.
    */
-  readonly space?: PlainSpace | undefined;
+  readonly spaces?: { readonly searched: PlainSpace; readonly whole: PlainSpace } | undefined;
   /** Names classes with too many findings in `uncounted` instead of making the part unreadable. */
   readonly mayBeMany?: true;
   /** Answers, in place of the vendor's own places, whether what a detector finds at this place is no leak. */
@@ -144,7 +145,7 @@ function readFrom(
   known: KnownBeginning,
   beginning: Beginning | undefined,
 ): { readonly reading: PartResult; readonly isKnownNew: boolean } {
-  const { bytes, format, decoded, space } = part;
+  const { bytes, format, decoded, spaces } = part;
   const { from } = known;
   const isOf = { isForm: format === 'form', isJson: format === 'json' };
   const forms = decodeViews(bytes, {
@@ -155,12 +156,12 @@ function readFrom(
     ...isOf,
     from,
     decoded,
-    space,
+    space: spaces?.searched,
   });
   const { views } = forms;
   const search = new PartSearch(part, engine, forms, known, isOver);
   for (const view of views) if (!view.isSuperseded) search.searchView(view);
-  const texts = new PartTexts(bytes, views, known);
+  const texts = new PartTexts(bytes, views, known, spaces?.whole);
   const wordEnds = part.words && wordEndsIn(wordsOfList(part.words), views, known);
   let isKnownNew = false;
   // There may be no view at all where time or memory ran out before the first one.

@@ -45,8 +45,9 @@ export function unescapeJsonText(
   return plain.length === bytes.length ? undefined : { bytes: plain, spans, names: [jsonEscapes.name] };
 }
 
-/** Returns the text without JSON escapes, without a map of places. */
-export const plainJson = (bytes: Buffer): Buffer => plainOf(bytes, undefined, () => undefined);
+/** Returns the text without JSON escapes, without a map of places. The memory of `space` is used, where it is given. */
+export const plainJson = (bytes: Buffer, space?: PlainSpace): Buffer =>
+  plainOf(bytes, undefined, () => undefined, space);
 
 function plainOf(bytes: Buffer, spans: SpanMap | undefined, check: () => void, space?: PlainSpace): Buffer {
   const plain = new Plain(bytes, spans, space?.bytes(bytes.length) ?? Buffer.allocUnsafe(bytes.length));

@@ -22,18 +22,26 @@ const placesMax = 4;
 /** Number of bytes before a checkpoint are compared first. */
 const endBytes = 64;
 const bufferBytesMin = 16_384;
+/** Limits how much longer than wanted a buffer that is used again may be. */
+const spareFactor = 4;
+const noBytes = Buffer.alloc(0);
 
 export class LastBodies {
   readonly #bounds: LastBodiesBounds;
   /** Are in the order in which they were last met. */
   readonly #bodies: Met[] = [];
+  /**
+   * Buffers that bodies have outgrown or left. Using them again keeps V8 from a full collection, which comes the
+   * sooner the more is allocated.
+   */
+  readonly #spare: Buffer[] = [];
   #size = 0;
 
   constructor(bounds: LastBodiesBounds) {
     this.#bounds = bounds;
   }
 
-  /** Counts the bytes that are kept. */
+  /** Counts the bytes of all buffers. */
   get size(): number {
     return this.#size;
   }
@@ -58,7 +66,7 @@ export class LastBodies {
   /** Returns a new entry, or reuses the buffer of the least recently met body. */
   #room(owner: string): Met {
     const oldest = this.#bodies.length >= this.#bounds.countMax ? this.#bodies.shift() : undefined;
-    return { owner, bytes: oldest?.bytes ?? Buffer.alloc(0), checkpoints: [] };
+    return { owner, bytes: oldest?.bytes ?? noBytes, checkpoints: [] };
   }
 
   /** Stores a body. Up to `from` the kept bytes are equal already. */
@@ -66,14 +74,28 @@ export class LastBodies {
     const end = checkpoints.at(-1)?.end ?? 0;
     const { length } = met.bytes;
     met.checkpoints = checkpoints;
-    if (end <= length) bytes.copy(met.bytes, from, from, end);
-    else {
-      met.bytes = Buffer.allocUnsafeSlow(Math.max(bufferBytesMin, 2 ** Math.ceil(Math.log2(end))));
+    if (end > length) {
+      if (length > 0) this.#spare.push(met.bytes);
+      const wanted = Math.max(bufferBytesMin, 2 ** Math.ceil(Math.log2(end)));
+      if (wanted > this.#bounds.bytesMax) return;
+      met.bytes = this.#buffer(wanted);
       bytes.copy(met.bytes, 0, 0, end);
-      this.#size += met.bytes.length - length;
-    }
+    } else bytes.copy(met.bytes, from, from, end);
     this.#bodies.push(met);
-    while (this.#size > this.#bounds.bytesMax) this.#size -= this.#bodies.shift()?.bytes.length ?? 0;
+  }
+
+  /** Returns a buffer with room for that many bytes. Where all are in use, the oldest bodies are given up. */
+  #buffer(length: number): Buffer {
+    for (;;) {
+      const fitting = this.#spare.findIndex((it) => it.length >= length && it.length <= spareFactor * length);
+      if (fitting >= 0) return this.#spare.splice(fitting, 1)[0] as Buffer;
+      if (this.#size + length <= this.#bounds.bytesMax) break;
+      const unfit = this.#spare.pop();
+      if (unfit) this.#size -= unfit.length;
+      else this.#spare.push((this.#bodies.shift() as Met).bytes);
+    }
+    this.#size += length;
+    return Buffer.allocUnsafeSlow(length);
   }
 }
 

@@ -61,6 +61,9 @@ t.test('among the bodies that were met last a body has the checkpoints that it h
     t.same(last.checkpointsOf(body, 's', `${at % 2}`), checkpointsOf(body, 's'));
     t.ok(last.size <= 200_000);
   }
+  const huge = bodyOf(Array.from({ length: 300 }, () => long('a')));
+  t.same(last.checkpointsOf(huge, 's', 'one'), checkpointsOf(huge, 's'));
+  t.ok(last.size <= 200_000, 'a body that is larger than all of them may be is not kept');
   const body = bodyOf([long('a'), long('b')]);
   const [first] = last.checkpointsOf(body, 's', 'one');
   t.not(last.checkpointsOf(body, 's', 'other')[0], first, 'what others have sent is not compared');
