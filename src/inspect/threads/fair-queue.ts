@@ -57,15 +57,16 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Takes the next item, by turns. */
-  take(): T | undefined {
+  /** Takes the next item of fewer bytes than that, by turns. */
+  take(bytesMax = Number.POSITIVE_INFINITY): T | undefined {
     for (const [tenantId, line] of this.#tenants) {
       for (const [agentId, own] of line.agents) {
-        const [next] = own;
-        if (!next) throw new Error('an agent in the queue has nothing that waits');
+        const at = own.findIndex(({ bytes }) => bytes < bytesMax);
+        const next = own[at];
+        if (!next) continue;
         this.#tenants.delete(tenantId);
         this.#tenants.set(tenantId, line);
-        this.#drop(tenantId, line, agentId, own, 0);
+        this.#drop(tenantId, line, agentId, own, at);
         return next.item;
       }
     }

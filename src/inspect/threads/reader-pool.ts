@@ -7,6 +7,9 @@ import { type Job, type Lost, type ReaderResult, ReaderThread } from './reader-t
  * Runs jobs that are too large for the event loop in threads. Each thread has one job at a time; other jobs wait in a
  * fair, bounded queue. A thread that exceeds its deadline is ended, and a dead one is replaced; each costs only its
  * own job.
+ *
+ * Nothing interrupts a job, and megabytes take a second. So while such jobs have all threads, a further one does the
+ * other jobs.
  */
 
 export interface PoolOptions {
@@ -27,6 +30,8 @@ export interface PoolBounds {
   readonly waitMsMax: number;
   readonly graceMs: number;
   readonly heapMbMax: number;
+  /** Time without work after which the further thread is ended, since each thread takes 50 MB. */
+  readonly idleMsMax: number;
 }
 
 const megabyte = 1024 * 1024;
@@ -38,9 +43,12 @@ const defaults: PoolBounds = {
   // anew.
   graceMs: 1_000,
   heapMbMax: 512,
+  idleMsMax: 60_000,
 };
 /** One tenant can never fill the queue alone. */
 const tenantShare = 0.5;
+/** Jobs from this size on never run in the further thread. */
+const longBytesMin = megabyte;
 /** Limits the pause between starts, so that a program that cannot start does not take the processor. */
 const restartMsMax = 5_000;
 
@@ -51,10 +59,21 @@ export interface PoolCounts {
   readonly refused: number;
   readonly waiting: number;
   readonly waitingBytes: number;
+  /** Threads that there are, the further one included. */
+  readonly threads: number;
+}
+
+/** The thread for jobs that are not long, while others have all threads. */
+interface Further {
+  readonly thread: ReaderThread;
+  timer: NodeJS.Timeout | undefined;
+  /** Says that it is ended because it had no work. */
+  isIdle: boolean;
 }
 
 interface Waiting {
   readonly job: Job;
+  readonly bytes: number;
   readonly resolve: (outcome: ReaderResult) => void;
   readonly timer: NodeJS.Timeout;
   readonly sinceMs: number;
@@ -65,6 +84,9 @@ export class ReaderPool {
   readonly #bounds: PoolBounds;
   readonly #queue: FairQueue<Waiting>;
   readonly #threads = new Set<ReaderThread>();
+  /** Threads that have a long job. */
+  readonly #long = new Set<ReaderThread>();
+  #further: Further | undefined;
   readonly #counts = { lostToDeadline: 0, lostToDeath: 0, refused: 0 };
   /** Threads in a row that ended before they were ready. */
   #failedStarts = 0;
@@ -90,7 +112,8 @@ export class ReaderPool {
   }
 
   get counts(): PoolCounts {
-    return { ...this.#counts, waiting: this.#queue.length, waitingBytes: this.#queue.bytes };
+    const { length: waiting, bytes: waitingBytes } = this.#queue;
+    return { ...this.#counts, waiting, waitingBytes, threads: this.#threads.size };
   }
 
   /**
@@ -100,8 +123,9 @@ export class ReaderPool {
   async run(job: Job, owner: QueueOwner, bytes: number): Promise<{ output: unknown } | { lost: Lost }> {
     if (this.#closing.signal.aborted)
       throw new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.');
-    const free = this.#queue.length === 0 ? [...this.#threads].find((it) => it.isFree) : undefined;
-    const outcome = await (free ? this.#work(free, job, 0) : this.#wait(job, owner, bytes));
+    const mayDo = (it: ReaderThread): boolean => it.isFree && bytes < this.#bytesMaxOf(it);
+    const free = this.#queue.length === 0 ? [...this.#threads].find(mayDo) : undefined;
+    const outcome = await (free ? this.#work(free, { job, bytes }, 0) : this.#wait(job, owner, bytes));
     if ('error' in outcome) throw outcome.error;
     if ('lost' in outcome) {
       if (outcome.lost === 'deadline') this.#counts.lostToDeadline += 1;
@@ -121,6 +145,7 @@ export class ReaderPool {
       clearTimeout(timer);
       resolve({ error: new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.') });
     }
+    clearTimeout(this.#further?.timer);
     await Promise.all([...this.#threads].map((it) => it.end()));
   }
 
@@ -129,11 +154,11 @@ export class ReaderPool {
     const timer = setTimeout(() => {
       if (this.#queue.remove(owner, waiting)) resolve({ error: this.#busy() });
     }, this.#bounds.waitMsMax);
-    const waiting: Waiting = { job, resolve, timer, sinceMs: performance.now() };
+    const waiting: Waiting = { job, bytes, resolve, timer, sinceMs: performance.now() };
     if (!this.#queue.add(owner, waiting, bytes)) {
       clearTimeout(timer);
       resolve({ error: this.#busy() });
-    }
+    } else if (this.#further) this.#give(this.#further.thread);
     return promise;
   }
 
@@ -144,7 +169,7 @@ export class ReaderPool {
     });
   }
 
-  #start(): void {
+  #start(): ReaderThread {
     const { program, onLost } = this.#options;
     let hasBegun = false;
     const thread = new ReaderThread({ program, ...this.#bounds }, () => {
@@ -158,25 +183,64 @@ export class ReaderPool {
       this.#threads.delete(thread);
       const { signal } = this.#closing;
       if (signal.aborted) return;
-      onLost(thread.isEnding ? 'deadline' : 'death', code);
+      const further = this.#further?.thread === thread ? this.#further : undefined;
+      if (!further?.isIdle) onLost(thread.isEnding ? 'deadline' : 'death', code);
       if (!hasBegun) this.#failedStarts += 1;
+      if (further) {
+        this.#further = undefined;
+        return;
+      }
       const pauseMs = Math.min(restartMsMax, this.#failedStarts * 500);
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (!signal.aborted) this.#start();
     });
+    return thread;
+  }
+
+  #startFurther(): void {
+    if (this.#further || this.#long.size < this.#options.threads || this.#failedStarts > 0) return;
+    this.#further = { thread: this.#start(), timer: undefined, isIdle: false };
+  }
+
+  /** Ends the further thread unless it has work before. */
+  #endLater(further: Further): void {
+    clearTimeout(further.timer);
+    further.timer = setTimeout(() => {
+      if (!further.thread.isFree) return;
+      if (this.#long.size >= this.#options.threads) this.#endLater(further);
+      else {
+        further.isIdle = true;
+        void further.thread.end();
+      }
+    }, this.#bounds.idleMsMax).unref();
+  }
+
+  /** Returns the size below which a thread takes jobs. */
+  #bytesMaxOf(thread: ReaderThread): number {
+    return this.#further?.thread === thread ? longBytesMin : Number.POSITIVE_INFINITY;
   }
 
   #give(thread: ReaderThread): void {
     if (!thread.isFree) return;
-    const next = this.#queue.take();
-    if (!next) return;
-    clearTimeout(next.timer);
-    void this.#work(thread, next.job, performance.now() - next.sinceMs).then(next.resolve);
+    const next = this.#queue.take(this.#bytesMaxOf(thread));
+    if (next) {
+      clearTimeout(next.timer);
+      void this.#work(thread, next, performance.now() - next.sinceMs).then(next.resolve);
+    } else if (this.#further?.thread === thread) this.#endLater(this.#further);
   }
 
-  async #work(thread: ReaderThread, job: Job, waitedMs: number): Promise<ReaderResult> {
+  async #work(
+    thread: ReaderThread,
+    { job, bytes }: Pick<Waiting, 'job' | 'bytes'>,
+    waitedMs: number,
+  ): Promise<ReaderResult> {
     const startMs = performance.now();
+    if (bytes >= longBytesMin) {
+      this.#long.add(thread);
+      this.#startFurther();
+    }
     const outcome = await thread.run(job);
+    this.#long.delete(thread);
     this.#options.onDone?.(waitedMs, performance.now() - startMs);
     return outcome;
   }

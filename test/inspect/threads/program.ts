@@ -1,3 +1,4 @@
+import { threadId } from 'node:worker_threads';
 import { serveJobs } from '../../../src/inspect/threads/serve-jobs.ts';
 
 /** A reader thread for tests: what it is told to do stands in its input. */
@@ -15,7 +16,7 @@ serveJobs<unknown>({
     order.push(text);
     switch (name) {
       case 'echo':
-        return { text, bytes, tools, isBuffer: Buffer.isBuffer(bytes) };
+        return { text, bytes, tools, threadId, isBuffer: Buffer.isBuffer(bytes) };
       case 'order':
         return { order };
       case 'read until it is over': {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import type { GatewayError } from '../../../src/core/errors.ts';
 import { type PoolBounds, ReaderPool } from '../../../src/inspect/threads/reader-pool.ts';
@@ -7,6 +8,9 @@ import { readingTime } from '../../../src/inspect/threads/reading-time.ts';
 const program = new URL('./program.ts', import.meta.url);
 const acme = { tenantId: 'acme', agentId: 'one' };
 const secret = 'ghp_a-secret-of-the-test';
+
+/** The thread that answered. */
+const idIn = (answer: unknown): number => (answer as { output: { threadId: number } }).output.threadId;
 
 interface Test {
   teardown(close: () => Promise<void>): void;
@@ -106,6 +110,41 @@ t.test('a job that never ends is ended by the deadline, and others are done mean
   t.match(lost, [{ lost: 'deadline' }]);
   t.equal(pool.counts.lostToDeadline, 1);
   t.match(await run('echo', { text: 'again' }), { output: { text: 'again' } }, 'a new one has its place');
+});
+
+t.test('while long jobs have all threads, a further one does the others', async (t) => {
+  const { pool, lost, run, nextLost } = startPool(t, 1, { graceMs: 50 });
+  const other = { owner: { tenantId: 'acme', agentId: 'other' } };
+  const long = { bytes: 2 * 1024 * 1024, timeoutMs: 60_000 };
+  const echo = await run('echo');
+  const endless = run('never end', {}, long).then(() => 'over');
+  const waiting = run('never end', {}, long).then(() => 'over');
+  const short = Array.from({ length: 20 }, (_, at) => run('echo', { text: `${at}` }, other));
+  for (const [at, answer] of (await Promise.all(short)).entries()) {
+    t.match(answer, { output: { text: `${at}` } });
+    t.notSame(idIn(answer), idIn(echo));
+  }
+  t.equal(await Promise.race([endless, waiting, Promise.resolve('not over')]), 'not over');
+  t.equal(pool.counts.threads, 2);
+  t.equal(pool.counts.waiting, 1, 'a second long job waits for the first');
+  const isLost = nextLost();
+  t.same(await run('exit', {}, other), { lost: 'death' });
+  await isLost;
+  t.match(lost, [{ lost: 'death' }]);
+  t.equal(pool.counts.threads, 1, 'it is not replaced before the next long job');
+});
+
+t.test('a further thread without work is ended', async (t) => {
+  const { pool, lost, run } = startPool(t, 1, { idleMsMax: 1 });
+  const echo = await run('echo');
+  for (let round = 0; round < 2; round++) {
+    const long = run('read until it is over', {}, { bytes: 2 * 1024 * 1024, timeoutMs: 20 });
+    t.equal(pool.counts.threads, 2);
+    t.match(await long, { output: { text: 'it was over' } });
+    while (pool.counts.threads > 1) await sleep(5);
+    t.equal(idIn(await run('echo')), idIn(echo), 'the others stay');
+  }
+  t.same(lost, [], 'and nothing was lost with it');
 });
 
 const deaths = [
