@@ -19,9 +19,11 @@ import t, { type Test } from 'tap';
 import { run } from '../../support/clients.ts';
 import { isRunning, workersOf } from '../../support/crew.ts';
 import { posternCommand, startDaemon } from '../../support/daemon.ts';
-import { adminSecret, apiClient, writeTestConfig } from '../../support/gateway.ts';
+import { apiClient, writeTestConfig } from '../../support/gateway.ts';
 import { findOldNode, needProgram } from '../../support/programs.ts';
 import { type RedisServer, startRedis, startRedisCluster, until } from '../../support/redis.ts';
+
+const postern = resolve(import.meta.dirname, '../../../bin/postern');
 
 /** Takes a port for the test; undefined where another program has it, which is as good. */
 async function take(t: Test, port: number): Promise<number | undefined> {
@@ -128,21 +130,37 @@ t.test('a first start takes the next free ports, says so, and later starts stay 
   t.match(planted, { code: 1, stderr: /first-start\.env belongs to another user/ });
 });
 
-t.test('a process file may be in a folder that is not there yet, and goes with the daemon', async (t) => {
+t.test('a daemon that is alone with its configuration', async (t) => {
   const { dir, configFile } = writeTestConfig(t, { config: { pid_file: './run/here/postern.pid' } });
   const daemon = await startDaemon(t, dir, ['--config', configFile]);
   const file = join(dir, 'run/here/postern.pid');
-  t.equal(readFileSync(file, 'utf8'), `${daemon.process.pid}\n`);
-  await daemon.end('SIGTERM');
-  t.notOk(existsSync(file));
-});
 
-t.test('a second daemon of the same configuration names the process of the first', async (t) => {
-  const { dir, configFile } = writeTestConfig(t, {});
-  const { controlUrl } = await startDaemon(t, dir, ['--config', configFile]);
-  const same = ['--control', new URL(controlUrl).host];
-  const second = await run('env', posternCommand(['--config', configFile, 'serve', ...same]));
-  t.match(second, { code: 1, stderr: /listening\.json names the process \d+/ });
+  await t.test('its process file may be in a folder that is not there yet', async (t) => {
+    t.equal(readFileSync(file, 'utf8'), `${daemon.process.pid}\n`);
+  });
+
+  await t.test('a second daemon of the same configuration names the process of the first', async (t) => {
+    const same = ['--control', new URL(daemon.controlUrl).host];
+    const second = await run('env', posternCommand(['--config', configFile, 'serve', ...same]));
+    t.match(second, { code: 1, stderr: /listening\.json names the process \d+/ });
+    t.equal(readFileSync(file, 'utf8'), `${daemon.process.pid}\n`, 'and leaves the process file as it is');
+  });
+
+  await t.test('what an older Node has handed over is the second half of nobody else', async (t) => {
+    const env = { POSTERN_REEXEC: '1' };
+    const checked = await run('env', posternCommand(['--config', configFile, 'config', 'check']), env);
+    t.equal(checked.code, 0, 'the variable alone ends nothing');
+    const old = await findOldNode(t);
+    if (old === undefined || needProgram(t, 'env') === undefined) return;
+    const { controlUrl, caFile, proxyUrl } = daemon;
+    const shell = { POSTERN_URL: controlUrl, POSTERN_CA: caFile, HTTPS_PROXY: proxyUrl };
+    const command = [postern, 'run', '--', old, postern, '--version'];
+    const nested = await run('env', ['-u', 'NODE_OPTIONS', '-u', 'POSTERN_CONFIG', old, ...command], shell);
+    t.match(nested, { code: 0, stdout: /^\d+\.\d+\.\d+/ }, 'nor does a command of run inherit it');
+  });
+
+  await daemon.end('SIGTERM');
+  t.notOk(existsSync(file), 'the process file goes with the daemon');
 });
 
 t.test('a state whose folder cannot be made ends the start at once', async (t) => {
@@ -242,8 +260,6 @@ for (const workers of [1, 2]) {
   );
 }
 
-const postern = resolve(import.meta.dirname, '../../../bin/postern');
-
 t.test(
   'under an older Node the daemon ends with the process that was started, however that ends',
   async (t) => {
@@ -262,17 +278,3 @@ t.test(
     t.pass('and is gone with it');
   },
 );
-
-t.test('what an older Node has handed over is the second half of nobody else', async (t) => {
-  const { dir, configFile } = writeTestConfig(t, { config: { control: { admin_secret: adminSecret } } });
-  const env = { POSTERN_REEXEC: '1' };
-  const checked = await run('env', posternCommand(['--config', configFile, 'config', 'check']), env);
-  t.equal(checked.code, 0, 'the variable alone ends nothing');
-  const old = await findOldNode(t);
-  if (old === undefined || needProgram(t, 'env') === undefined) return;
-  const daemon = await startDaemon(t, dir, ['--config', configFile]);
-  const shell = { POSTERN_URL: daemon.controlUrl, POSTERN_CA: daemon.caFile, HTTPS_PROXY: daemon.proxyUrl };
-  const command = [postern, 'run', '--', old, postern, '--version'];
-  const nested = await run('env', ['-u', 'NODE_OPTIONS', '-u', 'POSTERN_CONFIG', old, ...command], shell);
-  t.match(nested, { code: 0, stdout: /^\d+\.\d+\.\d+/ }, 'nor does a command of run inherit it');
-});
