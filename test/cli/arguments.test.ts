@@ -6,7 +6,7 @@ import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
-import { operatorOf, postern, posternProcess, terminalProgram } from './support.ts';
+import { operatorOf, postern, posternProcess, startHere, terminalProgram } from './support.ts';
 
 t.test('an unknown command is wrong usage, and the nearest one is named', async (t) => {
   const cases = [
@@ -47,7 +47,7 @@ t.test('with --json an error is JSON, whoever found it', async (t) => {
 
 t.test('commands of an operator', async (t) => {
   const { dir, configFile } = writeTestConfig(t, {});
-  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const daemon = await startHere(t, configFile);
   const operator = operatorOf(daemon);
 
   await t.test(

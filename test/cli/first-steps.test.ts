@@ -11,7 +11,7 @@ import { readExports, toExports } from '../../src/daemon/start/client-variables.
 import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
-import { operatorOf, postern } from './support.ts';
+import { operatorOf, postern, startHere } from './support.ts';
 
 /* From a configuration of one's own to the first call. */
 
@@ -37,7 +37,7 @@ async function served(t: Test, configFile: string, lines: number): Promise<strin
 }
 
 t.test('--tenant names the tenant of a minted key, and of all that a command changes', async (t) => {
-  const { dir, configFile } = writeTestConfig(t, {
+  const { configFile } = writeTestConfig(t, {
     config: {
       tenants,
       credentials: tenants.map(({ id }) => ({
@@ -49,7 +49,7 @@ t.test('--tenant names the tenant of a minted key, and of all that a command cha
       })),
     },
   });
-  const operator = operatorOf(await startDaemon(t, dir, ['--config', configFile]));
+  const operator = operatorOf(await startHere(t, configFile));
   const unnamed = await operator(['key', 'mint', '--name', 'x']);
   t.equal(unnamed.code, 2, 'of two tenants one must be named');
   const mint = ['--json', 'key', 'mint', '--name', 'x', '--agent', agentOfB, '--tenant', 'b'];

@@ -1,19 +1,18 @@
 import t from 'tap';
 import { entry } from '../notify/desk.ts';
 import { startReceiver } from '../notify/receiver.ts';
-import { startDaemon } from '../support/daemon.ts';
 import { agentId, apiClient, denyDeletes, writeTestConfig } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
-import { operatorOf } from './support.ts';
+import { operatorOf, startHere } from './support.ts';
 
 /* What an operator does about channels with the command line. */
 
 const receiver = await startReceiver(t);
-const { dir, configFile } = writeTestConfig(t, {
+const { configFile } = writeTestConfig(t, {
   config: { notifications: [entry('hook', receiver.url, { events: ['decision.deny'] })] },
   policyFiles: { 'deny.yaml': `name: deny\nrules: [${JSON.stringify(denyDeletes)}]\n` },
 });
-const daemon = await startDaemon(t, dir, ['--config', configFile]);
+const daemon = await startHere(t, configFile);
 const operator = operatorOf(daemon);
 
 t.test('a test says whether it has reached the channel', async (t) => {

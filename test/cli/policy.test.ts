@@ -2,9 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
-import { startDaemon } from '../support/daemon.ts';
 import { agentId, apiClient, writeTestConfig } from '../support/gateway.ts';
-import { operatorOf, postern } from './support.ts';
+import { operatorOf, postern, startHere } from './support.ts';
 
 /* Policy as code: files, what can be said of them without a daemon, and how they come to be in effect. */
 
@@ -27,7 +26,7 @@ const { dir, configFile } = writeTestConfig(t, {
     tools: [{ name: 'tracker', sensitive: true }],
   },
 });
-const daemon = await startDaemon(t, dir, ['--config', configFile]);
+const daemon = await startHere(t, configFile);
 const operator = operatorOf(daemon);
 mkdirSync(join(dir, 'code'));
 

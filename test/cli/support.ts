@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { startGateway } from '../../src/daemon/gateway.ts';
 import { type Ran, run } from '../support/clients.ts';
 import type { CommandRequest } from '../support/command-process.ts';
 import { type Daemon, posternCommand } from '../support/daemon.ts';
@@ -62,6 +63,16 @@ export async function postern(args: readonly string[], invocation: Invocation = 
   child.channel?.unref();
   idle.push(child);
   return answer as Ran;
+}
+
+/** A daemon in this process, for commands that are told its URL: a second of the processor less. It ends with the test. */
+export async function startHere(
+  t: { teardown(close: () => void | Promise<void>): void },
+  configFile: string,
+): Promise<Pick<Daemon, 'controlUrl' | 'proxyUrl' | 'caFile'>> {
+  const gateway = await startGateway(configFile, {});
+  t.teardown(() => gateway.stop(1000));
+  return gateway;
 }
 
 /** `postern` as the operator of a daemon, who has the admin secret. */

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import t from 'tap';
-import { posternCommand, startDaemon } from '../support/daemon.ts';
+import { posternCommand } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, writeTestConfig } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
-import { operatorOf } from './support.ts';
+import { operatorOf, startHere } from './support.ts';
 
-const { dir, configFile } = writeTestConfig(t, {});
-const daemon = await startDaemon(t, dir, ['--config', configFile]);
+const { configFile } = writeTestConfig(t, {});
+const daemon = await startHere(t, configFile);
 const operator = operatorOf(daemon);
 const api = apiClient(daemon.controlUrl);
 const key = (await operator(['key', 'mint', '--name', 'agent', '--agent', agentId])).stdout.trim();
