@@ -5,7 +5,13 @@ import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { conditionWords, matchKeys, ruleKeys } from '../../src/console/page/data/policy-words.ts';
 import { conditionKeys, matchSchema, ruleSchema } from '../../src/policy/schema.ts';
-import { accessibilityProblems, builtPage, launchBrowser, openTab } from '../support/console-browser.ts';
+import {
+  accessibilityProblems,
+  builtPage,
+  launchBrowser,
+  openTab,
+  rulesOfColours,
+} from '../support/console-browser.ts';
 import { consolePages, fillConsoleLab, startConsoleLab } from '../support/console-lab.ts';
 import { needProgram } from '../support/programs.ts';
 import { until } from '../support/redis.ts';
@@ -396,31 +402,40 @@ t.test('people work with the console in a browser', async (t) => {
 
   const wide = { width: 1280, height: 800 };
   const narrow = { width: 390, height: 844 };
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await t.test(
-      `every page can be used by everybody, and fits a narrow screen, ${colorScheme}`,
-      async (t) => {
-        await page.emulateMedia({ colorScheme });
-        for (const { place, text } of await consolePages(lab)) {
-          await show(place);
-          await shows(text);
-          // Colours that are on their way to others have the contrast of neither.
-          await until(
-            'nothing moves',
-            async () => (await page.evaluate('document.getAnimations().length')) === 0,
-          );
-          t.same(await accessibilityProblems(page), [], place);
-          await page.setViewportSize(narrow);
-          const width = () => page.evaluate('document.documentElement.scrollWidth');
-          // Charts are drawn anew a moment after the window has changed.
-          for (let tries = 0; tries < 100 && (await width()) !== narrow.width; tries += 1)
-            await page.waitForTimeout(50);
-          t.equal(await width(), narrow.width, place);
-          await page.setViewportSize(wide);
-        }
-      },
-    );
-  }
+  /** Shows each page, and waits until it stands still. */
+  const eachPage = async (look: (place: string) => Promise<void>): Promise<void> => {
+    for (const { place, text } of await consolePages(lab)) {
+      await show(place);
+      await shows(text);
+      // Colours that are on their way to others have the contrast of neither.
+      await until(
+        'nothing moves',
+        async () => (await page.evaluate('document.getAnimations().length')) === 0,
+      );
+      await look(place);
+    }
+  };
+
+  await t.test('every page can be used by everybody, and fits a narrow screen', async (t) => {
+    await page.emulateMedia({ colorScheme: 'light' });
+    await eachPage(async (place) => {
+      t.same(await accessibilityProblems(page), [], place);
+      await page.setViewportSize(narrow);
+      const width = () => page.evaluate('document.documentElement.scrollWidth');
+      // Charts are drawn anew a moment after the window has changed.
+      for (let tries = 0; tries < 100 && (await width()) !== narrow.width; tries += 1)
+        await page.waitForTimeout(50);
+      t.equal(await width(), narrow.width, place);
+      await page.setViewportSize(wide);
+    });
+  });
+
+  await t.test('the dark colours of every page can be told apart, too', async (t) => {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await eachPage(async (place) => {
+      t.same(await accessibilityProblems(page, rulesOfColours), [], place);
+    });
+  });
 
   await t.test('on a narrow screen the menu leads to all pages', async (t) => {
     await page.setViewportSize(narrow);

@@ -81,20 +81,27 @@ export async function openTab(
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong with what is shown: rule and element. It is put in past the policy of the page, which would refuse it. */
-export async function accessibilityProblems(page: Page): Promise<string[]> {
+/** What colours have to do with; a scheme of colours changes nothing else. */
+export const rulesOfColours: readonly string[] = ['color-contrast', 'link-in-text-block'];
+
+/** What axe finds wrong with the page, by all rules or these: rule and element. It is put in past the policy of the page. */
+export async function accessibilityProblems(page: Page, rules: readonly string[] = []): Promise<string[]> {
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axeSource);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run(options: {
-          resultTypes: string[];
-        }): Promise<{ violations: { id: string; nodes: { html: string; target: string[] }[] }[] }>;
+  const only = rules.length > 0 ? { runOnly: { type: 'rule', values: rules } } : {};
+  return page.evaluate(
+    async (options) => {
+      const { axe } = globalThis as unknown as {
+        axe: {
+          run(
+            options: object,
+          ): Promise<{ violations: { id: string; nodes: { html: string; target: string[] }[] }[] }>;
+        };
       };
-    };
-    const { violations } = await axe.run({ resultTypes: ['violations'] });
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map((it) => `${id}: ${it.target.join(' ')} ${it.html.slice(0, 160)}`),
-    );
-  });
+      const { violations } = await axe.run(options);
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map((it) => `${id}: ${it.target.join(' ')} ${it.html.slice(0, 160)}`),
+      );
+    },
+    { resultTypes: ['violations'], ...only },
+  );
 }
