@@ -12,16 +12,19 @@ function seeded(seed: number): (n: number) => number {
   };
 }
 
-const fold = (byte: number): number => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte);
+/** A character for each byte, ASCII letters small. */
+const folded = (bytes: Buffer): string =>
+  bytes.toString('latin1').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 function naiveHits(words: readonly string[], bytes: Buffer): string[] {
-  return words.flatMap((word, index) => {
-    const needle = [...Buffer.from(word)].map(fold);
-    const starts = [...bytes.keys()].filter((at) =>
-      needle.every((byte, offset) => fold(bytes[at + offset] ?? -1) === byte),
-    );
-    return starts.map((start) => `${index}:${start}`);
-  });
+  const text = folded(bytes);
+  const hits: string[] = [];
+  for (const [index, word] of words.entries()) {
+    const needle = folded(Buffer.from(word));
+    for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1))
+      hits.push(`${index}:${at}`);
+  }
+  return hits;
 }
 
 function hitsOf(words: readonly string[], bytes: Buffer): string[] {
