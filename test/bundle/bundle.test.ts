@@ -23,8 +23,7 @@ function checkout(t: Test): string {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   mkdirSync(join(folder, 'node_modules'));
   for (const name of readdirSync(join(root, 'node_modules')))
-    if (name !== '.cache')
-      symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+    if (name !== '.cache') symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
   return folder;
 }
 
