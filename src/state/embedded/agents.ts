@@ -1,9 +1,8 @@
 import { createCache } from '../cache.ts';
-import type { AgentRecord, Page, Paged, Store } from '../store.ts';
-import type { Audit } from './audit.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { AgentRecord, AgentStore } from '../store.ts';
+import type { Disk } from './disk.ts';
 import { createListing, records } from './listing.ts';
-import { type Database, rowToRecord } from './sqlite.ts';
+import { rowToRecord } from './sqlite.ts';
 
 /** Agents, and the tenants that were registered by minting for them. */
 export interface Agents {
@@ -11,18 +10,14 @@ export interface Agents {
   find(agentId: string): AgentRecord | undefined;
   /** The record in the database, as the running transaction has left it; memory learns nothing of it. */
   load(agentId: string): AgentRecord | undefined;
-  ensure(agent: AgentRecord): Promise<AgentRecord>;
   /** Which of these are agents of the tenant. */
   among(tenantId: string, agentIds: readonly string[]): ReadonlySet<string>;
-  list(tenantId: string, page: Page): Paged<AgentRecord>;
-  readonly update: Store['updateAgent'];
-  registerTenant(tenantId: string, nowMs: number): Promise<void>;
-  registeredTenants(): readonly string[];
+  readonly store: Omit<AgentStore, 'agentUsage'>;
 }
 
 const cachedMax = 32_768;
 
-export function createEmbeddedAgents(db: Database, commits: GroupCommit, audit: Audit): Agents {
+export function createEmbeddedAgents({ db, commits, audit }: Disk): Agents {
   const byId = db.prepare('SELECT record FROM agents WHERE agent_id = ?');
   const insert = db.prepare('INSERT INTO agents (agent_id, tenant_id, record) VALUES (?, ?, ?)');
   const update = db.prepare('UPDATE agents SET record = ? WHERE agent_id = ?');
@@ -47,10 +42,8 @@ export function createEmbeddedAgents(db: Database, commits: GroupCommit, audit: 
     return agent;
   }
 
-  return {
-    find,
-    load,
-    async ensure(agent) {
+  const store: Agents['store'] = {
+    async ensureAgent(agent) {
       const add = () => {
         const standing = load(agent.agentId);
         if (!standing) insert.run(agent.agentId, agent.tenantId, JSON.stringify(agent));
@@ -58,9 +51,9 @@ export function createEmbeddedAgents(db: Database, commits: GroupCommit, audit: 
       };
       return find(agent.agentId) ?? commits.write(add, (standing) => cache.set(standing.agentId, standing));
     },
-    among: (tenantId, agentIds) => new Set(agentIds.filter((it) => find(it)?.tenantId === tenantId)),
-    list: (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
-    update(tenantId, agentId, change, event) {
+    agentById: async (agentId) => find(agentId),
+    listAgents: async (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
+    updateAgent(tenantId, agentId, change, event) {
       const work = () => {
         const standing = load(agentId);
         if (standing?.tenantId !== tenantId) return undefined;
@@ -74,6 +67,13 @@ export function createEmbeddedAgents(db: Database, commits: GroupCommit, audit: 
     async registerTenant(tenantId, nowMs) {
       await commits.write(() => insertTenant.run(tenantId, nowMs));
     },
-    registeredTenants: () => tenants.all().map((row) => String(row['tenant_id'])),
+    registeredTenants: async () => tenants.all().map((row) => String(row['tenant_id'])),
+  };
+
+  return {
+    store,
+    find,
+    load,
+    among: (tenantId, agentIds) => new Set(agentIds.filter((it) => find(it)?.tenantId === tenantId)),
   };
 }

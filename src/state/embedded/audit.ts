@@ -6,7 +6,7 @@ import {
   toStoredEntry,
   verifyChain,
 } from '../rules/audit-entry.ts';
-import type { AuditCheck, AuditEntry, AuditEvent, AuditFilter, Page, Paged } from '../store.ts';
+import type { AuditEntry, AuditEvent, AuditStore } from '../store.ts';
 import { type Condition, createListing } from './listing.ts';
 import type { Database, Row } from './sqlite.ts';
 
@@ -14,12 +14,8 @@ import type { Database, Row } from './sqlite.ts';
 export interface Audit {
   /** Adds an entry to the transaction that is running: what is recorded and its record become durable together. */
   append(event: AuditEvent): void;
-  /** Newest first. */
-  list(tenantId: string, filter: AuditFilter, page: Page): Paged<AuditEntry>;
-  /** Oldest first, in chunks, as the table has them. */
-  export(tenantId: string): AsyncGenerator<StoredEntry>;
-  /** Recomputes the whole chain of a tenant, yielding to the event loop between chunks. */
-  verify(tenantId: string): Promise<AuditCheck>;
+  /** Yields to the event loop between chunks of the log. */
+  readonly store: Omit<AuditStore, 'appendAudit'>;
 }
 
 const chunkRows = 500;
@@ -55,17 +51,20 @@ export function createEmbeddedAudit(db: Database): Audit {
       insert.run(event.tenantId, seq, entry, hash);
     },
 
-    list(tenantId, { kind, subject }, page) {
-      const conditions: Condition[] = [['tenant_id = ?', tenantId]];
-      if (kind !== undefined) conditions.push(['kind = ?', kind]);
-      if (subject !== undefined) conditions.push(['subject = ?', subject]);
-      return list(conditions, page);
-    },
+    store: {
+      async listAudit(tenantId, { kind, subject }, page) {
+        const conditions: Condition[] = [['tenant_id = ?', tenantId]];
+        if (kind !== undefined) conditions.push(['kind = ?', kind]);
+        if (subject !== undefined) conditions.push(['subject = ?', subject]);
+        return list(conditions, page);
+      },
 
-    async *export(tenantId) {
-      for await (const { entry, hash } of rowsOf(tenantId)) yield { entry, hash };
+      async *exportAudit(tenantId) {
+        for await (const { entry, hash } of rowsOf(tenantId)) yield { entry, hash };
+      },
+
+      verifyAudit: (tenantId) => verifyChain(tenantId, rowsOf(tenantId), ({ seq }) => seq),
     },
-    verify: (tenantId) => verifyChain(tenantId, rowsOf(tenantId), ({ seq }) => seq),
   };
 }
 

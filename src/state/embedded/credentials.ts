@@ -1,21 +1,16 @@
 import { createCache } from '../cache.ts';
-import type { AuditEvent, Reseal, SealedCredential } from '../store.ts';
-import type { Audit } from './audit.ts';
-import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf, rowToRecord } from './sqlite.ts';
-
-/** Sealed credentials: nothing here can open them. */
-interface Credentials {
-  put(credential: SealedCredential, audit: AuditEvent): Promise<void>;
-  find(tenantId: string, name: string): SealedCredential | undefined;
-  list(tenantId: string): readonly SealedCredential[];
-  reseal(reseal: Reseal, audit: AuditEvent): Promise<boolean>;
-  remove(tenantId: string, name: string, audit: AuditEvent): Promise<boolean>;
-}
+import type { CredentialStore, SealedCredential } from '../store.ts';
+import type { Disk } from './disk.ts';
+import { recordOf, rowToRecord } from './sqlite.ts';
 
 const cachedMax = 4_096;
 
-export function createEmbeddedCredentials(db: Database, commits: GroupCommit, audit: Audit): Credentials {
+/** Sealed credentials: nothing here can open them. */
+export function createEmbeddedCredentials({
+  db,
+  commits,
+  audit,
+}: Disk): Omit<CredentialStore, 'credentialUses'> {
   const upsert = db.prepare(`
     INSERT INTO credentials (tenant_id, name, record) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET record = excluded.record
@@ -27,7 +22,7 @@ export function createEmbeddedCredentials(db: Database, commits: GroupCommit, au
   const place = (tenantId: string, name: string): string => JSON.stringify([tenantId, name]);
 
   return {
-    async put(credential, event) {
+    async putCredential(credential, event) {
       const { tenantId, name } = credential;
       const work = () => {
         upsert.run(tenantId, name, JSON.stringify(credential));
@@ -36,7 +31,7 @@ export function createEmbeddedCredentials(db: Database, commits: GroupCommit, au
       await commits.write(work, () => cache.delete(place(tenantId, name)));
     },
 
-    find(tenantId, name) {
+    credentialOf(tenantId, name) {
       const cached = cache.get(place(tenantId, name));
       if (cached) return cached;
       const found = rowToRecord<SealedCredential>(byName.get(tenantId, name));
@@ -44,9 +39,9 @@ export function createEmbeddedCredentials(db: Database, commits: GroupCommit, au
       return found;
     },
 
-    list: (tenantId) => byTenant.all(tenantId).map(recordOf<SealedCredential>),
+    listCredentials: async (tenantId) => byTenant.all(tenantId).map(recordOf<SealedCredential>),
 
-    reseal({ tenantId, name, from, to }, event) {
+    resealCredential({ tenantId, name, from, to }, event) {
       const work = () => {
         const standing = rowToRecord<SealedCredential>(byName.get(tenantId, name));
         if (standing?.sealed !== from) return false;
@@ -57,7 +52,7 @@ export function createEmbeddedCredentials(db: Database, commits: GroupCommit, au
       return commits.write(work, () => cache.delete(place(tenantId, name)));
     },
 
-    remove(tenantId, name, event) {
+    removeCredential(tenantId, name, event) {
       const work = () => {
         const wasThere = remove.run(tenantId, name) > 0;
         if (wasThere) audit.append(event);

@@ -1,14 +1,13 @@
 import { homeKeptMsMax, homesPerAgentMax, homesPerTenantMax } from '../rules/homes.ts';
 import type { HomeStore } from '../store.ts';
 import { createRoom } from './bound.ts';
-import type { GroupCommit } from './group-commit.ts';
-import type { Database } from './sqlite.ts';
+import type { Disk } from './disk.ts';
 
 /** That ended, with each that is bound: a few more than come. */
 const forgottenMax = 64;
 
 /** Homes of credentials, on the disk: a restart must not give them away. */
-export function createEmbeddedHomes(db: Database, commits: GroupCommit): HomeStore {
+export function createEmbeddedHomes({ db, commits }: Disk): HomeStore {
   const find = db.prepare('SELECT home FROM homes WHERE tenant_id = ? AND credential = ? AND ends_at_ms > ?');
   const put = db.prepare(`
     INSERT INTO homes (tenant_id, credential, home, agent_id, ends_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -1,24 +1,12 @@
 import { GatewayError } from '../../core/errors.ts';
 import { incidentsMax, withChange, withTraces } from '../rules/incident.ts';
-import type { AuditEvent, IncidentFilter, IncidentRecord, Page, Paged, Store } from '../store.ts';
-import type { Audit } from './audit.ts';
+import type { IncidentFilter, IncidentRecord, IncidentStore } from '../store.ts';
 import { createBound } from './bound.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { Disk } from './disk.ts';
 import { type Condition, createListing, records } from './listing.ts';
-import { type Database, rowToRecord } from './sqlite.ts';
+import { rowToRecord } from './sqlite.ts';
 
-interface Incidents {
-  /** Only an incident that is new leaves an audit entry: a flood of calls must not become one of entries. */
-  open(
-    incident: IncidentRecord,
-    audit: AuditEvent,
-  ): Promise<{ readonly isNew: boolean; readonly incident: IncidentRecord }>;
-  byId(tenantId: string, incidentId: string): IncidentRecord | undefined;
-  list(tenantId: string, filter: IncidentFilter, page: Page): Paged<IncidentRecord>;
-  readonly change: Store['changeIncident'];
-}
-
-export function createEmbeddedIncidents(db: Database, commits: GroupCommit, audit: Audit): Incidents {
+export function createEmbeddedIncidents({ db, commits, audit }: Disk): IncidentStore {
   const standing = db.prepare(`
     SELECT record FROM incidents WHERE tenant_id = ? AND agent_id = ? AND cause = ? AND status <> 'closed' LIMIT 1
   `);
@@ -48,7 +36,8 @@ export function createEmbeddedIncidents(db: Database, commits: GroupCommit, audi
   }
 
   return {
-    open: (incident, event) =>
+    /** Only an incident that is new leaves an audit entry: a flood of calls must not become one of entries. */
+    openIncident: (incident, event) =>
       commits.write(() => {
         const { incidentId, tenantId, agentId, trigger } = incident;
         const before = rowToRecord<IncidentRecord>(standing.get(tenantId, agentId, trigger));
@@ -60,11 +49,12 @@ export function createEmbeddedIncidents(db: Database, commits: GroupCommit, audi
         return { isNew: true, incident };
       }),
 
-    byId: load,
+    incidentById: async (tenantId, incidentId) => load(tenantId, incidentId),
 
-    list: (tenantId, filter, page) => list([['tenant_id = ?', tenantId], ...conditionsOf(filter)], page),
+    listIncidents: async (tenantId, filter, page) =>
+      list([['tenant_id = ?', tenantId], ...conditionsOf(filter)], page),
 
-    change: (tenantId, incidentId, expectedStatus, change, event) =>
+    changeIncident: (tenantId, incidentId, expectedStatus, change, event) =>
       commits.write(() => {
         const before = load(tenantId, incidentId);
         if (!before) return undefined;

@@ -7,35 +7,29 @@ import {
   revokedKey,
   tooManyChildren,
 } from '../rules/ephemeral-key.ts';
-import type { AuditEvent, KeyRecord, Page, Paged, Store } from '../store.ts';
+import type { AuditEvent, KeyRecord, KeyStore } from '../store.ts';
 import type { Agents } from './agents.ts';
-import type { Audit } from './audit.ts';
 import { createRoom } from './bound.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { Disk } from './disk.ts';
 import type { KnownKeys } from './known-keys.ts';
 import { createListing, records } from './listing.ts';
 import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 interface Keys {
-  readonly add: Store['addKey'];
-  byId(tenantId: string, keyId: string): KeyRecord | undefined;
   /** Which of these are keys of the tenant. */
   among(tenantId: string, keyIds: readonly string[]): ReadonlySet<string>;
-  list(tenantId: string, page: Page): Paged<KeyRecord>;
-  readonly update: Store['updateKey'];
-  readonly revoke: Store['revokeKey'];
+  readonly store: Omit<KeyStore, 'keyUsage'>;
 }
 
 interface KeysOptions {
   readonly agents: Pick<Agents, 'load'>;
-  readonly audit: Audit;
   readonly known: Pick<KnownKeys, 'forget'>;
   /** Told of keys that have ended and are there no more. */
   readonly onGone: (keyIds: readonly string[]) => void;
 }
 
-export function createEmbeddedKeys(db: Database, commits: GroupCommit, options: KeysOptions): Keys {
-  const { agents, audit, known, onGone } = options;
+export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOptions): Keys {
+  const { agents, known, onGone } = options;
   const table = new KeyTable(db);
 
   function checkNew(key: KeyRecord): void {
@@ -68,11 +62,10 @@ export function createEmbeddedKeys(db: Database, commits: GroupCommit, options: 
     return commits.write(work, (key) => key && known.forget(key));
   }
 
-  return {
-    byId: (tenantId, keyId) => table.find(tenantId, keyId),
-    among: (tenantId, keyIds) => table.among(tenantId, keyIds),
-    list: (tenantId, page) => table.list([['tenant_id = ?', tenantId]], page),
-    async add(key, event) {
+  const store: Keys['store'] = {
+    keyById: async (tenantId, keyId) => table.find(tenantId, keyId),
+    listKeys: async (tenantId, page) => table.list([['tenant_id = ?', tenantId]], page),
+    async addKey(key, event) {
       await commits.write(() => {
         checkNew(key);
         if (!table.add(key)) throw keyTaken();
@@ -80,10 +73,11 @@ export function createEmbeddedKeys(db: Database, commits: GroupCommit, options: 
         return table.takeEnded(key);
       }, forgetEnded);
     },
-    update: (tenantId, keyId, fields, event) =>
+    updateKey: (tenantId, keyId, fields, event) =>
       change(tenantId, keyId, event, (key) => ({ ...key, ...fields })),
-    revoke: (tenantId, keyId, event) => change(tenantId, keyId, event, (key) => revokedKey(key, event)),
+    revokeKey: (tenantId, keyId, event) => change(tenantId, keyId, event, (key) => revokedKey(key, event)),
   };
+  return { store, among: (tenantId, keyIds) => table.among(tenantId, keyIds) };
 }
 
 class KeyTable {

@@ -1,24 +1,21 @@
 import type { ToolConcern } from '../../core/call.ts';
 import { createCache } from '../cache.ts';
 import { accept, concernsOf, mcpServerId, rememberToolList, serversMax } from '../rules/mcp-tools.ts';
-import type { McpCall, McpServer, Page, Paged, StandingConcern, Store } from '../store.ts';
-import type { Audit } from './audit.ts';
+import type { McpCall, McpServer, McpToolStore, StandingConcern } from '../store.ts';
 import { createBound } from './bound.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { Disk } from './disk.ts';
 import { createListing, records } from './listing.ts';
-import { type Database, parseStored, type Row } from './sqlite.ts';
+import { parseStored, type Row } from './sqlite.ts';
 
 /** The tools that MCP servers have listed. Concerns about them are answered from memory. */
 export interface McpTools {
   concernsOf(tenantId: string, call: McpCall, nowMs: number): readonly ToolConcern[];
-  readonly remember: Store['rememberTools'];
-  list(tenantId: string, page: Page): Paged<McpServer>;
-  readonly accept: Store['acceptTools'];
+  readonly store: McpToolStore;
 }
 
 const cachedMax = 16_384;
 
-export function createEmbeddedMcpTools(db: Database, commits: GroupCommit, audit: Audit): McpTools {
+export function createEmbeddedMcpTools({ db, commits, audit }: Disk): McpTools {
   const byId = db.prepare('SELECT record FROM mcp_servers WHERE tenant_id = ? AND server_id = ?');
   const upsert = db.prepare(`
     INSERT INTO mcp_servers (server_id, tenant_id, record) VALUES (?, ?, ?)
@@ -30,9 +27,6 @@ export function createEmbeddedMcpTools(db: Database, commits: GroupCommit, audit
   /** By server; an empty list for one that nobody has seen. */
   const concerns = createCache<readonly StandingConcern[]>(cachedMax);
 
-  const textOf = (row: Row | undefined): string | undefined => row && String(row['record']);
-  const parse = (text: string | undefined): McpServer | undefined =>
-    text === undefined ? undefined : parseStored<McpServer>(text);
   const learn = ({ serverId, concerns: standing }: McpServer): void => concerns.set(serverId, standing);
 
   function standingConcerns(tenantId: string, serverId: string): readonly StandingConcern[] {
@@ -43,11 +37,8 @@ export function createEmbeddedMcpTools(db: Database, commits: GroupCommit, audit
     return standing;
   }
 
-  return {
-    concernsOf: (tenantId, call, nowMs) =>
-      concernsOf(standingConcerns(tenantId, mcpServerId(tenantId, call.origin)), call, nowMs),
-
-    async remember(sighting) {
+  const store: McpToolStore = {
+    async rememberTools(sighting) {
       const { tenantId, server } = sighting;
       const work = () => {
         const before = textOf(byId.get(tenantId, server.serverId));
@@ -61,9 +52,9 @@ export function createEmbeddedMcpTools(db: Database, commits: GroupCommit, audit
       return drift;
     },
 
-    list: (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
+    listMcpServers: async (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
 
-    accept(tenantId, serverId, tools, event) {
+    acceptTools(tenantId, serverId, tools, event) {
       const work = () => {
         const before = parse(textOf(byId.get(tenantId, serverId)));
         if (!before) return undefined;
@@ -75,4 +66,14 @@ export function createEmbeddedMcpTools(db: Database, commits: GroupCommit, audit
       return commits.write(work, (it) => it && learn(it));
     },
   };
+
+  return {
+    store,
+    concernsOf: (tenantId, call, nowMs) =>
+      concernsOf(standingConcerns(tenantId, mcpServerId(tenantId, call.origin)), call, nowMs),
+  };
 }
+
+const textOf = (row: Row | undefined): string | undefined => row && String(row['record']);
+const parse = (text: string | undefined): McpServer | undefined =>
+  text === undefined ? undefined : parseStored<McpServer>(text);

@@ -1,7 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import { traceIdsFrom } from '../../core/trace-time.ts';
-import type { GroupCommit } from './group-commit.ts';
-import type { Database } from './sqlite.ts';
+import type { Disk } from './disk.ts';
 
 /** Findings in answers, by the trace of the call. */
 export interface ResponseScans {
@@ -15,7 +14,7 @@ const perTraceMax = 16;
 /** One transaction removes no more. */
 const removedMax = 500;
 
-export function createResponseScans(db: Database, commits: GroupCommit): ResponseScans {
+export function createResponseScans({ db, commits }: Disk): ResponseScans {
   const count = db.prepare(
     'SELECT count(*) AS held FROM response_scans WHERE tenant_id = ? AND trace_id = ?',
   );

@@ -1,13 +1,12 @@
 import { createCache } from '../cache.ts';
 import { prefixTaken, routesMax, tooManyRoutes } from '../rules/routes.ts';
 import type { AuditEvent, RouteStore, StoredRoute } from '../store.ts';
-import type { Audit } from './audit.ts';
-import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf, rowToRecord } from './sqlite.ts';
+import type { Disk } from './disk.ts';
+import { recordOf, rowToRecord } from './sqlite.ts';
 
 const tenantsMax = 1_024;
 
-export function createEmbeddedRoutes(db: Database, commits: GroupCommit, audit: Audit): RouteStore {
+export function createEmbeddedRoutes({ db, commits, audit }: Disk): RouteStore {
   const insert = db.prepare('INSERT INTO inbound_routes (prefix, tenant_id, record) VALUES (?, ?, ?)');
   const update = db.prepare('UPDATE inbound_routes SET record = ? WHERE prefix = ? AND tenant_id = ?');
   const remove = db.prepare('DELETE FROM inbound_routes WHERE prefix = ? AND tenant_id = ?');

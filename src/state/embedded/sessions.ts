@@ -1,12 +1,9 @@
 import { liveSessions, sessionsToEnd } from '../rules/sessions.ts';
-import type { SessionRecord, Store } from '../store.ts';
-import type { Audit } from './audit.ts';
-import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf, rowToRecord } from './sqlite.ts';
+import type { SessionRecord, SessionStore } from '../store.ts';
+import type { Disk } from './disk.ts';
+import { recordOf, rowToRecord } from './sqlite.ts';
 
-type Sessions = Pick<Store, 'addSession' | 'sessionById' | 'listSessions' | 'touchSession' | 'endSession'>;
-
-export function createEmbeddedSessions(db: Database, commits: GroupCommit, audit: Audit): Sessions {
+export function createEmbeddedSessions({ db, commits, audit }: Disk): SessionStore {
   const ofTenant = db.prepare('SELECT record FROM sessions WHERE tenant_id = ?');
   const byId = db.prepare('SELECT record FROM sessions WHERE tenant_id = ? AND session_id = ?');
   const put = db.prepare('INSERT OR REPLACE INTO sessions (tenant_id, session_id, record) VALUES (?, ?, ?)');

@@ -2,35 +2,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../util/make-folder.ts';
 import { wholeTrust } from '../rules/trust.ts';
-import type {
-  AdmissionStore,
-  AgentStore,
-  ApprovalStore,
-  AuditStore,
-  CredentialStore,
-  HistoryStore,
-  HomeStore,
-  IncidentStore,
-  KeyStore,
-  McpToolStore,
-  NoticeQueue,
-  NoticeSources,
-  PolicyStore,
-  RouteStore,
-  SessionStore,
-  Store,
-  SuspensionStore,
-  TraceStore,
-} from '../store.ts';
+import type { HistoryStore, Store, TraceStore } from '../store.ts';
 import { createAdmit } from './admit.ts';
 import { createEmbeddedAgents } from './agents.ts';
-import { Approvals } from './approvals.ts';
+import { createEmbeddedApprovals } from './approvals.ts';
 import { createEmbeddedAudit } from './audit.ts';
 import { createEmbeddedBudgets } from './counts/budgets.ts';
 import { createEmbeddedHistory } from './counts/history.ts';
 import { Nonces } from './counts/nonces.ts';
 import { Numbers } from './counts/numbers.ts';
 import { createEmbeddedCredentials } from './credentials.ts';
+import type { Disk } from './disk.ts';
 import { lockDirectory } from './file/lock.ts';
 import { migrationsOf, stateMigrations } from './file/migrations.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -40,12 +22,12 @@ import { createEmbeddedKeys } from './keys.ts';
 import { KnownKeys } from './known-keys.ts';
 import { createEmbeddedMcpTools } from './mcp-tools.ts';
 import { createEmbeddedNotices } from './notices/notices.ts';
-import { Policies } from './policies.ts';
+import { createEmbeddedPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { Retention } from './retention.ts';
 import { createEmbeddedRoutes } from './routes.ts';
 import { createEmbeddedSessions } from './sessions.ts';
-import { openDatabase, refuseNewer, schemaVersion, toStateError } from './sqlite.ts';
+import { openDatabase, refuseNewer, type Statement, schemaVersion, toStateError } from './sqlite.ts';
 import { createEmbeddedSuspensions } from './suspensions.ts';
 import { createEmbeddedTold } from './told.ts';
 import { Traces } from './traces/traces.ts';
@@ -89,176 +71,99 @@ function refuseNewerState(dir: string): void {
   }
 }
 
-function assemble(dir: string, closers: Closer[], close: () => Promise<void>): Store {
-  const parts = openParts(dir, closers);
-  return {
-    ...callers(parts),
-    ...admission(parts),
-    ...settings(parts),
-    ...cases(parts),
-    ...histories(parts),
-    ...recordedCalls(parts),
-    ...audits(parts),
-    trouble: () => troubleOf(parts),
-    close,
-  };
-}
-
 /** The parts of the store, of which each has its tables and the memory that follows them. */
 function openParts(dir: string, closers: Closer[]) {
-  const state = openDatabase(join(dir, 'state.db'), { synchronous: 'FULL', migrations: stateMigrations });
-  closers.push(state.close);
+  const db = openDatabase(join(dir, 'state.db'), { synchronous: 'FULL', migrations: stateMigrations });
+  closers.push(db.close);
   const traces = new Traces(join(dir, 'traces.db'));
   closers.push(() => traces.close());
-  const commits = new GroupCommit(state);
+  const commits = new GroupCommit(db);
   closers.push(() => commits.close());
-  const probe = state.prepare('UPDATE probe SET written = written + 1');
-  const audit = createEmbeddedAudit(state);
-  const agents = createEmbeddedAgents(state, commits, audit);
-  const suspensions = createEmbeddedSuspensions(state, commits, audit);
-  const known = new KnownKeys(state, agents, suspensions);
+  const audit = createEmbeddedAudit(db);
+  const disk: Disk = { db, commits, audit };
+  const agents = createEmbeddedAgents(disk);
+  const suspensions = createEmbeddedSuspensions(disk);
+  const known = new KnownKeys(db, agents, suspensions);
   const onGone = (keyIds: readonly string[]) => traces.forgetKeys(keyIds);
-  const keys = createEmbeddedKeys(state, commits, { agents, audit, known, onGone });
-  const policies = new Policies(state, commits, audit);
-  const approvals = new Approvals(state, commits, audit);
-  const incidents = createEmbeddedIncidents(state, commits, audit);
-  const credentials = createEmbeddedCredentials(state, commits, audit);
-  const routes = createEmbeddedRoutes(state, commits, audit);
-  const responseScans = createResponseScans(state, commits);
-  const mcpTools = createEmbeddedMcpTools(state, commits, audit);
-  const nonces = new Nonces();
+  const keys = createEmbeddedKeys(disk, { agents, known, onGone });
+  const responseScans = createResponseScans(disk);
   const retention = new Retention(traces, responseScans);
   closers.push(() => retention.close());
+  const mcpTools = createEmbeddedMcpTools(disk);
   const { destinations, counters } = traces;
-  const traceById = (tenantId: string, traceId: string): string | undefined =>
-    retention.isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
   const budgets = createEmbeddedBudgets(traces.budgets);
   const history = createEmbeddedHistory(traces.history);
-  const isOwn = (tenantId: string, agentId: string): boolean =>
-    agents.among(tenantId, [agentId]).has(agentId);
   const numbers = new Numbers(counters, { isDiskBehind: () => traces.isFailing() });
+  const admit = createAdmit({ keys: known, agents, numbers, destinations, budgets, history, mcpTools });
   return {
-    state,
-    commits,
-    audit,
-    agents,
-    suspensions,
-    known,
-    keys,
-    policies,
-    approvals,
-    incidents,
-    credentials,
-    routes,
-    responseScans,
-    mcpTools,
-    nonces,
-    retention,
-    traces,
-    destinations,
-    counters,
-    budgets,
-    history,
-    numbers,
-    traceById,
-    isOwn,
-    probe,
+    ...{ disk, audit, agents, suspensions, known, keys, responseScans, retention, mcpTools },
+    ...{ traces, destinations, counters, budgets, history, numbers, admit },
   };
 }
 
 type Parts = ReturnType<typeof openParts>;
 
-/** Keys, the agents that call with them, and what suspends all of a tenant. */
-const callers = (on: Parts): KeyStore & AgentStore & SuspensionStore => ({
-  addKey: on.keys.add,
-  keyById: async (tenantId, keyId) => on.keys.byId(tenantId, keyId),
-  listKeys: async (tenantId, page) => on.keys.list(tenantId, page),
-  updateKey: on.keys.update,
-  revokeKey: on.keys.revoke,
-  keyUsage: async (tenantId, keyIds, nowMs) =>
-    on.numbers.keyUsage(ownOf(keyIds, on.keys.among(tenantId, keyIds)), nowMs),
+function assemble(dir: string, closers: Closer[], close: () => Promise<void>): Store {
+  const on = openParts(dir, closers);
+  const { disk, audit, agents, suspensions, known, keys, mcpTools, counters, numbers } = on;
+  const nonces = new Nonces();
+  const probe = disk.db.prepare('UPDATE probe SET written = written + 1');
+  return {
+    ...keys.store,
+    keyUsage: async (tenantId, keyIds, nowMs) =>
+      numbers.keyUsage(ownOf(keyIds, keys.among(tenantId, keyIds)), nowMs),
+    ...agents.store,
+    agentUsage: async (tenantId, agentIds, nowMs) =>
+      counters.ofAgents(ownOf(agentIds, agents.among(tenantId, agentIds)), nowMs),
+    ...suspensions.store,
 
-  ensureAgent: on.agents.ensure,
-  agentById: async (agentId) => on.agents.find(agentId),
-  listAgents: async (tenantId, page) => on.agents.list(tenantId, page),
-  updateAgent: on.agents.update,
-  agentUsage: async (tenantId, agentIds, nowMs) =>
-    on.counters.ofAgents(ownOf(agentIds, on.agents.among(tenantId, agentIds)), nowMs),
-  registerTenant: on.agents.registerTenant,
-  registeredTenants: async () => on.agents.registeredTenants(),
+    identify: (keyHash, nowMs) => known.identify(keyHash, nowMs),
+    admit: on.admit,
+    standingOf: async ({ tenantId, agentId, destination, charges }) => ({
+      isNewDestination: !(isOwn(on, tenantId, agentId) && on.destinations.isKnown(agentId, destination)),
+      exceededBudgets: on.budgets.peek(tenantId, charges),
+    }),
+    recall: (keyHash, nowMs, withinMs) => known.recall(keyHash, nowMs, withinMs),
+    claimNonce: (...claim) => nonces.claim(...claim),
+    ...createEmbeddedHomes(disk),
+    usageOf: async (tenantId, nowMs) => numbers.tenantUsage(tenantId, nowMs),
 
-  suspendTenant: on.suspensions.suspend,
-  reactivateTenant: on.suspensions.reactivate,
-  suspensionOf: async (tenantId) => on.suspensions.find(tenantId),
-});
+    ...createEmbeddedPolicies(disk),
+    ...createEmbeddedCredentials(disk),
+    credentialUses: async (tenantId) => counters.ofCredentials(tenantId),
+    ...createEmbeddedRoutes(disk),
+    ...createEmbeddedSessions(disk),
+    ...mcpTools.store,
+    ...createEmbeddedApprovals(disk),
+    ...createEmbeddedIncidents(disk),
+    ...histories(on),
+    ...recordedCalls(on),
 
-/** The questions that calls ask before they are judged. */
-const admission = (on: Parts): AdmissionStore & HomeStore => ({
-  identify: (keyHash, nowMs) => on.known.identify(keyHash, nowMs),
-  admit: createAdmit({ ...on, keys: on.known }),
-  standingOf: async ({ tenantId, agentId, destination, charges }) => ({
-    isNewDestination: !(on.isOwn(tenantId, agentId) && on.destinations.isKnown(agentId, destination)),
-    exceededBudgets: on.budgets.peek(tenantId, charges),
-  }),
-  recall: (keyHash, nowMs, withinMs) => on.known.recall(keyHash, nowMs, withinMs),
-  claimNonce: (tenantId, keyId, nonce, nowMs, endsAtMs) =>
-    on.nonces.claim(tenantId, keyId, nonce, nowMs, endsAtMs),
-  ...createEmbeddedHomes(on.state, on.commits),
-  usageOf: async (tenantId, nowMs) => on.numbers.tenantUsage(tenantId, nowMs),
-});
+    appendAudit: (event) => disk.commits.write(() => audit.append(event)),
+    ...audit.store,
+    ...createEmbeddedNotices(disk),
+    ...createEmbeddedTold(disk),
+    trouble: () => troubleOf(on, probe),
+    close,
+  };
+}
 
-/** The settings of administrators, and the tools that servers list. */
-const settings = (on: Parts): PolicyStore & CredentialStore & RouteStore & SessionStore & McpToolStore => ({
-  applyPolicy: (apply, event) => on.policies.apply(apply, event),
-  policiesOf: (tenantId) => on.policies.of(tenantId),
-  policyByName: async (tenantId, name, envName) => on.policies.byName(tenantId, name, envName),
-  policyVersions: async (tenantId, name, envName, page) =>
-    on.policies.versions(tenantId, name, envName, page),
-  archivePolicy: (archive, event) => on.policies.archive(archive, event),
-
-  putCredential: on.credentials.put,
-  credentialOf: on.credentials.find,
-  listCredentials: async (tenantId) => on.credentials.list(tenantId),
-  resealCredential: on.credentials.reseal,
-  credentialUses: async (tenantId) => on.counters.ofCredentials(tenantId),
-  removeCredential: on.credentials.remove,
-
-  ...on.routes,
-  ...createEmbeddedSessions(on.state, on.commits, on.audit),
-
-  rememberTools: on.mcpTools.remember,
-  listMcpServers: async (tenantId, page) => on.mcpTools.list(tenantId, page),
-  acceptTools: on.mcpTools.accept,
-});
-
-/** Held calls and incidents, which people decide about. */
-const cases = (on: Parts): ApprovalStore & IncidentStore => ({
-  holdCall: (approval, auditOf) => on.approvals.hold(approval, auditOf),
-  decideApproval: (tenantId, approvalId, made, event) =>
-    on.approvals.decide(tenantId, approvalId, made, event),
-  approvalById: async (tenantId, approvalId, nowMs) => on.approvals.byId(tenantId, approvalId, nowMs),
-  listApprovals: async (tenantId, filter, nowMs, page) => on.approvals.list(tenantId, filter, nowMs, page),
-  expireApprovals: (nowMs) => on.approvals.expire(nowMs),
-
-  openIncident: on.incidents.open,
-  incidentById: async (tenantId, incidentId) => on.incidents.byId(tenantId, incidentId),
-  listIncidents: async (tenantId, filter, page) => on.incidents.list(tenantId, filter, page),
-  changeIncident: on.incidents.change,
-});
+const isOwn = ({ agents }: Parts, tenantId: string, agentId: string): boolean =>
+  agents.among(tenantId, [agentId]).has(agentId);
 
 /** The past of agents, as calls are judged by it. */
 const histories = (on: Parts): HistoryStore => ({
   noteSighting: on.history.noteSighting,
   trustOf: async (tenantId, agentIds) =>
-    agentIds.map((it) => (on.isOwn(tenantId, it) ? on.history.trustOf(it) : wholeTrust)),
+    agentIds.map((it) => (isOwn(on, tenantId, it) ? on.history.trustOf(it) : wholeTrust)),
   async markTrust(tenantId, agentId, mark) {
-    if (!on.isOwn(tenantId, agentId)) return;
+    if (!isOwn(on, tenantId, agentId)) return;
     on.history.mark(agentId, mark);
     await on.traces.markTrust(agentId, mark);
   },
   async resetTrust(tenantId, agentId, event) {
-    if (!on.isOwn(tenantId, agentId)) return;
-    await on.commits.write(() => on.audit.append(event));
+    if (!isOwn(on, tenantId, agentId)) return;
+    await on.disk.commits.write(() => on.audit.append(event));
     on.history.mark(agentId, null);
     await on.traces.markTrust(agentId, null);
   },
@@ -268,6 +173,9 @@ const histories = (on: Parts): HistoryStore => ({
   },
 });
 
+const traceById = ({ retention, traces }: Parts, tenantId: string, traceId: string): string | undefined =>
+  retention.isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
+
 /** Traces, their counts, and the scans of answers that belong to them. */
 const recordedCalls = (on: Parts): TraceStore => ({
   noteCall(call) {
@@ -276,7 +184,7 @@ const recordedCalls = (on: Parts): TraceStore => ({
     on.history.note(call);
   },
   recordCalls: (batch) => on.traces.record(batch),
-  traceById: async (tenantId, traceId) => on.traceById(tenantId, traceId),
+  traceById: async (tenantId, traceId) => traceById(on, tenantId, traceId),
   listTraces: (tenantId, filter, page) =>
     on.traces.list(tenantId, on.retention.keptOf(tenantId, filter), page),
   exportTraces: (tenantId, filter) => on.traces.export(tenantId, on.retention.keptOf(tenantId, filter)),
@@ -286,7 +194,7 @@ const recordedCalls = (on: Parts): TraceStore => ({
       ? on.traces.stats.readDecisions(tenantId, interval, fromMs, beforeMs)
       : on.traces.stats.read(tenantId, interval, fromMs, beforeMs),
   async addResponseScan(tenantId, traceId, scan) {
-    if (on.traceById(tenantId, traceId) === undefined) return false;
+    if (traceById(on, tenantId, traceId) === undefined) return false;
     await on.responseScans.add(tenantId, traceId, scan);
     return true;
   },
@@ -295,24 +203,14 @@ const recordedCalls = (on: Parts): TraceStore => ({
   keepTraces: (keptMsOf) => on.retention.keep(keptMsOf),
 });
 
-/** The audit log, and what is told of it. */
-const audits = (on: Parts): AuditStore & NoticeQueue & NoticeSources => ({
-  appendAudit: (event) => on.commits.write(() => on.audit.append(event)),
-  listAudit: async (tenantId, filter, page) => on.audit.list(tenantId, filter, page),
-  exportAudit: on.audit.export,
-  verifyAudit: on.audit.verify,
-
-  ...createEmbeddedNotices(on.state, on.commits),
-  ...createEmbeddedTold(on.state, on.commits, on.audit),
-});
-
-async function troubleOf(on: Parts): Promise<string | undefined> {
+async function troubleOf(on: Parts, probe: Statement): Promise<string | undefined> {
+  const { commits } = on.disk;
   if (on.traces.isFailing())
     return 'Calls cannot be stored: traces.db takes no batch. They wait in the journal.';
   if (on.retention.isFailing()) return 'Old traces cannot be removed.';
   // No write may come for a long time, so this finds out whether the disk is well again.
-  if (on.commits.isFailing()) await on.commits.write(() => on.probe.run()).catch(() => undefined);
-  return on.commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
+  if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
+  return commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
 }
 
 /** Nothing has this id, and has used anything. */

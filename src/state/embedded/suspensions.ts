@@ -1,17 +1,15 @@
-import type { Store, TenantSuspension } from '../store.ts';
-import type { Audit } from './audit.ts';
-import type { GroupCommit } from './group-commit.ts';
-import { type Database, recordOf, rowToRecord } from './sqlite.ts';
+import type { SuspensionStore, TenantSuspension } from '../store.ts';
+import type { Disk } from './disk.ts';
+import { recordOf, rowToRecord } from './sqlite.ts';
 
 /** Suspensions of whole tenants. All of them are in memory, so that the hot path may ask for each call. */
 export interface Suspensions {
   /** At once. */
   find(tenantId: string): TenantSuspension | undefined;
-  readonly suspend: Store['suspendTenant'];
-  readonly reactivate: Store['reactivateTenant'];
+  readonly store: SuspensionStore;
 }
 
-export function createEmbeddedSuspensions(db: Database, commits: GroupCommit, audit: Audit): Suspensions {
+export function createEmbeddedSuspensions({ db, commits, audit }: Disk): Suspensions {
   const all = db.prepare('SELECT record FROM suspensions');
   const insert = db.prepare('INSERT INTO suspensions (tenant_id, record) VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM suspensions WHERE tenant_id = ?');
@@ -23,10 +21,11 @@ export function createEmbeddedSuspensions(db: Database, commits: GroupCommit, au
       .map((it) => [it.tenantId, it]),
   );
 
-  return {
-    find: (tenantId) => held.get(tenantId),
+  const find = (tenantId: string) => held.get(tenantId);
+  const store: SuspensionStore = {
+    suspensionOf: async (tenantId) => find(tenantId),
 
-    suspend(suspension, event) {
+    suspendTenant(suspension, event) {
       const { tenantId } = suspension;
       const work = (): TenantSuspension => {
         const standing = rowToRecord<TenantSuspension>(byId.get(tenantId));
@@ -37,7 +36,7 @@ export function createEmbeddedSuspensions(db: Database, commits: GroupCommit, au
       return commits.write(work, (standing) => held.set(tenantId, standing));
     },
 
-    async reactivate(tenantId, event) {
+    async reactivateTenant(tenantId, event) {
       const work = (): void => {
         remove.run(tenantId);
         audit.append(event);
@@ -45,4 +44,5 @@ export function createEmbeddedSuspensions(db: Database, commits: GroupCommit, au
       await commits.write(work, () => held.delete(tenantId));
     },
   };
+  return { find, store };
 }

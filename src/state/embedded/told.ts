@@ -1,15 +1,13 @@
 import { readEntry } from '../rules/audit-entry.ts';
 import { isAlertNews } from '../rules/limits.ts';
 import type { NoticeSources } from '../store.ts';
-import type { Audit } from './audit.ts';
-import type { GroupCommit } from './group-commit.ts';
-import type { Database } from './sqlite.ts';
+import type { Disk } from './disk.ts';
 
 /** Read at once. */
 const rowsMax = 500;
 
 /** The sources of notices, and how far each was read. */
-export function createEmbeddedTold(db: Database, commits: GroupCommit, audit: Audit): NoticeSources {
+export function createEmbeddedTold({ db, commits, audit }: Disk): NoticeSources {
   const find = db.prepare('SELECT place FROM notices_told WHERE tenant_id = ? AND source = ?');
   const put = db.prepare(`
     INSERT INTO notices_told (tenant_id, source, place) VALUES (?, ?, ?)

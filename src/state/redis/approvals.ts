@@ -14,20 +14,11 @@ import {
   pendingPerAgentMax,
   tooManyPending,
 } from '../rules/approval.ts';
-import type {
-  ApprovalDecision,
-  ApprovalFilter,
-  ApprovalRecord,
-  AuditEvent,
-  Hold,
-  Page,
-  Paged,
-} from '../store.ts';
-import type { Change, Commits } from './link/commits.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { ApprovalRecord, ApprovalStore, Hold } from '../store.ts';
+import type { Change } from './link/commits.ts';
+import type { Link } from './link/link.ts';
 import { indexPlaceOf, readPage } from './link/pages.ts';
-import { toRecord } from './records.ts';
+import { readRecord, toRecord } from './records.ts';
 
 /** Leads to the last approval of a call. */
 const linkOf = ({ callHash }: ApprovalRecord): string => `call:${callHash}`;
@@ -73,157 +64,138 @@ function endLater({ names, endRecord }: Change, approval: ApprovalRecord, nowMs:
 
 function expireIn(change: Change, pending: ApprovalRecord): ApprovalRecord {
   const approval = expired(pending);
-  change.put(change.names.approvals, approval.approvalId, JSON.stringify(approval));
+  change.putRecord(change.names.approvals, approval.approvalId, approval);
   waitNoMore(change, approval);
   change.audit(expiryOf(approval));
   return approval;
 }
 
-export class RedisApprovals {
-  readonly #connection: RedisConnection;
-  readonly #names: Names;
-  readonly #commits: Commits;
+export function createRedisApprovals(link: Link): ApprovalStore {
+  const { connection, names, commits } = link;
+  return {
+    holdCall: (approval, auditOf) =>
+      commits.write(approval.tenantId, async (change) => {
+        const hold = (await standingFor(change, approval)) ?? (await open(link, change, approval));
+        const event = auditOf?.(hold);
+        if (event) change.audit(event);
+        return hold;
+      }),
 
-  constructor(connection: RedisConnection, names: Names, commits: Commits) {
-    this.#connection = connection;
-    this.#names = names;
-    this.#commits = commits;
-  }
+    decideApproval: (tenantId, approvalId, made, event) =>
+      commits.write(tenantId, async (change) => {
+        const before = await standingAt(change, approvalId, made.nowMs);
+        if (before?.status !== 'pending') return before && { isDecidedNow: false, approval: before };
+        const approval = decidedApproval(before, made);
+        change.putRecord(change.names.approvals, approvalId, approval);
+        if (approval.status === 'denied') await linkDenial(change, approval);
+        waitNoMore(change, approval);
+        endLater(change, approval, made.nowMs);
+        change.audit(event);
+        return { isDecidedNow: true, approval };
+      }),
 
-  holdCall(approval: ApprovalRecord, auditOf?: (hold: Hold) => AuditEvent | undefined): Promise<Hold> {
-    return this.#commits.write(approval.tenantId, async (change) => {
-      const hold = (await this.#standing(change, approval)) ?? (await this.#open(change, approval));
-      const event = auditOf?.(hold);
-      if (event) change.audit(event);
-      return hold;
-    });
-  }
+    async approvalById(tenantId, approvalId, nowMs) {
+      const { approvals } = names.of(tenantId);
+      const approval = await readRecord<ApprovalRecord>(connection, approvals, approvalId);
+      return approval && asOf(approval, nowMs);
+    },
 
-  decideApproval(
-    tenantId: string,
-    approvalId: string,
-    made: ApprovalDecision,
-    event: AuditEvent,
-  ): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined> {
-    return this.#commits.write(tenantId, async (change) => {
-      const before = await this.#standingAt(change, approvalId, made.nowMs);
-      if (before?.status !== 'pending') return before && { isDecidedNow: false, approval: before };
-      const approval = decidedApproval(before, made);
-      const { approvals } = change.names;
-      change.put(approvals, approvalId, JSON.stringify(approval));
-      if (approval.status === 'denied') await this.#linkDenial(change, approval);
-      waitNoMore(change, approval);
-      endLater(change, approval, made.nowMs);
-      change.audit(event);
-      return { isDecidedNow: true, approval };
-    });
-  }
-
-  async approvalById(
-    tenantId: string,
-    approvalId: string,
-    nowMs: number,
-  ): Promise<ApprovalRecord | undefined> {
-    const text = await this.#connection.call('HGET', this.#names.of(tenantId).approvals, approvalId);
-    const approval = toRecord<ApprovalRecord>(text);
-    return approval && asOf(approval, nowMs);
-  }
-
-  async listApprovals(
-    tenantId: string,
-    filter: ApprovalFilter,
-    nowMs: number,
-    page: Page,
-  ): Promise<Paged<ApprovalRecord>> {
-    const own = this.#names.of(tenantId);
-    const index = { key: own.indexOf('approvals'), records: own.approvals };
-    return readPage(this.#connection, index, page, (text) => {
-      const found = toRecord<ApprovalRecord>(text);
-      const approval = found && asOf(found, nowMs);
-      return approval && isListed(approval, filter) ? approval : undefined;
-    });
-  }
-
-  async expireApprovals(nowMs: number): Promise<readonly ApprovalRecord[]> {
-    const told: ApprovalRecord[] = [];
-    const tenants = (await this.#connection.call('HVALS', this.#names.approvalTenants)) as string[];
-    for (const tenantId of tenants) told.push(...(await this.#expireOf(tenantId, nowMs)));
-    return told;
-  }
-
-  async #open(change: Change, approval: ApprovalRecord): Promise<Hold> {
-    const { approvals } = change.names;
-    if ((await change.read(approvals, approval.approvalId)) !== undefined)
-      throw new GatewayError('CONFLICT', 'There is such an approval already.');
-    const { createdAtMs: fromMs } = approval;
-    for (const [key, most] of boundsOf(change, approval))
-      if (!(await change.hasRoom(key, fromMs, most))) throw tooManyPending();
-    // Before there is anything to be found by it: it lies on another node than what is the tenant's own.
-    await this.#connection.call('HSETNX', this.#names.approvalTenants, approval.tenantId, approval.tenantId);
-    beginToWait(change, approval);
-    change.put(approvals, approval.approvalId, JSON.stringify(approval));
-    change.put(approvals, linkOf(approval), approval.approvalId);
-    change.put(approvals, `link:${approval.approvalId}`, linkOf(approval));
-    change.index(change.names.indexOf('approvals'), indexPlaceOf(fromMs, approval.approvalId));
-    endLater(change, approval, fromMs);
-    return { kind: 'pending', approval, isNew: true };
-  }
-
-  /** The approval that the link leads to. */
-  async #linkedTo(change: Change, link: string): Promise<ApprovalRecord | undefined> {
-    const { approvals } = change.names;
-    const id = await change.read(approvals, link);
-    return id === undefined ? undefined : toRecord<ApprovalRecord>(await change.read(approvals, id));
-  }
-
-  async #linkDenial(change: Change, denied: ApprovalRecord): Promise<void> {
-    const link = denialLinkOf(denied);
-    const other = await this.#linkedTo(change, link);
-    if (other && !answersFor(denied, other)) return;
-    change.put(change.names.approvals, link, denied.approvalId);
-    change.put(change.names.approvals, `denial:${denied.approvalId}`, link);
-  }
-
-  async #standing(change: Change, approval: ApprovalRecord): Promise<Hold | undefined> {
-    const { approvals } = change.names;
-    for (const link of [linkOf(approval), denialLinkOf(approval)]) {
-      const found = await this.#linkedTo(change, link);
-      const hold = found && holdBy(found, approval.createdAtMs);
-      if (!hold) continue;
-      if (hold.approval !== found)
-        change.put(approvals, hold.approval.approvalId, JSON.stringify(hold.approval));
-      return hold;
-    }
-    return undefined;
-  }
-
-  /**
-   * The approval at that time, which holds from now on: no process with a slower clock decides it any more. A
-   * superseded approval has expired, whatever the time.
-   */
-  async #standingAt(change: Change, approvalId: string, nowMs: number): Promise<ApprovalRecord | undefined> {
-    const { approvals } = change.names;
-    const found = toRecord<ApprovalRecord>(await change.read(approvals, approvalId));
-    if (found?.status !== 'pending') return found;
-    const isOver = nowMs >= found.expiresAtMs || (await change.read(approvals, linkOf(found))) !== approvalId;
-    return isOver ? expireIn(change, found) : found;
-  }
-
-  /** Expires the approvals of one tenant. */
-  async #expireOf(tenantId: string, nowMs: number): Promise<readonly ApprovalRecord[]> {
-    const { pending } = this.#names.of(tenantId);
-    const range = [pending, '-inf', nowMs, 'BYSCORE', 'LIMIT', 0, expiredPerStepMax] as const;
-    const ended = async () => (await this.#connection.call('ZRANGE', ...range)) as string[];
-    // Most of the time there is none, and nothing is written.
-    if ((await ended()).length === 0) return [];
-    return this.#commits.write(tenantId, async (change) => {
-      const ids = await ended();
-      const texts = await Promise.all(ids.map((id) => change.read(change.names.approvals, id)));
-      for (const id of ids) change.leave(pending, id);
-      return texts.flatMap((text) => {
+    async listApprovals(tenantId, filter, nowMs, page) {
+      const { approvals, indexOf } = names.of(tenantId);
+      return readPage(connection, { key: indexOf('approvals'), records: approvals }, page, (text) => {
         const found = toRecord<ApprovalRecord>(text);
-        return found?.status === 'pending' ? [expireIn(change, found)] : [];
+        const approval = found && asOf(found, nowMs);
+        return approval && isListed(approval, filter) ? approval : undefined;
       });
-    });
+    },
+
+    async expireApprovals(nowMs) {
+      const told: ApprovalRecord[] = [];
+      const tenants = (await connection.call('HVALS', names.approvalTenants)) as string[];
+      for (const tenantId of tenants) told.push(...(await expireOf(link, tenantId, nowMs)));
+      return told;
+    },
+  };
+}
+
+async function open({ connection, names }: Link, change: Change, approval: ApprovalRecord): Promise<Hold> {
+  const { approvals, indexOf } = change.names;
+  if ((await change.read(approvals, approval.approvalId)) !== undefined)
+    throw new GatewayError('CONFLICT', 'There is such an approval already.');
+  const { createdAtMs: fromMs } = approval;
+  for (const [key, most] of boundsOf(change, approval))
+    if (!(await change.hasRoom(key, fromMs, most))) throw tooManyPending();
+  // Before there is anything to be found by it: it lies on another node than what is the tenant's own.
+  await connection.call('HSETNX', names.approvalTenants, approval.tenantId, approval.tenantId);
+  beginToWait(change, approval);
+  change.putRecord(approvals, approval.approvalId, approval);
+  change.put(approvals, linkOf(approval), approval.approvalId);
+  change.put(approvals, `link:${approval.approvalId}`, linkOf(approval));
+  change.index(indexOf('approvals'), indexPlaceOf(fromMs, approval.approvalId));
+  endLater(change, approval, fromMs);
+  return { kind: 'pending', approval, isNew: true };
+}
+
+/** Expires the approvals of one tenant. */
+async function expireOf(
+  { connection, names, commits }: Link,
+  tenantId: string,
+  nowMs: number,
+): Promise<readonly ApprovalRecord[]> {
+  const { pending } = names.of(tenantId);
+  const range = [pending, '-inf', nowMs, 'BYSCORE', 'LIMIT', 0, expiredPerStepMax] as const;
+  const ended = async () => (await connection.call('ZRANGE', ...range)) as string[];
+  // Most of the time there is none, and nothing is written.
+  if ((await ended()).length === 0) return [];
+  return commits.write(tenantId, async (change) => {
+    const ids = await ended();
+    const read = (id: string) => change.readRecord<ApprovalRecord>(change.names.approvals, id);
+    const records = await Promise.all(ids.map(read));
+    for (const id of ids) change.leave(pending, id);
+    return records.flatMap((it) => (it?.status === 'pending' ? [expireIn(change, it)] : []));
+  });
+}
+
+/** The approval that the link leads to. */
+async function linkedTo(change: Change, link: string): Promise<ApprovalRecord | undefined> {
+  const { approvals } = change.names;
+  const id = await change.read(approvals, link);
+  return id === undefined ? undefined : change.readRecord(approvals, id);
+}
+
+async function linkDenial(change: Change, denied: ApprovalRecord): Promise<void> {
+  const link = denialLinkOf(denied);
+  const other = await linkedTo(change, link);
+  if (other && !answersFor(denied, other)) return;
+  change.put(change.names.approvals, link, denied.approvalId);
+  change.put(change.names.approvals, `denial:${denied.approvalId}`, link);
+}
+
+/** The grant, denial or pending approval that answers this one, if one stands. */
+async function standingFor(change: Change, approval: ApprovalRecord): Promise<Hold | undefined> {
+  for (const link of [linkOf(approval), denialLinkOf(approval)]) {
+    const found = await linkedTo(change, link);
+    const hold = found && holdBy(found, approval.createdAtMs);
+    if (!hold) continue;
+    if (hold.approval !== found)
+      change.putRecord(change.names.approvals, hold.approval.approvalId, hold.approval);
+    return hold;
   }
+  return undefined;
+}
+
+/**
+ * The approval at that time, which holds from now on: no process with a slower clock decides it any more. A
+ * superseded approval has expired, whatever the time.
+ */
+async function standingAt(
+  change: Change,
+  approvalId: string,
+  nowMs: number,
+): Promise<ApprovalRecord | undefined> {
+  const { approvals } = change.names;
+  const found = await change.readRecord<ApprovalRecord>(approvals, approvalId);
+  if (found?.status !== 'pending') return found;
+  const isOver = nowMs >= found.expiresAtMs || (await change.read(approvals, linkOf(found))) !== approvalId;
+  return isOver ? expireIn(change, found) : found;
 }

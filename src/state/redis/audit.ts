@@ -1,8 +1,6 @@
 import { readEntry, verifyChain } from '../rules/audit-entry.ts';
-import type { AuditEntry, Store } from '../store.ts';
-import type { Commits } from './link/commits.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { AuditEntry, AuditStore } from '../store.ts';
+import type { Link } from './link/link.ts';
 import { parseCursor } from './link/pages.ts';
 
 /*
@@ -14,9 +12,7 @@ const chunkMax = 500;
 const looksMax = 10_000;
 const isCursor = (text: string): boolean => /^[1-9]\d{0,14}$/.test(text);
 
-type Audit = Pick<Store, 'appendAudit' | 'listAudit' | 'exportAudit' | 'verifyAudit'>;
-
-export function createRedisAudit(connection: RedisConnection, names: Names, commits: Commits): Audit {
+export function createRedisAudit({ connection, names, commits }: Link): AuditStore {
   async function read(tenantId: string, first: number, last: number) {
     const rows = (await connection.call('LRANGE', names.of(tenantId).audit, first - 1, last - 1)) as string[];
     return rows.map((row) => ({ hash: row.slice(0, 64), entry: row.slice(64) }));

@@ -2,8 +2,8 @@ import type { Charge } from '../../core/call.ts';
 import { exceededOf } from '../rules/budgets.ts';
 import { destinationName } from '../rules/destinations.ts';
 import type { BudgetCharge, Store } from '../store.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names, NumberNames } from './link/names.ts';
+import type { Link } from './link/link.ts';
+import type { NumberNames } from './link/names.ts';
 
 /* Charges to budgets: a hash for each day, which `admit.lua` adds to and `record.lua` takes back from. */
 
@@ -30,7 +30,7 @@ export function toGivenBackArgs(own: NumberNames, calls: readonly (readonly Char
   return { keys, argsOf };
 }
 
-export function createStandings(connection: RedisConnection, names: Names): Pick<Store, 'standingOf'> {
+export function createStandings({ connection, names }: Link): Pick<Store, 'standingOf'> {
   return {
     async standingOf({ tenantId, agentId, destination, charges }) {
       const own = names.of(tenantId);

@@ -16,9 +16,7 @@ import {
 } from '../rules/sightings.ts';
 import { marksText, parseMarks, trustPartsMax } from '../rules/trust.ts';
 import type { AuditEvent, MaybePromise, TrustRecord, TrustTerms } from '../store.ts';
-import type { Commits } from './link/commits.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /*
@@ -51,9 +49,7 @@ type Entry = readonly [id: string, text: string];
 
 /** `onError` is told of what could not be noted. */
 export class RedisHistory implements SightingsSeen {
-  readonly #connection: RedisConnection;
-  readonly #names: Names;
-  readonly #commits: Commits;
+  readonly #link: Link;
   readonly #onError: (error: unknown) => void;
   readonly #termsOf: () => TrustTerms;
   readonly #logs = createSightingLogs(() => createSightingLog((it) => this.#pushedOut.push(it)));
@@ -63,29 +59,21 @@ export class RedisHistory implements SightingsSeen {
   #pushedOut: Sighting[] = [];
   #noted = 0;
 
-  constructor(
-    connection: RedisConnection,
-    names: Names,
-    commits: Commits,
-    onError: (error: unknown) => void,
-    termsOf: () => TrustTerms,
-  ) {
-    this.#connection = connection;
-    this.#names = names;
-    this.#commits = commits;
+  constructor(link: Link, onError: (error: unknown) => void, termsOf: () => TrustTerms) {
+    this.#link = link;
     this.#onError = onError;
     this.#termsOf = termsOf;
   }
 
   noteSighting(tenantId: string, sighting: Sighting): void {
-    const key = this.#names.of(tenantId).sightings;
+    const key = this.#link.names.of(tenantId).sightings;
     const text = JSON.stringify(toStored(sighting));
     this.#noted += 1;
     const bound =
       this.#noted % cutEvery === 0 ? ['MAXLEN', streamMax] : ['MINID', oldestId(this.lastId(tenantId))];
     // Plain commands, in this order on one connection: one that Redis may not know yet would come to it behind the next call.
-    this.#connection.call('XADD', key, ...bound, '*', 's', text).catch(this.#onError);
-    this.#connection.call('PEXPIRE', key, sightingsKeptMs).catch(this.#onError);
+    this.#link.connection.call('XADD', key, ...bound, '*', 's', text).catch(this.#onError);
+    this.#link.connection.call('PEXPIRE', key, sightingsKeptMs).catch(this.#onError);
   }
 
   lastId(tenantId: string): string {
@@ -104,12 +92,12 @@ export class RedisHistory implements SightingsSeen {
   }
 
   trustOf(tenantId: string, agentIds: readonly string[]): Promise<readonly TrustRecord[]> {
-    const own = this.#names.of(tenantId);
+    const own = this.#link.names.of(tenantId);
     return Promise.all(
       agentIds.map(async (agentId) => {
         const [numbers, marks] = await Promise.all([
-          this.#connection.call('HMGET', own.history(agentId), 'trust', 'clean', 'at'),
-          this.#connection.call('LRANGE', own.marks(agentId), 0, -1),
+          this.#link.connection.call('HMGET', own.history(agentId), 'trust', 'clean', 'at'),
+          this.#link.connection.call('LRANGE', own.marks(agentId), 0, -1),
         ]);
         const [parts, clean, atMs] = numbers as (string | null)[];
         return {
@@ -123,15 +111,15 @@ export class RedisHistory implements SightingsSeen {
   }
 
   async markTrust(tenantId: string, agentId: string, mark: TrustMark): Promise<void> {
-    const own = this.#names.of(tenantId);
+    const own = this.#link.names.of(tenantId);
     const [text] = marksText([mark]);
     const keys = [own.history(agentId), own.marks(agentId), own.agents];
     const args = [agentId, mark.atMs, this.#termsOf().parts, mark.parts, JSON.stringify(text)];
-    await this.#connection.run(scripts.mark, keys, args);
+    await this.#link.connection.run(scripts.mark, keys, args);
   }
 
   resetTrust(tenantId: string, agentId: string, event: AuditEvent): Promise<void> {
-    return this.#commits.write(tenantId, async (change) => {
+    return this.#link.commits.write(tenantId, async (change) => {
       for (const field of ['trust', 'clean']) change.drop(change.names.history(agentId), field);
       change.remove(change.names.marks(agentId));
       change.audit(event);
@@ -161,7 +149,9 @@ export class RedisHistory implements SightingsSeen {
     const gone = this.#pushedOut.flatMap((it) => this.#ids.get(it) ?? []);
     this.#pushedOut = [];
     if (gone.length > 0)
-      this.#connection.call('XDEL', this.#names.of(tenantId).sightings, ...gone).catch(this.#onError);
+      this.#link.connection
+        .call('XDEL', this.#link.names.of(tenantId).sightings, ...gone)
+        .catch(this.#onError);
   }
 
   /** A node that was idle, or is new, has missed more than one answer holds. All calls that come meanwhile wait for the same. */
@@ -174,11 +164,11 @@ export class RedisHistory implements SightingsSeen {
   }
 
   async #addMissed(tenantId: string, nowMs: number): Promise<Sightings> {
-    const key = this.#names.of(tenantId).sightings;
+    const key = this.#link.names.of(tenantId).sightings;
     for (let page = 0; page < pagesMax; page += 1) {
       const last = this.lastId(tenantId);
       const since = last === '-' ? '-' : `(${last}`;
-      const missed = await this.#connection.call('XRANGE', key, since, '+', 'COUNT', pageMax);
+      const missed = await this.#link.connection.call('XRANGE', key, since, '+', 'COUNT', pageMax);
       const entries = (missed as [string, [string, string]][]).map(([id, [, text]]): Entry => [id, text]);
       await this.#addInTurns(tenantId, entries, nowMs);
       if (entries.length < pageMax) break;

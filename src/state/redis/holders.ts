@@ -1,14 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../core/errors.ts';
-import { type Cache, createCache } from '../cache.ts';
+import { createCache } from '../cache.ts';
 import { examine, type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
 import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord } from '../store.ts';
 import type { SightingsSeen } from './history.ts';
 import { parseOwner } from './keys.ts';
 import { type Asking, asking, quotaRefusal, type RedisAnswer, toAdmission, toAsking } from './link/asking.ts';
-import type { RedisConnection } from './link/connection.ts';
 import { createFlights } from './link/flights.ts';
-import type { Names, TenantNames } from './link/names.ts';
+import type { Link } from './link/link.ts';
+import type { TenantNames } from './link/names.ts';
 import { toRecord } from './records.ts';
 
 /*
@@ -21,13 +21,8 @@ import { toRecord } from './records.ts';
 interface HoldersOptions {
   /** `caller`: the time of the request counts; `server`: that of Redis, which all nodes share. */
   readonly clock: 'server' | 'caller';
-  readonly sawPolicies: (tenantId: string, revision: string) => void;
-  readonly sawCredentials: (tenantId: string, revision: string) => void;
-  readonly sawRoutes: (tenantId: string, revision: string) => void;
   readonly sightings: SightingsSeen;
   readonly agentById: (agentId: string) => Promise<AgentRecord | undefined>;
-  /** By tenant: the last revision of its records that this node has heard of; nothing since it changed them itself. */
-  readonly heard: Cache<string>;
 }
 
 interface Known {
@@ -55,27 +50,15 @@ const isSame = (a: string, b: string): boolean =>
 const notKnown = { ...invalidKey('The key is not known.'), identity: undefined };
 
 export class Holders {
-  readonly #connection: RedisConnection;
-  readonly #names: Names;
+  readonly #link: Link;
   readonly #options: HoldersOptions;
   readonly #known = createCache<Known>(knownMax);
   readonly #flights;
 
-  constructor(connection: RedisConnection, names: Names, options: HoldersOptions) {
-    this.#connection = connection;
-    this.#names = names;
+  constructor(link: Link, options: HoldersOptions) {
+    this.#link = link;
     this.#options = options;
-    const { clock, sightings } = options;
-    this.#flights = createFlights(connection, {
-      clock,
-      sightings,
-      saw(tenantId, [records = '', policies = '', credentials = '', routes = '']) {
-        options.heard.set(tenantId, records);
-        options.sawPolicies(tenantId, policies);
-        options.sawCredentials(tenantId, credentials);
-        options.sawRoutes(tenantId, routes);
-      },
-    });
+    this.#flights = createFlights(link, options);
   }
 
   async identify(keyHash: string, nowMs: number): Promise<Identification> {
@@ -119,18 +102,18 @@ export class Holders {
     const it = this.#known.get(keyHash);
     if (!it?.holder || it.seenAtMs === 0 || nowMs - it.seenAtMs > withinMs) return undefined;
     // The records that have changed since may be this very key, or its agent.
-    if (it.revision !== this.#options.heard.get(it.tenantId)) return undefined;
+    if (!this.#link.revisions.isLastOfKeys(it.tenantId, it.revision)) return undefined;
     return identifyHolder(it.holder, nowMs);
   }
 
   async #find(keyHash: string): Promise<Known | undefined> {
     const standing = this.#known.get(keyHash);
     if (standing || !hashShape.test(keyHash)) return standing;
-    const owner = parseOwner(await this.#connection.call('GET', this.#names.keyHash(keyHash)));
+    const owner = parseOwner(await this.#link.connection.call('GET', this.#link.names.keyHash(keyHash)));
     return (
       owner && {
         ...owner,
-        own: this.#names.of(owner.tenantId),
+        own: this.#link.names.of(owner.tenantId),
         revision: '',
         holder: undefined,
         named: new Map(),

@@ -1,11 +1,10 @@
 import { homeKeptMsMax, homesPerAgentMax, homesPerTenantMax } from '../rules/homes.ts';
 import type { HomeStore } from '../store.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /** Homes of credentials: a hash for each tenant, whose fields hold when they end and the home. */
-export const createRedisHomes = (connection: RedisConnection, names: Names): HomeStore => ({
+export const createRedisHomes = ({ connection, names }: Link): HomeStore => ({
   async homesOf(tenantId, credentials, nowMs) {
     if (credentials.length === 0) return [];
     const texts = await connection.call('HMGET', names.of(tenantId).homes, ...credentials);

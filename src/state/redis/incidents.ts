@@ -1,13 +1,9 @@
 import { GatewayError } from '../../core/errors.ts';
 import { incidentsMax, withChange, withTraces } from '../rules/incident.ts';
-import type { IncidentFilter, IncidentRecord, Store } from '../store.ts';
-import type { Commits } from './link/commits.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { IncidentFilter, IncidentRecord, IncidentStore } from '../store.ts';
+import type { Link } from './link/link.ts';
 import { indexPlaceOf, readPage } from './link/pages.ts';
-import { toRecord } from './records.ts';
-
-type Incidents = Pick<Store, 'openIncident' | 'incidentById' | 'listIncidents' | 'changeIncident'>;
+import { readRecord, toRecord } from './records.ts';
 
 /** Leads to the incident that is not closed. */
 const linkOf = ({ agentId, trigger }: IncidentRecord): string => `open:${agentId}\n${trigger}`;
@@ -17,7 +13,7 @@ const isWanted = (it: IncidentRecord, { status, agentId, severity }: IncidentFil
   (agentId === undefined || it.agentId === agentId) &&
   (severity === undefined || it.severity === severity);
 
-export function createRedisIncidents(connection: RedisConnection, names: Names, commits: Commits): Incidents {
+export function createRedisIncidents({ connection, names, commits }: Link): IncidentStore {
   return {
     openIncident: (incident, event) =>
       commits.write(incident.tenantId, async (change) => {
@@ -26,15 +22,15 @@ export function createRedisIncidents(connection: RedisConnection, names: Names, 
         const standing =
           standingId === undefined
             ? undefined
-            : toRecord<IncidentRecord>(await change.read(incidents, standingId));
+            : await change.readRecord<IncidentRecord>(incidents, standingId);
         if (standing && standing.status !== 'closed') {
           const grown = withTraces(standing, incident);
-          change.put(incidents, grown.incidentId, JSON.stringify(grown));
+          change.putRecord(incidents, grown.incidentId, grown);
           return { isNew: false, incident: grown };
         }
         if ((await change.read(incidents, incident.incidentId)) !== undefined)
           throw new GatewayError('CONFLICT', 'There is such an incident already.');
-        change.put(incidents, incident.incidentId, JSON.stringify(incident));
+        change.putRecord(incidents, incident.incidentId, incident);
         change.put(incidents, linkOf(incident), incident.incidentId);
         change.put(incidents, `link:${incident.incidentId}`, linkOf(incident));
         const place = indexPlaceOf(incident.openedAtMs, incident.incidentId);
@@ -43,16 +39,11 @@ export function createRedisIncidents(connection: RedisConnection, names: Names, 
         return { isNew: true, incident };
       }),
 
-    async incidentById(tenantId, incidentId) {
-      return toRecord<IncidentRecord>(
-        await connection.call('HGET', names.of(tenantId).incidents, incidentId),
-      );
-    },
+    incidentById: (tenantId, incidentId) => readRecord(connection, names.of(tenantId).incidents, incidentId),
 
     async listIncidents(tenantId, filter, page) {
-      const own = names.of(tenantId);
-      const index = { key: own.indexOf('incidents'), records: own.incidents };
-      return readPage(connection, index, page, (text) => {
+      const { incidents, indexOf } = names.of(tenantId);
+      return readPage(connection, { key: indexOf('incidents'), records: incidents }, page, (text) => {
         const incident = toRecord<IncidentRecord>(text);
         return incident && isWanted(incident, filter) ? incident : undefined;
       });
@@ -61,10 +52,10 @@ export function createRedisIncidents(connection: RedisConnection, names: Names, 
     changeIncident: (tenantId, incidentId, expectedStatus, fields, event) =>
       commits.write(tenantId, async (change) => {
         const { incidents } = change.names;
-        const standing = toRecord<IncidentRecord>(await change.read(incidents, incidentId));
+        const standing = await change.readRecord<IncidentRecord>(incidents, incidentId);
         if (!standing) return undefined;
         const incident = withChange(standing, expectedStatus, fields, event);
-        change.put(incidents, incidentId, JSON.stringify(incident));
+        change.putRecord(incidents, incidentId, incident);
         if (incident.status === 'closed' && standing.status !== 'closed')
           change.drop(incidents, linkOf(incident));
         change.audit(event);

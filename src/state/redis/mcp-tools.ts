@@ -1,13 +1,10 @@
 import type { ToolConcern } from '../../core/call.ts';
 import { accept, concernsOf, rememberToolList, serversMax } from '../rules/mcp-tools.ts';
-import type { McpCall, McpServer, StandingConcern, Store } from '../store.ts';
-import type { Change, Commits } from './link/commits.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { McpCall, McpServer, McpToolStore, StandingConcern } from '../store.ts';
+import type { Change } from './link/commits.ts';
+import type { Link } from './link/link.ts';
 import { indexPlaceOf, readPage } from './link/pages.ts';
 import { toRecord } from './records.ts';
-
-type McpTools = Pick<Store, 'rememberTools' | 'listMcpServers' | 'acceptTools'>;
 
 /** Beside the record, because `admit.lua` answers them. */
 export const concernsField = (serverId: string): string => `concerns:${serverId}`;
@@ -16,13 +13,13 @@ export const concernsField = (serverId: string): string => `concerns:${serverId}
  * The tools that MCP servers have listed: a record of each server, its place by the day it was seen, and concerns
  * about its tools.
  */
-export function createRedisMcpTools(connection: RedisConnection, names: Names, commits: Commits): McpTools {
+export function createRedisMcpTools({ connection, names, commits }: Link): McpToolStore {
   function save(change: Change, before: McpServer | undefined, server: McpServer): void {
     const { mcpServers } = change.names;
     const { serverId, seenAtMs, concerns } = server;
     const index = change.names.indexOf('mcp');
-    change.put(mcpServers, serverId, JSON.stringify(server));
-    if (concerns.length > 0) change.put(mcpServers, concernsField(serverId), JSON.stringify(concerns));
+    change.putRecord(mcpServers, serverId, server);
+    if (concerns.length > 0) change.putRecord(mcpServers, concernsField(serverId), concerns);
     else change.drop(mcpServers, concernsField(serverId));
     if (before?.seenAtMs === seenAtMs) return;
     if (before) change.leave(index, indexPlaceOf(before.seenAtMs, serverId));
@@ -40,14 +37,13 @@ export function createRedisMcpTools(connection: RedisConnection, names: Names, c
       }),
 
     async listMcpServers(tenantId, page) {
-      const own = names.of(tenantId);
-      const index = { key: own.indexOf('mcp'), records: own.mcpServers };
-      return readPage(connection, index, page, toRecord<McpServer>);
+      const { mcpServers, indexOf } = names.of(tenantId);
+      return readPage(connection, { key: indexOf('mcp'), records: mcpServers }, page, toRecord<McpServer>);
     },
 
     acceptTools: (tenantId, serverId, tools, event) =>
       commits.write(tenantId, async (change) => {
-        const before = toRecord<McpServer>(await change.read(change.names.mcpServers, serverId));
+        const before = await change.readRecord<McpServer>(change.names.mcpServers, serverId);
         if (!before) return undefined;
         const server = accept(before, tools);
         save(change, before, server);

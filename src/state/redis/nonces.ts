@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../rules/nonces.ts';
 import type { Store } from '../store.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /** Nonces that were seen, on whatever node, by their ends: once in all of the tenant, and once in those of the key. */
-export const createRedisNonces = (connection: RedisConnection, names: Names): Pick<Store, 'claimNonce'> => ({
+export const createRedisNonces = ({ connection, names }: Link): Pick<Store, 'claimNonce'> => ({
   async claimNonce(tenantId, keyId, nonce, nowMs, endsAtMs) {
     const own = names.of(tenantId);
     const name = hash('sha256', JSON.stringify([keyId, nonce]), 'base64url');

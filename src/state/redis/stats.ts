@@ -14,7 +14,8 @@ import {
   statStart,
 } from '../traces/stats.ts';
 import type { RedisConnection } from './link/connection.ts';
-import type { Names, NumberNames } from './link/names.ts';
+import type { Link } from './link/link.ts';
+import type { NumberNames } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /* Counts of calls by minute, hour and day: a hash each, with the fields `<dimension>:<name>`, and `<dimension>` for how many names it has. */
@@ -32,7 +33,7 @@ const bucketsAtOnce = 32;
 /** The same where it reads a few fields of each. */
 const fewFieldsAtOnce = 240;
 
-export function createStats(connection: RedisConnection, names: Names): Pick<Store, 'callStats'> {
+export function createStats({ connection, names }: Link): Pick<Store, 'callStats'> {
   async function read(tenantId: string, interval: StatInterval, starts: readonly number[]) {
     const keys = starts.map((it) => names.of(tenantId).stats(statIntervals[interval], it));
     const all = (await connection.run(scripts.usage, keys, [])) as string[][];

@@ -1,33 +1,28 @@
 import { GatewayError } from '../../core/errors.ts';
-import { newId } from '../../core/ids.ts';
-import { createCache } from '../cache.ts';
 import { defaultTrustTerms } from '../rules/trust.ts';
 import type { Store } from '../store.ts';
-import { RedisAgents } from './agents.ts';
-import { RedisApprovals } from './approvals.ts';
+import { createRedisAgents } from './agents.ts';
+import { createRedisApprovals } from './approvals.ts';
 import { createRedisAudit } from './audit.ts';
 import { createStandings } from './budgets.ts';
-import { RedisCredentials } from './credentials.ts';
+import { createRedisCredentials } from './credentials.ts';
 import { RedisHistory } from './history.ts';
 import { Holders } from './holders.ts';
 import { createRedisHomes } from './homes.ts';
 import { createRedisIncidents } from './incidents.ts';
-import { RedisKeys } from './keys.ts';
+import { createRedisKeys } from './keys.ts';
 import { Commits } from './link/commits.ts';
-import {
-  openConnection,
-  type RedisConnection,
-  type RedisConnectionOptions,
-  redisRefusal,
-} from './link/connection.ts';
+import { openConnection, type RedisConnectionOptions, redisRefusal } from './link/connection.ts';
 import { agreeOnFormat, formatIn, type RecordFormat, recordFormat } from './link/format.ts';
+import type { Link } from './link/link.ts';
 import { Names } from './link/names.ts';
+import { Revisions } from './link/revisions.ts';
 import { redisWarningsOf } from './link/warnings.ts';
 import { createRedisMcpTools } from './mcp-tools.ts';
 import { createRedisNonces } from './nonces.ts';
 import { createRedisNotices } from './notices/notices.ts';
-import { RedisPolicies } from './policies.ts';
-import { RedisRoutes } from './routes.ts';
+import { createRedisPolicies } from './policies.ts';
+import { createRedisRoutes } from './routes.ts';
 import { createRedisSessions } from './sessions.ts';
 import { createStats } from './stats.ts';
 import { createRedisSuspensions } from './suspensions.ts';
@@ -57,8 +52,6 @@ function methodsOf<T extends object>(part: T): { readonly [Name in keyof T]: T[N
   return Object.fromEntries(bound);
 }
 
-const tenantsHeardMax = 4_096;
-
 /**
  * Connects, and warns where Redis is not configured to keep what it is given. Rejects with STATE_UNAVAILABLE where Redis does not
  * answer or a newer version has written there. Rejects with VALIDATION_FAILED where the prefix would scatter a tenant's keys over a cluster.
@@ -70,51 +63,38 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     throw new GatewayError('VALIDATION_FAILED', 'On a cluster the prefix of state.url must not have braces.');
   const names = new Names(options.prefix);
   const connection = await openConnection({ ...options, onError: report });
-  const heard = createCache<string>(tenantsHeardMax);
+  const revisions = new Revisions(connection, names);
+  const link: Link = { connection, names, revisions, commits: new Commits(connection, names, revisions) };
   let terms = defaultTrustTerms;
   const termsOf = () => terms;
-  const commits = new Commits(connection, names, newId, (tenantId) => heard.delete(tenantId));
-  const agents = new RedisAgents(connection, names, commits);
-  const policies = new RedisPolicies(connection, names, commits);
-  const credentials = new RedisCredentials(connection, names, commits);
-  const routes = new RedisRoutes(connection, names, commits);
-  const history = new RedisHistory(connection, names, commits, report, termsOf);
-  const holders = new Holders(connection, names, {
-    clock,
-    sawPolicies: (tenantId, revision) => policies.saw(tenantId, revision),
-    sawCredentials: (tenantId, revision) => credentials.saw(tenantId, revision),
-    sawRoutes: (tenantId, revision) => routes.saw(tenantId, revision),
-    sightings: history,
-    agentById: (agentId) => agents.agentById(agentId),
-    heard,
-  });
-  const traces = new RedisTraces(connection, names, report, termsOf);
-  await greet(connection, names, options);
+  const agents = createRedisAgents(link);
+  const history = new RedisHistory(link, report, termsOf);
+  await greet(link, options);
   return {
-    ...methodsOf(new RedisKeys(connection, names, commits)),
-    ...methodsOf(agents),
-    ...createRedisSuspensions(connection, names, commits),
-    ...methodsOf(holders),
-    ...createStandings(connection, names),
+    ...createRedisKeys(link),
+    ...agents,
+    ...createRedisSuspensions(link),
+    ...methodsOf(new Holders(link, { clock, sightings: history, agentById: agents.agentById })),
+    ...createStandings(link),
     ...methodsOf(history),
-    ...methodsOf(policies),
-    ...methodsOf(new RedisApprovals(connection, names, commits)),
-    ...createRedisIncidents(connection, names, commits),
-    ...methodsOf(credentials),
-    ...methodsOf(routes),
-    ...createRedisSessions(connection, names, commits),
-    ...createRedisMcpTools(connection, names, commits),
-    ...methodsOf(traces),
-    ...createStats(connection, names),
+    ...createRedisPolicies(link),
+    ...createRedisApprovals(link),
+    ...createRedisIncidents(link),
+    ...createRedisCredentials(link),
+    ...createRedisRoutes(link),
+    ...createRedisSessions(link),
+    ...createRedisMcpTools(link),
+    ...methodsOf(new RedisTraces(link, report, termsOf)),
+    ...createStats(link),
     restoreTrust(next) {
       terms = next;
     },
-    ...createRedisAudit(connection, names, commits),
-    ...createRedisNotices(connection, names),
-    ...createRedisTold(connection, names, commits),
-    ...createRedisNonces(connection, names),
-    ...createRedisHomes(connection, names),
-    ...createUsage(connection, names),
+    ...createRedisAudit(link),
+    ...createRedisNotices(link),
+    ...createRedisTold(link),
+    ...createRedisNonces(link),
+    ...createRedisHomes(link),
+    ...createUsage(link),
     trouble: () =>
       connection.ping().then(
         () => undefined,
@@ -125,7 +105,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
 }
 
 /** Agrees with the other nodes on a format, and warns of settings of Redis. Closes the connection where that fails. */
-async function greet(connection: RedisConnection, names: Names, options: RedisStoreOptions): Promise<void> {
+async function greet({ connection, names }: Link, options: RedisStoreOptions): Promise<void> {
   try {
     await agreeOnFormat(connection, names, options.format ?? recordFormat);
     for (const warning of await redisWarningsOf(connection)) options.log.warn({}, warning);

@@ -1,16 +1,14 @@
 import { readEntry } from '../rules/audit-entry.ts';
 import { isAlertNews } from '../rules/limits.ts';
 import type { NoticeSources } from '../store.ts';
-import type { Commits } from './link/commits.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /** Read at once. */
 const rowsMax = 500;
 
 /** The sources of notices, and how far each was read. */
-export function createRedisTold(connection: RedisConnection, names: Names, commits: Commits): NoticeSources {
+export function createRedisTold({ connection, names, commits }: Link): NoticeSources {
   return {
     async toldUpTo(tenantId, source) {
       const place = await connection.call('HGET', names.of(tenantId).told, source);

@@ -15,8 +15,7 @@ import { FactReader, statNamesMax, statStart, type TraceFacts } from '../traces/
 import { arrivalsSince } from './arrivals.ts';
 import { toGivenBackArgs } from './budgets.ts';
 import { fromChunk, idBytes, secondOf, startsOf, toChunk, windowsOf } from './link/chunks.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 import { redisMayHave, statKeys, statLives } from './stats.ts';
 
@@ -35,22 +34,15 @@ const keptMsMax = 100 * 365 * 86_400_000;
 
 /** `onError` is told of a destination that could not be noted; the batch brings it again. */
 export class RedisTraces {
-  readonly #connection: RedisConnection;
-  readonly #names: Names;
+  readonly #link: Link;
   readonly #onError: (error: unknown) => void;
   readonly #termsOf: () => TrustTerms;
   #keptMsOf: (tenantId: string) => number = () => keptMsMax;
   readonly #noted = createCache<true>(notedMax);
   readonly #facts = new FactReader('text');
 
-  constructor(
-    connection: RedisConnection,
-    names: Names,
-    onError: (error: unknown) => void,
-    termsOf: () => TrustTerms,
-  ) {
-    this.#connection = connection;
-    this.#names = names;
+  constructor(link: Link, onError: (error: unknown) => void, termsOf: () => TrustTerms) {
+    this.#link = link;
     this.#onError = onError;
     this.#termsOf = termsOf;
   }
@@ -61,9 +53,9 @@ export class RedisTraces {
       const pair = hash('sha256', JSON.stringify([tenantId, agentId, name]));
       if (this.#noted.get(pair)) continue;
       this.#noted.set(pair, true);
-      const key = this.#names.of(tenantId).destinations(agentId);
+      const key = this.#link.names.of(tenantId).destinations(agentId);
       // A plain command: one that Redis may not know yet would come to it behind the next call. The batch keeps the bound.
-      this.#connection.call('ZADD', key, 'NX', atMs, name).catch((error) => {
+      this.#link.connection.call('ZADD', key, 'NX', atMs, name).catch((error) => {
         this.#noted.delete(pair);
         this.#onError(error);
       });
@@ -97,16 +89,16 @@ export class RedisTraces {
   }
 
   tracesSince(tenantId: string, position: string | undefined): Promise<Arrivals> {
-    return arrivalsSince(this.#connection, this.#names.of(tenantId), position);
+    return arrivalsSince(this.#link.connection, this.#link.names.of(tenantId), position);
   }
 
   async addResponseScan(tenantId: string, traceId: string, scan: string): Promise<boolean> {
     if (this.#isOld(tenantId, traceId)) return false;
     const ms = timeOfTraceId(traceId);
     if (ms === undefined) return false;
-    const own = this.#names.of(tenantId);
+    const own = this.#link.names.of(tenantId);
     const keys = [own.traceIds(secondOf(ms)), own.scans(traceId)];
-    const answer = await this.#connection.run(scripts.scan, keys, [scan, scansMax, idBytes(traceId)]);
+    const answer = await this.#link.connection.run(scripts.scan, keys, [scan, scansMax, idBytes(traceId)]);
     if (answer === 'full')
       throw new GatewayError('CONFLICT', `A trace takes ${scansMax} scans of its answer.`);
     return answer === 'ok';
@@ -114,9 +106,9 @@ export class RedisTraces {
 
   async responseScansOf(tenantId: string, traceId: string): Promise<readonly string[]> {
     if (this.#isOld(tenantId, traceId)) return [];
-    return (await this.#connection.call(
+    return (await this.#link.connection.call(
       'LRANGE',
-      this.#names.of(tenantId).scans(traceId),
+      this.#link.names.of(tenantId).scans(traceId),
       0,
       -1,
     )) as string[];
@@ -144,16 +136,16 @@ export class RedisTraces {
   }
 
   #sourceOf(tenantId: string): TraceSource {
-    const own = this.#names.of(tenantId);
+    const own = this.#link.names.of(tenantId);
     return {
-      starts: (newestMs, oldestMs) => startsOf(this.#connection, own, newestMs, oldestMs),
-      windows: (starts) => windowsOf(this.#connection, own, starts),
-      mayHave: redisMayHave(this.#connection, own),
+      starts: (newestMs, oldestMs) => startsOf(this.#link.connection, own, newestMs, oldestMs),
+      windows: (starts) => windowsOf(this.#link.connection, own, starts),
+      mayHave: redisMayHave(this.#link.connection, own),
     };
   }
 
   async #store(tenantId: string, calls: readonly RecordedCall[]): Promise<void> {
-    const own = this.#names.of(tenantId);
+    const own = this.#link.names.of(tenantId);
     const back = toGivenBackArgs(own, calls.map(givenBack), 3);
     const keptMs = this.#keptMsOf(tenantId);
     const trust = this.#termsOf();
@@ -206,14 +198,14 @@ export class RedisTraces {
       for (const mark of marks) args.push(mark.parts, JSON.stringify(marksText([mark])[0]));
       args.push(...back.argsOf(charges));
     }
-    await this.#connection.run(scripts.record, keys, args);
+    await this.#link.connection.run(scripts.record, keys, args);
   }
 
   async #readTrace(tenantId: string, traceId: string, ms: number): Promise<string | undefined> {
-    const own = this.#names.of(tenantId);
-    const number = await this.#connection.call('HGET', own.traceIds(secondOf(ms)), idBytes(traceId));
+    const own = this.#link.names.of(tenantId);
+    const number = await this.#link.connection.call('HGET', own.traceIds(secondOf(ms)), idBytes(traceId));
     if (number === null) return undefined;
-    const chunk = await this.#connection.callBuffers('LINDEX', own.chunks(secondOf(ms)), String(number));
+    const chunk = await this.#link.connection.callBuffers('LINDEX', own.chunks(secondOf(ms)), String(number));
     return chunk === null ? undefined : findTrace(fromChunk(chunk as Buffer), traceId);
   }
 }

@@ -1,8 +1,7 @@
 import { type Decision, decisions } from '../../core/call.ts';
 import { hourOf, hoursInDay } from '../rules/limits.ts';
 import type { AgentUsage, KeyUsage, Store, TenantUsage } from '../store.ts';
-import type { RedisConnection } from './link/connection.ts';
-import type { Names } from './link/names.ts';
+import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /*
@@ -16,10 +15,7 @@ const slotsInMinute = 6;
 const monthsKept = 24;
 
 /** Each in one command, however many are asked for. */
-export function createUsage(
-  connection: RedisConnection,
-  names: Names,
-): Pick<Store, 'keyUsage' | 'agentUsage' | 'usageOf'> {
+export function createUsage({ connection, names }: Link): Pick<Store, 'keyUsage' | 'agentUsage' | 'usageOf'> {
   const read = async (keys: readonly string[]): Promise<readonly Fields[]> =>
     keys.length === 0 ? [] : ((await connection.run(scripts.usage, keys, [])) as unknown[]).map(toFields);
 

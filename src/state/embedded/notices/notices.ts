@@ -1,13 +1,12 @@
 import type { ChannelQueue, NoticeQueue } from '../../store.ts';
-import type { GroupCommit } from '../group-commit.ts';
-import type { Database } from '../sqlite.ts';
+import type { Disk } from '../disk.ts';
 import { Queue } from './queue.ts';
 import { toDead } from './tables.ts';
 
 /** One write holds the event loop no longer than so many notices take. */
 const writtenAtOnce = 50;
 
-export function createEmbeddedNotices(db: Database, commits: GroupCommit): NoticeQueue {
+export function createEmbeddedNotices({ db, commits }: Disk): NoticeQueue {
   const queue = new Queue(db);
   const { messages, channels } = queue;
   return {

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
+import { newId } from '../../../core/ids.ts';
 import { beforeFirst, toStoredEntry } from '../../rules/audit-entry.ts';
 import type { AuditEvent } from '../../store.ts';
+import { toRecord } from '../records.ts';
 import { scripts } from '../scripts/scripts.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Names, TenantNames } from './names.ts';
+import type { RevisedKind, Revisions } from './revisions.ts';
 
 /*
  * Changes to records, with their audit entry. A change reads what it needs, decides, and is written by one script if all that it has
@@ -17,7 +20,9 @@ export interface Change {
   readonly names: TenantNames;
   /** Undefined where there is none. Must still be so when the change is made. */
   read(key: string, field: string): Promise<string | undefined>;
+  readRecord<T>(key: string, id: string): Promise<T | undefined>;
   put(key: string, field: string, text: string): void;
+  putRecord(key: string, id: string, record: object): void;
   drop(key: string, field: string): void;
   /** The whole key. */
   remove(key: string): void;
@@ -31,7 +36,7 @@ export interface Change {
   /** The record goes some time after its end, when others are written. */
   endRecord(ending: Ending): void;
   /** Nodes that remember records of this kind will read them anew. */
-  revise(kind: 'keys' | 'policies' | 'credentials' | 'routes'): void;
+  revise(kind: RevisedKind): void;
   /** There is a revision: without one, a Redis that has lost everything would look as it did before. */
   seedRevision(): void;
   audit(event: AuditEvent): void;
@@ -64,20 +69,13 @@ type Operation = readonly [
 export class Commits {
   readonly #connection: RedisConnection;
   readonly #names: Names;
-  readonly #newRevision: () => string;
-  readonly #onKeysChange: (tenantId: string) => void;
+  readonly #revisions: Revisions;
   readonly #lines = new Map<string, { last: Promise<unknown>; waiting: number }>();
 
-  constructor(
-    connection: RedisConnection,
-    names: Names,
-    newRevision: () => string,
-    onKeysChange: (tenantId: string) => void,
-  ) {
+  constructor(connection: RedisConnection, names: Names, revisions: Revisions) {
     this.#connection = connection;
     this.#names = names;
-    this.#newRevision = newRevision;
-    this.#onKeysChange = onKeysChange;
+    this.#revisions = revisions;
   }
 
   /** Makes the change that `work` describes, or none where it throws or writes nothing. `work` may be asked again. */
@@ -101,19 +99,22 @@ export class Commits {
   async #attempt<T>(tenantId: string, work: (change: Change) => Promise<T>) {
     const own = this.#names.of(tenantId);
     const connection = this.#connection;
-    const newRevision = this.#newRevision;
     const checks: Operation[] = [];
     const writes: Operation[] = [];
     const events: AuditEvent[] = [];
-    let revisesKeys = false;
+    const revised = new Set<RevisedKind>();
+    const read = async (key: string, field: string): Promise<string | undefined> => {
+      const text = (await connection.call('HGET', key, field)) as string | null;
+      checks.push(['has', key, field, text ?? '']);
+      return text ?? undefined;
+    };
+    const put = (key: string, field: string, text: string) => writes.push(['put', key, field, text]);
     const result = await work({
       names: own,
-      async read(key, field) {
-        const text = (await connection.call('HGET', key, field)) as string | null;
-        checks.push(['has', key, field, text ?? '']);
-        return text ?? undefined;
-      },
-      put: (key, field, text) => writes.push(['put', key, field, text]),
+      read,
+      readRecord: async (key, id) => toRecord(await read(key, id)),
+      put,
+      putRecord: (key, id, record) => put(key, id, JSON.stringify(record)),
       drop: (key, field) => writes.push(['drop', key, field, '']),
       remove: (key) => writes.push(['remove', key, '', '']),
       index(key, place, bound) {
@@ -132,10 +133,10 @@ export class Commits {
         writes.push(['ending', key, String(endsAtMs), place]);
         writes.push(['prune', key, `${beforeMs} ${most}`, '', [index, records]]);
       },
-      seedRevision: () => writes.push(['seed', own.revisions, 'keys', newRevision()]),
+      seedRevision: () => writes.push(['seed', own.revisions, 'keys', newId()]),
       revise(kind) {
-        writes.push(['put', own.revisions, kind, newRevision()]);
-        revisesKeys ||= kind === 'keys';
+        put(own.revisions, kind, newId());
+        revised.add(kind);
       },
       audit: (event) => events.push(event),
     });
@@ -145,7 +146,7 @@ export class Commits {
       return { isMade: await this.#commit([...checks, ...writes]), result };
     } finally {
       // Even where nobody hears whether it was made.
-      if (revisesKeys) this.#onKeysChange(tenantId);
+      for (const kind of revised) this.#revisions.changed(tenantId, kind);
     }
   }
 

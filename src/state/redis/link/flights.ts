@@ -7,7 +7,7 @@ import { toBudgetArgs } from '../budgets.ts';
 import { parseTrust, parseUsual, type SightingsSeen } from '../history.ts';
 import { scripts } from '../scripts/scripts.ts';
 import type { Asking, RedisAnswer } from './asking.ts';
-import type { RedisConnection } from './connection.ts';
+import type { Link } from './link.ts';
 import type { TenantNames } from './names.ts';
 
 /*
@@ -25,8 +25,6 @@ interface Question {
 interface FlightsOptions {
   readonly clock: 'server' | 'caller';
   readonly sightings: SightingsSeen;
-  /** Told of what Redis answers first: revisions of the tenant's keys, policies, credentials and routes. */
-  readonly saw: (tenantId: string, revisions: readonly string[]) => void;
 }
 
 /** A run of the script holds all others up. */
@@ -49,7 +47,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-export function createFlights(connection: RedisConnection, options: FlightsOptions) {
+export function createFlights({ connection, revisions }: Link, options: FlightsOptions) {
   const waiting = new Map<string, { readonly own: TenantNames; calls: Waiting[] }>();
   const marks = createCache<TrustRecord['marks']>(marksMax);
   let isPlanned = false;
@@ -75,8 +73,8 @@ export function createFlights(connection: RedisConnection, options: FlightsOptio
       const { keys, args } = toScript(own, calls, options);
       const known = options.sightings.lastId(tenantId);
       const reply = await connection.run(scripts.admit, keys, [known, ...args]);
-      const [revisions, entries, histories, answers] = reply as Reply;
-      options.saw(tenantId, revisions);
+      const [found, entries, histories, answers] = reply as Reply;
+      revisions.saw(tenantId, found);
       const nowMs = calls.reduce((most, { question }) => Math.max(most, question.asking.nowMs), 0);
       const sightings = options.sightings.learn(tenantId, entries, nowMs);
       const agents = histories.map(([usual, trust, marks = '']) => ({
@@ -86,7 +84,7 @@ export function createFlights(connection: RedisConnection, options: FlightsOptio
       for (const [at, { resolve }] of calls.entries()) {
         const [status, ...fields] = answers[at] ?? [];
         const agent = agents[Number(fields[3]) - 1];
-        resolve({ revision: revisions[0] ?? '', status: String(status), fields, agent, sightings });
+        resolve({ revision: found[0] ?? '', status: String(status), fields, agent, sightings });
       }
     } catch (error) {
       for (const { reject } of calls) reject(error);

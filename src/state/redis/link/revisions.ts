@@ -1,23 +1,70 @@
 import { createCache } from '../../cache.ts';
+import type { MaybePromise } from '../../store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Names } from './names.ts';
 
-const tenantsMax = 2_048;
+/** Kinds of records that nodes remember of a tenant, in the order in which `admit.lua` answers their revisions. */
+const kinds = ['keys', 'policies', 'credentials', 'routes'] as const;
+export type RevisedKind = (typeof kinds)[number];
 
-/**
- * Remembers something of each tenant that is read from the state as a whole, and reads it anew when `admit` has found another
- * revision of it. Reads that begin while the same revision is wanted share one.
- */
-interface Follower<T> {
-  /** `admit` has found this revision. */
-  saw(tenantId: string, revision: string): void;
-  /** This node has changed it: what is remembered, or being read, counts no longer. */
-  forget(tenantId: string): void;
-  of(tenantId: string): T | Promise<T>;
+const tenantsMax = 2_048;
+const tenantsHeardMax = 4_096;
+
+/** The revisions of records that this node has heard of, and what it remembers by them. */
+export class Revisions {
+  readonly #connection: RedisConnection;
+  readonly #names: Names;
+  /** By tenant: the last revision of its keys that was heard of; nothing since this node changed them itself. */
+  readonly #keys = createCache<string>(tenantsHeardMax);
+  readonly #followers = new Map<RevisedKind, Follower<unknown>>();
+
+  constructor(connection: RedisConnection, names: Names) {
+    this.#connection = connection;
+    this.#names = names;
+  }
+
+  /** `admit` has found these revisions, in the order of `kinds`. */
+  saw(tenantId: string, revisions: readonly string[]): void {
+    for (const [at, kind] of kinds.entries()) {
+      const revision = revisions[at] ?? '';
+      if (kind === 'keys') this.#keys.set(tenantId, revision);
+      else this.#followers.get(kind)?.saw(tenantId, revision);
+    }
+  }
+
+  /** This node may have changed such records: what is remembered of them, or being read, counts no longer. */
+  changed(tenantId: string, kind: RevisedKind): void {
+    if (kind === 'keys') this.#keys.delete(tenantId);
+    else this.#followers.get(kind)?.forget(tenantId);
+  }
+
+  /** Tells whether no later revision of the tenant's keys was heard of. */
+  isLastOfKeys(tenantId: string, revision: string): boolean {
+    return this.#keys.get(tenantId) === revision;
+  }
+
+  /**
+   * Answers what `read` makes of all records of a kind, which is remembered. It is read anew when `admit` has found
+   * another revision; reads that begin while the same one is wanted share one.
+   */
+  follow<T>(
+    kind: Exclude<RevisedKind, 'keys'>,
+    read: (tenantId: string) => Promise<T>,
+  ): (tenantId: string) => MaybePromise<T> {
+    const follower = createFollower(kind, read, this.#names, this.#connection);
+    this.#followers.set(kind, follower);
+    return follower.of;
+  }
 }
 
-export function createFollower<T>(
-  kind: 'policies' | 'credentials' | 'routes',
+interface Follower<T> {
+  saw(tenantId: string, revision: string): void;
+  forget(tenantId: string): void;
+  of(tenantId: string): MaybePromise<T>;
+}
+
+function createFollower<T>(
+  kind: RevisedKind,
   read: (tenantId: string) => Promise<T>,
   names: Names,
   connection: RedisConnection,

@@ -2,8 +2,8 @@ import type { DeadFilter, DeadMessage, Page, Paged, QueuedMessage } from '../../
 import type { RedisConnection } from '../link/connection.ts';
 import type { NoticeNames } from '../link/names.ts';
 import { idOfPlace, indexPlaceOf, parseCursor } from '../link/pages.ts';
-import { readMany } from '../records.ts';
-import type { Channels } from './channels.ts';
+import { readMany, readRecord } from '../records.ts';
+import { readChannels } from './channels.ts';
 
 /** A message as the scripts write it. */
 interface Message {
@@ -46,71 +46,77 @@ const isBefore = (a: Place, b: Place): boolean => a.atMs < b.atMs || (a.atMs ===
 /** Messages looked at for a page, of one channel at a time. */
 const chunkMax = 500;
 
-/** The messages that were given up. */
-export class DeadMessages {
-  readonly #connection: RedisConnection;
-  readonly #names: NoticeNames;
-  readonly #channels: Channels;
+/** A message that was given up; undefined where none has that id. */
+export async function findDead(
+  connection: RedisConnection,
+  names: NoticeNames,
+  id: string,
+): Promise<DeadMessage | undefined> {
+  const message = await readRecord<Message>(connection, names.messages, id);
+  if (!message) return undefined;
+  const atMs = await connection.call('ZSCORE', names.dead(message.c), id);
+  return atMs === null ? undefined : (await read(connection, names, [{ id, atMs: Number(atMs) }]))[0];
+}
 
-  constructor(connection: RedisConnection, names: NoticeNames, channels: Channels) {
-    this.#connection = connection;
-    this.#names = names;
-    this.#channels = channels;
+/** Messages that were given up, newest first. */
+export async function listDead(
+  connection: RedisConnection,
+  names: NoticeNames,
+  { owner, channel }: DeadFilter,
+  { limit, cursor }: Page,
+): Promise<Paged<DeadMessage>> {
+  const text = parseCursor(cursor);
+  const before = text === undefined ? undefined : { atMs: Number(text.slice(0, 15)), id: idOfPlace(text) };
+  const places: Place[] = [];
+  for (const [name, fields] of await readChannels(connection, names)) {
+    if (channel !== undefined && name !== channel) continue;
+    if (owner !== undefined && fields.get('owner') !== owner) continue;
+    places.push(...(await placesBefore(connection, names.dead(name), before, limit + 1)));
   }
+  places.sort((a, b) => (isBefore(a, b) ? 1 : -1));
+  const shown = places.slice(0, limit);
+  const last = places.length > limit ? shown.at(-1) : undefined;
+  const messages = await read(connection, names, shown);
+  return {
+    // A channel may have been another tenant's before.
+    items: messages.filter((it) => owner === undefined || it.owner === owner),
+    nextCursor: last === undefined ? null : indexPlaceOf(last.atMs, last.id),
+  };
+}
 
-  async find(id: string): Promise<DeadMessage | undefined> {
-    const text = await this.#connection.call('HGET', this.#names.messages, id);
-    if (typeof text !== 'string') return undefined;
-    const { c: channel } = JSON.parse(text) as Message;
-    const atMs = await this.#connection.call('ZSCORE', this.#names.dead(channel), id);
-    return atMs === null ? undefined : (await this.#read([{ id, atMs: Number(atMs) }]))[0];
-  }
+async function read(
+  connection: RedisConnection,
+  names: NoticeNames,
+  places: readonly Place[],
+): Promise<DeadMessage[]> {
+  const ids = places.map(({ id }) => id);
+  const [texts, bodies] = await Promise.all([
+    readMany(connection, names.messages, ids),
+    readMany(connection, names.texts, ids),
+  ]);
+  return places.flatMap((place, at) => {
+    const [text, body] = [texts[at], bodies[at]];
+    return typeof text === 'string' && typeof body === 'string' ? [toDead(place, text, body)] : [];
+  });
+}
 
-  async list({ owner, channel }: DeadFilter, { limit, cursor }: Page): Promise<Paged<DeadMessage>> {
-    const text = parseCursor(cursor);
-    const before = text === undefined ? undefined : { atMs: Number(text.slice(0, 15)), id: idOfPlace(text) };
-    const places: Place[] = [];
-    for (const [name, fields] of await this.#channels.read()) {
-      if (channel !== undefined && name !== channel) continue;
-      if (owner !== undefined && fields.get('owner') !== owner) continue;
-      places.push(...(await this.#placesBefore(name, before, limit + 1)));
+/** Those of one channel, newest first. */
+async function placesBefore(
+  connection: RedisConnection,
+  key: string,
+  before: Place | undefined,
+  count: number,
+): Promise<Place[]> {
+  const max = before === undefined ? '+inf' : before.atMs;
+  const found: Place[] = [];
+  for (let offset = 0; found.length < count; offset += chunkMax) {
+    const range = [key, max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, chunkMax];
+    const flat = (await connection.call('ZRANGE', ...range, 'WITHSCORES')) as string[];
+    for (let at = 0; at + 1 < flat.length; at += 2) {
+      const place = { id: flat[at] ?? '', atMs: Number(flat[at + 1]) };
+      if (before === undefined || isBefore(place, before)) found.push(place);
     }
-    places.sort((a, b) => (isBefore(a, b) ? 1 : -1));
-    const shown = places.slice(0, limit);
-    const last = places.length > limit ? shown.at(-1) : undefined;
-    const messages = await this.#read(shown);
-    return {
-      // A channel may have been another tenant's before.
-      items: messages.filter((it) => owner === undefined || it.owner === owner),
-      nextCursor: last === undefined ? null : indexPlaceOf(last.atMs, last.id),
-    };
+    if (flat.length < 2 * chunkMax) break;
   }
-
-  async #read(places: readonly Place[]): Promise<DeadMessage[]> {
-    const ids = places.map(({ id }) => id);
-    const [texts, bodies] = await Promise.all([
-      readMany(this.#connection, this.#names.messages, ids),
-      readMany(this.#connection, this.#names.texts, ids),
-    ]);
-    return places.flatMap((place, at) => {
-      const [text, body] = [texts[at], bodies[at]];
-      return typeof text === 'string' && typeof body === 'string' ? [toDead(place, text, body)] : [];
-    });
-  }
-
-  /** Those of one channel, newest first. */
-  async #placesBefore(channel: string, before: Place | undefined, count: number): Promise<Place[]> {
-    const max = before === undefined ? '+inf' : before.atMs;
-    const found: Place[] = [];
-    for (let offset = 0; found.length < count; offset += chunkMax) {
-      const range = [this.#names.dead(channel), max, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, chunkMax];
-      const flat = (await this.#connection.call('ZRANGE', ...range, 'WITHSCORES')) as string[];
-      for (let at = 0; at + 1 < flat.length; at += 2) {
-        const place = { id: flat[at] ?? '', atMs: Number(flat[at + 1]) };
-        if (before === undefined || isBefore(place, before)) found.push(place);
-      }
-      if (flat.length < 2 * chunkMax) break;
-    }
-    return found.slice(0, count);
-  }
+  return found.slice(0, count);
 }

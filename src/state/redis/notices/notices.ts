@@ -9,11 +9,10 @@ import {
   windowsKeptMs,
 } from '../../rules/notice-queue.ts';
 import type { NewNotice, NoticeQueue, QueuedMessage, Settlement } from '../../store.ts';
-import type { RedisConnection } from '../link/connection.ts';
-import type { Names } from '../link/names.ts';
+import type { Link } from '../link/link.ts';
 import { scripts } from '../scripts/scripts.ts';
-import { Channels } from './channels.ts';
-import { DeadMessages, parseQueued } from './dead-messages.ts';
+import { channelQueues } from './channels.ts';
+import { findDead, listDead, parseQueued } from './dead-messages.ts';
 
 /*
  * The queue of notices, as `notice-queue.ts` describes it. All of it has one hash tag, which no tenant has. So a
@@ -24,10 +23,7 @@ import { DeadMessages, parseQueued } from './dead-messages.ts';
 /** One script takes so many; Redis does nothing else meanwhile. */
 const scriptNoticesMax = 100;
 
-export function createRedisNotices(connection: RedisConnection, names: Names): NoticeQueue {
-  const own = names.notices;
-  const channels = new Channels(connection, own);
-  const dead = new DeadMessages(connection, own, channels);
+export function createRedisNotices({ connection, names: { notices: own } }: Link): NoticeQueue {
   const shared = [own.messages, own.texts, own.channels];
   const keysOf = (channel: string) => [...shared, own.due(channel), own.dead(channel)];
 
@@ -74,9 +70,9 @@ export function createRedisNotices(connection: RedisConnection, names: Names): N
       return Number(await connection.run(scripts.noticesReplay, keys, [nowMs, ...ids]));
     },
 
-    listDeadMessages: (filter, page) => dead.list(filter, page),
-    deadMessageById: (id) => dead.find(id),
-    channelQueues: () => channels.queues(),
+    listDeadMessages: (filter, page) => listDead(connection, own, filter, page),
+    deadMessageById: (id) => findDead(connection, own, id),
+    channelQueues: () => channelQueues(connection, own),
   };
 }
 
