@@ -41,10 +41,7 @@ function facts(bytes: number): Facts {
     nowMs: 1_790_000_000_000,
     classes: [],
     riskScore: 0.1,
-    bodyBytes: text.length,
-    bodyTexts: [text],
-    bodyValue: () => ({ kind: 'value', readings: [JSON.parse(text.toString('utf8'))] }),
-    bodyHidesNames: false,
+    body: bodyOf(text),
     overridingMethods: [],
     ownAgent: { agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11', runtimeType: null },
     isNewDestination: false,
@@ -55,6 +52,11 @@ function facts(bytes: number): Facts {
     isBudgetExceeded: () => false,
   };
 }
+
+const bodyOf = (text: Buffer): Facts['body'] => ({
+  ...{ bytes: text.length, texts: [text], hidesNames: false },
+  value: () => ({ kind: 'value', readings: [JSON.parse(text.toString('utf8'))] }),
+});
 
 function policy(name: string, rules: readonly object[]): CompiledInput {
   const numbered = rules.map((rule, index) => ({ rule_id: `${name}-${index}`, priority: index, ...rule }));
@@ -142,9 +144,7 @@ function escapedCall(bytes: number): Facts {
   const text = Buffer.from(body(bytes).toString('utf8').replace('"gpt-x"', '"gpt-\\u0078"'));
   return {
     ...facts(bytes),
-    bodyBytes: text.length,
-    bodyTexts: [text],
-    bodyValue: () => ({ kind: 'value', readings: [JSON.parse(text.toString('utf8'))] }),
+    body: bodyOf(text),
   };
 }
 

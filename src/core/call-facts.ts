@@ -90,7 +90,7 @@ export const plainAdmission = <Tenant>(
   history: noHistory,
 });
 
-/** Words of the rules that were found in the body: see `Facts.wordsFound` of the policies. */
+/** Words of the rules that were found in the body: see `BodyFacts.wordsFound` of the policies. */
 export interface FoundInBody {
   readonly list: readonly string[];
   readonly found: Uint8Array;

@@ -3,7 +3,7 @@ import { type AssessedCall, type OperationPart, targetsOf } from '../core/call.t
 import { ownName, safely } from '../core/safe-name.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
 import { compileDenylist, type DestinationList } from '../tenants/destination-list.ts';
-import { CallFacts } from './facts/facts.ts';
+import { CallFacts, noBody } from './facts/facts.ts';
 import { withGiven } from './facts/given-facts.ts';
 import {
   classesOf,
@@ -116,11 +116,8 @@ const none: readonly never[] = Object.freeze([]);
 
 /** The facts as if the call had no body: what is left is known of a call that could not be read. */
 const withoutBody = (facts: Facts): Facts => ({
-  ...withGiven(facts, {}),
+  ...withGiven(facts, {}, noBody(facts.body.bytes)),
   classes: none,
-  bodyTexts: none,
-  bodyValue: () => ({ kind: 'none' }),
-  bodyHidesNames: false,
 });
 
 type Given = (facts: Facts) => Facts;

@@ -28,7 +28,7 @@ const urlLengthMax = 512;
 /** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
 export interface PolicySet {
   readonly ruleCount: number;
-  /** All that its rules look for in bodies: who reads a body may look for it there, see `Facts.wordsFound`. */
+  /** All that its rules look for in bodies: who reads a body may look for it there, see `BodyFacts.wordsFound`. */
   readonly words: readonly string[];
   decide(facts: Facts): PolicyDecision;
 }

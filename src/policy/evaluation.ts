@@ -45,13 +45,13 @@ export class Evaluation {
   }
 
   #foundWords(): Uint8Array {
-    this.#found ??= this.#foundBefore?.found ?? this.#words.find(this.facts.bodyTexts);
+    this.#found ??= this.#foundBefore?.found ?? this.#words.find(this.facts.body.texts);
     return this.#found;
   }
 
   /** Words found for other sets say nothing. */
   get #foundBefore(): WordsFound | undefined {
-    const { wordsFound } = this.facts;
+    const { wordsFound } = this.facts.body;
     return wordsFound?.list === this.#words.list ? wordsFound : undefined;
   }
 
@@ -68,7 +68,7 @@ export class Evaluation {
     isMet: (values: BodyValues) => boolean | undefined,
   ): boolean {
     if (word !== undefined && !this.hasWord(word) && !this.#mayHideNames()) return false;
-    this.#body ??= this.facts.bodyValue();
+    this.#body ??= this.facts.body.value();
     if (this.#body.kind === 'none') return false;
     if (this.#body.kind === 'unclear') return this.#unclear(allows);
     const { readings } = this.#body;
@@ -85,8 +85,8 @@ export class Evaluation {
   }
 
   #mayHideNames(): boolean {
-    this.#hidesNames ??=
-      this.facts.bodyHidesNames || (this.#foundBefore?.hidesNames ?? this.facts.bodyTexts.some(hidesNames));
+    const { body } = this.facts;
+    this.#hidesNames ??= body.hidesNames || (this.#foundBefore?.hidesNames ?? body.texts.some(hidesNames));
     return this.#hidesNames;
   }
 }

@@ -3,20 +3,20 @@ import type { Target } from '../core/target.ts';
 import type { WordsFound } from '../inspect/match/rule-words.ts';
 
 /** The facts that only the body of a call tells. */
-interface BodyFacts {
-  readonly bodyBytes: number;
+export interface BodyFacts {
+  readonly bytes: number;
   /**
    * The body as received and each of its decoded forms; empty for a call without one. Every field name that
-   * `bodyValue` can produce stands in one of them as it is. Only characters written as JSON `\u` escapes are an
+   * `value` can produce stands in one of them as it is. Only characters written as JSON `\u` escapes are an
    * exception. Body paths are skipped where their name is absent.
    */
-  readonly bodyTexts: readonly Buffer[];
-  /** Results of an earlier search in `bodyTexts`, with the list of its words; undefined where there was none. */
+  readonly texts: readonly Buffer[];
+  /** Results of an earlier search in `texts`, with the list of its words; undefined where there was none. */
   readonly wordsFound?: (WordsFound & { readonly list: readonly string[] }) | undefined;
   /** The structure of the body. A form is an object of strings. */
-  bodyValue(): BodyValue;
+  value(): BodyValue;
   /** Field names may stand in the body in bytes that no search finds, as in UTF-16. */
-  readonly bodyHidesNames: boolean;
+  readonly hidesNames: boolean;
 }
 
 /**
@@ -24,7 +24,7 @@ interface BodyFacts {
  * and methods may do their work on first use and must then answer the same until the decision is made. A signal that is not
  * known is given as its harmless value (false, 0, trust 1), never guessed.
  */
-export interface Facts extends BodyFacts {
+export interface Facts {
   readonly envName: string;
   readonly operation: Operation;
   /** In any case. */
@@ -38,6 +38,7 @@ export interface Facts extends BodyFacts {
   /** The agent that the key was made for: whoever names another one is still this one to a rule that refuses. */
   readonly ownAgent: Pick<OwnAgent, 'agentId' | 'runtimeType'>;
   readonly nowMs: number;
+  readonly body: BodyFacts;
   /** Classes of the findings anywhere in the call, of medium confidence or more, and OPAQUE_CONTENT where it has what cannot be read. */
   readonly classes: readonly ContentClass[];
   /** 0 to 1. */

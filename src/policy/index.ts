@@ -8,7 +8,7 @@ export {
 export { compileInSlices, compilePolicies, type PolicySet } from './compile.ts';
 export type { CompiledInput } from './compiled-rule.ts';
 export type { PolicyDecision, WouldBe } from './decide.ts';
-export type { Facts } from './facts.ts';
+export type { BodyFacts, Facts } from './facts.ts';
 export { PlaceTree } from './match/body-places.ts';
 export { compileMatch } from './match/compile-match.ts';
 export { foldName, parsePath } from './match/json-path.ts';

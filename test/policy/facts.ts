@@ -1,13 +1,16 @@
 import type { BodyValue, Operation, Resource } from '../../src/core/call.ts';
 import { parseTarget } from '../../src/core/target.ts';
-import type { CompiledInput, Facts, PolicyDecision, Rule } from '../../src/policy/index.ts';
+import type { BodyFacts, CompiledInput, Facts, PolicyDecision, Rule } from '../../src/policy/index.ts';
 import { compilePolicies, parseStoredRules } from '../../src/policy/index.ts';
 
 /** Facts as a case writes them: everything may be left out. */
-export interface GivenFacts extends Partial<Omit<Facts, 'operation' | 'target'>> {
+export interface GivenFacts extends Partial<Omit<Facts, 'operation' | 'target' | 'body'>> {
   url?: string;
   /** Text as it is, anything else as JSON. */
   body?: unknown;
+  bodyTexts?: BodyFacts['texts'];
+  bodyHidesNames?: boolean;
+  bodyValue?: BodyFacts['value'];
   operation?: Partial<Omit<Operation, 'resource'>> & { resource?: Resource };
   budgetsExceeded?: readonly string[];
 }
@@ -19,14 +22,22 @@ export interface CountingFacts extends Facts {
 
 /** A harmless POST to an unknown host, but for what is given. */
 export function factsOf(given: GivenFacts = {}): CountingFacts {
-  const { url, body, operation, budgetsExceeded = [], bodyValue, ...rest } = given;
+  const {
+    url,
+    body,
+    operation,
+    budgetsExceeded = [],
+    bodyTexts,
+    bodyHidesNames = false,
+    bodyValue,
+    ...rest
+  } = given;
   const text =
     body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return {
+  const facts: CountingFacts = {
     envName: 'production',
     method: 'POST',
     overridingMethods: [],
-    bodyHidesNames: false,
     target: parseTarget(url ?? 'https://api.example.com/v1/things'),
     agentId: '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11',
     runtimeType: 'langchain',
@@ -34,8 +45,15 @@ export function factsOf(given: GivenFacts = {}): CountingFacts {
     nowMs: Date.UTC(2026, 5, 1, 12),
     classes: [],
     riskScore: 0.1,
-    bodyBytes: text?.length ?? 0,
-    bodyTexts: text ? [text] : [],
+    body: {
+      bytes: text?.length ?? 0,
+      texts: bodyTexts ?? (text ? [text] : []),
+      hidesNames: bodyHidesNames,
+      value() {
+        facts.parses += 1;
+        return bodyValue ? bodyValue() : parseJson(text);
+      },
+    },
     isNewDestination: false,
     isExternalPrincipal: false,
     isVolumeBurst: false,
@@ -53,11 +71,8 @@ export function factsOf(given: GivenFacts = {}): CountingFacts {
       ...operation,
     },
     parses: 0,
-    bodyValue() {
-      this.parses += 1;
-      return bodyValue ? bodyValue() : parseJson(text);
-    },
   };
+  return facts;
 }
 
 function parseJson(text: Buffer | undefined): BodyValue {

@@ -151,7 +151,7 @@ function ofUrl(pattern: string, url: string, allows: boolean): boolean {
 
 /** Every condition that is there must hold. */
 function meets({ condition, action }: Rule, call: Facts): boolean {
-  const text = call.bodyTexts.map(String).join('\n').toLowerCase();
+  const text = call.body.texts.map(String).join('\n').toLowerCase();
   const has = (phrase: string) => text.includes(phrase.toLowerCase());
   const allows = action === 'ALLOW';
   const numbers = (path: string) => valuesAt(path, call).map(numberOf).filter(Number.isFinite);
@@ -172,7 +172,7 @@ function meets({ condition, action }: Rule, call: Facts): boolean {
     compared(condition.body_path_gte, (a, b) => a >= b),
     compared(condition.body_path_lt, (a, b) => a < b),
     compared(condition.body_path_lte, (a, b) => a <= b),
-    condition.body_size_bytes_gt === undefined || call.bodyBytes > condition.body_size_bytes_gt,
+    condition.body_size_bytes_gt === undefined || call.body.bytes > condition.body_size_bytes_gt,
     (condition.is_external_principal ?? call.isExternalPrincipal) === call.isExternalPrincipal,
     (condition.is_new_destination ?? call.isNewDestination) === call.isNewDestination,
     (condition.is_volume_burst ?? call.isVolumeBurst) === call.isVolumeBurst,
@@ -188,7 +188,7 @@ type Comparison = (value: number, limit: number) => boolean;
 
 /** What a body answers that does not tell: what allows does not hold, everything else does. undefined where it tells. */
 function toldBy(call: Facts, allows: boolean, path: string): boolean | undefined {
-  const body = call.bodyValue();
+  const body = call.body.value();
   if (body.kind === 'none') return false;
   if (body.kind === 'unclear') return !allows;
   const hasOtherSpelling = valuesAt(path, call).length > valuesAt(path, call, isSame).length;
@@ -216,7 +216,7 @@ export const naivePaths: Readonly<Record<string, readonly (string | number | typ
 };
 
 function valuesAt(path: string, call: Facts, isNamed = isAlike): unknown[] {
-  const body = call.bodyValue();
+  const body = call.body.value();
   let values: unknown[] = body.kind === 'value' ? [...body.readings] : [];
   for (const step of naivePaths[path] ?? [])
     values = values.flatMap((value) => stepInto(value, step, isNamed));

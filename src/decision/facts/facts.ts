@@ -10,11 +10,43 @@ import type {
   OwnAgent,
 } from '../../core/call.ts';
 import type { Target } from '../../core/target.ts';
-import type { Facts } from '../../policy/index.ts';
+import type { BodyFacts, Facts } from '../../policy/index.ts';
 import { isVolumeBurst } from '../../risk/signals/volume-burst.ts';
 import { isExternal } from '../../tenants/external.ts';
 import { toRequest } from '../request.ts';
 import { bodyValue, mayHideNames } from './body.ts';
+
+class CallBody implements BodyFacts {
+  readonly bytes: number;
+  readonly wordsFound: BodyFacts['wordsFound'];
+  readonly #call: AssessedCall<TenantConfig>;
+  readonly #ofPart: BodyValue | undefined;
+
+  constructor(call: AssessedCall<TenantConfig>, part: OperationPart | undefined) {
+    this.bytes = call.body.length;
+    this.wordsFound = call.inspection.wordsFound;
+    this.#call = call;
+    this.#ofPart = part?.body;
+  }
+
+  value(): BodyValue {
+    return this.#ofPart ?? bodyValue(this.#call.received, this.#call.tenant.maxDecodedBytes);
+  }
+
+  get texts(): readonly Buffer[] {
+    return this.#call.inspection.bodyTexts;
+  }
+
+  get hidesNames(): boolean {
+    return mayHideNames(this.#call.received, this.#call.tenant.maxDecodedBytes);
+  }
+}
+
+/** The facts of a body of which nothing but the size may count. */
+export const noBody = (bytes: number): BodyFacts => ({
+  ...{ bytes, texts: [], hidesNames: false },
+  value: () => ({ kind: 'none' }),
+});
 
 /**
  * The facts of a call that policies may ask for. Dear ones are computed when the first rule asks. Getters of an object
@@ -32,14 +64,12 @@ export class CallFacts implements Facts {
   readonly nowMs: number;
   readonly classes: readonly ContentClass[];
   readonly riskScore: number;
-  readonly bodyBytes: number;
-  readonly wordsFound: Facts['wordsFound'];
+  readonly body: BodyFacts;
   readonly isNewDestination: boolean;
   readonly isVolumeBurst: boolean;
   readonly threatIntelMatch: boolean;
   readonly trustScore: number;
   readonly #call: AssessedCall<TenantConfig>;
-  readonly #body: BodyValue | undefined;
 
   /** Takes one `part` of the call, where it has several. */
   constructor(call: AssessedCall<TenantConfig>, classes: readonly DataClass[], part?: OperationPart) {
@@ -49,32 +79,18 @@ export class CallFacts implements Facts {
     this.method = part?.method ?? call.method;
     this.overridingMethods = overridingMethods(toRequest(received, call.tenant.maxDecodedBytes));
     this.target = part?.target ?? call.target;
-    this.#body = part?.body;
     this.agentId = identity.agentId;
     this.runtimeType = received.claimed.runtimeType;
     this.ownAgent = identity.ownAgent;
     this.nowMs = call.receivedAtMs;
     this.classes = inspection.opaque.length === 0 ? classes : [...classes, 'OPAQUE_CONTENT'];
     this.riskScore = call.risk.score;
-    this.bodyBytes = call.body.length;
-    this.wordsFound = inspection.wordsFound;
+    this.body = new CallBody(call, part);
     this.isNewDestination = history.isNewDestination;
     this.isVolumeBurst = isVolumeBurst(history.habits);
     this.trustScore = history.trustScore;
     this.threatIntelMatch = call.evidence.threats.length > 0;
     this.#call = call;
-  }
-
-  bodyValue(): BodyValue {
-    return this.#body ?? bodyValue(this.#call.received, this.#call.tenant.maxDecodedBytes);
-  }
-
-  get bodyTexts(): readonly Buffer[] {
-    return this.#call.inspection.bodyTexts;
-  }
-
-  get bodyHidesNames(): boolean {
-    return mayHideNames(this.#call.received, this.#call.tenant.maxDecodedBytes);
   }
 
   get isExternalPrincipal(): boolean {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseUuid } from '../../core/ids.ts';
-import type { Facts } from '../../policy/index.ts';
+import type { BodyFacts, Facts } from '../../policy/index.ts';
 
 const score = z.number().min(0).max(1);
 
@@ -30,7 +30,7 @@ export const givenFacts = z.strictObject({
 export type GivenFacts = z.output<typeof givenFacts>;
 
 /** Facts of which some are said rather than found out. */
-export function withGiven(facts: Facts, given: GivenFacts, bodyBytes = facts.bodyBytes): Facts {
+export function withGiven(facts: Facts, given: GivenFacts, body = facts.body): Facts {
   return {
     envName: facts.envName,
     operation: facts.operation,
@@ -43,14 +43,7 @@ export function withGiven(facts: Facts, given: GivenFacts, bodyBytes = facts.bod
     nowMs: facts.nowMs,
     classes: facts.classes,
     riskScore: facts.riskScore,
-    bodyBytes,
-    get bodyTexts() {
-      return facts.bodyTexts;
-    },
-    bodyValue: () => facts.bodyValue(),
-    get bodyHidesNames() {
-      return facts.bodyHidesNames;
-    },
+    body,
     isNewDestination: facts.isNewDestination,
     get isExternalPrincipal() {
       return given.is_external_principal ?? facts.isExternalPrincipal;
@@ -61,3 +54,15 @@ export function withGiven(facts: Facts, given: GivenFacts, bodyBytes = facts.bod
     isBudgetExceeded: (name) => given.exceeded_budgets?.includes(name) ?? facts.isBudgetExceeded(name),
   };
 }
+
+/** The same body, of which the size is known otherwise. */
+export const sizedBody = (body: BodyFacts, bytes: number): BodyFacts => ({
+  bytes,
+  get texts() {
+    return body.texts;
+  },
+  value: () => body.value(),
+  get hidesNames() {
+    return body.hidesNames;
+  },
+});

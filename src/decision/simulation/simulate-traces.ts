@@ -4,7 +4,7 @@ import { dataClasses } from '../../core/call.ts';
 import { ifValid, parseTarget } from '../../core/target.ts';
 import type { CompiledInput, Facts } from '../../policy/index.ts';
 import { CallFacts } from '../facts/facts.ts';
-import { withGiven } from '../facts/given-facts.ts';
+import { sizedBody, withGiven } from '../facts/given-facts.ts';
 import { afterDenial, afterGrant, classesOf, type Enforceable, signalReasons } from '../opinion.ts';
 import { type Trace, type TraceRecord, toRecordedCall, wasJudged } from '../trace/recorded-call.ts';
 import { compilePartial, type PartialRules } from './partial-rules.ts';
@@ -62,7 +62,7 @@ export function createTraceJudge(
     const recorded = toRecordedCall(trace, tenant, { ownAgent, target }, simulator);
     const { call } = recorded;
     const rules = rulesFor(recorded);
-    const given = (facts: Facts): Facts => withGiven(facts, {}, trace.body_bytes);
+    const given = (facts: Facts): Facts => withGiven(facts, {}, sizedBody(facts.body, trace.body_bytes));
     const because = rules.doubts(given(new CallFacts(call, classesOf(call))));
     if (because !== undefined) return { kind: 'undetermined', because };
     const { opinion } = simulator.judge(call, rules.certain, given);

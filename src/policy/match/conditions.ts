@@ -87,7 +87,7 @@ export const conditions: ConditionTable = {
     compile:
       (bytes) =>
       ({ facts }) =>
-        facts.bodyBytes > bytes,
+        facts.body.bytes > bytes,
     says: (bytes) => `its body is larger than ${bytes} bytes`,
   },
   time_of_day_outside: {

@@ -29,8 +29,9 @@ t.test('what was looked for in a body before is what the rules would find themse
   ];
   for (const body of bodies) {
     const facts = factsOf({ body: body });
-    const found = findWords(contains.words, facts.bodyTexts);
-    const before = { ...facts, wordsFound: { ...found, list: contains.words }, bodyTexts: [] };
+    const found = findWords(contains.words, facts.body.texts);
+    const wordsFound = { ...found, list: contains.words };
+    const before = { ...facts, body: { ...facts.body, wordsFound, texts: [] } };
     t.strictSame(contains.decide(before), contains.decide(facts), body);
   }
 });
@@ -39,7 +40,10 @@ t.test('what was looked for by the words of another set tells nothing', async (t
   const facts = factsOf({ body: '{"text":"a wire transfer"}' });
   const other = [...contains.words];
   const wrong = { found: new Uint8Array(0), hidesNames: false, list: other };
-  t.strictSame(contains.decide({ ...facts, wordsFound: wrong }), contains.decide(facts));
+  t.strictSame(
+    contains.decide({ ...facts, body: { ...facts.body, wordsFound: wrong } }),
+    contains.decide(facts),
+  );
   t.match(contains.decide(facts).matched, { length: 1 });
 });
 
