@@ -28,29 +28,6 @@ import type { WorkerSlot } from './worker-slot.ts';
  * seeds the state, and then all take over, or none does.
  */
 
-export interface Serving {
-  readonly certFile: string;
-  /** Tells whether two processes have the same authority and secret. */
-  readonly certPem: string;
-  readonly pepper: Buffer;
-  /** In force. */
-  config(): Config;
-  readonly metrics: Pick<Metrics, 'snapshot'>;
-  /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
-  seed(): Promise<SeedResult>;
-  /** Begins to serve; at `addresses`, where they are not those of the configuration. */
-  listen(addresses?: Addresses): Promise<Bound>;
-  /** Puts a whole next generation together. Throws, with nothing changed, where that cannot be. */
-  prepare(next: Loaded): Promise<Prepared>;
-  /** Notes why a reload was refused. */
-  refuse(reason: string): void;
-  /**
-   * Says at `/readyz` that it goes, for `drain_delay`; then takes no new connections, lets running requests end for at
-   * most `graceMs`, writes everything down, and is gone.
-   */
-  stop(graceMs: number): Promise<void>;
-}
-
 /** A generation that is not in force yet. */
 export interface Prepared {
   seed(): Promise<SeedResult>;
@@ -110,7 +87,7 @@ async function openAll(
   const material = openMaterial(config, files, foundations);
   const policyFiles = await readPolicies(material.known, foundations.log, []);
   const gate = createGate(material, policyFiles, foundations);
-  return new Services(
+  return new Serving(
     { ...opened, shown, place, log, firstStart, closers, metrics, exporter, reloads },
     { config, tls, policyFiles, gate },
   );
@@ -139,7 +116,7 @@ interface Parts extends OpenedFoundations, Pick<ServingOptions, 'place' | 'log' 
   readonly reloads: ReturnType<typeof createReloadAudit>;
 }
 
-class Services implements Serving {
+export class Serving {
   readonly #parts: Parts;
   readonly #servers: Servers;
   #inForce: InForce;
@@ -161,6 +138,7 @@ class Services implements Serving {
     return this.#parts.authority.certFile;
   }
 
+  /** Tells whether two processes have the same authority and secret. */
   get certPem(): string {
     return this.#parts.authority.certPem;
   }
@@ -173,15 +151,18 @@ class Services implements Serving {
     return this.#parts.metrics;
   }
 
+  /** In force. */
   config(): Config {
     return this.#inForce.config;
   }
 
+  /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
   seed(config = this.config()): Promise<SeedResult> {
     const { foundations, firstStart } = this.#parts;
     return seed(config, { ...foundations, firstStart });
   }
 
+  /** Begins to serve; at `addresses`, where they are not those of the configuration. */
   async listen(addresses?: Addresses): Promise<Bound> {
     const { foundations, notifications, startReaders, shown, closers, log } = this.#parts;
     const config = this.config();
@@ -200,6 +181,7 @@ class Services implements Serving {
     return opened;
   }
 
+  /** Puts a whole next generation together. Throws, with nothing changed, where that cannot be. */
   async prepare({ config, files, readPolicies }: Loaded): Promise<Prepared> {
     const { foundations, feedConnections } = this.#parts;
     const { gate: before, config: configBefore, policyFiles: filesBefore } = this.#inForce;
@@ -227,10 +209,15 @@ class Services implements Serving {
     };
   }
 
+  /** Notes why a reload was refused. */
   refuse(reason: string): void {
     this.#show({ lastError: reason });
   }
 
+  /**
+   * Says at `/readyz` that it goes, for `drain_delay`; then takes no new connections, lets running requests end for at
+   * most `graceMs`, writes everything down, and is gone.
+   */
   async stop(graceMs: number): Promise<void> {
     const { shown, notifications, closers } = this.#parts;
     this.#show({ isDraining: true });

@@ -36,21 +36,7 @@ interface DeliveryOptions extends Omit<SenderOptions, 'sendTimeoutMs'> {
   readonly timings: Timings;
 }
 
-export interface Delivery {
-  /** From now on to these channels, in this way. */
-  use(configs: readonly NotificationConfig[], transport: Transport): void;
-  start(): void;
-  /** There is something in the queue. */
-  nudge(): void;
-  /** Sends one message, past the queue. */
-  send(message: Message, config: NotificationConfig): Promise<DeliveryOutcome>;
-  /** Claims nothing more; what is being sent may end for at most `graceMs`, and the rest is left to others. */
-  drain(graceMs: number): Promise<void>;
-}
-
-export const createDelivery = (options: DeliveryOptions): Delivery => new QueueDelivery(options);
-
-class QueueDelivery implements Delivery {
+export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #sender: Sender;
   #configs: ReadonlyMap<string, NotificationConfig> = new Map();
@@ -70,6 +56,7 @@ class QueueDelivery implements Delivery {
     this.#sender = new Sender({ ...options, sendTimeoutMs: options.timings.sendTimeoutMs });
   }
 
+  /** From now on to these channels, in this way. */
   use(given: readonly NotificationConfig[], transport: Transport): void {
     this.#configs = new Map(given.map((it) => [it.name, it]));
     this.#sender.transport = transport;
@@ -81,16 +68,19 @@ class QueueDelivery implements Delivery {
     this.nudge();
   }
 
+  /** There is something in the queue. */
   nudge(): void {
     this.#isNudged = true;
     if (this.#configs.size > 0) this.#next();
   }
 
+  /** Sends one message, past the queue. */
   async send(message: Message, config: NotificationConfig): Promise<DeliveryOutcome> {
     const outcome = await this.#sender.send(message, config);
     return outcome.kind === 'released' ? { kind: 'retry', reason: 'the daemon ends' } : outcome;
   }
 
+  /** Claims nothing more; what is being sent may end for at most `graceMs`, and the rest is left to others. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     clearTimeout(this.#timer);

@@ -7,7 +7,7 @@ import { ownName, safely } from '../core/safe-name.ts';
 import type { CallBatch, ChannelQueue, Store } from '../state/store.ts';
 import type { Channel, DeliveryOutcome, Transport } from './channel.ts';
 import { ConfiguredChannels, type NotificationConfigs } from './configured-channels.ts';
-import { createDelivery, type Delivery } from './delivery.ts';
+import { Delivery } from './delivery.ts';
 import { HeldNotices } from './held-notices.ts';
 import { giveUpLost, type LostTimings } from './lost-messages.ts';
 import { ManyAsked } from './many-asked.ts';
@@ -38,27 +38,6 @@ export interface SweepTimings extends Pick<LostTimings, 'goneAfterMs'> {
   readonly sweepMs: number;
 }
 
-export interface Notifications {
-  /** Ships the journal: to the state, and to whoever is to be told. */
-  shipTo(record: (batch: CallBatch) => Promise<number>): (batch: CallBatch) => Promise<number>;
-  /** Something has been written to the audit log of the tenant. */
-  nudge(tenantId: string): void;
-  /**
-   * Tells a notice that is in no log of the state. It is kept in memory until `start` and while the state is away, as
-   * far as there is room. Never throws.
-   */
-  tell(notice: Notice): void;
-  /** From now on to these channels, in this way. */
-  use(config: NotificationConfigs, transport: Transport): void;
-  /** Begins to send. */
-  start(): void;
-  /** Takes no further message; what is being sent may end for at most `graceMs`. */
-  drain(graceMs: number): Promise<void>;
-  /** Resolves when nothing is under way any more. */
-  close(): Promise<void>;
-  readonly desk: NotificationDesk;
-}
-
 /** For those who look after channels. */
 export interface NotificationDesk {
   /** The channels of the configuration, and how they do. */
@@ -79,10 +58,8 @@ export interface ChannelHealth {
 
 const minute = 60_000;
 const sweepTimings: SweepTimings = { sweepMs: 15_000, goneAfterMs: 5 * minute };
-export const createNotifications = (options: NotificationsOptions): Notifications =>
-  new NotificationService(options);
 
-class NotificationService implements Notifications {
+export class Notifications {
   readonly #options: NotificationsOptions;
   readonly #now: () => number;
   readonly #timings: Timings & SweepTimings;
@@ -90,7 +67,8 @@ class NotificationService implements Notifications {
   readonly #relay: AuditRelay;
   readonly #usage: UsageSweep;
   readonly #manyAsked = new ManyAsked();
-  readonly shipTo: Notifications['shipTo'];
+  /** Ships the journal: to the state, and to whoever is to be told. */
+  readonly shipTo: ReturnType<typeof createOutbox>;
   readonly #held: HeldNotices;
   #channels: ConfiguredChannels;
   #sweeping: Promise<void> | undefined;
@@ -105,7 +83,7 @@ class NotificationService implements Notifications {
     this.#options = options;
     this.#now = now;
     this.#timings = { ...timings, ...sweepTimings, ...options.timings };
-    this.#delivery = createDelivery({ ...options, now, random, timings: this.#timings });
+    this.#delivery = new Delivery({ ...options, now, random, timings: this.#timings });
     this.#relay = new AuditRelay({ store, wants, tell, now, log });
     this.#usage = createUsageSweep({ store, alertUsage, now, wants });
     this.shipTo = createOutbox({ wanted: () => this.#channels.wanted, tell });
@@ -113,19 +91,26 @@ class NotificationService implements Notifications {
     this.#channels = new ConfiguredChannels(config);
   }
 
-  nudge(...given: Parameters<Notifications['nudge']>): void {
-    this.#relay.nudge(...given);
+  /** Something has been written to the audit log of the tenant. */
+  nudge(tenantId: string): void {
+    this.#relay.nudge(tenantId);
   }
 
+  /**
+   * Tells a notice that is in no log of the state. It is kept in memory until `start` and while the state is away, as
+   * far as there is room. Never throws.
+   */
   tell(notice: Notice): void {
     if (this.#channels.wants(notice) && this.#held.add(notice) && this.#isStarted) void this.#held.tell();
   }
 
+  /** From now on to these channels, in this way. */
   use(config: NotificationConfigs, transport: Transport): void {
     this.#channels = new ConfiguredChannels(config);
     this.#delivery.use(config.notifications, transport);
   }
 
+  /** Begins to send. */
   start(): void {
     this.#isStarted = true;
     this.#delivery.start();
@@ -133,10 +118,12 @@ class NotificationService implements Notifications {
     this.#sweepSoon(0);
   }
 
+  /** Takes no further message; what is being sent may end for at most `graceMs`. */
   drain(graceMs: number): Promise<void> {
     return this.#delivery.drain(graceMs);
   }
 
+  /** Resolves when nothing is under way any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

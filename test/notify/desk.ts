@@ -8,8 +8,7 @@ import { ownName } from '../../src/core/safe-name.ts';
 import { channels } from '../../src/notify/channels/index.ts';
 import type { Notice } from '../../src/notify/notice.ts';
 import {
-  createNotifications,
-  type Notifications,
+  Notifications,
   type NotificationsOptions,
   type SweepTimings,
 } from '../../src/notify/notifications.ts';
@@ -67,7 +66,7 @@ export function openDesk(
   const log: Record<string, unknown>[] = [];
   const lines = { write: (line: string) => void log.push(JSON.parse(line)) };
   const config = configOf(entries, sections);
-  const notifications = createNotifications({
+  const notifications = new Notifications({
     store,
     config,
     channels,

@@ -16,11 +16,7 @@ import { createEvents, usageAlert } from '../../decision/trace/events.ts';
 import { TraceFeed } from '../../decision/trace/trace-feed.ts';
 import { createBeginningMemory } from '../../inspect/segments/known-beginning.ts';
 import { channels } from '../../notify/channels/index.ts';
-import {
-  createNotifications,
-  type Notifications,
-  type NotificationsOptions,
-} from '../../notify/notifications.ts';
+import { Notifications, type NotificationsOptions } from '../../notify/notifications.ts';
 import { type Feeds, type FeedsOptions, openFeeds } from '../../risk/feeds/feeds.ts';
 import { loadPrivileges } from '../../risk/signals/privileges.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../risk/signals/risky-parameters.ts';
@@ -147,7 +143,7 @@ function openNotifications(
   options: Pick<NotificationsOptions, 'config' | 'controlUrl' | 'log' | 'sweeps'>,
   closers: Closers,
 ): { notifications: Notifications; store: Store } {
-  const notifications = createNotifications({
+  const notifications = new Notifications({
     ...options,
     store: state,
     channels,

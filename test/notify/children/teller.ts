@@ -7,7 +7,7 @@ import { parseStateUrl } from '../../../src/config/sections/addresses.ts';
 import { newTraceId } from '../../../src/core/ids.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
 import { channels } from '../../../src/notify/channels/index.ts';
-import { createNotifications } from '../../../src/notify/notifications.ts';
+import { Notifications } from '../../../src/notify/notifications.ts';
 import { Journal } from '../../../src/state/journal.ts';
 import { openStore } from '../../../src/state/open.ts';
 import { auditEvent, recordedCall } from '../../state/records.ts';
@@ -27,7 +27,7 @@ const address = url.driver === 'embedded' ? { ...url, dir: join(dir, 'state') } 
 const store = await openStore({ url: address, dir, timeoutMs: 5_000, caFile: null, log });
 const text = stringify({ tenants: [{ id: 'acme' }], notifications: [entry('hook', hook)] });
 const config = parseConfig(text, { file: undefined, env: {} });
-const notifications = createNotifications({
+const notifications = new Notifications({
   store,
   config,
   channels,
