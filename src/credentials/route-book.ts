@@ -3,6 +3,7 @@ import type { Config, InboundRoute } from '../config/schema.ts';
 import { routeSettings } from '../config/sections/inbound.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { MaybePromise, Store, StoredRoute } from '../state/store.ts';
+import { kept } from '../util/kept.ts';
 import { after } from '../util/maybe-promise.ts';
 import type { Vault } from './vault.ts';
 
@@ -40,13 +41,9 @@ export class RouteBook {
 
   /** A route of the state as it is followed. Throws CREDENTIAL_UNAVAILABLE where the vault does not open its token. */
   open(stored: StoredRoute): InboundRoute {
-    const known = this.#opened.get(stored);
-    if (known) return known;
-    const route = Object.freeze(
-      toRoute(stored, stored.sealedToken === null ? undefined : this.#tokenOf(stored)),
+    return kept(this.#opened, stored, () =>
+      Object.freeze(toRoute(stored, stored.sealedToken === null ? undefined : this.#tokenOf(stored))),
     );
-    this.#opened.set(stored, route);
-    return route;
   }
 
   /** Tells whether `open` would succeed. */
@@ -74,13 +71,11 @@ export class RouteBook {
 
   /** The tenant's routes that were made through the API: the same list until one of them changes. */
   storedOf(tenantId: string): MaybePromise<readonly RouteReach[]> {
-    return after(this.#store.routesOf(tenantId), (all) => {
-      const known = this.#lists.get(all);
-      if (known) return known;
-      const list = [...all.values()].filter((it) => !this.#inbound.has(it.prefix)).map(reachOf);
-      this.#lists.set(all, list);
-      return list;
-    });
+    return after(this.#store.routesOf(tenantId), (all) =>
+      kept(this.#lists, all, () =>
+        [...all.values()].filter((it) => !this.#inbound.has(it.prefix)).map(reachOf),
+      ),
+    );
   }
 
   #unsealed(stored: StoredRoute): string | undefined {

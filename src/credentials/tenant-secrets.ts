@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { createShingler, type Shingler } from '../inspect/fingerprint/shingles.ts';
 import { createCache } from '../state/cache.ts';
+import { kept } from '../util/kept.ts';
 
 /** Keys of tenants, derived from the pepper: what is known again by them in one tenant says nothing in another. */
 export interface TenantSecrets {
@@ -26,11 +27,5 @@ export function createTenantSecrets(pepper: Buffer): TenantSecrets {
 
 function keptFor<T>(make: (tenantId: string) => T): (tenantId: string) => T {
   const cache = createCache<T>(tenantsMax);
-  return (tenantId) => {
-    const known = cache.get(tenantId);
-    if (known !== undefined) return known;
-    const made = make(tenantId);
-    cache.set(tenantId, made);
-    return made;
-  };
+  return (tenantId) => kept(cache, tenantId, () => make(tenantId));
 }

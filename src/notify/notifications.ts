@@ -4,7 +4,7 @@ import { toGatewayError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { ownName, safely } from '../core/safe-name.ts';
-import type { CallBatch, ChannelQueue, Store } from '../state/store.ts';
+import type { ChannelQueue, Store } from '../state/store.ts';
 import type { Channel, DeliveryOutcome, Transport } from './channel.ts';
 import { ConfiguredChannels, type NotificationConfigs } from './configured-channels.ts';
 import { Delivery } from './delivery.ts';

@@ -1,3 +1,5 @@
+import { kept } from '../../util/kept.ts';
+
 /* Numbers that are counted on the way of a call. They are plain, so that counting allocates nothing. */
 
 /** Bounds in seconds of every histogram of times. */
@@ -56,11 +58,7 @@ export class NamedHistograms {
 
   /** The histogram of a name, made when it is first asked for: to be asked for once, at the start. */
   of(name: string): Histogram {
-    const known = this.#histograms.get(name);
-    if (known) return known;
-    const made = new Histogram();
-    this.#histograms.set(name, made);
-    return made;
+    return kept(this.#histograms, name, () => new Histogram());
   }
 
   entries(): Iterable<readonly [string, Histogram]> {

@@ -3,6 +3,7 @@ import type { Decision, OwnAgent } from '../../core/call.ts';
 import { dataClasses } from '../../core/call.ts';
 import { ifValid, parseTarget } from '../../core/target.ts';
 import type { CompiledInput, Facts } from '../../policy/index.ts';
+import { kept } from '../../util/kept.ts';
 import { CallFacts } from '../facts/facts.ts';
 import { sizedBody, withGiven } from '../facts/given-facts.ts';
 import { afterDenial, afterGrant, classesOf, type Enforceable, signalReasons } from '../opinion.ts';
@@ -44,14 +45,8 @@ export function createTraceJudge(
 ): TraceJudge {
   const compiled = new Map<string, PartialRules>();
 
-  function rulesFor({ lacks }: TraceRecord): PartialRules {
-    const key = lacks.join();
-    const known = compiled.get(key);
-    if (known) return known;
-    const made = compilePartial(inputs, lacks);
-    compiled.set(key, made);
-    return made;
-  }
+  const rulesFor = ({ lacks }: TraceRecord): PartialRules =>
+    kept(compiled, lacks.join(), () => compilePartial(inputs, lacks));
 
   return (trace, ownAgent) => {
     const before = outcomeOf(trace);

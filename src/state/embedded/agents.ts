@@ -1,3 +1,4 @@
+import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import type { AgentRecord, AgentStore } from '../store.ts';
 import type { Disk } from './disk.ts';
@@ -34,13 +35,7 @@ export function createEmbeddedAgents({ db, commits, audit }: Disk): Agents {
 
   const load = (agentId: string) => rowToRecord<AgentRecord>(byId.get(agentId));
 
-  function find(agentId: string): AgentRecord | undefined {
-    const cached = cache.get(agentId);
-    if (cached) return cached;
-    const agent = load(agentId);
-    if (agent) cache.set(agentId, agent);
-    return agent;
-  }
+  const find = (agentId: string) => kept(cache, agentId, () => load(agentId));
 
   const store: Agents['store'] = {
     async ensureAgent(agent) {

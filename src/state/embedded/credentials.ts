@@ -1,3 +1,4 @@
+import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import type { CredentialStore, SealedCredential } from '../store.ts';
 import type { Disk } from './disk.ts';
@@ -31,13 +32,8 @@ export function createEmbeddedCredentials({
       await commits.write(work, () => cache.delete(place(tenantId, name)));
     },
 
-    credentialOf(tenantId, name) {
-      const cached = cache.get(place(tenantId, name));
-      if (cached) return cached;
-      const found = rowToRecord<SealedCredential>(byName.get(tenantId, name));
-      if (found) cache.set(place(tenantId, name), found);
-      return found;
-    },
+    credentialOf: (tenantId, name) =>
+      kept(cache, place(tenantId, name), () => rowToRecord<SealedCredential>(byName.get(tenantId, name))),
 
     listCredentials: async (tenantId) => byTenant.all(tenantId).map(recordOf<SealedCredential>),
 

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../core/errors.ts';
+import { kept } from '../../util/kept.ts';
 import { type Cache, createCache } from '../cache.ts';
 import { type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
 import type { Identification, KeyRecord } from '../store.ts';
@@ -98,10 +99,8 @@ export class KnownKeys {
 
   #parentOf({ tenantId, parentKeyId }: KeyRecord): KeyRecord | undefined {
     if (parentKeyId === null) return undefined;
-    const cached = this.#parents.get(parentKeyId);
-    if (cached) return cached;
-    const parent = rowToRecord<KeyRecord>(this.#byId.get(tenantId, parentKeyId));
-    if (parent) this.#parents.set(parentKeyId, parent);
-    return parent;
+    return kept(this.#parents, parentKeyId, () =>
+      rowToRecord<KeyRecord>(this.#byId.get(tenantId, parentKeyId)),
+    );
   }
 }

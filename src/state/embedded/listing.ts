@@ -1,4 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
+import { kept } from '../../util/kept.ts';
 import type { Page, Paged } from '../store.ts';
 import { type Database, type Row, recordOf, type Statement, type Value } from './sqlite.ts';
 
@@ -25,16 +26,13 @@ export function createListing<T>(db: Database, { table, order, columns, toItem }
   const statements = new Map<string, Statement>();
   const [number, id] = order;
 
-  function statementFor(where: string): Statement {
-    const known = statements.get(where);
-    if (known) return known;
-    const made = db.prepare(`
-      SELECT ${columns}, ${number} AS place_number, ${id} AS place_id FROM ${table}
-      WHERE ${where} AND (${number}, ${id}) < (?, ?) ORDER BY ${number} DESC, ${id} DESC LIMIT ?
-    `);
-    statements.set(where, made);
-    return made;
-  }
+  const statementFor = (where: string): Statement =>
+    kept(statements, where, () =>
+      db.prepare(`
+        SELECT ${columns}, ${number} AS place_number, ${id} AS place_id FROM ${table}
+        WHERE ${where} AND (${number}, ${id}) < (?, ?) ORDER BY ${number} DESC, ${id} DESC LIMIT ?
+      `),
+    );
 
   return (conditions: readonly Condition[], { limit, cursor }: Page): Paged<T> => {
     const [fromNumber, fromId] = cursor === undefined ? beforeAll : parseCursor(cursor);

@@ -1,4 +1,5 @@
 import type { ToolConcern } from '../../core/call.ts';
+import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import { accept, concernsOf, mcpServerId, rememberToolList, serversMax } from '../rules/mcp-tools.ts';
 import type { McpCall, McpServer, McpToolStore, StandingConcern } from '../store.ts';
@@ -29,13 +30,8 @@ export function createEmbeddedMcpTools({ db, commits, audit }: Disk): McpTools {
 
   const learn = ({ serverId, concerns: standing }: McpServer): void => concerns.set(serverId, standing);
 
-  function standingConcerns(tenantId: string, serverId: string): readonly StandingConcern[] {
-    const known = concerns.get(serverId);
-    if (known) return known;
-    const standing = parse(textOf(byId.get(tenantId, serverId)))?.concerns ?? [];
-    concerns.set(serverId, standing);
-    return standing;
-  }
+  const standingConcerns = (tenantId: string, serverId: string): readonly StandingConcern[] =>
+    kept(concerns, serverId, () => parse(textOf(byId.get(tenantId, serverId)))?.concerns ?? []);
 
   const store: McpToolStore = {
     async rememberTools(sighting) {

@@ -1,3 +1,4 @@
+import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import {
   archived,
@@ -90,13 +91,7 @@ export function createEmbeddedPolicies({ db, commits, audit }: Disk): PolicyStor
       return commits.write(work, () => cache.delete(tenantId));
     },
 
-    policiesOf(tenantId) {
-      const cached = cache.get(tenantId);
-      if (cached) return cached;
-      const policies = table.load(tenantId).filter(isActive);
-      cache.set(tenantId, policies);
-      return policies;
-    },
+    policiesOf: (tenantId) => kept(cache, tenantId, () => table.load(tenantId).filter(isActive)),
 
     policyByName: async (tenantId, name, envName) =>
       table.find(tenantId, name, envName) ?? table.find(tenantId, name, null),

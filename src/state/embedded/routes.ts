@@ -1,3 +1,4 @@
+import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import { prefixTaken, routesMax, tooManyRoutes } from '../rules/routes.ts';
 import type { AuditEvent, RouteStore, StoredRoute } from '../store.ts';
@@ -53,13 +54,10 @@ export function createEmbeddedRoutes({ db, commits, audit }: Disk): RouteStore {
       }),
     removeRoute: (tenantId, prefix, event) => change(tenantId, event, () => remove.run(prefix, tenantId) > 0),
     routeOwner: ownerOf,
-    routesOf(tenantId) {
-      const known = held.get(tenantId);
-      if (known) return known;
-      const routes = byTenant.all(tenantId).map(recordOf<StoredRoute>);
-      const read = new Map(routes.map((it) => [it.prefix, it]));
-      held.set(tenantId, read);
-      return read;
-    },
+    routesOf: (tenantId) =>
+      kept(held, tenantId, () => {
+        const routes = byTenant.all(tenantId).map(recordOf<StoredRoute>);
+        return new Map(routes.map((it) => [it.prefix, it]));
+      }),
   };
 }

@@ -1,4 +1,5 @@
 import { type Habits, noSightings, type Sightings, type TrustMark } from '../../../core/history.ts';
+import { kept } from '../../../util/kept.ts';
 import { createCache } from '../../cache.ts';
 import { wasLetOut } from '../../rules/destinations.ts';
 import {
@@ -66,18 +67,13 @@ export function createEmbeddedHistory(stored: HistoryReader): History {
   const logs = createSightingLogs();
   let terms = defaultTrustTerms;
 
-  function agentOf(agentId: string): Agent {
-    const known = agents.get(agentId);
-    if (known) return known;
-    const loaded = {
+  const agentOf = (agentId: string): Agent =>
+    kept(agents, agentId, () => ({
       ...stored.of(agentId),
       lately: createSlidingCount(minutesInWindow),
       minute: 0,
       mutations: new Map(),
-    };
-    agents.set(agentId, loaded);
-    return loaded;
-  }
+    }));
 
   function mutationsOf({ mutations }: Agent, toolName: string, nowMs: number, count: number): number {
     if (count === 0) return 0;

@@ -1,3 +1,4 @@
+import { kept } from '../../../util/kept.ts';
 import {
   type Bucket,
   hourOf,
@@ -185,11 +186,7 @@ export class Numbers {
   }
 
   #tenantOf(tenantId: string, nowMs: number): TenantNumbers {
-    const known = this.#tenants.get(tenantId);
-    if (known) return known;
-    const loaded = this.#loadTenant(tenantId, nowMs);
-    this.#tenants.set(tenantId, loaded);
-    return loaded;
+    return kept(this.#tenants, tenantId, () => this.#loadTenant(tenantId, nowMs));
   }
 
   #usedIn(tenantId: string, { months }: TenantNumbers, number: number): number {
