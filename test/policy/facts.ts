@@ -8,6 +8,7 @@ export interface GivenFacts extends Partial<Omit<Facts, 'operation' | 'target' |
   url?: string;
   /** Text as it is, anything else as JSON. */
   body?: unknown;
+  bodyBytes?: number;
   bodyTexts?: BodyFacts['texts'];
   bodyHidesNames?: boolean;
   bodyValue?: BodyFacts['value'];
@@ -27,6 +28,7 @@ export function factsOf(given: GivenFacts = {}): CountingFacts {
     body,
     operation,
     budgetsExceeded = [],
+    bodyBytes,
     bodyTexts,
     bodyHidesNames = false,
     bodyValue,
@@ -46,7 +48,7 @@ export function factsOf(given: GivenFacts = {}): CountingFacts {
     classes: [],
     riskScore: 0.1,
     body: {
-      bytes: text?.length ?? 0,
+      bytes: bodyBytes ?? text?.length ?? 0,
       texts: bodyTexts ?? (text ? [text] : []),
       hidesNames: bodyHidesNames,
       value() {
