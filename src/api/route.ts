@@ -118,12 +118,10 @@ interface BodyForms {
   readonly describesCall?: true;
 }
 
-/** One endpoint, whole: where it is, who may ask, what it takes, what it does. The OpenAPI document is made of nothing else. */
-export interface Route<Body = unknown, Query = unknown, Answer = unknown> extends RouteBounds, BodyForms {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With `:name` for parameters. */
-  readonly path: string;
-  readonly tag: string;
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** What stands at a place of the API: who may ask, what it takes, what it does. */
+interface Endpoint<Body, Query, Answer> extends RouteBounds, BodyForms {
   readonly summary: string;
   /**
    * `public`: nobody is asked. `key`: any valid key. `session`: whoever has a session of the console. `secret`: the admin secret, or a key with `admin`. `call`: the pipeline asks, which
@@ -147,8 +145,22 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown> extend
   ): Answer | RawAnswer | StreamedAnswer | Promise<Answer | RawAnswer | StreamedAnswer>;
 }
 
-/** Keeps a route's own types inside the route, so that all routes stand in one list. */
-export const route = <Body, Query, Answer>(it: Route<Body, Query, Answer>): Route => it as unknown as Route;
+/** One endpoint, whole, and where it is. The OpenAPI document is made of nothing else. */
+export interface Route<Body = unknown, Query = unknown, Answer = unknown>
+  extends Endpoint<Body, Query, Answer> {
+  readonly method: Method;
+  /** With `:name` for parameters. */
+  readonly path: string;
+  readonly tag: string;
+}
+
+/** Makes the routes of one tag. A route's own types stay inside it, so that all routes stand in one list. */
+export const routesOf =
+  (tag: string) =>
+  <Body, Query, Answer>(place: `${Method} /${string}`, endpoint: Endpoint<Body, Query, Answer>): Route => {
+    const [method, path] = place.split(' ');
+    return { ...endpoint, method, path, tag } as unknown as Route;
+  };
 
 /** The key that a caller has presented, for the pipeline to ask the state about. */
 export const presentedBy = (caller: Caller): PresentedKey | undefined =>

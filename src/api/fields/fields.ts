@@ -45,6 +45,10 @@ export const toPage = ({ limit, cursor }: { limit: number; cursor?: string | und
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), next_cursor: z.string().nullable() });
 
+/** The fields of a route that lists such items by pages. */
+export const listing = <T extends z.ZodType>(item: T) =>
+  ({ query: z.object(pageQuery), answer: pageOf(item), isListing: true }) as const;
+
 export const toListAnswer = <T, U>(
   { items, nextCursor }: Paged<T>,
   show: (item: T, place: number) => U,

@@ -7,8 +7,10 @@ import { parseTarget } from '../../core/target.ts';
 import type { Gate } from '../../decision/gate.ts';
 import { rejectEarly } from '../../decision/reject-early.ts';
 import { uuid } from '../fields/fields.ts';
-import { type Caller, presentedBy, route } from '../route.ts';
+import { type Caller, presentedBy, routesOf } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
+
+const route = routesOf('scan');
 
 const messageRequest = z.object({
   from_agent_id: uuid,
@@ -21,10 +23,7 @@ const messageRequest = z.object({
 type Message = z.output<typeof messageRequest>;
 
 /** `POST /v1/a2a/scan`: judges a message from one agent to another. Both must be of the caller's tenant and environment. */
-export const a2aScan = route({
-  method: 'POST',
-  path: '/v1/a2a/scan',
-  tag: 'scan',
+export const a2aScan = route('POST /v1/a2a/scan', {
   summary: 'Judge a message between agents',
   access: 'call',
   isForKeys: true,

@@ -22,9 +22,9 @@ import {
   toListAnswer,
   toPage,
 } from '../fields/fields.ts';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
 
-const tag = 'approvals';
+const route = routesOf('approvals');
 const what = 'approval';
 /** Who waits keeps a place that the held calls of the tenant need, too. */
 const waitsPerKeyMax = 32;
@@ -58,10 +58,7 @@ async function find(
 }
 
 /** `GET /v1/approvals/{approval_id}/status`: what became of a held call. Polling it costs no quota and no rate. */
-export const approvalStatus = route({
-  method: 'GET',
-  path: '/v1/approvals/:approval_id/status',
-  tag,
+export const approvalStatus = route('GET /v1/approvals/:approval_id/status', {
   summary: 'What became of a held call',
   access: 'key',
   answer: approvalState,
@@ -71,10 +68,7 @@ export const approvalStatus = route({
 });
 
 /** `GET /v1/approvals/{approval_id}/wait`: answers once it is decided, or after `timeout` seconds that it is not. */
-export const awaitApproval = route({
-  method: 'GET',
-  path: '/v1/approvals/:approval_id/wait',
-  tag,
+export const awaitApproval = route('GET /v1/approvals/:approval_id/wait', {
   summary: 'Wait for the decision on a held call',
   access: 'key',
   query: z.object({ timeout: z.coerce.number().int().min(1).max(60).default(30) }),
@@ -94,10 +88,7 @@ export const awaitApproval = route({
 });
 
 /** `GET /v1/approvals`: newest first. */
-export const listApprovals = route({
-  method: 'GET',
-  path: '/v1/approvals',
-  tag,
+export const listApprovals = route('GET /v1/approvals', {
   summary: 'List approvals',
   access: ['activity:read', 'approvals:decide'],
   query: approvalQuery,
@@ -111,11 +102,7 @@ export const listApprovals = route({
   },
 });
 
-/** `GET /v1/approvals/{approval_id}` */
-export const showApproval = route({
-  method: 'GET',
-  path: '/v1/approvals/:approval_id',
-  tag,
+export const showApproval = route('GET /v1/approvals/:approval_id', {
   summary: 'Show an approval',
   access: ['activity:read', 'approvals:decide'],
   answer: publicApproval,
@@ -132,10 +119,7 @@ const decisionRequest = z.object({
 });
 
 /** `POST /v1/approvals/{approval_id}/decision`: decides once. Whoever comes second is told what stands. */
-export const decideApproval = route({
-  method: 'POST',
-  path: '/v1/approvals/:approval_id/decision',
-  tag,
+export const decideApproval = route('POST /v1/approvals/:approval_id/decision', {
   summary: 'Decide a held call',
   access: 'approvals:decide',
   body: decisionRequest,

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { publicAuditEntry, showAuditEntry } from '../audit-entry.ts';
 import { pageOf, pageQuery, present, toListAnswer, toPage } from '../fields/fields.ts';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
+
+const route = routesOf('audit');
 
 /** `GET /v1/audit`: who did what, newest first. Each entry has the hash of the one before. */
-export const listAudit = route({
-  method: 'GET',
-  path: '/v1/audit',
-  tag: 'audit',
+export const listAudit = route('GET /v1/audit', {
   summary: 'List the audit log',
   access: 'activity:read',
   query: z.object({

@@ -2,15 +2,14 @@ import { z } from 'zod';
 import { parseConfig } from '../../config/load.ts';
 import { toShown } from '../../config/show.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
+
+const route = routesOf('config');
 
 const shown = z.record(z.string(), z.unknown());
 
 /** `GET /v1/config`: of the daemon and all its tenants, hence for the admin secret alone. */
-export const showConfig = route({
-  method: 'GET',
-  path: '/v1/config',
-  tag: 'config',
+export const showConfig = route('GET /v1/config', {
   summary: 'Show the configuration in effect, with the admin secret',
   access: 'secret',
   answer: z

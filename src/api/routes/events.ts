@@ -5,8 +5,10 @@ import type { AuditEntry } from '../../state/store.ts';
 import { toIso } from '../fields/fields.ts';
 import { invalid } from '../fields/invalid.ts';
 import { lacking } from '../fields/permissions.ts';
-import { type Caller, route, StreamedAnswer } from '../route.ts';
+import { type Caller, routesOf, StreamedAnswer } from '../route.ts';
 import { endingOf, heartbeatMs, type Lasting, retryMs, streamsMax, toEnd } from '../stream-end.ts';
+
+const route = routesOf('activity');
 
 /*
  * Tells of changes, as the audit log has them. It is one log of all nodes, in one order, and an entry is written in
@@ -29,10 +31,7 @@ const heardWith: readonly (readonly [Permission, (kind: string) => boolean])[] =
 const anyOf = heardWith.map(([permission]) => permission);
 
 /** `GET /v1/events`: changes of approvals, incidents, agents, policies and whatever else the audit log names, as they are made on any node. */
-export const streamEvents = route({
-  method: 'GET',
-  path: '/v1/events',
-  tag: 'activity',
+export const streamEvents = route('GET /v1/events', {
   summary: 'Follow changes as server-sent events',
   access: anyOf,
   query: z.object({

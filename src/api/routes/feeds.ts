@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { FeedHealth } from '../../risk/feeds/feed.ts';
 import { missing, time, toIso } from '../fields/fields.ts';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
 
 /* Threat feeds: how they are. What they list is asked call by call. */
 
-const tag = 'feeds';
+const route = routesOf('feeds');
 
 const feed = z
   .object({
@@ -34,10 +34,7 @@ const toShown = (health: FeedHealth): z.input<typeof feed> => ({
 });
 
 /** `GET /v1/feeds`: all feeds of the configuration. */
-export const listFeeds = route({
-  method: 'GET',
-  path: '/v1/feeds',
-  tag,
+export const listFeeds = route('GET /v1/feeds', {
   summary: 'List the threat feeds and how they are',
   access: 'key',
   answer: z.object({ items: z.array(feed) }).meta({ id: 'FeedList' }),
@@ -45,10 +42,7 @@ export const listFeeds = route({
 });
 
 /** `POST /v1/feeds/{name}/refresh`: fetches a feed now, and answers how it is then. */
-export const refreshFeed = route({
-  method: 'POST',
-  path: '/v1/feeds/:name/refresh',
-  tag,
+export const refreshFeed = route('POST /v1/feeds/:name/refresh', {
   summary: 'Fetch a threat feed now',
   access: 'admin',
   answer: feed,

@@ -1,18 +1,15 @@
 import { z } from 'zod';
 import { version } from '../../util/version.ts';
 import { time, toIso } from '../fields/fields.ts';
-import { RawAnswer, route } from '../route.ts';
+import { RawAnswer, routesOf } from '../route.ts';
 
-const tag = 'health';
+const route = routesOf('health');
 
 /** The version of the process that answers: an upgrade may have put another package in the place of its own. */
 const running = version();
 
 /** `GET /healthz`: the process answers. */
-export const health = route({
-  method: 'GET',
-  path: '/healthz',
-  tag,
+export const health = route('GET /healthz', {
   summary: 'Whether the process answers',
   access: 'public',
   answer: z.object({ status: z.literal('ok') }),
@@ -28,10 +25,7 @@ const readiness = z.object({
 });
 
 /** `GET /readyz`: whether the gateway can judge calls, and under which configuration; 503 where it cannot. */
-export const ready = route({
-  method: 'GET',
-  path: '/readyz',
-  tag,
+export const ready = route('GET /readyz', {
   summary: 'Whether the gateway can judge calls',
   access: 'public',
   answer: readiness,

@@ -22,9 +22,9 @@ import {
   uuid,
 } from '../fields/fields.ts';
 import { timelineEntry, timelineOf } from '../incident-timeline.ts';
-import { RawAnswer, route } from '../route.ts';
+import { RawAnswer, routesOf } from '../route.ts';
 
-const tag = 'incidents';
+const route = routesOf('incidents');
 const what = 'incident';
 
 const closeCodes = [
@@ -91,10 +91,7 @@ async function find(gate: Gate, tenantId: string, incidentId: string): Promise<I
 }
 
 /** `GET /v1/incidents`: newest first. */
-export const listIncidents = route({
-  method: 'GET',
-  path: '/v1/incidents',
-  tag,
+export const listIncidents = route('GET /v1/incidents', {
   summary: 'List incidents',
   access: ['activity:read', 'incidents:write'],
   query: z.object({
@@ -111,11 +108,7 @@ export const listIncidents = route({
   },
 });
 
-/** `GET /v1/incidents/{incident_id}` */
-export const showIncident = route({
-  method: 'GET',
-  path: '/v1/incidents/:incident_id',
-  tag,
+export const showIncident = route('GET /v1/incidents/:incident_id', {
   summary: 'Show an incident, with all that has happened',
   access: ['activity:read', 'incidents:write'],
   answer: fullIncident,
@@ -138,10 +131,7 @@ const openRequest = z.object({
  * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not closed,
  * trace and note join that one. It becomes as severe as this one would have been, and the answer is 200.
  */
-export const createIncident = route({
-  method: 'POST',
-  path: '/v1/incidents',
-  tag,
+export const createIncident = route('POST /v1/incidents', {
   summary: 'Open an incident',
   access: 'incidents:write',
   body: openRequest,
@@ -233,10 +223,7 @@ const transitionRequest = z
   });
 
 /** `POST /v1/incidents/{incident_id}/transition`: open, investigating, closed with a code. */
-export const transitionIncident = route({
-  method: 'POST',
-  path: '/v1/incidents/:incident_id/transition',
-  tag,
+export const transitionIncident = route('POST /v1/incidents/:incident_id/transition', {
   summary: 'Move an incident on',
   access: 'incidents:write',
   body: transitionRequest,
@@ -257,10 +244,7 @@ export const transitionIncident = route({
 });
 
 /** `PATCH /v1/incidents/{incident_id}`: how grave it is, as an analyst sees it. A graver cause that joins later raises it again. */
-export const rateIncident = route({
-  method: 'PATCH',
-  path: '/v1/incidents/:incident_id',
-  tag,
+export const rateIncident = route('PATCH /v1/incidents/:incident_id', {
   summary: 'Set the severity of an incident',
   access: 'incidents:write',
   body: z.object({ ...ofTenant, severity: band }),
@@ -281,11 +265,7 @@ export const rateIncident = route({
   },
 });
 
-/** `POST /v1/incidents/{incident_id}/notes` */
-export const noteIncident = route({
-  method: 'POST',
-  path: '/v1/incidents/:incident_id/notes',
-  tag,
+export const noteIncident = route('POST /v1/incidents/:incident_id/notes', {
   summary: 'Add a note to an incident',
   access: 'incidents:write',
   body: z.object({ ...ofTenant, text: noteText }),

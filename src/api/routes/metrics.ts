@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { GatewayError } from '../../core/errors.ts';
-import { RawAnswer, route } from '../route.ts';
+import { RawAnswer, routesOf } from '../route.ts';
+
+const route = routesOf('health');
 
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -9,10 +11,7 @@ const contentType = 'text/plain; version=0.0.4; charset=utf-8';
  * the whole daemon, and no label names a tenant, an agent, a host or a channel. `telemetry.metrics: false` turns it
  * off.
  */
-export const metrics = route({
-  method: 'GET',
-  path: '/metrics',
-  tag: 'health',
+export const metrics = route('GET /metrics', {
   summary: 'Counts and times of the daemon for Prometheus',
   access: 'public',
   answer: z.string(),

@@ -17,11 +17,11 @@ import {
   toListAnswer,
   toPage,
 } from '../fields/fields.ts';
-import { type ApiRequest, route } from '../route.ts';
+import { type ApiRequest, routesOf } from '../route.ts';
 
 /* Channels that people are told by: how they do, what was given up, and tests. Their URLs and secrets are never answered. */
 
-const tag = 'notifications';
+const route = routesOf('notifications');
 const channelName = z.string().min(1).max(64);
 const ofTenantQuery = { tenant_id: tenantField.optional() };
 
@@ -114,10 +114,7 @@ function findChannel({ notifications }: Gate, name: string, owner: string | unde
 }
 
 /** `GET /v1/notifications`: a key sees the channels of its tenant; those of the daemon are for the admin secret. */
-export const listChannels = route({
-  method: 'GET',
-  path: '/v1/notifications',
-  tag,
+export const listChannels = route('GET /v1/notifications', {
   summary: 'List the channels and how they do',
   access: 'activity:read',
   query: z.object(ofTenantQuery),
@@ -131,10 +128,7 @@ export const listChannels = route({
 });
 
 /** `GET /v1/notifications/failed`: newest first, the last 1,000 of each channel. */
-export const listFailed = route({
-  method: 'GET',
-  path: '/v1/notifications/failed',
-  tag,
+export const listFailed = route('GET /v1/notifications/failed', {
   summary: 'List what could not be delivered',
   access: 'activity:read',
   query: z.object({ ...pageQuery, ...ofTenantQuery, channel: channelName.optional() }),
@@ -153,10 +147,7 @@ export const listFailed = route({
 const replayed = z.object({ replayed: z.int() }).meta({ id: 'ReplayedNotifications' });
 
 /** `POST /v1/notifications/failed/{id}/replay`: into the queue again, for another day of attempts. */
-export const replayFailed = route({
-  method: 'POST',
-  path: '/v1/notifications/failed/:id/replay',
-  tag,
+export const replayFailed = route('POST /v1/notifications/failed/:id/replay', {
   summary: 'Try again to deliver one that failed',
   access: 'admin',
   body: z.object(ofTenant),
@@ -177,10 +168,7 @@ export const replayFailed = route({
 });
 
 /** `POST /v1/notifications/replay`: all that a channel has failed to deliver. */
-export const replayChannel = route({
-  method: 'POST',
-  path: '/v1/notifications/replay',
-  tag,
+export const replayChannel = route('POST /v1/notifications/replay', {
   summary: 'Try again to deliver all that failed of a channel',
   access: 'admin',
   body: z.object({ ...ofTenant, name: channelName }),
@@ -210,10 +198,7 @@ export const replayChannel = route({
 const pagesMax = 10;
 
 /** `POST /v1/notifications/test`: sends one message at once, past filters and queue, and says what came of it. */
-export const testChannel = route({
-  method: 'POST',
-  path: '/v1/notifications/test',
-  tag,
+export const testChannel = route('POST /v1/notifications/test', {
   summary: 'Send a test to a channel',
   access: 'admin',
   perKeyMax: 2,

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { toOpenApi } from '../open-api.ts';
-import { RawAnswer, type Route, route } from '../route.ts';
+import { RawAnswer, type Route, routesOf } from '../route.ts';
+
+const route = routesOf('health');
 
 /** `GET /v1/openapi.json`: this interface, described by the schemas that it checks with. Made when it is first asked for. */
 export function openApiRoute(routes: () => readonly Route[]): Route {
   let text: Buffer | undefined;
-  return route({
-    method: 'GET',
-    path: '/v1/openapi.json',
-    tag: 'health',
+  return route('GET /v1/openapi.json', {
     summary: 'This document',
     access: 'public',
     answer: z.looseObject({ openapi: z.string() }),

@@ -12,7 +12,9 @@ import { tooLarge } from '../../wire/server/collect.ts';
 import { apiBodyBytesMaxOf } from '../body-limit.ts';
 import { bodyEncoding, contentTypeOf, describedBody, flatHeaders } from '../fields/described-call.ts';
 import { missing, uuid } from '../fields/fields.ts';
-import { presentedBy, route } from '../route.ts';
+import { presentedBy, routesOf } from '../route.ts';
+
+const route = routesOf('scan');
 
 /** The host of the call was for the agent to say: that a report may come from there excuses nothing. */
 const reported = '';
@@ -21,10 +23,7 @@ const reported = '';
  * `POST /v1/scan/response`: classifies what an upstream has answered to a call, and keeps it with the trace of that call where one is named.
  * Takes from the rate, not from the quota.
  */
-export const scanResponse = route({
-  method: 'POST',
-  path: '/v1/scan/response',
-  tag: 'scan',
+export const scanResponse = route('POST /v1/scan/response', {
   summary: 'Classify the answer to a call',
   access: 'scan',
   isForKeys: true,

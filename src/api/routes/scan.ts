@@ -1,13 +1,12 @@
 import { describedCall } from '../fields/described-call.ts';
 import { toDescribedCall } from '../fields/scanned-call.ts';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
 
+const route = routesOf('scan');
+
 /** `POST /v1/scan`: judges a described call. The answer tells the caller what the proxies would have done. */
-export const scan = route({
-  method: 'POST',
-  path: '/v1/scan',
-  tag: 'scan',
+export const scan = route('POST /v1/scan', {
   summary: 'Judge an outbound call',
   access: 'call',
   isForKeys: true,

@@ -11,7 +11,9 @@ import type { FieldsByName } from '../../wire/http1/field.ts';
 import { settleApproval } from '../decide-approval.ts';
 import { missing } from '../fields/fields.ts';
 import { invalid } from '../fields/invalid.ts';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
+
+const route = routesOf('approvals');
 
 /** A message with its buttons is some kilobytes, and comes back whole. */
 const formBytesMax = 131_072;
@@ -39,10 +41,7 @@ type Interaction = z.infer<typeof interaction>;
  * for the key. It is verified with the secret of the channel that the button was sent to. It counts once, and reaches
  * no other tenant than the channel does.
  */
-export const slackInteractions = route({
-  method: 'POST',
-  path: '/v1/integrations/slack/interactions',
-  tag: 'approvals',
+export const slackInteractions = route('POST /v1/integrations/slack/interactions', {
   summary: 'Take what is pressed in Slack',
   access: 'public',
   takesForm: true,

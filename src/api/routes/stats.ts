@@ -15,7 +15,9 @@ import {
 } from '../../state/traces/stats.ts';
 import { instant, time, toIso } from '../fields/fields.ts';
 import { invalid } from '../fields/invalid.ts';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
+
+const route = routesOf('activity');
 
 /** Buckets of one answer: a day of minutes, two months of hours. */
 const bucketsMax = 1_500;
@@ -30,10 +32,7 @@ const dimension = z.object({
 });
 
 /** `GET /v1/stats`: how many calls there were, over time and by what they were; refused ones included. */
-export const stats = route({
-  method: 'GET',
-  path: '/v1/stats',
-  tag: 'activity',
+export const stats = route('GET /v1/stats', {
   summary: 'Counts of calls over time',
   access: ['activity:read', 'usage:read'],
   query: z.object({

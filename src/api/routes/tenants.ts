@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
+
+const route = routesOf('tenants');
 
 /** `GET /v1/tenants`: all for the admin secret; of a key, its own. */
-export const listTenants = route({
-  method: 'GET',
-  path: '/v1/tenants',
-  tag: 'tenants',
+export const listTenants = route('GET /v1/tenants', {
   summary: 'List the tenants that are served',
   access: 'secret',
   answer: z

@@ -3,11 +3,11 @@ import type { ToolSummary } from '../../catalogue/catalogue.ts';
 import { verbs } from '../../core/call.ts';
 import type { Gate } from '../../decision/gate.ts';
 import { missing } from '../fields/fields.ts';
-import { type Caller, route } from '../route.ts';
+import { type Caller, routesOf } from '../route.ts';
 
 /* The tools that the gateway knows: the names that policies can use. */
 
-const tag = 'tools';
+const route = routesOf('tools');
 
 const toolLine = {
   name: z.string(),
@@ -34,10 +34,7 @@ function toolsFor({ catalogues, tenants }: Gate, caller: Caller): readonly ToolS
 }
 
 /** `GET /v1/tools`: all tools, by name. */
-export const listTools = route({
-  method: 'GET',
-  path: '/v1/tools',
-  tag,
+export const listTools = route('GET /v1/tools', {
   summary: 'List the tools whose calls are understood',
   access: 'key',
   answer: z
@@ -51,10 +48,7 @@ export const listTools = route({
 });
 
 /** `GET /v1/tools/{name}`: one tool with its operations. */
-export const showTool = route({
-  method: 'GET',
-  path: '/v1/tools/:name',
-  tag,
+export const showTool = route('GET /v1/tools/:name', {
   summary: 'Show a tool and its operations',
   access: 'key',
   answer: z.object({ ...toolLine, operations: z.array(operation) }).meta({ id: 'Tool' }),

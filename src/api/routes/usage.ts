@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { forecast, periodOf } from '../../state/rules/limits.ts';
 import { missing, time, toIso } from '../fields/fields.ts';
-import { route } from '../route.ts';
+import { routesOf } from '../route.ts';
+
+const route = routesOf('usage');
 
 /** `GET /v1/usage`: what the tenant has used of its plan in this calendar month (UTC). */
-export const usage = route({
-  method: 'GET',
-  path: '/v1/usage',
-  tag: 'usage',
+export const usage = route('GET /v1/usage', {
   summary: 'Usage of the tenant in the current period',
   access: 'usage:read',
   answer: z

@@ -3,11 +3,11 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { TenantSuspension } from '../../../state/store.ts';
 import { auditEvent, operatorOf } from '../../audit-event.ts';
 import { freeText, ofTenant, time, toIso } from '../../fields/fields.ts';
-import { route } from '../../route.ts';
+import { routesOf } from '../../route.ts';
 
 /* The kill switch: all agents of a tenant at once, those that register later too. */
 
-const tag = 'agents';
+const route = routesOf('agents');
 
 const publicSuspension = z
   .object({
@@ -33,10 +33,7 @@ const show = (
 const measure = z.object({ ...ofTenant, note: freeText.nullish() }).nullish();
 
 /** `GET /v1/agents/suspension`: whether all agents of the tenant are suspended; the status of each agent by itself is its own. */
-export const showSuspension = route({
-  method: 'GET',
-  path: '/v1/agents/suspension',
-  tag,
+export const showSuspension = route('GET /v1/agents/suspension', {
   summary: 'Show whether all agents are suspended at once',
   access: ['activity:read', 'agents:write'],
   answer: publicSuspension,
@@ -50,10 +47,7 @@ export const showSuspension = route({
  * `POST /v1/agents/suspend`: all calls of the tenant are denied, on every node from the next one on. Where that is so already, it stays as
  * it was, and since when is answered.
  */
-export const suspendAgents = route({
-  method: 'POST',
-  path: '/v1/agents/suspend',
-  tag,
+export const suspendAgents = route('POST /v1/agents/suspend', {
   summary: 'Suspend all agents of the tenant at once',
   access: 'agents:write',
   body: measure,
@@ -74,10 +68,7 @@ export const suspendAgents = route({
 });
 
 /** `POST /v1/agents/reactivate`: agents that were suspended one by one stay suspended. With the admin secret alone. */
-export const reactivateAgents = route({
-  method: 'POST',
-  path: '/v1/agents/reactivate',
-  tag,
+export const reactivateAgents = route('POST /v1/agents/reactivate', {
   summary: 'End the suspension of all agents, with the admin secret',
   access: 'agents:write',
   body: measure,

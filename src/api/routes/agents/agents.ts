@@ -9,10 +9,9 @@ import { auditEvent, type Doing } from '../../audit-event.ts';
 import {
   decision,
   idOf,
+  listing,
   missing,
   ofTenant,
-  pageOf,
-  pageQuery,
   present,
   time,
   title,
@@ -20,9 +19,9 @@ import {
   toIsoOrNull,
   toPage,
 } from '../../fields/fields.ts';
-import { type Caller, route } from '../../route.ts';
+import { type Caller, routesOf } from '../../route.ts';
 
-const tag = 'agents';
+const route = routesOf('agents');
 const what = 'agent';
 
 const publicAgent = z
@@ -126,15 +125,10 @@ async function find(gate: Gate, tenantId: string, agentId: string): Promise<Agen
 }
 
 /** `GET /v1/agents`: newest first. */
-export const listAgents = route({
-  method: 'GET',
-  path: '/v1/agents',
-  tag,
+export const listAgents = route('GET /v1/agents', {
   summary: 'List agents',
   access: ['activity:read', 'agents:write'],
-  query: z.object(pageQuery),
-  answer: pageOf(publicAgent),
-  isListing: true,
+  ...listing(publicAgent),
   async handle({ gate, query, tenantId, nowMs }) {
     const tenant = tenantId();
     const { items, nextCursor } = await gate.store.listAgents(tenant, toPage(query));
@@ -142,11 +136,7 @@ export const listAgents = route({
   },
 });
 
-/** `GET /v1/agents/{agent_id}` */
-export const showAgent = route({
-  method: 'GET',
-  path: '/v1/agents/:agent_id',
-  tag,
+export const showAgent = route('GET /v1/agents/:agent_id', {
   summary: 'Show an agent',
   access: ['activity:read', 'agents:write'],
   answer: publicAgent,
@@ -156,10 +146,7 @@ export const showAgent = route({
 });
 
 /** `PATCH /v1/agents/{agent_id}`: what is left out stays. */
-export const changeAgent = route({
-  method: 'PATCH',
-  path: '/v1/agents/:agent_id',
-  tag,
+export const changeAgent = route('PATCH /v1/agents/:agent_id', {
   summary: 'Change the name or runtime type of an agent',
   access: 'agents:write',
   body: z.object({
@@ -204,10 +191,7 @@ function refuseSelf(caller: Caller, agentId: string): void {
 const note = z.object({ ...ofTenant, note: z.string().max(1024).nullish() }).nullish();
 
 /** `POST /v1/agents/{agent_id}/suspend`: its calls are denied, on every node from the next one on. */
-export const suspendAgent = route({
-  method: 'POST',
-  path: '/v1/agents/:agent_id/suspend',
-  tag,
+export const suspendAgent = route('POST /v1/agents/:agent_id/suspend', {
   summary: 'Suspend an agent',
   access: 'agents:write',
   body: note,
@@ -219,11 +203,7 @@ export const suspendAgent = route({
   },
 });
 
-/** `POST /v1/agents/{agent_id}/reactivate` */
-export const reactivateAgent = route({
-  method: 'POST',
-  path: '/v1/agents/:agent_id/reactivate',
-  tag,
+export const reactivateAgent = route('POST /v1/agents/:agent_id/reactivate', {
   summary: 'End the suspension of an agent',
   access: 'agents:write',
   body: note,
@@ -238,10 +218,7 @@ export const reactivateAgent = route({
 });
 
 /** `POST /v1/agents/{agent_id}/reset-trust`: nothing is held against the agent any more. */
-export const resetTrust = route({
-  method: 'POST',
-  path: '/v1/agents/:agent_id/reset-trust',
-  tag,
+export const resetTrust = route('POST /v1/agents/:agent_id/reset-trust', {
   summary: 'Set the trust of an agent back to 1.0',
   access: 'agents:write',
   body: note,

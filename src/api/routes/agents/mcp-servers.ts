@@ -2,22 +2,12 @@ import { z } from 'zod';
 import { toolConcernKinds } from '../../../core/call.ts';
 import type { McpServer, StandingConcern, ToolList } from '../../../state/store.ts';
 import { auditEvent } from '../../audit-event.ts';
-import {
-  idOf,
-  missing,
-  ofTenant,
-  pageOf,
-  pageQuery,
-  time,
-  toIso,
-  toListAnswer,
-  toPage,
-} from '../../fields/fields.ts';
-import { route } from '../../route.ts';
+import { idOf, listing, missing, ofTenant, time, toIso, toListAnswer, toPage } from '../../fields/fields.ts';
+import { routesOf } from '../../route.ts';
 
 /* The tools that MCP servers have listed through the proxies, and concerns about them. */
 
-const tag = 'tools';
+const route = routesOf('tools');
 /** Whatever is asked for: what is remembered of a server can be large. */
 const pageMax = 100;
 const toolNames = z.array(z.string().min(1).max(128)).min(1).max(64);
@@ -71,15 +61,10 @@ const toPublic = (server: McpServer, nowMs: number): PublicServer => ({
 });
 
 /** `GET /v1/mcp-servers`: by the day on which they have last listed tools, newest first. */
-export const listMcpServers = route({
-  method: 'GET',
-  path: '/v1/mcp-servers',
-  tag,
+export const listMcpServers = route('GET /v1/mcp-servers', {
   summary: 'List the MCP servers whose tools are remembered',
   access: 'policies:read',
-  query: z.object(pageQuery),
-  answer: pageOf(publicServer),
-  isListing: true,
+  ...listing(publicServer),
   async handle({ gate, query, tenantId, nowMs }) {
     const limit = Math.min(query.limit, pageMax);
     const page = await gate.store.listMcpServers(tenantId(), toPage({ ...query, limit }));
@@ -88,10 +73,7 @@ export const listMcpServers = route({
 });
 
 /** `POST /v1/mcp-servers/{server_id}/accept`: its tools, as they were listed until now, are what they should be. */
-export const acceptTools = route({
-  method: 'POST',
-  path: '/v1/mcp-servers/:server_id/accept',
-  tag,
+export const acceptTools = route('POST /v1/mcp-servers/:server_id/accept', {
   summary: 'Accept the tools of an MCP server as they are',
   // An agent's own key may write policies, but the agent must not accept what it is led by.
   access: 'approvals:decide',

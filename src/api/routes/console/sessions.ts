@@ -8,7 +8,7 @@ import type { FieldsByName } from '../../../wire/http1/field.ts';
 import { auditEvent, operatorOf } from '../../audit-event.ts';
 import { authenticate } from '../../authenticate.ts';
 import { idOf, missing, ofTenant, time, toIso } from '../../fields/fields.ts';
-import { type Caller, RawAnswer, type Route, route } from '../../route.ts';
+import { type Caller, RawAnswer, type Route, routesOf } from '../../route.ts';
 import {
   csrfTokenOf,
   newSessionToken,
@@ -24,7 +24,7 @@ import { tenantOf } from '../../tenant-of.ts';
 
 /* Sessions of the console: a cookie stands for the secret that opened it, and may do what that may at the time. */
 
-const tag = 'console';
+const route = routesOf('console');
 const path = '/v1/console/sessions';
 
 const ownSession = z
@@ -58,10 +58,7 @@ const isSecure = (gate: Gate, headers: FieldsByName): boolean =>
   headers['origin']?.toLowerCase().startsWith('https://') === true;
 
 /** `POST /v1/console/sessions`: signs in. The secret is tried as it would be in `Authorization`, with the same limits. */
-export const signIn = route({
-  method: 'POST',
-  path,
-  tag,
+export const signIn = route(`POST ${path}`, {
   summary: 'Sign in to the console; the answer sets a cookie',
   access: 'public',
   body: z.object({ secret: z.string().trim().min(1).max(1024), ...ofTenant }),
@@ -135,10 +132,7 @@ function sessionEvent(session: SessionRecord, by: Caller | undefined, nowMs: num
 }
 
 /** `GET /v1/console/sessions/current`: the session of the cookie, for a page that has just been loaded. */
-export const showOwnSession = route({
-  method: 'GET',
-  path: `${path}/current`,
-  tag,
+export const showOwnSession = route(`GET ${path}/current`, {
   summary: 'Show the session of the cookie',
   access: 'session',
   answer: ownSession,
@@ -149,10 +143,7 @@ export const showOwnSession = route({
 });
 
 /** `DELETE /v1/console/sessions/current`: signs out. */
-export const signOut = route({
-  method: 'DELETE',
-  path: `${path}/current`,
-  tag,
+export const signOut = route(`DELETE ${path}/current`, {
   summary: 'Sign out',
   access: 'session',
   answer: z.null(),
@@ -173,10 +164,7 @@ function ownOf(gate: Gate, caller: Caller, headers: FieldsByName): { session: Se
 }
 
 /** `GET /v1/console/sessions`: who is signed in. */
-export const listSessions = route({
-  method: 'GET',
-  path,
-  tag,
+export const listSessions = route(`GET ${path}`, {
   summary: 'List the sessions of the console',
   access: 'secret',
   answer: z.object({
@@ -215,10 +203,7 @@ export const listSessions = route({
 });
 
 /** `DELETE /v1/console/sessions/:session_id`: ends somebody's session, on every node from the next request on. */
-export const revokeSession = route({
-  method: 'DELETE',
-  path: `${path}/:session_id`,
-  tag,
+export const revokeSession = route(`DELETE ${path}/:session_id`, {
   summary: 'Revoke a session of the console',
   access: 'secret',
   answer: z.null(),
@@ -233,10 +218,7 @@ export const revokeSession = route({
 });
 
 /** Whoever holds a valid key or the admin secret: the route that a secret is tried on. */
-const anyHolder: Route = route({
-  method: 'POST',
-  path,
-  tag,
+const anyHolder: Route = route(`POST ${path}`, {
   summary: '',
   access: 'key',
   answer: z.null(),

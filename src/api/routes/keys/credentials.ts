@@ -9,11 +9,11 @@ import { inWords } from '../../../util/schema-words.ts';
 import { auditEvent } from '../../audit-event.ts';
 import { pageByPlace, pageOf, pageQuery, time, toIsoOrNull, toListAnswer } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
-import { route } from '../../route.ts';
+import { routesOf } from '../../route.ts';
 
 /* Credentials of the vault. They are written and never read: no answer and no audit entry has a secret in it. */
 
-const tag = 'credentials';
+const route = routesOf('credentials');
 const access = 'credentials:write';
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -58,10 +58,7 @@ async function allOf({ store, config }: Gate, tenantId: string): Promise<readonl
 const ofTenant = z.object({ tenant_id: z.string().optional() });
 
 /** `PUT /v1/credentials/{name}`: sets or replaces it; calls carry the new one from the next on. */
-export const putCredential = route({
-  method: 'PUT',
-  path: '/v1/credentials/:name',
-  tag,
+export const putCredential = route('PUT /v1/credentials/:name', {
   summary: 'Set a credential of the vault',
   access,
   body: ofTenant.extend({
@@ -89,10 +86,7 @@ export const putCredential = route({
 });
 
 /** `GET /v1/credentials`: names, types and uses of what the vault and the file hold. */
-export const listCredentials = route({
-  method: 'GET',
-  path: '/v1/credentials',
-  tag,
+export const listCredentials = route('GET /v1/credentials', {
   summary: 'List the credentials',
   access,
   query: ofTenant.extend(pageQuery),
@@ -112,10 +106,7 @@ export const listCredentials = route({
  * other keys open as before, so that the work may be broken off and repeated. A secret that is changed meanwhile is
  * sealed anew already.
  */
-export const rekeyCredentials = route({
-  method: 'POST',
-  path: '/v1/credentials/rekey',
-  tag,
+export const rekeyCredentials = route('POST /v1/credentials/rekey', {
   summary: 'Seal all credentials with the new key of the vault',
   access: 'secret',
   body: ofTenant,
@@ -178,10 +169,7 @@ async function sealedOf(store: Store, tenantId: string): Promise<readonly Sealed
 }
 
 /** `DELETE /v1/credentials/{name}`: calls that need it are answered CREDENTIAL_UNAVAILABLE from the next on. */
-export const revokeCredential = route({
-  method: 'DELETE',
-  path: '/v1/credentials/:name',
-  tag,
+export const revokeCredential = route('DELETE /v1/credentials/:name', {
   summary: 'Take a credential out of the vault',
   access,
   query: ofTenant,

@@ -8,7 +8,9 @@ import { auditEvent } from '../../audit-event.ts';
 import { time, toIso } from '../../fields/fields.ts';
 import { keyDescription, publicKey, publicScope, showOneKey, toolName } from '../../fields/key-fields.ts';
 import { demand } from '../../fields/permissions.ts';
-import { route } from '../../route.ts';
+import { routesOf } from '../../route.ts';
+
+const route = routesOf('keys');
 
 const ttlSecondsDefault = 600;
 const ttlSecondsMax = 86_400;
@@ -30,10 +32,7 @@ const ephemeralRequest = z.object({
  * `POST /v1/keys/ephemeral`: a key that ends by itself, with the tenant, environment, agent and allowlist of the live key that asks for
  * it. It may only call, and it dies with that key.
  */
-export const ephemeralKey = route({
-  method: 'POST',
-  path: '/v1/keys/ephemeral',
-  tag: 'keys',
+export const ephemeralKey = route('POST /v1/keys/ephemeral', {
   summary: 'Make an ephemeral key of the key that asks',
   access: 'keys:ephemeral',
   isForKeys: true,

@@ -16,14 +16,14 @@ import { missing, ofTenant, pageByPlace, pageOf, pageQuery, toListAnswer } from 
 import { publicRoute, showStored, showWritten } from '../../fields/inbound-route-fields.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { demand } from '../../fields/permissions.ts';
-import { type ApiRequest, type Caller, route } from '../../route.ts';
+import { type ApiRequest, type Caller, routesOf } from '../../route.ts';
 
 /*
  * Inbound routes beside those of the configuration, which stand here as well and are changed there alone. What a route's callers show is
  * written and never read.
  */
 
-const tag = 'inbound routes';
+const route = routesOf('inbound routes');
 const access = 'routes:write';
 const what = 'inbound route';
 
@@ -33,10 +33,7 @@ const creation = z.strictObject({ ...ofTenant, prefix: routePrefix, ...routeFiel
 type Settings = z.output<typeof settings>;
 
 /** `POST /v1/inbound-routes`: calls of `/inbound/{prefix}` are taken from now on, on every node. */
-export const createInboundRoute = route({
-  method: 'POST',
-  path: '/v1/inbound-routes',
-  tag,
+export const createInboundRoute = route('POST /v1/inbound-routes', {
   summary: 'Make an inbound route',
   access,
   status: 201,
@@ -56,10 +53,7 @@ export const createInboundRoute = route({
 });
 
 /** `GET /v1/inbound-routes`: those of the configuration and those that were made here, by prefix. */
-export const listInboundRoutes = route({
-  method: 'GET',
-  path: '/v1/inbound-routes',
-  tag,
+export const listInboundRoutes = route('GET /v1/inbound-routes', {
   summary: 'List the inbound routes',
   access,
   query: z.object({ ...ofTenant, ...pageQuery }),
@@ -80,11 +74,7 @@ export const listInboundRoutes = route({
   },
 });
 
-/** `GET /v1/inbound-routes/{prefix}` */
-export const showInboundRoute = route({
-  method: 'GET',
-  path: '/v1/inbound-routes/:prefix',
-  tag,
+export const showInboundRoute = route('GET /v1/inbound-routes/:prefix', {
   summary: 'Show an inbound route',
   access,
   query: z.object(ofTenant),
@@ -98,10 +88,7 @@ export const showInboundRoute = route({
 });
 
 /** `PUT /v1/inbound-routes/{prefix}`: the whole route anew, the token of its callers with it. Those of the configuration are 409. */
-export const replaceInboundRoute = route({
-  method: 'PUT',
-  path: '/v1/inbound-routes/:prefix',
-  tag,
+export const replaceInboundRoute = route('PUT /v1/inbound-routes/:prefix', {
   summary: 'Replace an inbound route',
   access,
   body: settings,
@@ -122,10 +109,7 @@ export const replaceInboundRoute = route({
 });
 
 /** `DELETE /v1/inbound-routes/{prefix}`: calls are answered 404 from the next one on. Those of the configuration are 409. */
-export const deleteInboundRoute = route({
-  method: 'DELETE',
-  path: '/v1/inbound-routes/:prefix',
-  tag,
+export const deleteInboundRoute = route('DELETE /v1/inbound-routes/:prefix', {
   summary: 'Delete an inbound route',
   access,
   query: z.object(ofTenant),

@@ -6,10 +6,9 @@ import { publicAuditEntry, showAuditEntry } from '../../audit-entry.ts';
 import { auditEvent } from '../../audit-event.ts';
 import {
   idOf,
+  listing,
   missing,
   ofTenant,
-  pageOf,
-  pageQuery,
   present,
   toIsoOrNull,
   toListAnswer,
@@ -24,9 +23,9 @@ import {
   showKeys,
   showOneKey,
 } from '../../fields/key-fields.ts';
-import { route } from '../../route.ts';
+import { routesOf } from '../../route.ts';
 
-const tag = 'keys';
+const route = routesOf('keys');
 const what = 'key';
 
 async function find(gate: Gate, tenantId: string, keyId: string): Promise<KeyRecord> {
@@ -36,15 +35,10 @@ async function find(gate: Gate, tenantId: string, keyId: string): Promise<KeyRec
 }
 
 /** `GET /v1/keys`: newest first, each with its counters. */
-export const listKeys = route({
-  method: 'GET',
-  path: '/v1/keys',
-  tag,
+export const listKeys = route('GET /v1/keys', {
   summary: 'List keys',
   access: 'keys:read',
-  query: z.object(pageQuery),
-  answer: pageOf(publicKey),
-  isListing: true,
+  ...listing(publicKey),
   async handle({ gate, query, tenantId, nowMs }) {
     const tenant = tenantId();
     const page = await gate.store.listKeys(tenant, toPage(query));
@@ -54,11 +48,7 @@ export const listKeys = route({
   },
 });
 
-/** `GET /v1/keys/{key_id}` */
-export const showKey = route({
-  method: 'GET',
-  path: '/v1/keys/:key_id',
-  tag,
+export const showKey = route('GET /v1/keys/:key_id', {
   summary: 'Show a key',
   access: 'keys:read',
   answer: publicKey,
@@ -68,10 +58,7 @@ export const showKey = route({
 });
 
 /** `PATCH /v1/keys/{key_id}`: what is left out stays. */
-export const changeKey = route({
-  method: 'PATCH',
-  path: '/v1/keys/:key_id',
-  tag,
+export const changeKey = route('PATCH /v1/keys/:key_id', {
   summary: 'Change the name, description or allowlist of a key',
   access: 'secret',
   body: z.object({
@@ -101,15 +88,10 @@ export const changeKey = route({
 });
 
 /** `GET /v1/keys/{key_id}/audit`: what was done to a key, newest first; kept when it is revoked. */
-export const keyAudit = route({
-  method: 'GET',
-  path: '/v1/keys/:key_id/audit',
-  tag,
+export const keyAudit = route('GET /v1/keys/:key_id/audit', {
   summary: 'The audit history of a key',
   access: 'keys:read',
-  query: z.object(pageQuery),
-  answer: pageOf(publicAuditEntry),
-  isListing: true,
+  ...listing(publicAuditEntry),
   async handle({ gate, params, query, tenantId }) {
     const tenant = tenantId();
     const keyId = idOf(params, 'key_id', what);
@@ -122,10 +104,7 @@ export const keyAudit = route({
 });
 
 /** `DELETE /v1/keys/{key_id}`: revokes a key, on every node from the next call on. Doing it again changes nothing. */
-export const revokeKey = route({
-  method: 'DELETE',
-  path: '/v1/keys/:key_id',
-  tag,
+export const revokeKey = route('DELETE /v1/keys/:key_id', {
   summary: 'Revoke a key',
   access: 'keys:revoke',
   answer: publicKey,

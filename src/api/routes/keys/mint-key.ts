@@ -12,8 +12,10 @@ import { auditEvent } from '../../audit-event.ts';
 import { envName, instant, missing, ofTenant, tenantId, uuid } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { ipAllowlist, keyDescription, keyName, publicKey, showOneKey } from '../../fields/key-fields.ts';
-import { type Caller, route } from '../../route.ts';
+import { type Caller, routesOf } from '../../route.ts';
 import { tenantOf } from '../../tenant-of.ts';
+
+const route = routesOf('keys');
 
 const mintRequest = z.object({
   ...ofTenant,
@@ -32,10 +34,7 @@ const mintRequest = z.object({
 type MintRequest = z.output<typeof mintRequest>;
 
 /** `POST /v1/keys`: mints a live key. The answer is the only place where its text ever stands. */
-export const mintKey = route({
-  method: 'POST',
-  path: '/v1/keys',
-  tag: 'keys',
+export const mintKey = route('POST /v1/keys', {
   summary: 'Mint a live key',
   access: 'secret',
   body: mintRequest,

@@ -16,8 +16,10 @@ import { type PolicyDocument, parseStoredRules } from '../../../policy/index.ts'
 import { idOf, missing, toIso } from '../../fields/fields.ts';
 import { demand } from '../../fields/permissions.ts';
 import { checkPolicy } from '../../fields/policy-fields.ts';
-import { type ApiRequest, route } from '../../route.ts';
+import { type ApiRequest, routesOf } from '../../route.ts';
 import { SimulatedAgents } from '../../simulated-agents.ts';
+
+const route = routesOf('policies');
 
 /** Policies that may have to be changed for one call: each may hold it back by a rule of its own. */
 const changesMax = 20;
@@ -64,10 +66,7 @@ type Answer = z.infer<typeof exceptionAnswer>;
 type Request = ApiRequest<unknown, unknown>;
 
 /** `GET /v1/traces/{trace_id}/exception`: the smallest rules that would let the call through, as the policies stand now. Applies nothing. */
-export const showException = route({
-  method: 'GET',
-  path: '/v1/traces/:trace_id/exception',
-  tag: 'policies',
+export const showException = route('GET /v1/traces/:trace_id/exception', {
   summary: 'Show the smallest rules that would let a recorded call through',
   access: 'policies:read',
   answer: exceptionAnswer,

@@ -7,10 +7,12 @@ import { mayNameEnvironment, scopeViolationsOf } from '../../../state/rules/admi
 import { tooLarge } from '../../../wire/server/collect.ts';
 import { describedCall } from '../../fields/described-call.ts';
 import { type DescribedRequest, toDescribedCall } from '../../fields/scanned-call.ts';
-import { type KeyCaller, route } from '../../route.ts';
+import { type KeyCaller, routesOf } from '../../route.ts';
 import { scanAnswer, toScanAnswer, withSanitizedBody } from '../../scan-answer.ts';
 import { SimulatedAgents } from '../../simulated-agents.ts';
 import { standingIn } from '../../standing-in.ts';
+
+const route = routesOf('scan');
 
 const explainAnswer = scanAnswer
   .omit({ trace_id: true, approval_id: true })
@@ -29,10 +31,7 @@ const notConsidered = [
 ];
 
 /** `POST /v1/explain`: what would become of a described call of the key. Nothing is counted, recorded, held, opened or told. */
-export const explain = route({
-  method: 'POST',
-  path: '/v1/explain',
-  tag: 'scan',
+export const explain = route('POST /v1/explain', {
   summary: 'Say what would become of an outbound call, without any effect',
   access: ['scan'],
   isForKeys: true,

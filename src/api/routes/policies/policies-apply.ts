@@ -11,18 +11,15 @@ import {
   refuseFiles,
   showPolicy,
 } from '../../fields/policy-fields.ts';
-import { route } from '../../route.ts';
+import { routesOf } from '../../route.ts';
 
-const tag = 'policies';
+const route = routesOf('policies');
 
 /** The part of the body that is read before the policy language looks at it. */
 const applyRequest = z.looseObject(ofTenant);
 
 /** `POST /v1/policies/apply`: adds the next version of a policy; the next call on every node is judged by it. */
-export const applyPolicy = route({
-  method: 'POST',
-  path: '/v1/policies/apply',
-  tag,
+export const applyPolicy = route('POST /v1/policies/apply', {
   summary: 'Add the next version of a policy',
   access: 'policies:write',
   body: applyRequest,
@@ -63,10 +60,7 @@ export const applyPolicy = route({
 });
 
 /** `POST /v1/policies/validate`: what apply would say of a policy; nothing is applied. */
-export const tryPolicy = route({
-  method: 'POST',
-  path: '/v1/policies/validate',
-  tag,
+export const tryPolicy = route('POST /v1/policies/validate', {
   summary: 'Validate a policy without applying it',
   access: ['policies:read', 'policies:write'],
   body: applyRequest,

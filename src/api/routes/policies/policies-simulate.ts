@@ -23,9 +23,11 @@ import { demand } from '../../fields/permissions.ts';
 import { type CheckedPolicy, checkPolicy } from '../../fields/policy-fields.ts';
 import { toFilter, traceFilter } from '../../fields/trace-query.ts';
 import { createPause } from '../../pause.ts';
-import { type ApiRequest, route } from '../../route.ts';
+import { type ApiRequest, routesOf } from '../../route.ts';
 import { type SimulatedAgent, SimulatedAgents } from '../../simulated-agents.ts';
 import { standingIn } from '../../standing-in.ts';
+
+const route = routesOf('policies');
 
 const callsMax = 1000;
 const tracesMax = 10_000;
@@ -99,10 +101,7 @@ interface Setting {
 }
 
 /** `POST /v1/policies/simulate`: what rules would make of given or recorded calls. Nothing is applied, counted, recorded or held. */
-export const simulatePolicies = route({
-  method: 'POST',
-  path: '/v1/policies/simulate',
-  tag: 'policies',
+export const simulatePolicies = route('POST /v1/policies/simulate', {
   summary: 'Try policies on given or recorded calls',
   access: ['policies:read', 'policies:write'],
   body: simulateRequest,

@@ -4,6 +4,7 @@ import type { Paged, PolicyRecord } from '../../../state/store.ts';
 import { auditEvent } from '../../audit-event.ts';
 import {
   envName,
+  listing,
   missing,
   pageByPlace,
   pageOf,
@@ -18,9 +19,9 @@ import {
   describePolicy,
   refuseFiles,
 } from '../../fields/policy-fields.ts';
-import { route } from '../../route.ts';
+import { routesOf } from '../../route.ts';
 
-const tag = 'policies';
+const route = routesOf('policies');
 const ofEnvironment = { env: envName.optional().describe('Absent: the policy for all environments') };
 
 /** Policies by name, then environment; the one for all environments first. */
@@ -28,15 +29,10 @@ const placeOf = (it: { name: string; env_name: string | null; source: string }):
   `${it.name}\n${it.env_name ?? ''}\n${it.source}`;
 
 /** `GET /v1/policies`: the latest version of each, and those of policy files. */
-export const listPolicies = route({
-  method: 'GET',
-  path: '/v1/policies',
-  tag,
+export const listPolicies = route('GET /v1/policies', {
   summary: 'List the latest version of each policy',
   access: 'policies:read',
-  query: z.object(pageQuery),
-  answer: pageOf(describedPolicy),
-  isListing: true,
+  ...listing(describedPolicy),
   async handle({ gate, query, tenantId: ofCaller }) {
     const tenantId = ofCaller();
     const records = await gate.store.policiesOf(tenantId);
@@ -46,10 +42,7 @@ export const listPolicies = route({
 });
 
 /** `GET /v1/policies/by-name/{name}`: the latest version for the environment, else the one for all environments. */
-export const policyByName = route({
-  method: 'GET',
-  path: '/v1/policies/by-name/:name',
-  tag,
+export const policyByName = route('GET /v1/policies/by-name/:name', {
   summary: 'The latest version of a policy',
   access: 'policies:read',
   query: z.object(ofEnvironment),
@@ -66,10 +59,7 @@ export const policyByName = route({
 });
 
 /** `GET /v1/policies/by-name/{name}/versions`: of exactly this environment, newest first, also once the policy is archived. */
-export const policyVersions = route({
-  method: 'GET',
-  path: '/v1/policies/by-name/:name/versions',
-  tag,
+export const policyVersions = route('GET /v1/policies/by-name/:name/versions', {
   summary: 'List the versions of a policy',
   access: 'policies:read',
   query: z.object({ ...pageQuery, ...ofEnvironment }),
@@ -86,10 +76,7 @@ export const policyVersions = route({
 });
 
 /** `DELETE /v1/policies/by-name/{name}`: the next call on every node is judged without it; its versions stay. */
-export const archivePolicy = route({
-  method: 'DELETE',
-  path: '/v1/policies/by-name/:name',
-  tag,
+export const archivePolicy = route('DELETE /v1/policies/by-name/:name', {
   summary: 'Archive a policy',
   access: 'policies:write',
   query: z.object(ofEnvironment),

@@ -8,7 +8,9 @@ import { band, instant, ofTenant, uuid } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { toFilter } from '../../fields/trace-query.ts';
 import { createPause } from '../../pause.ts';
-import { type ApiRequest, route } from '../../route.ts';
+import { type ApiRequest, routesOf } from '../../route.ts';
+
+const route = routesOf('activity');
 
 const tracesMax = 10_000;
 const tracesDefault = 1000;
@@ -70,10 +72,7 @@ const replayAnswer = z
 type Replay = z.infer<typeof replayAnswer>;
 
 /** `POST /v1/risk/replay`: how risky recorded calls would have been by other weights and bands. Nothing is changed. */
-export const replayRisk = route({
-  method: 'POST',
-  path: '/v1/risk/replay',
-  tag: 'activity',
+export const replayRisk = route('POST /v1/risk/replay', {
   summary: 'Score recorded calls with other weights and bands',
   access: 'activity:read',
   body: replayRequest,

@@ -6,7 +6,9 @@ import type { ExportFormat } from '../../exports/format.ts';
 import { ndjson } from '../../exports/ndjson.ts';
 import { ocsf } from '../../exports/ocsf.ts';
 import { toFilter, traceFilterQuery, traceTimes } from '../../fields/trace-query.ts';
-import { route, StreamedAnswer } from '../../route.ts';
+import { routesOf, StreamedAnswer } from '../../route.ts';
+
+const route = routesOf('activity');
 
 const formats = { ndjson, csv: csvExport, ocsf } as const satisfies Record<string, ExportFormat>;
 const formatNames = Object.keys(formats) as readonly (keyof typeof formats)[];
@@ -14,10 +16,7 @@ const formatNames = Object.keys(formats) as readonly (keyof typeof formats)[];
 const perTenantMax = 2;
 const inAllMax = 8;
 /** `GET /v1/traces/export`: all traces that the filters leave, newest first, as fast as the client reads them. */
-export const exportTracesRoute = route({
-  method: 'GET',
-  path: '/v1/traces/export',
-  tag: 'activity',
+export const exportTracesRoute = route('GET /v1/traces/export', {
   summary: 'Export traces',
   access: 'activity:read',
   query: z.object({

@@ -4,8 +4,10 @@ import type { TraceFilter } from '../../../state/store.ts';
 import { matchesTrace } from '../../../state/traces/filter.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { toFilter, traceFilterQuery } from '../../fields/trace-query.ts';
-import { route, StreamedAnswer } from '../../route.ts';
+import { routesOf, StreamedAnswer } from '../../route.ts';
 import { endingOf, heartbeatMs, type Lasting, lookMs, retryMs, streamsMax, toEnd } from '../../stream-end.ts';
+
+const route = routesOf('activity');
 
 /** Missed traces that a client can get. */
 const missedMax = 1_000;
@@ -18,10 +20,7 @@ const missedAtOnce = 16;
 const latenessMs = 2_000;
 
 /** `GET /v1/traces/stream`: traces as they become findable, on all nodes, until one side has enough. */
-export const streamTraces = route({
-  method: 'GET',
-  path: '/v1/traces/stream',
-  tag: 'activity',
+export const streamTraces = route('GET /v1/traces/stream', {
   summary: 'Follow traces as server-sent events',
   access: 'activity:read',
   query: z.object({

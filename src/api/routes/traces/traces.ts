@@ -10,9 +10,9 @@ import {
   toPage,
 } from '../../fields/fields.ts';
 import { toFilter, traceFilterQuery, traceTimes } from '../../fields/trace-query.ts';
-import { route } from '../../route.ts';
+import { routesOf } from '../../route.ts';
 
-const tag = 'activity';
+const route = routesOf('activity');
 
 /** Members of every trace; others depend on how far its call came. */
 const publicTrace = z
@@ -32,10 +32,7 @@ type PublicTrace = z.infer<typeof publicTrace>;
 const listQuery = z.object({ ...pageQuery, ...traceFilterQuery, ...traceTimes });
 
 /** `GET /v1/traces`: newest first. A page may have few items, or none, and still a next one. */
-export const listTracesRoute = route({
-  method: 'GET',
-  path: '/v1/traces',
-  tag,
+export const listTracesRoute = route('GET /v1/traces', {
   summary: 'List traces',
   access: 'activity:read',
   query: listQuery,
@@ -48,10 +45,7 @@ export const listTracesRoute = route({
 });
 
 /** `GET /v1/traces/{trace_id}`: with what was found in the answers to the call. */
-export const showTrace = route({
-  method: 'GET',
-  path: '/v1/traces/:trace_id',
-  tag,
+export const showTrace = route('GET /v1/traces/:trace_id', {
   summary: 'Show a trace',
   access: 'activity:read',
   answer: publicTrace,
