@@ -1,127 +1,52 @@
+interface Problem {
+  readonly status: number;
+  readonly title: string;
+  /** The error type in the header `Proxy-Status` (RFC 9209). */
+  readonly proxyStatus: string;
+}
+
+const problem = (status: number, title: string, proxyStatus: string): Problem => ({
+  status,
+  title,
+  proxyStatus,
+});
+
 /**
  * Every failure that a caller can see, in one table. Codes are public and stable. A denial is not here: it is an answer, a
  * `Verdict`; what stands here is thrown as a `GatewayError` and ends as an RFC 9457 body (`toProblem`).
  */
 export const problems = {
-  VALIDATION_FAILED: { status: 400, title: 'The request is not valid', proxyStatus: 'http_request_error' },
-  INVALID_KEY: {
-    status: 401,
-    title: 'The API key is missing, malformed, revoked or expired',
-    proxyStatus: 'http_request_denied',
-  },
-  IP_NOT_ALLOWED: {
-    status: 403,
-    title: 'The key may not be used from this address',
-    proxyStatus: 'http_request_denied',
-  },
-  FORBIDDEN: { status: 403, title: 'The caller may not do this', proxyStatus: 'http_request_denied' },
-  CROSS_TENANT: {
-    status: 403,
-    title: 'The agent belongs to another tenant',
-    proxyStatus: 'http_request_denied',
-  },
-  CROSS_ENVIRONMENT: {
-    status: 403,
-    title: 'The agent belongs to another environment',
-    proxyStatus: 'http_request_denied',
-  },
-  POLICY_DENIED: { status: 403, title: 'A policy denies this call', proxyStatus: 'http_request_denied' },
-  APPROVAL_REQUIRED: {
-    status: 403,
-    title: 'This call needs an approval',
-    proxyStatus: 'http_request_denied',
-  },
-  EGRESS_BLOCKED: {
-    status: 403,
-    title: 'The upstream address is not allowed',
-    proxyStatus: 'destination_ip_prohibited',
-  },
-  NOT_FOUND: { status: 404, title: 'There is no such thing here', proxyStatus: 'http_request_error' },
-  METHOD_NOT_ALLOWED: {
-    status: 405,
-    title: 'The method is not allowed here',
-    proxyStatus: 'http_request_error',
-  },
-  PROXY_AUTH_REQUIRED: {
-    status: 407,
-    title: 'The proxy needs an API key',
-    proxyStatus: 'http_request_denied',
-  },
-  REPLAYED: {
-    status: 409,
-    title: 'The request was seen before or is too old',
-    proxyStatus: 'http_request_denied',
-  },
-  CONFLICT: {
-    status: 409,
-    title: 'The request conflicts with what stands',
-    proxyStatus: 'http_request_error',
-  },
-  PAYLOAD_TOO_LARGE: {
-    status: 413,
-    title: 'The request body is too large',
-    proxyStatus: 'http_request_error',
-  },
-  UNSUPPORTED_MEDIA_TYPE: {
-    status: 415,
-    title: 'The content type is not supported',
-    proxyStatus: 'http_request_error',
-  },
-  EXPECTATION_FAILED: {
-    status: 417,
-    title: 'The expectation cannot be met',
-    proxyStatus: 'http_request_error',
-  },
-  MISDIRECTED_REQUEST: {
-    status: 421,
-    title: 'The tunnel was opened for another host',
-    proxyStatus: 'http_request_error',
-  },
-  RATE_LIMITED: { status: 429, title: 'Too many calls', proxyStatus: 'http_request_denied' },
-  QUOTA_EXCEEDED: { status: 429, title: 'The monthly quota is used up', proxyStatus: 'http_request_denied' },
-  HEADERS_TOO_LARGE: {
-    status: 431,
-    title: 'The request headers are too large',
-    proxyStatus: 'http_request_error',
-  },
-  INTERNAL: { status: 500, title: 'Internal error', proxyStatus: 'proxy_internal_error' },
-  UPSTREAM_UNREACHABLE: {
-    status: 502,
-    title: 'The upstream cannot be reached',
-    proxyStatus: 'destination_unavailable',
-  },
-  UPSTREAM_TLS: {
-    status: 502,
-    title: 'The upstream failed TLS verification',
-    proxyStatus: 'tls_certificate_error',
-  },
-  UPSTREAM_PROTOCOL: {
-    status: 502,
-    title: 'The upstream broke the protocol',
-    proxyStatus: 'http_protocol_error',
-  },
-  CREDENTIAL_UNAVAILABLE: {
-    status: 502,
-    title: 'The stored credential is not available',
-    proxyStatus: 'proxy_configuration_error',
-  },
-  STATE_UNAVAILABLE: {
-    status: 503,
-    title: 'The state is not available',
-    proxyStatus: 'proxy_internal_error',
-  },
-  GATEWAY_BUSY: {
-    status: 503,
-    title: 'The gateway is at its limit',
-    proxyStatus: 'connection_limit_reached',
-  },
-  SHUTTING_DOWN: { status: 503, title: 'The gateway is shutting down', proxyStatus: 'proxy_internal_error' },
-  UPSTREAM_TIMEOUT: {
-    status: 504,
-    title: 'The upstream did not answer in time',
-    proxyStatus: 'connection_timeout',
-  },
-} as const satisfies Record<string, { status: number; title: string; proxyStatus: string }>;
+  VALIDATION_FAILED: problem(400, 'The request is not valid', 'http_request_error'),
+  INVALID_KEY: problem(401, 'The API key is missing, malformed, revoked or expired', 'http_request_denied'),
+  IP_NOT_ALLOWED: problem(403, 'The key may not be used from this address', 'http_request_denied'),
+  FORBIDDEN: problem(403, 'The caller may not do this', 'http_request_denied'),
+  CROSS_TENANT: problem(403, 'The agent belongs to another tenant', 'http_request_denied'),
+  CROSS_ENVIRONMENT: problem(403, 'The agent belongs to another environment', 'http_request_denied'),
+  POLICY_DENIED: problem(403, 'A policy denies this call', 'http_request_denied'),
+  APPROVAL_REQUIRED: problem(403, 'This call needs an approval', 'http_request_denied'),
+  EGRESS_BLOCKED: problem(403, 'The upstream address is not allowed', 'destination_ip_prohibited'),
+  NOT_FOUND: problem(404, 'There is no such thing here', 'http_request_error'),
+  METHOD_NOT_ALLOWED: problem(405, 'The method is not allowed here', 'http_request_error'),
+  PROXY_AUTH_REQUIRED: problem(407, 'The proxy needs an API key', 'http_request_denied'),
+  REPLAYED: problem(409, 'The request was seen before or is too old', 'http_request_denied'),
+  CONFLICT: problem(409, 'The request conflicts with what stands', 'http_request_error'),
+  PAYLOAD_TOO_LARGE: problem(413, 'The request body is too large', 'http_request_error'),
+  UNSUPPORTED_MEDIA_TYPE: problem(415, 'The content type is not supported', 'http_request_error'),
+  EXPECTATION_FAILED: problem(417, 'The expectation cannot be met', 'http_request_error'),
+  MISDIRECTED_REQUEST: problem(421, 'The tunnel was opened for another host', 'http_request_error'),
+  RATE_LIMITED: problem(429, 'Too many calls', 'http_request_denied'),
+  QUOTA_EXCEEDED: problem(429, 'The monthly quota is used up', 'http_request_denied'),
+  HEADERS_TOO_LARGE: problem(431, 'The request headers are too large', 'http_request_error'),
+  INTERNAL: problem(500, 'Internal error', 'proxy_internal_error'),
+  UPSTREAM_UNREACHABLE: problem(502, 'The upstream cannot be reached', 'destination_unavailable'),
+  UPSTREAM_TLS: problem(502, 'The upstream failed TLS verification', 'tls_certificate_error'),
+  UPSTREAM_PROTOCOL: problem(502, 'The upstream broke the protocol', 'http_protocol_error'),
+  CREDENTIAL_UNAVAILABLE: problem(502, 'The stored credential is not available', 'proxy_configuration_error'),
+  STATE_UNAVAILABLE: problem(503, 'The state is not available', 'proxy_internal_error'),
+  GATEWAY_BUSY: problem(503, 'The gateway is at its limit', 'connection_limit_reached'),
+  SHUTTING_DOWN: problem(503, 'The gateway is shutting down', 'proxy_internal_error'),
+  UPSTREAM_TIMEOUT: problem(504, 'The upstream did not answer in time', 'connection_timeout'),
+} as const;
 
 export type ProblemCode = keyof typeof problems;
 

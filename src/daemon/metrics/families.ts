@@ -9,163 +9,89 @@ export interface FamilyText {
   readonly aggregator?: 'sum' | 'max' | 'min';
 }
 
+const gauge = (
+  help: string,
+  aggregator: NonNullable<FamilyText['aggregator']> = 'sum',
+  ...labels: string[]
+): FamilyText => ({ type: 'gauge', help, labels, aggregator });
+const counter = (help: string, ...labels: string[]): FamilyText => ({ type: 'counter', help, labels });
+const histogram = (help: string, ...labels: string[]): FamilyText => ({ type: 'histogram', help, labels });
+
 export const familyTexts = {
-  postern_build_info: {
-    type: 'gauge',
-    help: 'Always 1; the label has the version.',
-    labels: ['version'],
-    aggregator: 'max',
-  },
-  postern_workers: { type: 'gauge', help: 'Processes that serve.' },
-  postern_config_generation: {
-    type: 'gauge',
-    help: 'Configurations taken since the start, the first included.',
-    aggregator: 'min',
-  },
-  postern_config_reload_ok: {
-    type: 'gauge',
-    help: '0 where the last reload was refused, else 1.',
-    aggregator: 'min',
-  },
-  postern_calls_total: {
-    type: 'counter',
-    help: 'Calls by entrance, decision and risk band; NONE where a call was refused before its risk was assessed.',
-    labels: ['entrance', 'decision', 'band'],
-  },
-  postern_call_reasons_total: {
-    type: 'counter',
-    help: 'Reason codes of calls; OTHER are codes that rules name themselves. A call may have several.',
-    labels: ['decision', 'reason'],
-  },
-  postern_messages_total: {
-    type: 'counter',
-    help: 'Messages of open calls that left a trace, by decision.',
-    labels: ['decision'],
-  },
-  postern_would_be_total: {
-    type: 'counter',
-    help: 'Decisions that monitor mode did not enforce.',
-    labels: ['decision'],
-  },
-  postern_unrecorded_calls_total: {
-    type: 'counter',
-    help: 'Calls that could not be recorded and were therefore not let out.',
-  },
-  postern_judgement_seconds: {
-    type: 'histogram',
-    help: 'Time from a received call to its recorded decision.',
-  },
-  postern_stage_seconds: {
-    type: 'histogram',
-    help: 'Time in each stage of the pipeline.',
-    labels: ['stage'],
-  },
-  postern_upstream_seconds: {
-    type: 'histogram',
-    help: 'Time from sending a request to the head of its answer, connecting included.',
-  },
-  postern_upstream_answers_total: {
-    type: 'counter',
-    help: 'Answers of upstreams by class of status.',
-    labels: ['class'],
-  },
-  postern_upstream_failures_total: {
-    type: 'counter',
-    help: 'Requests without an answer, by code of the failure.',
-    labels: ['code'],
-  },
-  postern_reader_threads: { type: 'gauge', help: 'Reader threads that the configuration asks for.' },
-  postern_reader_waiting: { type: 'gauge', help: 'Bodies that wait for a reader thread.' },
-  postern_reader_waiting_bytes: { type: 'gauge', help: 'Bytes that wait for a reader thread.' },
-  postern_reader_refused_total: {
-    type: 'counter',
-    help: 'Bodies that were refused since too much waited, or for too long.',
-  },
-  postern_reader_lost_total: {
-    type: 'counter',
-    help: 'Bodies without a result, since their thread was ended or died.',
-    labels: ['cause'],
-  },
-  postern_reader_wait_seconds: { type: 'histogram', help: 'Time that bodies waited for a reader thread.' },
-  postern_reader_seconds: { type: 'histogram', help: 'Time that reader threads took for a body.' },
-  postern_state_up: { type: 'gauge', help: '1 where the state answers, else 0.', aggregator: 'min' },
-  postern_state_seconds: {
-    type: 'histogram',
-    help: 'Time of operations of the state that had to be waited for.',
-  },
-  postern_state_operations_total: {
-    type: 'counter',
-    help: 'Operations of the state that had to be waited for.',
-    labels: ['operation', 'outcome'],
-  },
-  postern_journal_waiting_bytes: {
-    type: 'gauge',
-    help: 'Bytes of the journal that the state has not taken yet.',
-  },
-  postern_journal_problems_total: {
-    type: 'counter',
-    help: 'Times that the journal could not be shipped or read.',
-  },
-  postern_feed_up: {
-    type: 'gauge',
-    help: '1 where the last fetch of a threat feed went well and it is not stale.',
-    labels: ['feed'],
-    aggregator: 'min',
-  },
-  postern_feed_indicators: {
-    type: 'gauge',
-    help: 'Entries of a threat feed in use.',
-    labels: ['feed'],
-    aggregator: 'max',
-  },
-  postern_feed_age_seconds: {
-    type: 'gauge',
-    help: 'Time since a threat feed was fetched or said to be unchanged.',
-    labels: ['feed'],
-    aggregator: 'max',
-  },
-  postern_notifications_waiting: {
-    type: 'gauge',
-    help: 'Notifications that wait, by type of channel.',
-    labels: ['type'],
-    aggregator: 'max',
-  },
-  postern_notifications_dead: {
-    type: 'gauge',
-    help: 'Notifications that were given up and can be replayed.',
-    labels: ['type'],
-    aggregator: 'max',
-  },
-  postern_notifications_delivered: {
-    type: 'gauge',
-    help: 'Notifications delivered since each queue exists.',
-    labels: ['type'],
-    aggregator: 'max',
-  },
-  postern_notifications_dropped: {
-    type: 'gauge',
-    help: 'Notifications dropped since a queue was full.',
-    labels: ['type'],
-    aggregator: 'max',
-  },
-  postern_notification_circuits_open: {
-    type: 'gauge',
-    help: 'Channels that are not tried at the moment, since they failed again and again.',
-    labels: ['type'],
-    aggregator: 'max',
-  },
-  postern_spans_total: {
-    type: 'counter',
-    help: 'Spans that an OTLP endpoint took, and those dropped since too many waited or it refused them.',
-    labels: ['outcome'],
-  },
-  postern_certificate_days: {
-    type: 'gauge',
-    help: 'Days until a certificate of the gateway expires: the authority, and those of the listeners.',
-    labels: ['certificate'],
-    aggregator: 'min',
-  },
-} as const satisfies Record<string, FamilyText>;
+  postern_build_info: gauge('Always 1; the label has the version.', 'max', 'version'),
+  postern_workers: gauge('Processes that serve.'),
+  postern_config_generation: gauge('Configurations taken since the start, the first included.', 'min'),
+  postern_config_reload_ok: gauge('0 where the last reload was refused, else 1.', 'min'),
+  postern_calls_total: counter(
+    'Calls by entrance, decision and risk band; NONE where a call was refused before its risk was assessed.',
+    'entrance',
+    'decision',
+    'band',
+  ),
+  postern_call_reasons_total: counter(
+    'Reason codes of calls; OTHER are codes that rules name themselves. A call may have several.',
+    'decision',
+    'reason',
+  ),
+  postern_messages_total: counter('Messages of open calls that left a trace, by decision.', 'decision'),
+  postern_would_be_total: counter('Decisions that monitor mode did not enforce.', 'decision'),
+  postern_unrecorded_calls_total: counter('Calls that could not be recorded and were therefore not let out.'),
+  postern_judgement_seconds: histogram('Time from a received call to its recorded decision.'),
+  postern_stage_seconds: histogram('Time in each stage of the pipeline.', 'stage'),
+  postern_upstream_seconds: histogram(
+    'Time from sending a request to the head of its answer, connecting included.',
+  ),
+  postern_upstream_answers_total: counter('Answers of upstreams by class of status.', 'class'),
+  postern_upstream_failures_total: counter('Requests without an answer, by code of the failure.', 'code'),
+  postern_reader_threads: gauge('Reader threads that the configuration asks for.'),
+  postern_reader_waiting: gauge('Bodies that wait for a reader thread.'),
+  postern_reader_waiting_bytes: gauge('Bytes that wait for a reader thread.'),
+  postern_reader_refused_total: counter('Bodies that were refused since too much waited, or for too long.'),
+  postern_reader_lost_total: counter(
+    'Bodies without a result, since their thread was ended or died.',
+    'cause',
+  ),
+  postern_reader_wait_seconds: histogram('Time that bodies waited for a reader thread.'),
+  postern_reader_seconds: histogram('Time that reader threads took for a body.'),
+  postern_state_up: gauge('1 where the state answers, else 0.', 'min'),
+  postern_state_seconds: histogram('Time of operations of the state that had to be waited for.'),
+  postern_state_operations_total: counter(
+    'Operations of the state that had to be waited for.',
+    'operation',
+    'outcome',
+  ),
+  postern_journal_waiting_bytes: gauge('Bytes of the journal that the state has not taken yet.'),
+  postern_journal_problems_total: counter('Times that the journal could not be shipped or read.'),
+  postern_feed_up: gauge(
+    '1 where the last fetch of a threat feed went well and it is not stale.',
+    'min',
+    'feed',
+  ),
+  postern_feed_indicators: gauge('Entries of a threat feed in use.', 'max', 'feed'),
+  postern_feed_age_seconds: gauge(
+    'Time since a threat feed was fetched or said to be unchanged.',
+    'max',
+    'feed',
+  ),
+  postern_notifications_waiting: gauge('Notifications that wait, by type of channel.', 'max', 'type'),
+  postern_notifications_dead: gauge('Notifications that were given up and can be replayed.', 'max', 'type'),
+  postern_notifications_delivered: gauge('Notifications delivered since each queue exists.', 'max', 'type'),
+  postern_notifications_dropped: gauge('Notifications dropped since a queue was full.', 'max', 'type'),
+  postern_notification_circuits_open: gauge(
+    'Channels that are not tried at the moment, since they failed again and again.',
+    'max',
+    'type',
+  ),
+  postern_spans_total: counter(
+    'Spans that an OTLP endpoint took, and those dropped since too many waited or it refused them.',
+    'outcome',
+  ),
+  postern_certificate_days: gauge(
+    'Days until a certificate of the gateway expires: the authority, and those of the listeners.',
+    'min',
+    'certificate',
+  ),
+};
 
 export type FamilyName = keyof typeof familyTexts;
 
