@@ -1,4 +1,5 @@
 import type { CompiledBodyPath, RuleCheck } from '../evaluation.ts';
+import type { Facts } from '../facts.ts';
 import type { RuleCondition } from '../schema.ts';
 import type { BodyValues } from './body-values.ts';
 import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
@@ -28,68 +29,42 @@ interface ConditionKey<V> {
 type ConditionTable = { readonly [K in keyof RuleCondition]-?: ConditionKey<NonNullable<RuleCondition[K]>> };
 
 export const conditions: ConditionTable = {
-  has_data_class: {
-    compile:
-      (classes) =>
-      ({ facts }) =>
-        classes.some((name) => facts.classes.includes(name)),
-    says: (classes) => `the call contains ${classes.join(' or ')}`,
-  },
-  is_external_principal: {
-    compile:
-      (wanted) =>
-      ({ facts }) =>
-        facts.isExternalPrincipal === wanted,
-    says: (wanted) =>
-      wanted ? 'it addresses someone outside the organisation' : 'it addresses the organisation itself',
-  },
-  is_new_destination: {
-    compile:
-      (wanted) =>
-      ({ facts }) =>
-        facts.isNewDestination === wanted,
-    says: (wanted) =>
-      wanted
-        ? 'the agent has not used this destination before'
-        : 'the agent has used this destination before',
-  },
-  is_volume_burst: {
-    compile:
-      (wanted) =>
-      ({ facts }) =>
-        facts.isVolumeBurst === wanted,
-    says: (wanted) =>
-      wanted ? 'the agent calls far more often than usual' : 'the agent calls as often as usual',
-  },
-  threat_intel_match: {
-    compile:
-      (wanted) =>
-      ({ facts }) =>
-        facts.threatIntelMatch === wanted,
-    says: (wanted) =>
-      wanted ? 'a threat feed lists the destination' : 'no threat feed lists the destination',
-  },
-  risk_score_gt: {
-    compile:
-      (threshold) =>
-      ({ facts }) =>
-        facts.riskScore > threshold,
-    says: (threshold) => `its risk score is above ${threshold}`,
-  },
-  trust_score_lt: {
-    compile:
-      (threshold) =>
-      ({ facts }) =>
-        facts.trustScore < threshold,
-    says: (threshold) => `the agent's trust is below ${threshold}`,
-  },
-  body_size_bytes_gt: {
-    compile:
-      (bytes) =>
-      ({ facts }) =>
-        facts.body.bytes > bytes,
-    says: (bytes) => `its body is larger than ${bytes} bytes`,
-  },
+  has_data_class: ofFacts(
+    ({ classes }, wanted) => wanted.some((name) => classes.includes(name)),
+    (wanted) => `the call contains ${wanted.join(' or ')}`,
+  ),
+  is_external_principal: isSo(
+    (facts) => facts.isExternalPrincipal,
+    'it addresses someone outside the organisation',
+    'it addresses the organisation itself',
+  ),
+  is_new_destination: isSo(
+    (facts) => facts.isNewDestination,
+    'the agent has not used this destination before',
+    'the agent has used this destination before',
+  ),
+  is_volume_burst: isSo(
+    (facts) => facts.isVolumeBurst,
+    'the agent calls far more often than usual',
+    'the agent calls as often as usual',
+  ),
+  threat_intel_match: isSo(
+    (facts) => facts.threatIntelMatch,
+    'a threat feed lists the destination',
+    'no threat feed lists the destination',
+  ),
+  risk_score_gt: ofFacts(
+    (facts, threshold) => facts.riskScore > threshold,
+    (threshold) => `its risk score is above ${threshold}`,
+  ),
+  trust_score_lt: ofFacts(
+    (facts, threshold) => facts.trustScore < threshold,
+    (threshold) => `the agent's trust is below ${threshold}`,
+  ),
+  body_size_bytes_gt: ofFacts(
+    (facts, bytes) => facts.body.bytes > bytes,
+    (bytes) => `its body is larger than ${bytes} bytes`,
+  ),
   time_of_day_outside: {
     compile: (window, parts) => {
       const [start, end, clock] = [
@@ -101,13 +76,10 @@ export const conditions: ConditionTable = {
     },
     says: ({ start, end, tz }) => `it is made outside ${start} to ${end} (${tz})`,
   },
-  daily_budget_exceeded: {
-    compile:
-      (name) =>
-      ({ facts }) =>
-        facts.isBudgetExceeded(name),
-    says: (name) => `the budget ${name} is used up for today`,
-  },
+  daily_budget_exceeded: ofFacts(
+    (facts, name) => facts.isBudgetExceeded(name),
+    (name) => `the budget ${name} is used up for today`,
+  ),
   body_contains_any: {
     compile: (phrases, parts) => {
       const words = phrases.map((phrase) => parts.word(phrase));
@@ -136,6 +108,19 @@ export const conditions: ConditionTable = {
   body_path_lt: bodyNumber(({ least }, limit) => least < limit, 'is below the limit of the rule'),
   body_path_lte: bodyNumber(({ least }, limit) => least <= limit, 'is at or below the limit of the rule'),
 };
+
+/** A condition on what is at hand. */
+function ofFacts<V>(holds: (facts: Facts, value: V) => boolean, says: (value: V) => string): ConditionKey<V> {
+  return { compile: (value) => (call) => holds(call.facts, value), says };
+}
+
+/** A condition that something is so, or is not. */
+function isSo(of: (facts: Facts) => boolean, yes: string, no: string): ConditionKey<boolean> {
+  return ofFacts(
+    (facts, wanted) => of(facts) === wanted,
+    (wanted) => (wanted ? yes : no),
+  );
+}
 
 /** For a text that only some servers read as a number, nobody knows the side of the limit. */
 function bodyNumber(
