@@ -10,7 +10,7 @@ import {
   statNamesMax,
 } from '../../../src/state/traces/stats.ts';
 import { callBatch, pastMs, recordedCall } from '../records.ts';
-import type { SuitePart } from './lab.ts';
+import { ofScripts, type SuitePart } from './lab.ts';
 
 const dayMs = 86_400_000;
 const idOf = (line: string): string => JSON.parse(line).trace_id;
@@ -23,6 +23,7 @@ function callAt(tenantId: string, atMs: number, fields: Record<string, unknown> 
 
 /** What people look at: lists while others write, what comes in, and counts. */
 export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
+  const ofItsScripts = ofScripts(t, hints);
   const other = hints.openNode ? await hints.openNode() : undefined;
   if (other) t.teardown(() => other.close());
   const nodes: readonly Store[] = other ? [store, other] : [store];
@@ -91,7 +92,7 @@ export const activity: SuitePart = async (t, { store, hints, ...lab }) => {
     }
   });
 
-  await t.test(
+  await ofItsScripts(
     'a search passes over times that have none of what is asked for, and over nothing else',
     async (t) => {
       const { tenantId } = await lab.tenant();

@@ -65,7 +65,7 @@ export const limits: SuitePart = async (t, { store, hints, ...lab }) => {
     t.match(await acme.admit(key), { code: 'QUOTA_EXCEEDED' });
   });
 
-  await t.test('an ephemeral key is good for its uses and no more', async (t) => {
+  await ofItsScripts('an ephemeral key is good for its uses and no more', async (t) => {
     const acme = await lab.tenant();
     const parent = await acme.key();
     const child = (maxUses: number | null) =>
@@ -80,7 +80,7 @@ export const limits: SuitePart = async (t, { store, hints, ...lab }) => {
     t.match(await store.keyUsage(acme.tenantId, [key.keyId], noonMs), [{ uses: 1, calls24h: 1 }]);
   });
 
-  await t.test('at once, exactly what is granted is let in', async (t) => {
+  await ofItsScripts('at once, exactly what is granted is let in', async (t) => {
     const cases = [
       { name: 'uses', terms: {}, fields: { maxUses: 100 } },
       { name: 'quota', terms: { scansPerMonth: 100 }, fields: {} },

@@ -4,7 +4,7 @@ import { ownName } from '../../../src/core/safe-name.ts';
 import { toLine } from '../../../src/state/journal/line.ts';
 import type { RecordedCall, TraceFilter } from '../../../src/state/store.ts';
 import { callBatch, pastMs, recordedCall } from '../records.ts';
-import { firstPage, isFalling, rubbishCursors, type SuitePart, walk } from './lab.ts';
+import { firstPage, isFalling, ofScripts, rubbishCursors, type SuitePart, walk } from './lab.ts';
 
 /** A call with a trace as the gateway writes them. */
 function traced(atMs: number, tenantId: string, fields: Record<string, unknown>): RecordedCall {
@@ -20,7 +20,8 @@ function traced(atMs: number, tenantId: string, fields: Record<string, unknown>)
   return recordedCall({ traceId, atMs, tenantId, agentId, decision, line: ownName(line) });
 }
 
-export const traces: SuitePart = async (t, { store, ...lab }) => {
+export const traces: SuitePart = async (t, { store, hints, ...lab }) => {
+  const ofItsScripts = ofScripts(t, hints);
   await t.test('a trace is found by its id, in its own tenant alone', async (t) => {
     const { tenantId } = await lab.tenant();
     const other = recordedCall({ tenantId });
@@ -81,7 +82,7 @@ export const traces: SuitePart = async (t, { store, ...lab }) => {
     t.equal(await store.traceById(tenantId, cut.traceId), cut.line, 'which can still come');
   });
 
-  await t.test('lists traces, newest first, by each filter', async (t) => {
+  await ofItsScripts('lists traces, newest first, by each filter', async (t) => {
     const { tenantId } = await lab.tenant();
     const other = await lab.tenant();
     const agents = [newId(), newId(), newId()];
