@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import type { Lab } from './lab.ts';
+import type { Lab, Reply, Request } from './lab.ts';
 import { proxied } from './tunnel.ts';
 
 /** Authentication 3 and 4: which address a call comes from, and which lists have it. Failures by address. */
@@ -104,20 +104,39 @@ export async function addresses(t: Test, lab: Lab): Promise<void> {
     async (t) => {
       const { key } = await mint();
       const headers = lab.fromElsewhere();
-      for (const path of ['/v1/usage', '/inbound/addressed/x']) {
-        const ask = (secret: string, from = headers) =>
-          lab.call({ method: 'GET', path, authorization: `Bearer ${secret}`, headers: from });
+      const failing = async (path: string): Promise<number[]> => {
+        const wrong = { method: 'GET', path, authorization: 'Bearer rubbish', headers };
         const statuses: number[] = [];
-        while (statuses.length < 200 && !statuses.includes(429)) statuses.push((await ask('rubbish')).status);
+        while (statuses.length < 200 && !statuses.includes(429))
+          statuses.push((await lab.call(wrong)).status);
+        return statuses;
+      };
+      // On a busy machine the wait is over before the next question: then it has to wait again.
+      const whileWaiting = async (request: Request): Promise<Reply> => {
+        for (let tries = 0; ; tries += 1) {
+          const reply = await lab.call(request);
+          if (reply.status === 429 || tries === 20) return reply;
+          await failing(request.path);
+        }
+      };
+      for (const path of ['/v1/usage', '/inbound/addressed/x']) {
+        const asked = (secret: string, from = headers): Request => ({
+          method: 'GET',
+          path,
+          authorization: `Bearer ${secret}`,
+          headers: from,
+        });
+        const ask = (secret: string, from = headers) => lab.call(asked(secret, from));
+        const statuses = await failing(path);
         t.same([...new Set(statuses)], [401, 429], `${path}: 401 at first, 429 then`);
         t.ok(statuses.length > 20, 'not after a few mistakes');
-        const waiting = await ask('rubbish');
+        const waiting = await whileWaiting(asked('rubbish'));
         t.match(waiting, { status: 429, body: { code: 'RATE_LIMITED', reason: 'RATE_LIMITED' } });
         t.match(waiting.headers.get('retry-after'), /^[1-9]\d*$/, 'Retry-After');
         t.equal((await ask('rubbish', lab.fromElsewhere())).status, 401, 'another address does not wait');
         t.equal((await ask(key)).status, 200, 'nor does a key that is valid');
       }
-      const { status, headers: shown } = await lab.call({
+      const { status, headers: shown } = await whileWaiting({
         method: 'GET',
         path: '/inbound/addressed/x',
         headers,
@@ -129,7 +148,7 @@ export async function addresses(t: Test, lab: Lab): Promise<void> {
         authorization: `Bearer ${lab.adminSecret}`,
         headers,
       };
-      t.match(await lab.call(secret), { status: 429 }, 'what may be guessed is not compared any more');
+      t.match(await whileWaiting(secret), { status: 429 }, 'what may be guessed is not compared any more');
     },
   );
 }
