@@ -157,9 +157,9 @@ export class Serving {
   }
 
   /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
-  seed(config = this.config()): Promise<SeedResult> {
+  seed(config = this.config(), hasCalls = false): Promise<SeedResult> {
     const { foundations, firstStart } = this.#parts;
-    return seed(config, { ...foundations, firstStart });
+    return seed(config, { ...foundations, firstStart, hasCalls });
   }
 
   /** Begins to serve; at `addresses`, where they are not those of the configuration. */
@@ -198,7 +198,7 @@ export class Serving {
       throw error;
     }
     return {
-      seed: () => this.seed(config),
+      seed: () => this.seed(config, true),
       take: async (standing) => {
         useFeedConnections();
         await foundations.feeds.use(config.feeds);

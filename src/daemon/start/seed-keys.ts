@@ -20,6 +20,8 @@ interface SeedKeysOptions {
   readonly log: Log;
   /** Agents that belong to other tenants than the configuration says. */
   readonly ofOthers: ReadonlySet<string>;
+  /** Says that calls are served meanwhile. */
+  readonly hasCalls: boolean;
 }
 
 /**
@@ -34,7 +36,7 @@ interface SeedKeysOptions {
 export async function seedKeys(
   store: Store,
   config: Config,
-  { pepper, log, ofOthers }: SeedKeysOptions,
+  { pepper, log, ofOthers, hasCalls }: SeedKeysOptions,
 ): Promise<boolean> {
   const nowMs = Date.now();
   const terms = { pepper, nowMs, envOf: createEnvOf(config) };
@@ -60,7 +62,7 @@ export async function seedKeys(
     else if (standing.revokedAtMs !== null) log.warn(about, 'a revoked key');
     else await update(store, standing, key, nowMs);
   };
-  await inGroups(keys, seed);
+  await inGroups(keys, seed, hasCalls);
   const ids = new Set(keys.map((it) => it.keyId));
   let hasKeys = false;
   for (const tenantId of config.tenants.keys())

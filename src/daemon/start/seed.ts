@@ -16,6 +16,8 @@ interface SeedOptions {
   readonly pepper: Buffer;
   readonly firstStart: FirstStart | undefined;
   readonly log: Log;
+  /** Says that calls are served meanwhile. */
+  readonly hasCalls: boolean;
 }
 
 /** The state as a start has found it. */
@@ -33,7 +35,7 @@ export interface SeedResult {
  */
 export async function seed(
   config: Config,
-  { store, pepper, firstStart, log }: SeedOptions,
+  { store, pepper, firstStart, log, hasCalls }: SeedOptions,
 ): Promise<SeedResult> {
   const nowMs = Date.now();
   const ofOthers = new Set<string>();
@@ -52,8 +54,8 @@ export async function seed(
     const { id: agent_id, tenantId: tenant_id } = agent;
     log.error({ agent_id, tenant_id }, 'an agent that belongs to another tenant already is left out');
   };
-  await inGroups(agentsOf(config), ensure);
-  const hasKeys = await seedKeys(store, config, { pepper, log, ofOthers });
+  await inGroups(agentsOf(config), ensure, hasCalls);
+  const hasKeys = await seedKeys(store, config, { pepper, log, ofOthers, hasCalls });
   if (firstStart) {
     const { agent, key } = firstStartRecords(firstStart, (digest) => peppered(digest, pepper), nowMs);
     await store.ensureAgent(agent);
