@@ -1,6 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { AnswerError, type FieldMistake } from './connection/answer-error.ts';
-import { type Client, type CommonOptions, type ListPage, openClient } from './connection/client.ts';
+import {
+  type Client,
+  type CommonOptions,
+  type ListPage,
+  openClient,
+  type Query,
+} from './connection/client.ts';
 import type { Speaker } from './connection/secrets.ts';
 import { type NamedBy, wholeId } from './connection/whole-id.ts';
 import { note, print, printable, terminal, toFacts, toJson, toTable } from './output.ts';
@@ -116,6 +122,31 @@ export const askPage = ({
   limit: limit === undefined ? undefined : String(limit),
   cursor,
 });
+
+/** The action of a command that lists what stands at a path of the API, as rows of `toRow` where they are no JSON. */
+export const lists = <Options extends PageOptions, Item extends Answer = Answer>(
+  path: string,
+  columns: readonly string[],
+  more: { readonly query?: (options: Options) => Query; readonly toRow?: (item: Item) => Answer } = {},
+) =>
+  asks<Options>(async ({ client, operands, options, showPage }) => {
+    const query = { ...askPage(options), ...more.query?.(options) };
+    const page = await client.get<Partial<ListPage<Item>>>(apiPath(path, ...operands), query);
+    const { items = [], next_cursor = null } = page;
+    const rows = more.toRow && !options.json ? items.map(more.toRow) : items;
+    await showPage({ ...page, items: rows, next_cursor }, columns);
+  });
+
+/** The action of a command that shows what stands at a path of the API. */
+export const shows = <Options extends CommonOptions>(
+  path: string,
+  { query, named }: { readonly query?: (options: Options) => Query; readonly named?: NamedBy } = {},
+) =>
+  asks<Options>(
+    async ({ client, operands, options, show }) =>
+      show(await client.get<Answer>(apiPath(path, ...operands), query?.(options))),
+    named ? { named } : {},
+  );
 
 /** A path of the API; each `?` is one segment, whatever is in it. Throws for what could lead to another place. */
 export const apiPath = (template: string, ...segments: (string | undefined)[]): string => {

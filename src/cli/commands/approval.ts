@@ -1,6 +1,15 @@
 import { type Command, Option } from 'commander';
-import { apiPath, askPage, asks, type CliCommand, command, listCommand, type PageOptions } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../connection/client.ts';
+import {
+  apiPath,
+  asks,
+  type CliCommand,
+  command,
+  listCommand,
+  lists,
+  type PageOptions,
+  shows,
+} from '../ask.ts';
+import type { CommonOptions } from '../connection/client.ts';
 
 type Approval = Readonly<Record<string, unknown>> & { readonly approval_id: string; readonly status: string };
 
@@ -22,6 +31,12 @@ interface DecideOptions extends CommonOptions {
 const named = { path: '/v1/approvals', field: 'approval_id', noun: 'approval' };
 const columns = ['approval_id', 'status', 'agent_name', 'method', 'url', 'reason_codes', 'expires_at'];
 
+const toQuery = ({ status, agent: agent_id, tool: tool_name }: ListOptions) => ({
+  status,
+  agent_id,
+  tool_name,
+});
+
 /** `postern approval`: calls that wait for a person. */
 export function addApproval(program: Command): void {
   const group = program.command('approval').description('calls that are held until somebody decides');
@@ -30,10 +45,10 @@ export function addApproval(program: Command): void {
     .addOption(new Option('--status <status>', 'these alone').choices(statuses))
     .option('--agent <uuid>', 'of this agent')
     .option('--tool <name>', 'of this tool')
-    .action(asks(list));
+    .action(lists<ListOptions>('/v1/approvals', columns, { query: toQuery }));
   command(group, 'show', 'show an approval: the call, and what was found in it')
     .argument('<approval_id>')
-    .action(asks(show, { named }));
+    .action(shows('/v1/approvals/?', { named }));
   command(group, 'watch', 'show each call that waits, and decide on it with one key')
     .option('--once', 'end when nothing waits any more')
     .action(asks(watch));
@@ -51,15 +66,6 @@ const addDecision = (group: Command, name: string, description: string, decision
     .argument('<approval_id>')
     .option('--note <text>', 'why; the agent reads it')
     .action(asks<DecideOptions>((asking) => decide(asking, decision), { named }));
-
-async function list({ client, options, showPage }: CliCommand<ListOptions>): Promise<void> {
-  const { status, agent, tool } = options;
-  const query = { ...askPage(options), status, agent_id: agent, tool_name: tool };
-  await showPage(await client.get<ListPage<Approval>>('/v1/approvals', query), columns);
-}
-
-const show = async ({ client, operands, show }: CliCommand<CommonOptions>): Promise<void> =>
-  show(await client.get<Approval>(apiPath('/v1/approvals/?', ...operands)));
 
 async function watch({ client, options, misused }: CliCommand<WatchOptions>): Promise<void> {
   const { watchApprovals } = await import('../watch-approvals.ts');

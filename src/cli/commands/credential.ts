@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { apiPath, asks, type CliCommand, command } from '../ask.ts';
+import { apiPath, asks, type CliCommand, command, lists } from '../ask.ts';
 import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { readHidden, readInput } from '../input.ts';
 
@@ -48,7 +48,9 @@ export function addCredential(program: Command): void {
     .action(asks(set));
   const rotated = 'replace the secret of a credential; the old one is gone with the next call';
   withSecret(group, 'rotate', rotated).action(asks(rotate));
-  command(group, 'list', 'names, types and uses of the credentials').action(asks(list));
+  command(group, 'list', 'names, types and uses of the credentials').action(
+    lists('/v1/credentials', columns),
+  );
   const rekeyed = 'seal all credentials with the first key of the vault, where another one has sealed them';
   command(group, 'rekey', rekeyed).action(asks(rekey));
   command(group, 'revoke', 'take a credential out of the vault').argument('<name>').action(asks(revoke));
@@ -67,9 +69,6 @@ async function rotate(asking: CliCommand<SecretOptions>): Promise<void> {
   const credential = await put(asking, standing.type);
   await asking.tell(credential, `${credential.name} is rotated.`);
 }
-
-const list = async ({ client, showPage }: CliCommand<CommonOptions>): Promise<void> =>
-  showPage(await client.get<ListPage<Credential>>('/v1/credentials'), columns);
 
 async function rekey({ client, tell }: CliCommand<CommonOptions>): Promise<void> {
   const done = await client.send<Rekeyed>('POST', '/v1/credentials/rekey', {});

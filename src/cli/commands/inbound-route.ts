@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
-import type { ListPage } from '../connection/client.ts';
+import { apiPath, asks, command, listCommand, lists, shows } from '../ask.ts';
 import { readYamlFile } from '../yaml-file.ts';
 
 type Route = Readonly<Record<string, unknown>> & { readonly prefix: string };
@@ -15,19 +14,10 @@ export function addInboundRoute(program: Command): void {
     .alias('inbound-routes')
     .description('routes below /inbound, as in inbound: of the configuration');
 
-  listCommand(group, 'list the routes by prefix').action(
-    asks<PageOptions>(async ({ client, options, showPage }) =>
-      showPage(await client.get<ListPage<Route>>(path, askPage(options)), columns),
-    ),
-  );
-
+  listCommand(group, 'list the routes by prefix').action(lists(path, columns));
   command(group, 'show', 'show a route')
     .argument('<prefix>')
-    .action(
-      asks(async ({ client, operands, show }) =>
-        show(await client.get<Route>(apiPath(`${path}/?`, ...operands))),
-      ),
-    );
+    .action(shows(`${path}/?`));
 
   command(group, 'create', 'make a route of a YAML or JSON file with the keys of inbound:')
     .argument('<file>', 'or - for standard input')

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { apiPath, askPage, asks, type CliCommand, command, listCommand, type PageOptions } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../connection/client.ts';
+import { apiPath, asks, type CliCommand, command, listCommand, lists, type PageOptions } from '../ask.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { print, toTable } from '../output.ts';
 
 type Incident = Readonly<Record<string, unknown>> & { readonly incident_id: string; readonly status: string };
@@ -39,6 +39,8 @@ const facts = [
 ];
 const timelineColumns = ['at', 'kind', 'by', 'what'];
 
+const toQuery = ({ status, agent: agent_id, severity }: ListOptions) => ({ status, agent_id, severity });
+
 const toRow = ({ trace_id, text, from, to, code, ...entry }: TimelineEntry): TimelineEntry => ({
   ...entry,
   what: trace_id ?? text ?? (from === undefined ? '' : `${from} -> ${to}${code ? ` (${code})` : ''}`),
@@ -51,7 +53,7 @@ export function addIncident(program: Command): void {
     .addOption(new Option('--status <status>', 'these alone').choices(['open', 'investigating', 'closed']))
     .option('--agent <uuid>', 'of this agent')
     .option('--severity <band>', 'of this severity')
-    .action(asks(list));
+    .action(lists<ListOptions>('/v1/incidents', columns, { query: toQuery }));
   command(group, 'open', 'open an incident about an agent; a standing one of the kind is joined')
     .argument('<agent_id>')
     .argument('<title>')
@@ -72,12 +74,6 @@ export function addIncident(program: Command): void {
     .option('--code <code>', `to close it: ${closeCodes}`)
     .option('--note <text>', 'what was found')
     .action(asks(transition, { named }));
-}
-
-async function list({ client, options, showPage }: CliCommand<ListOptions>): Promise<void> {
-  const { status, agent: agent_id, severity } = options;
-  const query = { ...askPage(options), status, agent_id, severity };
-  await showPage(await client.get<ListPage<Incident>>('/v1/incidents', query), columns);
 }
 
 async function open({ client, operands, options, tell }: CliCommand<OpenOptions>): Promise<void> {

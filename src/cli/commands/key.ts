@@ -3,16 +3,16 @@ import type { Command } from 'commander';
 import { keyDigest, newKeyText } from '../../core/key-text.ts';
 import {
   apiPath,
-  askPage,
   asks,
   type CliCommand,
   collectTexts,
   command,
   integerArgument,
   listCommand,
-  type PageOptions,
+  lists,
+  shows,
 } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../connection/client.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';
 import { comingTime, spanArgument } from '../times.ts';
 
@@ -95,10 +95,10 @@ export function addKey(program: Command): void {
     .command('generate')
     .description('make the text of a key, and the hash of it for keys: of the configuration; asks no daemon')
     .action(generate);
-  listCommand(group, 'list keys, newest first').action(asks(list));
+  listCommand(group, 'list keys, newest first').action(lists('/v1/keys', columns));
   command(group, 'show', 'show a key: everything but its text')
     .argument('<key_id>')
-    .action(asks(show, { named }));
+    .action(shows('/v1/keys/?', { named }));
   command(group, 'revoke', 'revoke a key, and its ephemeral ones, from the next call on')
     .argument('<key_id>')
     .action(asks(revoke, { named }));
@@ -136,12 +136,6 @@ async function generate(_options: unknown, command: Command): Promise<void> {
   const made = { key, hash: `sha256:${keyDigest(key)}` };
   await print(command.optsWithGlobals<CommonOptions>().json ? `${toJson(made)}\n` : toFacts(made));
 }
-
-const list = async ({ client, options, showPage }: CliCommand<PageOptions>): Promise<void> =>
-  showPage(await client.get<ListPage<Key>>('/v1/keys', askPage(options)), columns);
-
-const show = async ({ client, operands, show }: CliCommand<CommonOptions>): Promise<void> =>
-  show(await client.get<Key>(apiPath('/v1/keys/?', ...operands)));
 
 async function revoke({ client, operands, tell }: CliCommand<CommonOptions>): Promise<void> {
   const key = await client.send<Key>('DELETE', apiPath('/v1/keys/?', ...operands));

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { apiPath, askPage, asks, collectTexts, command, listCommand, type PageOptions } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../connection/client.ts';
+import { apiPath, asks, collectTexts, command, listCommand, lists } from '../ask.ts';
+import type { CommonOptions } from '../connection/client.ts';
 
 interface Server {
   readonly [field: string]: unknown;
@@ -31,10 +31,7 @@ export function addMcpServer(program: Command): void {
     .description('MCP servers, and concerns about the tools that they list');
 
   listCommand(group, 'list MCP servers, those last seen first').action(
-    asks<PageOptions>(async ({ client, options, showPage }) => {
-      const page = await client.get<ListPage<Server>>('/v1/mcp-servers', askPage(options));
-      await showPage(options.json ? page : { ...page, items: page.items.map(toRow) }, columns);
-    }),
+    lists('/v1/mcp-servers', columns, { toRow }),
   );
 
   command(group, 'accept', 'take the tools of a server as they are now')

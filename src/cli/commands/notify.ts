@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../connection/client.ts';
+import { apiPath, asks, command, listCommand, lists, type PageOptions } from '../ask.ts';
+import type { CommonOptions } from '../connection/client.ts';
 
 /** `postern notify`: the channels that people are told by. */
 
@@ -40,19 +40,13 @@ export function addNotify(program: Command): void {
       }),
     );
 
-  command(group, 'list', 'channels, and how they do').action(
-    asks(async ({ client, showPage }) => {
-      const { items } = await client.get<Pick<ListPage<Row>, 'items'>>('/v1/notifications');
-      await showPage({ items, next_cursor: null }, columns);
-    }),
-  );
+  command(group, 'list', 'channels, and how they do').action(lists('/v1/notifications', columns));
 
   listCommand(group, 'what could not be delivered, newest first', 'failed')
     .option('--channel <name>', 'of this channel')
     .action(
-      asks<FailedOptions>(async ({ client, options, showPage }) => {
-        const query = { ...askPage(options), channel: options.channel };
-        await showPage(await client.get<ListPage<Row>>('/v1/notifications/failed', query), failedColumns);
+      lists<FailedOptions>('/v1/notifications/failed', failedColumns, {
+        query: ({ channel }) => ({ channel }),
       }),
     );
 

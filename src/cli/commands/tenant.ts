@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { asks } from '../ask.ts';
-
-type Tenant = Readonly<Record<string, unknown>>;
+import { lists } from '../ask.ts';
 
 const columns = ['tenant_id', 'name', 'plan', 'environments', 'mode', 'is_configured', 'suspended'];
 
@@ -13,10 +11,5 @@ export function addTenant(program: Command): void {
     .description('tenants, whose agents and keys are apart')
     .command('list')
     .description('list the tenants that are served')
-    .action(
-      asks(async ({ client, showPage }) => {
-        const { items } = await client.get<{ items: readonly Tenant[] }>('/v1/tenants');
-        await showPage({ items, next_cursor: null }, columns);
-      }),
-    );
+    .action(lists('/v1/tenants', columns));
 }

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
-import { apiPath, askPage, asks, command, integerArgument, listCommand, type PageOptions } from '../ask.ts';
-import type { ListPage } from '../connection/client.ts';
-import { type FollowedTrace, followTraces } from '../follow-traces.ts';
+import { asks, command, integerArgument, listCommand, lists, type PageOptions, shows } from '../ask.ts';
+import { followTraces } from '../follow-traces.ts';
 import { print, toJson, toSafeFile, toSafeJson, toTableLine } from '../output.ts';
 import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
 
@@ -13,21 +12,12 @@ export function addTrace(program: Command): void {
   const group = program.command('trace').description('what became of calls');
 
   withFilter(listCommand(group, 'list traces, newest first')).action(
-    asks<FilterOptions & PageOptions>(async ({ client, options, showPage }) => {
-      const query = { ...filterOf(options), ...askPage(options) };
-      await showPage(await client.get<ListPage<FollowedTrace>>('/v1/traces', query), columns);
-    }),
+    lists<FilterOptions & PageOptions>('/v1/traces', columns, { query: filterOf }),
   );
 
   command(group, 'show', 'show a trace, with what was found in the answers to the call')
     .argument('<trace_id>')
-    .action(
-      asks(
-        async ({ client, operands, show }) =>
-          show(await client.get<FollowedTrace>(apiPath('/v1/traces/?', ...operands))),
-        { named },
-      ),
-    );
+    .action(shows('/v1/traces/?', { named }));
 
   withFilter(command(group, 'tail', 'show calls as they come in, until it is interrupted'))
     .option('--last <n>', 'begin with so many that were before, up to 1000', integerArgument, 10)

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { asks, command } from '../ask.ts';
+import { command, shows } from '../ask.ts';
 
 /** `postern usage`: what the tenant has used of its plan in this calendar month (UTC). */
 export function addUsage(program: Command): void {
-  command(program, 'usage', 'what the tenant has used of its plan this month').action(
-    asks(async ({ client, show }) => show(await client.get('/v1/usage'))),
-  );
+  command(program, 'usage', 'what the tenant has used of its plan this month').action(shows('/v1/usage'));
 }

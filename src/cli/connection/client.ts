@@ -18,7 +18,7 @@ export interface CommonOptions {
 }
 
 type Method = HttpRequest['method'];
-type Query = Readonly<Record<string, string | undefined>>;
+export type Query = Readonly<Record<string, string | undefined>>;
 
 /** The control plane of a daemon. What it refuses is thrown as a sentence for people; no secret ever stands in one. */
 export interface Client {
