@@ -2,7 +2,7 @@ import type { Arrivals } from '../store.ts';
 import { traceLines } from '../traces/lines.ts';
 import { fromChunk, idBytes } from './link/chunks.ts';
 import type { RedisConnection } from './link/connection.ts';
-import type { TraceNames } from './link/names.ts';
+import type { CallNames } from './link/names.ts';
 
 /* Which chunks came last, on whichever node: a stream of their places, which forgets the oldest ones. */
 
@@ -16,7 +16,7 @@ type Entry = readonly [id: Buffer, fields: readonly Buffer[]];
 
 export async function arrivalsSince(
   connection: RedisConnection,
-  names: TraceNames,
+  names: CallNames,
   position: string | undefined,
 ): Promise<Arrivals> {
   const nothing = { traces: [], hasMore: false, hasGap: false };
@@ -40,11 +40,7 @@ export async function arrivalsSince(
   };
 }
 
-async function tracesOf(
-  connection: RedisConnection,
-  names: TraceNames,
-  [, fields]: Entry,
-): Promise<string[]> {
+async function tracesOf(connection: RedisConnection, names: CallNames, [, fields]: Entry): Promise<string[]> {
   const [, second, , number, , news] = fields;
   const place = [names.chunks(Number(second)), Number(number)] as const;
   const chunk = (await connection.callBuffers('LINDEX', ...place)) as Buffer | null;

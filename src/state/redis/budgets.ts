@@ -3,12 +3,12 @@ import { exceededOf } from '../rules/budgets.ts';
 import { destinationName } from '../rules/destinations.ts';
 import type { BudgetCharge, Store } from '../store.ts';
 import type { Link } from './link/link.ts';
-import type { NumberNames } from './link/names.ts';
+import type { CallNames } from './link/names.ts';
 
 /* Charges to budgets: a hash for each day, which `admit.lua` adds to and `record.lua` takes back from. */
 
 /** Keys of days that scripts are given behind their other keys, and the numbers that these have there. */
-function daysOf(own: NumberNames, charges: readonly Charge[], keysBefore: number) {
+function daysOf(own: CallNames, charges: readonly Charge[], keysBefore: number) {
   const days = [...new Set(charges.map((it) => it.day))];
   return {
     keys: days.map(own.budgets),
@@ -23,7 +23,7 @@ export const toBudgetArgs = (
 ): readonly (string | number)[] => charges.flatMap((it) => [numberOf(it), it.name, it.amount, it.daily]);
 
 /** The amounts that calls give back, as arguments of `record.lua`. */
-export function toGivenBackArgs(own: NumberNames, calls: readonly (readonly Charge[])[], keysBefore: number) {
+export function toGivenBackArgs(own: CallNames, calls: readonly (readonly Charge[])[], keysBefore: number) {
   const { keys, numberOf } = daysOf(own, calls.flat(), keysBefore);
   const argsOf = (charges: readonly Charge[]): (string | number)[] =>
     charges.flatMap((it) => [numberOf(it), it.name, it.amount]);

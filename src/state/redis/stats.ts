@@ -15,13 +15,13 @@ import {
 } from '../traces/stats.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { Link } from './link/link.ts';
-import type { NumberNames } from './link/names.ts';
+import type { CallNames } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /* Counts of calls by minute, hour and day: a hash each, with the fields `<dimension>:<name>`, and `<dimension>` for how many names it has. */
 
 /** The names of the three buckets of a minute, in the order that `record.lua` takes them. */
-export const statKeys = (names: NumberNames, minuteMs: number): readonly string[] =>
+export const statKeys = (names: CallNames, minuteMs: number): readonly string[] =>
   statIntervalNames.map((interval) => names.stats(statIntervals[interval], statStart(minuteMs, interval)));
 
 /** How long each of them is kept, from the last call on that it counts. */
@@ -77,7 +77,7 @@ interface AskedFields {
 /** A few fields of each bucket, all asked for at once. */
 async function readFields(
   connection: RedisConnection,
-  names: NumberNames,
+  names: CallNames,
   { interval, starts, fields }: AskedFields,
 ): Promise<(string | null)[][]> {
   const keys = starts.map((it) => names.stats(statIntervals[interval], it));
@@ -91,7 +91,7 @@ const decisionFields = decisions.map((it) => `decision:${it}`);
 
 /** `LikelySource.mayHave` of `traces/likely.ts`. */
 export const redisMayHave =
-  (connection: RedisConnection, names: NumberNames): LikelySource['mayHave'] =>
+  (connection: RedisConnection, names: CallNames): LikelySource['mayHave'] =>
   async (interval, starts, wanted) => {
     const ofNames = wanted.flatMap(({ dimension, name }) => [
       `${dimension}:${name}`,

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { traceWindowMs } from '../../traces/lines.ts';
 import type { TraceWindow } from '../../traces/list.ts';
 import type { RedisConnection } from './connection.ts';
-import type { TraceNames } from './names.ts';
+import type { CallNames } from './names.ts';
 
 /*
  * Traces in Redis. Each second of ids (a window) has a list of compressed chunks and a hash of ids; an index lists
@@ -42,7 +42,7 @@ const windowsAtOnce = 256;
 /** Those windows of the tenant. */
 export async function* windowsOf(
   connection: RedisConnection,
-  names: TraceNames,
+  names: CallNames,
   starts: AsyncIterable<number>,
 ): AsyncGenerator<TraceWindow> {
   // The first page of a list needs the newest one, and no more as a rule; whoever looks further looks far.
@@ -61,7 +61,7 @@ export async function* windowsOf(
 /** The starts of windows of the tenant that have traces, newest first: `LikelySource` of `traces/likely.ts`. */
 export async function* startsOf(
   connection: RedisConnection,
-  { windows }: TraceNames,
+  { windows }: CallNames,
   newestMs: number,
   oldestMs: number,
 ): AsyncGenerator<number> {
@@ -75,14 +75,14 @@ export async function* startsOf(
   }
 }
 
-function readAhead(connection: RedisConnection, names: TraceNames, second: number): TraceWindow {
+function readAhead(connection: RedisConnection, names: CallNames, second: number): TraceWindow {
   const first = readChunks(connection, names, second, 0);
   // It may fail while an earlier one is looked at; who looks at this one is told.
   first.catch(() => undefined);
   return { startMs: second * traceWindowMs, chunks: () => chunksOf(connection, names, second, first) };
 }
 
-const readChunks = async (connection: RedisConnection, names: TraceNames, second: number, from: number) =>
+const readChunks = async (connection: RedisConnection, names: CallNames, second: number, from: number) =>
   (await connection.callBuffers(
     'LRANGE',
     names.chunks(second),
@@ -92,7 +92,7 @@ const readChunks = async (connection: RedisConnection, names: TraceNames, second
 
 async function* chunksOf(
   connection: RedisConnection,
-  names: TraceNames,
+  names: CallNames,
   second: number,
   first: Promise<readonly Buffer[]>,
 ): AsyncGenerator<Buffer> {
