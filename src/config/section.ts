@@ -48,6 +48,15 @@ export function section<S extends z.core.$ZodShape>(shape: S) {
   });
 }
 
+/** The same, or null; null where the file says nothing. */
+export const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().default(null);
+
+/** The values of `base`, in their place those of `own` that are not null. */
+export const over = <T extends object>(base: T, own: { readonly [K in keyof T]: T[K] | null }): Readonly<T> =>
+  Object.freeze(
+    Object.fromEntries(Object.entries(base).map(([name, it]) => [name, own[name as keyof T] ?? it])),
+  ) as Readonly<T>;
+
 /** A bounded list, empty where the file says nothing. */
 export const list = <T extends z.core.$ZodType>(item: T, max = 10_000) =>
   z.array(item).max(max).readonly().prefault([]);

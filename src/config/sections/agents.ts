@@ -9,7 +9,7 @@ import {
   line,
   parsed,
 } from '../scalars.ts';
-import { list, section } from '../section.ts';
+import { list, orNull, section } from '../section.ts';
 
 /** The permissions of a key minted without the field. */
 export const defaultPermissions: readonly Permission[] = [
@@ -23,16 +23,15 @@ export const defaultPermissions: readonly Permission[] = [
   'usage:read',
 ];
 
-export const configTenantId = identifier
-  .nullable()
-  .default(null)
-  .describe('Id of the tenant; may be left out where there is only one.');
+export const configTenantId = orNull(identifier).describe(
+  'Id of the tenant; may be left out where there is only one.',
+);
 
 export const agent = section({
   id: configUuid.describe('UUID of the agent.'),
   tenant: configTenantId,
-  env: identifier.nullable().default(null).describe("Its environment; null: the tenant's first."),
-  name: configTitle.nullable().default(null).describe('Its name for people; null: the id.'),
+  env: orNull(identifier).describe("Its environment; null: the tenant's first."),
+  name: orNull(configTitle).describe('Its name for people; null: the id.'),
   runtime_type: z
     .string()
     .regex(/^\P{Cc}{1,64}$/u, { error: 'must be 1 to 64 characters' })
@@ -49,20 +48,13 @@ const digest = parsed(
 export const key = section({
   name: configTitle.describe('Name of the key for people and the audit log.'),
   tenant: configTenantId,
-  env: identifier.nullable().default(null).describe("Its environment; null: its agent's."),
+  env: orNull(identifier).describe("Its environment; null: its agent's."),
   agent: configUuid.describe('Agent that calls with this key are made by, unless they name another one.'),
   hash: digest.describe('sha256: and the hex digest of the key; the key itself is never written down.'),
-  permissions: list(z.enum(permissions), permissions.length)
-    .nullable()
-    .default(null)
-    .describe('What it may do; null: scan alone.'),
-  ip_allowlist: list(addressRange, 1000)
-    .nullable()
-    .default(null)
-    .describe('Addresses that may use it; null: any.'),
-  expires_at: configInstant
-    .nullable()
-    .default(null)
-    .describe('End of its life, as 2030-01-31T12:00:00Z; null: none.'),
-  description: line.nullable().default(null).describe('Free text.'),
+  permissions: orNull(list(z.enum(permissions), permissions.length)).describe(
+    'What it may do; null: scan alone.',
+  ),
+  ip_allowlist: orNull(list(addressRange, 1000)).describe('Addresses that may use it; null: any.'),
+  expires_at: orNull(configInstant).describe('End of its life, as 2030-01-31T12:00:00Z; null: none.'),
+  description: orNull(line).describe('Free text.'),
 });

@@ -10,7 +10,7 @@ import {
   url,
   urlPath,
 } from '../scalars.ts';
-import { list, section, table } from '../section.ts';
+import { list, orNull, section, table } from '../section.ts';
 import { configTenantId } from './agents.ts';
 
 /*
@@ -18,21 +18,14 @@ import { configTenantId } from './agents.ts';
  * the file or, with `vault: true`, in the vault.
  */
 
-const stored = secret.nullable().default(null);
+const stored = orNull(secret);
 
 const common = {
   name: dottedName.describe('Name of the credential, unique in its tenant.'),
   tenant: configTenantId,
   vault: flag.prefault(false).describe('Whether the secret is kept in the vault: postern credential set.'),
   hosts: list(hostGlob, 1000).describe('Hosts that it is sent to; empty: inbound routes only.'),
-  paths: z
-    .array(urlPath)
-    .min(1)
-    .max(1000)
-    .readonly()
-    .nullable()
-    .default(null)
-    .describe('Globs of paths; null: all.'),
+  paths: orNull(z.array(urlPath).min(1).max(1000).readonly()).describe('Globs of paths; null: all.'),
   agents: z
     .array(line)
     .max(1000)
@@ -66,13 +59,13 @@ const settable = headerName.refine(
 const headers = section({
   type: z.literal('headers').describe('Sent as headers of any name.'),
   ...common,
-  values: table(settable, secret, 32).nullable().default(null).describe('Value of each header.'),
+  values: orNull(table(settable, secret, 32)).describe('Value of each header.'),
 });
 
 const query = section({
   type: z.literal('query').describe('Sent as a query parameter.'),
   ...common,
-  parameter: line.nullable().default(null).describe('Name of the parameter; null: that of the credential.'),
+  parameter: orNull(line).describe('Name of the parameter; null: that of the credential.'),
   value: stored.describe('Its value.'),
 });
 
@@ -95,10 +88,10 @@ const oauth = section({
     .default('client_secret_basic')
     .describe('How the client proves who it is: its secret in a header or in the form, or a signed token.'),
   client_secret: stored.describe('Secret of the client.'),
-  private_key: privateKey.nullable().default(null).describe('PEM key that signs tokens of private_key_jwt.'),
-  key_id: line.nullable().default(null).describe('Id of that key, sent as kid; null: none.'),
+  private_key: orNull(privateKey).describe('PEM key that signs tokens of private_key_jwt.'),
+  key_id: orNull(line).describe('Id of that key, sent as kid; null: none.'),
   scopes: list(line, 100).describe('Scopes that are asked for.'),
-  audience: line.nullable().default(null).describe('Audience that is asked for.'),
+  audience: orNull(line).describe('Audience that is asked for.'),
 });
 
 const awsSigV4 = section({
@@ -107,8 +100,8 @@ const awsSigV4 = section({
   access_key_id: stored.describe('Id of the access key.'),
   secret_access_key: stored.describe('The access key.'),
   session_token: stored.describe('Session token of temporary keys.'),
-  region: dottedName.nullable().default(null).describe('Region; null: read from the host.'),
-  service: dottedName.nullable().default(null).describe('Service; null: read from the host.'),
+  region: orNull(dottedName).describe('Region; null: read from the host.'),
+  service: orNull(dottedName).describe('Service; null: read from the host.'),
 });
 
 export const credential = z.discriminatedUnion('type', [bearer, basic, headers, query, oauth, awsSigV4]);

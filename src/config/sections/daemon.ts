@@ -17,12 +17,12 @@ import {
   url,
   variable,
 } from '../scalars.ts';
-import { list, section, table } from '../section.ts';
+import { list, orNull, section, table } from '../section.ts';
 import { listenAddresses, stateUrl } from './addresses.ts';
 
 /* Settings of the daemon as a whole: listeners, state, files, log. */
 
-const optionalPath = path.nullable().default(null);
+const optionalPath = orNull(path);
 
 const tls = section({
   cert: optionalPath.describe('PEM file with the certificate chain of the listener; null: plain HTTP.'),
@@ -107,7 +107,7 @@ export const vault = section({
   key_file: optionalPath.describe(
     'File with the key of the vault: 32 bytes in hex or base64; null: made beside the state. Up to four, a line each: the first one seals, all open.',
   ),
-  key_env: variable.nullable().default(null).describe('Environment variable that holds that key instead.'),
+  key_env: orNull(variable).describe('Environment variable that holds that key instead.'),
 }).prefault({});
 
 export const limits = section({
@@ -143,10 +143,9 @@ export const limits = section({
   max_connections_per_agent: integer(1, 1_000_000)
     .prefault(256)
     .describe('The same for one agent, its ephemeral keys included. Streams count as well.'),
-  max_connections_per_tenant: integer(1, 1_000_000)
-    .nullable()
-    .default(null)
-    .describe('The same for one tenant; null: as many as are still free, so that others find room.'),
+  max_connections_per_tenant: orNull(integer(1, 1_000_000)).describe(
+    'The same for one tenant; null: as many as are still free, so that others find room.',
+  ),
   max_ws_message_bytes: size().prefault('1MB').describe('A larger WebSocket message closes the connection.'),
   replay_window: duration(1000, hour)
     .prefault('60s')
@@ -171,18 +170,15 @@ export const responseScan = section({
 
 /** The same where it only overrides: what is null says nothing. */
 export const responseScanOverride = section({
-  mode: responseMode.nullable().default(null).describe('Instead of the mode of response_scan.'),
-  max_bytes: responseBytes.nullable().default(null).describe('Instead of its max_bytes.'),
-  beyond: beyond.nullable().default(null).describe('Instead of its beyond.'),
+  mode: orNull(responseMode).describe('Instead of the mode of response_scan.'),
+  max_bytes: orNull(responseBytes).describe('Instead of its max_bytes.'),
+  beyond: orNull(beyond).describe('Instead of its beyond.'),
 });
 
 export const reading = section({
-  threads: integer(0, 256)
-    .nullable()
-    .default(null)
-    .describe(
-      'Threads that read larger bodies, of each worker; null: what the cores leave, at least 1; 0: none.',
-    ),
+  threads: orNull(integer(0, 256)).describe(
+    'Threads that read larger bodies, of each worker; null: what the cores leave, at least 1; 0: none.',
+  ),
 }).prefault({});
 
 export const branding = section({
@@ -199,10 +195,7 @@ export const activity = section({
     .enum(['redacted', 'none'])
     .default('redacted')
     .describe('Whether traces keep a redacted, bounded extract of the body.'),
-  retention: duration(hour, 3650 * day)
-    .nullable()
-    .default(null)
-    .describe('How long traces are kept; null: as the plan says.'),
+  retention: orNull(duration(hour, 3650 * day)).describe('How long traces are kept; null: as the plan says.'),
 }).prefault({});
 
 export const doctor = section({

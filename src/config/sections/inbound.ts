@@ -12,7 +12,7 @@ import {
   size,
   urlPath,
 } from '../scalars.ts';
-import { list, section } from '../section.ts';
+import { list, orNull, section } from '../section.ts';
 import { configTenantId } from './agents.ts';
 import { responseScanOverride } from './daemon.ts';
 
@@ -20,8 +20,8 @@ const byKey = section({ type: z.literal('key').describe('A Bearer key of the ten
 const byNobody = section({ type: z.literal('none').describe('Anybody may call.') });
 const byToken = section({
   type: z.literal('token').describe('A secret that the platform sends.'),
-  header: headerName.nullable().default(null).describe('Header that carries it.'),
-  query: line.nullable().default(null).describe('Or the query parameter that does.'),
+  header: orNull(headerName).describe('Header that carries it.'),
+  query: orNull(line).describe('Or the query parameter that does.'),
   value: secret.describe('The secret.'),
 });
 const byAddress = section({
@@ -49,21 +49,20 @@ export const routePrefix = z
 
 /** Fields of a route beside prefix and tenant, in the file and in the API. */
 export const routeFields = {
-  agent: configUuid.nullable().default(null).describe("Agent that the calls are made by; null: the key's."),
+  agent: orNull(configUuid).describe("Agent that the calls are made by; null: the key's."),
   upstream: upstreamUrl.describe('Where calls go; the rest of the path and the query are appended.'),
-  tool: dottedName.nullable().default(null).describe('Tool of the catalogue; null: found by host.'),
-  credential: dottedName.nullable().default(null).describe('Credential of the tenant that is sent.'),
+  tool: orNull(dottedName).describe('Tool of the catalogue; null: found by host.'),
+  credential: orNull(dottedName).describe('Credential of the tenant that is sent.'),
   auth,
   allowed_methods: list(method, 32).describe('Methods; empty: all.'),
   allowed_paths: list(urlPath, 1000).describe('Globs over the rest of the path; empty: all.'),
   allowed_sites: list(hostGlob, 1000).describe(
     'With auth none and ip: hosts or globs that Host, Origin and Referer may name beside the daemon itself; "*": any.',
   ),
-  max_body_bytes: size()
-    .nullable()
-    .default(null)
-    .describe("Body limit of the route; null: that of its tool, or the tenant's."),
-  response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),
+  max_body_bytes: orNull(size()).describe(
+    "Body limit of the route; null: that of its tool, or the tenant's.",
+  ),
+  response_scan: orNull(responseScanOverride).describe('Over response_scan of the tenant.'),
 };
 
 export const inbound = section({ prefix: routePrefix, tenant: configTenantId, ...routeFields });

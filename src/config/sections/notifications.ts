@@ -14,7 +14,7 @@ import {
   secret,
   url,
 } from '../scalars.ts';
-import { list, section, table } from '../section.ts';
+import { list, orNull, section, table } from '../section.ts';
 
 /** The kinds of notices that a channel can get. */
 export const eventKinds = [
@@ -65,30 +65,21 @@ export const notification = section({
   tools: list(line, 1000).describe('Only events of these tools; empty: all.'),
   agents: list(agent, 1000).describe('Only events of these agents, as ids or globs of names; empty: all.'),
   environments: list(identifier, 1000).describe('Only events of these environments; empty: all.'),
-  tenant: identifier.nullable().default(null).describe('Only events of this tenant; null: all.'),
-  digest: duration(0, 24 * hour)
-    .nullable()
-    .default(null)
-    .describe(
-      'The first event goes at once, and those of its kind that follow within this time in one message; 0s: each by itself, as held calls always are; null: 1m, of webhook and siem 0s.',
-    ),
-  secret: secret
-    .nullable()
-    .default(null)
-    .describe(
-      'whsec_… that webhooks are signed with (several, with spaces between, while it is changed), or the token of a SIEM.',
-    ),
-  signing_secret: secret
-    .nullable()
-    .default(null)
-    .describe(
-      'Signing secret of the Slack app, which verifies what is pressed; without it there are no buttons.',
-    ),
+  tenant: orNull(identifier).describe('Only events of this tenant; null: all.'),
+  digest: orNull(duration(0, 24 * hour)).describe(
+    'The first event goes at once, and those of its kind that follow within this time in one message; 0s: each by itself, as held calls always are; null: 1m, of webhook and siem 0s.',
+  ),
+  secret: orNull(secret).describe(
+    'whsec_… that webhooks are signed with (several, with spaces between, while it is changed), or the token of a SIEM.',
+  ),
+  signing_secret: orNull(secret).describe(
+    'Signing secret of the Slack app, which verifies what is pressed; without it there are no buttons.',
+  ),
   allow_private: flag
     .prefault(false)
     .describe('Whether the URL may lead to a private address; never to this gateway or a metadata service.'),
   headers: table(headerName, secret, 32).describe('Further headers of webhook and siem.'),
-  from: line.nullable().default(null).describe('Sender of email.'),
+  from: orNull(line).describe('Sender of email.'),
   to: list(line, 100).describe('Recipients of email.'),
   format: z.enum(['json', 'ocsf', 'cef']).default('json').describe('Format of siem.'),
   preset: z
@@ -132,5 +123,5 @@ export const feed = section({
   refresh: duration(minute, 7 * 24 * 60 * minute)
     .prefault('1h')
     .describe('How often.'),
-  format: feedFormat.nullable().default(null).describe('Its format; null: by name, else lines.'),
+  format: orNull(feedFormat).describe('Its format; null: by name, else lines.'),
 });

@@ -1,39 +1,23 @@
 import type * as z from 'zod';
 import { day, dottedName, duration, flag, integer, megabyte, size } from '../scalars.ts';
-import { section } from '../section.ts';
+import { orNull, section } from '../section.ts';
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 
 /** A plan as the file writes it: what is null is taken from the plan that it extends. */
 export const plan = section({
-  extends: dottedName
-    .nullable()
-    .default(null)
-    .describe(
-      'Plan whose values stand where this one says nothing; null: the built-in one of this name, else free.',
-    ),
-  scans_per_month: count.nullable().default(null).describe('Monthly quota of calls.'),
-  scans_per_minute: integer(1, 100_000_000)
-    .nullable()
-    .default(null)
-    .describe('Steady rate of the token bucket.'),
-  burst: integer(1, 200_000_000)
-    .nullable()
-    .default(null)
-    .describe('Capacity of the bucket; null: twice the rate.'),
-  max_body_bytes: size().nullable().default(null).describe('Body limit of tenants on this plan.'),
-  retention: duration(day, 3650 * day)
-    .nullable()
-    .default(null)
-    .describe('How long traces are kept.'),
-  overage: flag
-    .nullable()
-    .default(null)
-    .describe('Whether calls beyond the quota go on and are only counted.'),
-  per_key_scans_per_minute: integer(1, 100_000_000)
-    .nullable()
-    .default(null)
-    .describe('Rate of each key by itself; null: only the tenant has one.'),
+  extends: orNull(dottedName).describe(
+    'Plan whose values stand where this one says nothing; null: the built-in one of this name, else free.',
+  ),
+  scans_per_month: orNull(count).describe('Monthly quota of calls.'),
+  scans_per_minute: orNull(integer(1, 100_000_000)).describe('Steady rate of the token bucket.'),
+  burst: orNull(integer(1, 200_000_000)).describe('Capacity of the bucket; null: twice the rate.'),
+  max_body_bytes: orNull(size()).describe('Body limit of tenants on this plan.'),
+  retention: orNull(duration(day, 3650 * day)).describe('How long traces are kept.'),
+  overage: orNull(flag).describe('Whether calls beyond the quota go on and are only counted.'),
+  per_key_scans_per_minute: orNull(integer(1, 100_000_000)).describe(
+    'Rate of each key by itself; null: only the tenant has one.',
+  ),
 }).prefault({});
 
 type WrittenPlan = z.output<typeof plan>;

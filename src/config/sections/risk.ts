@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { decisions } from '../../core/call.ts';
 import { day, duration, flag, fraction, hour, integer, second } from '../scalars.ts';
-import { section } from '../section.ts';
+import { orNull, over, section } from '../section.ts';
 
 /* Decisions on findings: postures, approvals, risk. */
 
 const decision = z.enum(decisions);
-const nullable = decision.nullable().default(null);
+const nullable = orNull(decision);
 
 /** A posture as the file writes it, laid over another one key by key: null says nothing. */
 export const posture = section({
@@ -43,19 +43,8 @@ export const defaultPosture: PostureConfig = {
 };
 
 /** `own` over `base`, key by key. */
-export function mergePosture(base: PostureConfig, own: WrittenPosture): PostureConfig {
-  return Object.freeze({
-    secrets: own.secrets ?? base.secrets,
-    pii: own.pii ?? base.pii,
-    phi: own.phi ?? base.phi,
-    internal: own.internal ?? base.internal,
-    bands: Object.freeze({
-      LOW: own.bands.LOW ?? base.bands.LOW,
-      MEDIUM: own.bands.MEDIUM ?? base.bands.MEDIUM,
-      HIGH: own.bands.HIGH ?? base.bands.HIGH,
-      CRITICAL: own.bands.CRITICAL ?? base.bands.CRITICAL,
-    }),
-  });
+export function mergePosture({ bands, ...classes }: PostureConfig, own: WrittenPosture): PostureConfig {
+  return Object.freeze({ ...over(classes, own), bands: over(bands, own.bands) });
 }
 
 const approvalFields = {
@@ -79,16 +68,10 @@ export const approvals = section({
 }).prefault({});
 
 export const approvalsOverride = section({
-  ttl: approvalFields.ttl.nullable().default(null).describe('Instead of approvals.ttl.'),
-  grant_window: approvalFields.grant_window
-    .nullable()
-    .default(null)
-    .describe('Instead of approvals.grant_window.'),
-  deny_window: approvalFields.deny_window
-    .nullable()
-    .default(null)
-    .describe('Instead of approvals.deny_window.'),
-  hold: approvalFields.hold.nullable().default(null).describe('Instead of approvals.hold.'),
+  ttl: orNull(approvalFields.ttl).describe('Instead of approvals.ttl.'),
+  grant_window: orNull(approvalFields.grant_window).describe('Instead of approvals.grant_window.'),
+  deny_window: orNull(approvalFields.deny_window).describe('Instead of approvals.deny_window.'),
+  hold: orNull(approvalFields.hold).describe('Instead of approvals.hold.'),
 }).prefault({});
 
 export const defaultBands = { MEDIUM: 0.25, HIGH: 0.5, CRITICAL: 0.75 } as const;

@@ -19,7 +19,7 @@ import {
   size,
   timeZone,
 } from '../scalars.ts';
-import { list, section, table } from '../section.ts';
+import { list, orNull, over, section, table } from '../section.ts';
 import { type limits, mode, onFailure, type responseScan, responseScanOverride } from './daemon.ts';
 import type { BodyLimitSetBy, Plan } from './plans.ts';
 import { type approvals, approvalsOverride, mergePosture, type PostureConfig, posture } from './risk.ts';
@@ -37,35 +37,30 @@ const budget = section({
   name: configTitle.describe('What the condition daily_budget_exceeded names.'),
   daily: amount.describe('What may be used up in a day.'),
   unit: z.enum(['calls', 'bytes', 'amount']).default('calls').describe('What is counted.'),
-  amount_path: jsonPath.nullable().default(null).describe('Where the body says the amount, for unit amount.'),
+  amount_path: orNull(jsonPath).describe('Where the body says the amount, for unit amount.'),
   tz: timeZone.default('UTC').describe('Zone whose midnight begins the day.'),
   match: matchSchema.prefault({}).describe('Which calls count, as the match of a rule says it; empty: all.'),
 });
 
 const tenantLimits = section({
-  max_body_bytes: size().nullable().default(null).describe('Instead of what plan and limits say.'),
-  max_decoded_bytes: size().nullable().default(null).describe('Instead of limits.max_decoded_bytes.'),
-  scan_timeout: duration(1, 60 * second)
-    .nullable()
-    .default(null)
-    .describe('Instead of limits.scan_timeout.'),
-  body_timeout: duration().nullable().default(null).describe('Instead of limits.body_timeout.'),
-  max_connections_per_agent: integer(1, 1_000_000)
-    .nullable()
-    .default(null)
-    .describe('Instead of limits.max_connections_per_agent.'),
-  max_connections_per_tenant: integer(1, 1_000_000)
-    .nullable()
-    .default(null)
-    .describe('Instead of limits.max_connections_per_tenant.'),
-  max_ws_message_bytes: size().nullable().default(null).describe('Instead of limits.max_ws_message_bytes.'),
-  replay_window: duration(second, hour).nullable().default(null).describe('Instead of limits.replay_window.'),
+  max_body_bytes: orNull(size()).describe('Instead of what plan and limits say.'),
+  max_decoded_bytes: orNull(size()).describe('Instead of limits.max_decoded_bytes.'),
+  scan_timeout: orNull(duration(1, 60 * second)).describe('Instead of limits.scan_timeout.'),
+  body_timeout: orNull(duration()).describe('Instead of limits.body_timeout.'),
+  max_connections_per_agent: orNull(integer(1, 1_000_000)).describe(
+    'Instead of limits.max_connections_per_agent.',
+  ),
+  max_connections_per_tenant: orNull(integer(1, 1_000_000)).describe(
+    'Instead of limits.max_connections_per_tenant.',
+  ),
+  max_ws_message_bytes: orNull(size()).describe('Instead of limits.max_ws_message_bytes.'),
+  replay_window: orNull(duration(second, hour)).describe('Instead of limits.replay_window.'),
 }).prefault({});
 
 export const tenant = section({
   id: identifier.describe('Id of the tenant.'),
-  name: configTitle.nullable().default(null).describe('Its name for people; null: the id.'),
-  plan: dottedName.nullable().default(null).describe('Its plan; null: default_plan.'),
+  name: orNull(configTitle).describe('Its name for people; null: the id.'),
+  plan: orNull(dottedName).describe('Its plan; null: default_plan.'),
   environments: list(identifier, 100).describe('Its environments, the default one first; empty: [default].'),
   org_domains: list(domain, 1000).describe('Domains of the organisation; whoever is elsewhere is external.'),
   org_accounts: z
@@ -99,13 +94,13 @@ export const tenant = section({
       .prefault('ignore')
       .describe('Whether values that documentation prints as examples count as findings.'),
   }).prefault({}),
-  mode: mode.nullable().default(null).describe('Instead of mode.'),
-  on_failure: onFailure.nullable().default(null).describe('Instead of state.on_failure.'),
+  mode: orNull(mode).describe('Instead of mode.'),
+  on_failure: orNull(onFailure).describe('Instead of state.on_failure.'),
   response_scan: responseScanOverride.prefault({}).describe('Over response_scan, key by key.'),
   limits: tenantLimits.describe('Over limits, key by key.'),
   approvals: approvalsOverride.describe('Over approvals, key by key.'),
-  block_threats: flag.nullable().default(null).describe('Instead of risk.block_threats.'),
-  auto_register_agents: flag.nullable().default(null).describe('Instead of risk.auto_register_agents.'),
+  block_threats: orNull(flag).describe('Instead of risk.block_threats.'),
+  auto_register_agents: orNull(flag).describe('Instead of risk.auto_register_agents.'),
 });
 
 type WrittenTenant = z.output<typeof tenant>;
@@ -199,11 +194,7 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
     maxWsMessageBytes: limits.maxWsMessageBytes ?? base.limits.maxWsMessageBytes,
     replayWindowMs: limits.replayWindowMs ?? base.limits.replayWindowMs,
     retentionMs: base.retentionMs ?? plan.retentionMs,
-    responseScan: Object.freeze({
-      mode: own.responseScan.mode ?? base.responseScan.mode,
-      maxBytes: own.responseScan.maxBytes ?? base.responseScan.maxBytes,
-      beyond: own.responseScan.beyond ?? base.responseScan.beyond,
-    }),
+    responseScan: over(base.responseScan, own.responseScan),
     orgDomains: own.orgDomains,
     orgAccounts: own.orgAccounts,
     internal: own.internal,
@@ -217,12 +208,7 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
       confidence: own.detectors.confidence,
       publishedExamples: own.detectors.publishedExamples,
     }),
-    approvals: Object.freeze({
-      ttlMs: own.approvals.ttlMs ?? base.approvals.ttlMs,
-      grantWindowMs: own.approvals.grantWindowMs ?? base.approvals.grantWindowMs,
-      denyWindowMs: own.approvals.denyWindowMs ?? base.approvals.denyWindowMs,
-      holdMs: own.approvals.holdMs ?? base.approvals.holdMs,
-    }),
+    approvals: over(base.approvals, own.approvals),
     blockThreats: own.blockThreats ?? base.blockThreats,
     autoRegisterAgents: own.autoRegisterAgents ?? base.autoRegisterAgents,
   });

@@ -1,6 +1,6 @@
 import { toolSchema } from '../../catalogue/load/schema.ts';
 import { flag, identifier, size } from '../scalars.ts';
-import { section } from '../section.ts';
+import { orNull, section } from '../section.ts';
 import { responseScanOverride } from './daemon.ts';
 
 // The limit of a tool's bodies is a setting, which goes before the catalogue.
@@ -8,16 +8,12 @@ const { name, max_body_bytes: _, ...definition } = toolSchema.shape;
 
 /** Settings of a tool beside the catalogue. */
 const settings = {
-  tenant: identifier.nullable().default(null).describe('Tenant that this holds for; null: all.'),
-  max_body_bytes: size()
-    .nullable()
-    .default(null)
-    .describe("Body limit of calls to the tool; null: the tenant's, or what the catalogue says of the tool."),
-  response_scan: responseScanOverride.nullable().default(null).describe('Over response_scan of the tenant.'),
-  sensitive: flag
-    .nullable()
-    .default(null)
-    .describe('Whether its answers count as sensitive reads; null: as found.'),
+  tenant: orNull(identifier).describe('Tenant that this holds for; null: all.'),
+  max_body_bytes: orNull(size()).describe(
+    "Body limit of calls to the tool; null: the tenant's, or what the catalogue says of the tool.",
+  ),
+  response_scan: orNull(responseScanOverride).describe('Over response_scan of the tenant.'),
+  sensitive: orNull(flag).describe('Whether its answers count as sensitive reads; null: as found.'),
 };
 
 /** Settings of a tool; with `hosts`, also an addition to the catalogue in the form of its own files. */

@@ -15,12 +15,12 @@ import {
   parseHostGlob,
   path,
 } from '../scalars.ts';
-import { list, section } from '../section.ts';
+import { list, orNull, section } from '../section.ts';
 
 const resolution = section({
   host: hostGlob.describe('Host or glob of hosts; * matches any depth.'),
   address: address.describe('Address that is dialled instead of asking DNS.'),
-  port: integer(1, 65_535).nullable().default(null).describe('Port that is dialled; null: that of the call.'),
+  port: orNull(integer(1, 65_535)).describe('Port that is dialled; null: that of the call.'),
 });
 
 const parentUrl = parsed(
@@ -52,12 +52,9 @@ export const upstream = section({
   ),
   deny: list(hostOrCidr).describe('Hosts and address ranges that nobody may call.'),
   allowed_ports: list(integer(1, 65_535), 1024).describe('Ports that may be dialled; empty: all.'),
-  proxy: parentUrl
-    .nullable()
-    .default(null)
-    .describe(
-      'Parent proxy that calls are sent through (CONNECT), http:// or https://, with its credentials.',
-    ),
+  proxy: orNull(parentUrl).describe(
+    'Parent proxy that calls are sent through (CONNECT), http:// or https://, with its credentials.',
+  ),
   proxy_resolves: flag
     .prefault(false)
     .describe(
