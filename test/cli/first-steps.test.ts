@@ -18,22 +18,24 @@ import { operatorOf, postern, startHere } from './support.ts';
 const tenants = [{ id: 'acme', environments: ['production'] }, { id: 'b' }];
 const agentOfB = '7b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c22';
 
-/** What `postern serve` prints up to its ready line and `lines` more, as a person reads it. */
-async function served(t: Test, configFile: string, lines: number): Promise<string[]> {
+/** What `postern serve` prints: its ready line and the one behind it, as a person reads them. It ends with the test, or before. */
+async function served(t: Test, configFile: string) {
   const child = spawn('env', posternCommand(['--config', configFile, 'serve']), {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  t.teardown(async () => {
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
+  const ended = once(child, 'exit');
+  const end = async () => {
+    child.kill('SIGTERM');
     await ended;
-  });
+  };
+  t.teardown(end);
   const said: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     said.push(line);
-    if (said.length > lines) break;
+    if (said.length > 1) break;
   }
-  return said;
+  const [ready = '', next = ''] = said;
+  return { controlUrl: / control (http:[^\s,]+)/.exec(ready)?.[1] ?? '', next, end };
 }
 
 t.test('--tenant names the tenant of a minted key, and of all that a command changes', async (t) => {
@@ -71,32 +73,27 @@ t.test('--tenant names the tenant of a minted key, and of all that a command cha
 });
 
 t.test('a daemon that nobody can call says what to do next, until there is a key', async (t) => {
-  const without = writeTestConfig(t, { config: { control: { listen: '127.0.0.1:0', admin_secret: '' } } });
-  const [, next = ''] = await served(t, without.configFile, 1);
-  t.match(next, 'control.admin_secret in ');
-  t.match(next, without.configFile, 'the file is named');
-  t.match(next, 'SERVICE_API_KEYS_ADMIN_SECRET in the environment of the daemon');
-  t.match(next, 'key mint');
-
   const { dir, configFile } = writeTestConfig(t, {});
-  const [, mint = ''] = await served(t, configFile, 1);
-  t.match(mint, /no key\. With the admin secret in SERVICE_API_KEYS_ADMIN_SECRET, .* key mint/);
-  t.notMatch(mint, adminSecret);
-  const other = writeTestConfig(t, {});
-  const daemon = await startDaemon(t, other.dir, ['--config', other.configFile]);
-  await operatorOf(daemon)(['key', 'mint', '--name', 'x', '--agent', agentId]);
-  await daemon.end('SIGTERM');
-  writeFileSync(other.configFile, stringify(testConfig({ config: { log: { level: 'warn' } } })));
-  const again = await startDaemon(t, other.dir, ['--config', other.configFile]);
+  const first = await served(t, configFile);
+  t.match(first.next, /no key\. With the admin secret in SERVICE_API_KEYS_ADMIN_SECRET, .* key mint/);
+  t.notMatch(first.next, adminSecret);
+  const minted = await operatorOf(first)(['key', 'mint', '--name', 'x', '--agent', agentId]);
+  t.equal(minted.code, 0, minted.stderr);
+  await first.end();
+  writeFileSync(configFile, stringify(testConfig({ config: { log: { level: 'warn' } } })));
+  const again = await startDaemon(t, dir, ['--config', configFile]);
   t.notMatch(JSON.stringify(again.log), /Nobody can call/);
-  t.ok(dir);
 });
 
 t.test('who has neither key nor secret is told what the daemon needs, and not the shell', async (t) => {
-  const { dir, configFile } = writeTestConfig(t, {
+  const { configFile } = writeTestConfig(t, {
     config: { control: { listen: '127.0.0.1:0', admin_secret: '' } },
   });
-  await startDaemon(t, dir, ['--config', configFile]);
+  const { next } = await served(t, configFile);
+  t.match(next, 'control.admin_secret in ');
+  t.match(next, configFile, 'the file is named');
+  t.match(next, 'SERVICE_API_KEYS_ADMIN_SECRET in the environment of the daemon');
+  t.match(next, 'key mint');
   const remedy = `control.admin_secret in ${configFile}, or SERVICE_API_KEYS_ADMIN_SECRET in the environment of the daemon`;
   const cases = [
     { args: ['env'], env: {} },
