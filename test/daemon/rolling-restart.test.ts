@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { version } from '../../src/util/version.ts';
 import { basic, openSecureTunnel, run, send } from '../support/clients.ts';
-import { type Daemon, posternCommand, startDaemon, writeVersion } from '../support/daemon.ts';
+import { type Daemon, posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, writeTestConfig } from '../support/gateway.ts';
 import { startRedis, until } from '../support/redis.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -20,8 +20,11 @@ import { startUpstream } from '../support/upstream.ts';
 const nodes = 3;
 const clients = 4;
 /** Calls are new connections, which cost; a restart takes long enough for many of them. */
-const pauseMs = 50;
-const healthPollMs = 50;
+const pauseMs = 200;
+const healthPollMs = 100;
+
+/** Of Node, for a process of the next version. */
+const asNext = [`--import=${new URL('next-version.ts', import.meta.url).href}`];
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -111,14 +114,9 @@ t.test('three daemons are upgraded one after the other, and no call fails', asyn
     );
     backends.push({ proxyPort, controlUrl: `http://127.0.0.1:${controlPort}`, isReady: false });
   }
-  // The next version writes another format, which this one reads.
-  const postern = writeVersion(join(shared.dir, 'next'), '99.0.0', {
-    'src/state/redis/link/format.ts': (text) =>
-      text.replace('number: 1, readableFrom', 'number: 2, readableFrom'),
-  });
-  const start = (node: number, program?: string): Promise<Daemon> => {
+  const start = (node: number, nodeArgs: readonly string[] = []): Promise<Daemon> => {
     const { dir = '', configFile = '' } = folders[node] ?? {};
-    return startDaemon(t, dir, ['--config', configFile], [], program);
+    return startDaemon(t, dir, ['--config', configFile], nodeArgs);
   };
   const versionOf = async (node: number): Promise<string> =>
     (await apiClient(backends[node]?.controlUrl ?? '')('GET', '/readyz', undefined, '')).body.version;
@@ -178,7 +176,7 @@ t.test('three daemons are upgraded one after the other, and no call fails', asyn
     if (node === 0) release();
     t.equal(await ended, 0, `node ${node} has drained`);
     t.equal(before, version(), 'it was this version');
-    await start(node, postern);
+    await start(node, asNext);
     await until('it is ready again', async () => backends[node]?.isReady === true);
     t.equal(await versionOf(node), '99.0.0', 'and is the next one');
   }
@@ -202,6 +200,6 @@ t.test('three daemons are upgraded one after the other, and no call fails', asyn
     { code: 0, stdout: /format +2, readable from 1 on; this version has 1\n/ },
     checked.stderr,
   );
-  const status = await run('env', posternCommand(['--config', configFile, 'status'], [], postern));
+  const status = await run('env', posternCommand(['--config', configFile, 'status'], asNext));
   t.match(status, { code: 0, stdout: /version +99\.0\.0\n/ }, status.stderr);
 });

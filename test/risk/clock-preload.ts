@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { changeProgram } from '../support/change-program.ts';
 import { clockHeader } from './clock-header.ts';
 
 /*
- * Gives a daemon the clock of a test: `node --import clock-preload.ts?from=<ms>`, with the program of `clockedProgram`.
+ * Gives a daemon the clock of a test: `node --import clock-preload.ts?from=<ms>`. The program is changed in two places while it is loaded.
  * Each request to its control plane says in a header what time it is, and that time holds in all that is done for it,
  * whatever else goes on meanwhile; so a call is judged at exactly its time on any node. What nobody has asked for goes
  * by the latest time that was said. Timers are not touched.
@@ -31,3 +32,12 @@ const serveAtTime =
     said.run(ms, () => serve(exchange));
   };
 Object.assign(globalThis, { serveAtTime });
+
+changeProgram([
+  // Else the state on Redis would go by the clock of Redis.
+  { from: /\bclock = (["'])server\1/, to: "clock = 'caller'" },
+  {
+    from: '(exchange) => this.#control(exchange)',
+    to: 'globalThis.serveAtTime((exchange) => this.#control(exchange))',
+  },
+]);

@@ -9,8 +9,7 @@ import type { Test } from 'tap';
 import { stringify } from 'yaml';
 import { parseConfig } from '../../src/config/load.ts';
 import { loadPepper } from '../../src/daemon/start/pepper.ts';
-import { version } from '../../src/util/version.ts';
-import { type Daemon, startDaemon, writeVersion } from '../support/daemon.ts';
+import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { startRedis } from '../support/redis.ts';
 import { listedUrls } from './attacks/index.ts';
 import { clockHeader } from './clock-header.ts';
@@ -45,28 +44,11 @@ export interface Reply {
   readonly body: any;
 }
 
-/** Makes a copy of the program that goes by the clock of `clock-preload.ts`; answers its `postern`. */
-export const clockedProgram = (folder: string): string =>
-  writeVersion(folder, version(), {
-    // Else the state on Redis would go by the clock of Redis.
-    'src/state/redis/store.ts': (text) => text.replace("clock = 'server'", "clock = 'caller'"),
-    'src/daemon/start/servers.ts': (text) =>
-      text.replace(
-        '(exchange) => this.#control(exchange)',
-        (control) => `globalThis.serveAtTime(${control})`,
-      ),
-  });
-
 /**
- * One daemon of the program with the embedded state, or several that share a Redis; undefined where the machine has none. They end with the
+ * One daemon with the embedded state, or several that share a Redis; undefined where the machine has none. They end with the
  * test.
  */
-export async function startGateways(
-  t: Test,
-  week: Week,
-  program: string,
-  daemons: number,
-): Promise<Gateways | undefined> {
+export async function startGateways(t: Test, week: Week, daemons: number): Promise<Gateways | undefined> {
   const redis = daemons > 1 ? await startRedis(t, { args: ['--appendfsync', 'no'] }) : undefined;
   if (daemons > 1 && !redis) return undefined;
   const root = mkdtempSync(join(tmpdir(), 'postern-week-'));
@@ -86,7 +68,7 @@ export async function startGateways(
     writeFileSync(join(dir, 'postern.yaml'), config);
     if (!redis) writeFileSync(join(dir, 'data', 'pepper'), pepper, { mode: 0o600 });
     const args = ['--config', join(dir, 'postern.yaml')];
-    started.push(await startDaemon(t, dir, args, [`--import=${clock}`], program));
+    started.push(await startDaemon(t, dir, args, [`--import=${clock}`]));
   }
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   t.teardown(() => agent.destroy());

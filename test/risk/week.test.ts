@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { clockedProgram, startGateways } from './gateways.ts';
+import { startGateways } from './gateways.ts';
 import { type Outcome, play } from './play.ts';
 import { attackTable, cleanResult, cleanTable, resultOf } from './table.ts';
 import { planWeek } from './week.ts';
@@ -15,14 +12,9 @@ import { planWeek } from './week.ts';
 const falseAlarmShareMax = 0.005;
 const week = planWeek('postern');
 
-// One for both lives, since it is bundled when it first starts.
-const folder = mkdtempSync(join(tmpdir(), 'postern-week-program-'));
-t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-const program = clockedProgram(folder);
-
 /** Undefined where the machine lacks Redis. */
 async function livedBy(t: Test, daemons: number): Promise<readonly Outcome[] | undefined> {
-  const gateways = await startGateways(t, week, program, daemons);
+  const gateways = await startGateways(t, week, daemons);
   if (!gateways) return undefined;
   const outcomes = await play(week, gateways);
   const last = week.calls.at(-1)?.atMs ?? 0;

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -24,31 +23,6 @@ interface Test {
 
 const root = resolve(import.meta.dirname, '../..');
 const ownPostern = join(root, 'bin/postern');
-
-/** A copy of this program in `folder` that has another version; answers its `postern`. `patch` changes its texts, by file. */
-export function writeVersion(
-  folder: string,
-  version: string,
-  patch: Readonly<Record<string, (text: string) => string>> = {},
-): string {
-  mkdirSync(folder, { recursive: true });
-  for (const name of ['bin', 'src', 'config'])
-    cpSync(join(root, name), join(folder, name), { recursive: true });
-  // A folder of its own, since what is made of the program is kept in it.
-  const modules = join(folder, 'node_modules');
-  mkdirSync(modules);
-  for (const name of readdirSync(join(root, 'node_modules')))
-    if (name !== '.cache') symlinkSync(join(root, 'node_modules', name), join(modules, name));
-  const described = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...described, version }));
-  for (const [file, change] of Object.entries(patch)) {
-    const text = readFileSync(join(folder, file), 'utf8');
-    const changed = change(text);
-    if (changed === text) throw new Error(`${file} has nothing to change`);
-    writeFileSync(join(folder, file), changed);
-  }
-  return join(folder, 'bin/postern');
-}
 
 /** Arguments of `env` that run `bin/postern` as a user's shell would: without the loaders that the test runner gives its children. */
 export const posternCommand = (
