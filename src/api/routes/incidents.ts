@@ -22,7 +22,7 @@ import {
   uuid,
 } from '../fields/fields.ts';
 import { timelineEntry, timelineOf } from '../incident-timeline.ts';
-import { RawAnswer, routesOf } from '../route.ts';
+import { type ApiRequest, RawAnswer, routesOf } from '../route.ts';
 
 const route = routesOf('incidents');
 const what = 'incident';
@@ -174,7 +174,7 @@ function openedByHand(body: OpenRequest, agent: AgentRecord, { caller, nowMs }: 
     closedAtMs: null,
     closeCode: null,
     closedBy: null,
-    notes: body.note ? [{ atMs: nowMs, author: operatorOf(caller), text: body.note }] : [],
+    notes: body.note ? [noteBy({ caller, nowMs }, body.note)] : [],
   };
 }
 
@@ -228,19 +228,17 @@ export const transitionIncident = route('POST /v1/incidents/:incident_id/transit
   access: 'incidents:write',
   body: transitionRequest,
   answer: publicIncident,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
-    const tenant = tenantId();
-    const { incidentId, status: standing } = await find(gate, tenant, idOf(params, 'incident_id', what));
-    if (next[standing] !== body.status)
-      throw new GatewayError('CONFLICT', `An incident that is ${standing} cannot become ${body.status}.`);
-    const details = present({ status: body.status, code: body.code ?? undefined });
-    const change: IncidentChange = {
-      status: body.status,
-      ...(body.code ? { closeCode: body.code } : {}),
-      ...(body.note ? { note: { atMs: nowMs, author: operatorOf(caller), text: body.note } } : {}),
-    };
-    return applyChange(gate, { tenantId: tenant, incidentId, standing, change, caller, nowMs, details });
-  },
+  handle: ({ body, ...request }) =>
+    applyChange(request, (standing) => {
+      if (next[standing] !== body.status)
+        throw new GatewayError('CONFLICT', `An incident that is ${standing} cannot become ${body.status}.`);
+      const change: IncidentChange = {
+        status: body.status,
+        ...(body.code ? { closeCode: body.code } : {}),
+        ...(body.note ? { note: noteBy(request, body.note) } : {}),
+      };
+      return { change, details: present({ status: body.status, code: body.code ?? undefined }) };
+    }),
 });
 
 /** `PATCH /v1/incidents/{incident_id}`: how grave it is, as an analyst sees it. A graver cause that joins later raises it again. */
@@ -249,20 +247,8 @@ export const rateIncident = route('PATCH /v1/incidents/:incident_id', {
   access: 'incidents:write',
   body: z.object({ ...ofTenant, severity: band }),
   answer: publicIncident,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
-    const tenant = tenantId();
-    const { incidentId, status: standing } = await find(gate, tenant, idOf(params, 'incident_id', what));
-    const change = { severity: body.severity };
-    return applyChange(gate, {
-      tenantId: tenant,
-      incidentId,
-      standing,
-      change,
-      caller,
-      nowMs,
-      details: change,
-    });
-  },
+  handle: ({ body: { severity }, ...request }) =>
+    applyChange(request, () => ({ change: { severity }, details: { severity } })),
 });
 
 export const noteIncident = route('POST /v1/incidents/:incident_id/notes', {
@@ -271,27 +257,29 @@ export const noteIncident = route('POST /v1/incidents/:incident_id/notes', {
   body: z.object({ ...ofTenant, text: noteText }),
   answer: publicIncident,
   status: 201,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
-    const tenant = tenantId();
-    const { incidentId, status: standing } = await find(gate, tenant, idOf(params, 'incident_id', what));
-    const change = { note: { atMs: nowMs, author: operatorOf(caller), text: body.text } };
-    const details = { note: true };
-    return applyChange(gate, { tenantId: tenant, incidentId, standing, change, caller, nowMs, details });
-  },
+  handle: ({ body: { text }, ...request }) =>
+    applyChange(request, () => ({ change: { note: noteBy(request, text) }, details: { note: true } })),
 });
 
-interface Step extends Doing {
-  readonly tenantId: string;
-  readonly incidentId: string;
-  readonly standing: IncidentRecord['status'];
-  readonly change: IncidentChange;
-  readonly details: Readonly<Record<string, unknown>>;
-}
+const noteBy = ({ caller, nowMs }: Doing, text: string) => ({
+  atMs: nowMs,
+  author: operatorOf(caller),
+  text,
+});
 
-async function applyChange(gate: Gate, step: Step): Promise<z.infer<typeof publicIncident>> {
-  const { tenantId, incidentId, standing, change, details } = step;
-  const event = auditEvent(step, { tenantId, kind: 'incident.changed', subject: incidentId, details });
-  const changed = await gate.store.changeIncident(tenantId, incidentId, standing, change, event);
+type ChangeRequest = Doing & Pick<ApiRequest<unknown, unknown>, 'gate' | 'params' | 'tenantId'>;
+
+/** Changes the incident that the path names as `toChange` says by its status, and writes the change down. */
+async function applyChange(
+  { gate, params, tenantId, ...doing }: ChangeRequest,
+  toChange: (standing: IncidentRecord['status']) => Pick<AuditEvent, 'details'> & { change: IncidentChange },
+): Promise<z.infer<typeof publicIncident>> {
+  const tenant = tenantId();
+  const { incidentId, status } = await find(gate, tenant, idOf(params, 'incident_id', what));
+  const { change, details } = toChange(status);
+  const done = { tenantId: tenant, kind: 'incident.changed', subject: incidentId, details };
+  const event = auditEvent(doing, done);
+  const changed = await gate.store.changeIncident(tenant, incidentId, status, change, event);
   if (!changed) throw missing(what);
   return show(changed);
 }
