@@ -29,11 +29,7 @@ export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf
   return (call, identity) => {
     const tenant = tenants.find(identity.tenantId);
     if (!tenant || tenant.budgets.length === 0) return noCharges;
-    let budgets = compiled.get(tenant);
-    if (!budgets) {
-      budgets = compileBudgets(tenant);
-      compiled.set(tenant, budgets);
-    }
+    const budgets = kept(compiled, tenant, () => compileBudgets(tenant));
     const whole = toFacts(call, identity, tenant);
     const parts = call.operation.parts ?? [];
     const facts = [whole, ...parts.map((part) => factsOfPart(whole, part))];

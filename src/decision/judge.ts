@@ -3,6 +3,7 @@ import { type AssessedCall, type OperationPart, targetsOf } from '../core/call.t
 import { ownName, safely } from '../core/safe-name.ts';
 import type { Facts, PolicySet } from '../policy/index.ts';
 import { compileDenylist, type DestinationList } from '../tenants/destination-list.ts';
+import { kept } from '../util/kept.ts';
 import { CallFacts, noBody } from './facts/facts.ts';
 import { withGiven } from './facts/given-facts.ts';
 import {
@@ -51,11 +52,7 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
   function isDenylisted(call: AssessedCall<TenantConfig>): boolean {
     const { tenant } = call;
     if (tenant.denylist.length === 0) return false;
-    let denylist = denylists.get(tenant);
-    if (!denylist) {
-      denylist = compileDenylist(tenant.denylist);
-      denylists.set(tenant, denylist);
-    }
+    const denylist = kept(denylists, tenant, () => compileDenylist(tenant.denylist));
     return targetsOf(call).some(denylist);
   }
 

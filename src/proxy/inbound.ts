@@ -20,6 +20,7 @@ import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
 import { toRequest } from '../decision/request.ts';
 import { classifyAs } from '../decision/stages/classify.ts';
+import { kept } from '../util/kept.ts';
 import { compilePathGlob, type PathGlob } from '../util/path-glob.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
@@ -335,11 +336,7 @@ const globsOf = new WeakMap<readonly string[], readonly PathGlob[]>();
 /** Why the route does not lead there. A path that servers read in several ways must be allowed in each. */
 function whyPathNotAllowed({ allowedPaths }: InboundRoute, { rest }: InboundPath): GatewayError | undefined {
   if (allowedPaths.length === 0) return undefined;
-  let globs = globsOf.get(allowedPaths);
-  if (!globs) {
-    globs = allowedPaths.map(compilePathGlob);
-    globsOf.set(allowedPaths, globs);
-  }
+  const globs = kept(globsOf, allowedPaths, () => allowedPaths.map(compilePathGlob));
   const origin = 'https://route';
   const readings = readingsOf(`${origin}${rest || '/'}`).map((url) => url.slice(origin.length));
   const isAllowed = readings.every((path) => globs.some((matches) => matches(path)));

@@ -166,11 +166,5 @@ const isWithin = (host: string, domains: readonly string[]): boolean =>
 const matchersOfGlobs = new WeakMap<readonly string[], readonly HostMatcher[]>();
 
 /** A list of the configuration never changes, so it is compiled once. */
-function matchersOf(globs: readonly string[]): readonly HostMatcher[] {
-  let matchers = matchersOfGlobs.get(globs);
-  if (!matchers) {
-    matchers = globs.map(toHostMatcher);
-    matchersOfGlobs.set(globs, matchers);
-  }
-  return matchers;
-}
+const matchersOf = (globs: readonly string[]): readonly HostMatcher[] =>
+  kept(matchersOfGlobs, globs, () => globs.map(toHostMatcher));

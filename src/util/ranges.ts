@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { kept } from './kept.ts';
 
 /** Addresses by range. Empty ranges contain nothing. */
 export class RangeList {
@@ -36,13 +37,7 @@ const lists = new WeakMap<readonly string[], RangeList>();
  * must not change.
  */
 export function isWithin(ranges: readonly string[], address: string): boolean {
-  if (isIP(address) === 0) return false;
-  let list = lists.get(ranges);
-  if (!list) {
-    list = new RangeList(ranges);
-    lists.set(ranges, list);
-  }
-  return list.has(address);
+  return isIP(address) !== 0 && kept(lists, ranges, () => new RangeList(ranges)).has(address);
 }
 
 /** An IPv4-mapped address (RFC 4291, 2.5.5.2) in any spelling as the IPv4 address that it is; any other text as it stands. */

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { AgentStatus, Identity } from '../../core/call.ts';
 import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
+import { kept } from '../../util/kept.ts';
 import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted } from '../store.ts';
 
 /*
@@ -169,16 +170,13 @@ const compiled = new WeakMap<KeyRecord, Allowlist>();
  * IPv6 addresses count as the IPv4 address that they are, and no other IPv6 range holds one.
  */
 export function isAddressAllowed(key: KeyRecord, clientAddress: string): boolean {
-  if (key.ipAllowlist === null) return true;
+  const { ipAllowlist } = key;
+  if (ipAllowlist === null) return true;
   const family = isIP(clientAddress);
   if (family === 0) return false;
   // It is written for "from anywhere", and means the other family too.
-  if (key.ipAllowlist.includes('0.0.0.0/0')) return true;
-  let list = compiled.get(key);
-  if (!list) {
-    list = compile(key.ipAllowlist);
-    compiled.set(key, list);
-  }
+  if (ipAllowlist.includes('0.0.0.0/0')) return true;
+  const list = kept(compiled, key, () => compile(ipAllowlist));
   return listFor(list, clientAddress).check(clientAddress, typeOf(clientAddress));
 }
 

@@ -1,0 +1,17 @@
+export type * from './admission.ts';
+export type * from './agents.ts';
+export type * from './approvals.ts';
+export type * from './audit.ts';
+export type * from './credentials.ts';
+export type * from './history.ts';
+export type * from './homes.ts';
+export type * from './incidents.ts';
+export type * from './keys.ts';
+export type * from './mcp-tools.ts';
+export type * from './notifications.ts';
+export type * from './page.ts';
+export type * from './policies.ts';
+export type * from './routes.ts';
+export type * from './sessions.ts';
+export type * from './suspensions.ts';
+export type * from './traces.ts';
