@@ -120,7 +120,7 @@ interface BodyForms {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What stands at a place of the API: who may ask, what it takes, what it does. */
+/** An endpoint by itself: who may ask, what it takes, what it does. */
 interface Endpoint<Body, Query, Answer> extends RouteBounds, BodyForms {
   readonly summary: string;
   /**

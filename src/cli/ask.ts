@@ -5,7 +5,7 @@ import {
   type CommonOptions,
   type ListPage,
   openClient,
-  type Query,
+  type UrlQuery,
 } from './connection/client.ts';
 import type { Speaker } from './connection/secrets.ts';
 import { type NamedBy, wholeId } from './connection/whole-id.ts';
@@ -124,10 +124,10 @@ export const askPage = ({
 });
 
 /** The action of a command that lists what stands at a path of the API, as rows of `toRow` where they are no JSON. */
-export const lists = <Options extends PageOptions, Item extends Answer = Answer>(
+export const showList = <Options extends PageOptions, Item extends Answer = Answer>(
   path: string,
   columns: readonly string[],
-  more: { readonly query?: (options: Options) => Query; readonly toRow?: (item: Item) => Answer } = {},
+  more: { readonly query?: (options: Options) => UrlQuery; readonly toRow?: (item: Item) => Answer } = {},
 ) =>
   asks<Options>(async ({ client, operands, options, showPage }) => {
     const query = { ...askPage(options), ...more.query?.(options) };
@@ -138,9 +138,9 @@ export const lists = <Options extends PageOptions, Item extends Answer = Answer>
   });
 
 /** The action of a command that shows what stands at a path of the API. */
-export const shows = <Options extends CommonOptions>(
+export const showOne = <Options extends CommonOptions>(
   path: string,
-  { query, named }: { readonly query?: (options: Options) => Query; readonly named?: NamedBy } = {},
+  { query, named }: { readonly query?: (options: Options) => UrlQuery; readonly named?: NamedBy } = {},
 ) =>
   asks<Options>(
     async ({ client, operands, options, show }) =>

@@ -5,9 +5,9 @@ import {
   type CliCommand,
   command,
   listCommand,
-  lists,
   type PageOptions,
-  shows,
+  showList,
+  showOne,
 } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 
@@ -45,10 +45,10 @@ export function addApproval(program: Command): void {
     .addOption(new Option('--status <status>', 'these alone').choices(statuses))
     .option('--agent <uuid>', 'of this agent')
     .option('--tool <name>', 'of this tool')
-    .action(lists<ListOptions>('/v1/approvals', columns, { query: toQuery }));
+    .action(showList<ListOptions>('/v1/approvals', columns, { query: toQuery }));
   command(group, 'show', 'show an approval: the call, and what was found in it')
     .argument('<approval_id>')
-    .action(shows('/v1/approvals/?', { named }));
+    .action(showOne('/v1/approvals/?', { named }));
   command(group, 'watch', 'show each call that waits, and decide on it with one key')
     .option('--once', 'end when nothing waits any more')
     .action(asks(watch));

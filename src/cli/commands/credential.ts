@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { apiPath, asks, type CliCommand, command, lists } from '../ask.ts';
+import { apiPath, asks, type CliCommand, command, showList } from '../ask.ts';
 import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { readHidden, readInput } from '../input.ts';
 
@@ -49,7 +49,7 @@ export function addCredential(program: Command): void {
   const rotated = 'replace the secret of a credential; the old one is gone with the next call';
   withSecret(group, 'rotate', rotated).action(asks(rotate));
   command(group, 'list', 'names, types and uses of the credentials').action(
-    lists('/v1/credentials', columns),
+    showList('/v1/credentials', columns),
   );
   const rekeyed = 'seal all credentials with the first key of the vault, where another one has sealed them';
   command(group, 'rekey', rekeyed).action(asks(rekey));

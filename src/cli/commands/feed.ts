@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { apiPath, asks, command, lists } from '../ask.ts';
+import { apiPath, asks, command, showList } from '../ask.ts';
 
 type Feed = Readonly<Record<string, unknown>> & { readonly name: string; readonly status: string };
 
@@ -9,7 +9,7 @@ const columns = ['name', 'status', 'indicators', 'dropped', 'age_seconds', 'orig
 export function addFeed(program: Command): void {
   const group = program.command('feed').alias('feeds').description('threat feeds of the configuration');
 
-  command(group, 'list', 'list the feeds and how they are').action(lists('/v1/feeds', columns));
+  command(group, 'list', 'list the feeds and how they are').action(showList('/v1/feeds', columns));
 
   command(group, 'refresh', 'fetch a feed now')
     .argument('<name>')

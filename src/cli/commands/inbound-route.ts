@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { apiPath, asks, command, listCommand, lists, shows } from '../ask.ts';
+import { apiPath, asks, command, listCommand, showList, showOne } from '../ask.ts';
 import { readYamlFile } from '../yaml-file.ts';
 
 type Route = Readonly<Record<string, unknown>> & { readonly prefix: string };
@@ -14,10 +14,10 @@ export function addInboundRoute(program: Command): void {
     .alias('inbound-routes')
     .description('routes below /inbound, as in inbound: of the configuration');
 
-  listCommand(group, 'list the routes by prefix').action(lists(path, columns));
+  listCommand(group, 'list the routes by prefix').action(showList(path, columns));
   command(group, 'show', 'show a route')
     .argument('<prefix>')
-    .action(shows(`${path}/?`));
+    .action(showOne(`${path}/?`));
 
   command(group, 'create', 'make a route of a YAML or JSON file with the keys of inbound:')
     .argument('<file>', 'or - for standard input')

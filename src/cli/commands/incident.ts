@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { apiPath, asks, type CliCommand, command, listCommand, lists, type PageOptions } from '../ask.ts';
+import { apiPath, asks, type CliCommand, command, listCommand, type PageOptions, showList } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 import { print, toTable } from '../output.ts';
 
@@ -53,7 +53,7 @@ export function addIncident(program: Command): void {
     .addOption(new Option('--status <status>', 'these alone').choices(['open', 'investigating', 'closed']))
     .option('--agent <uuid>', 'of this agent')
     .option('--severity <band>', 'of this severity')
-    .action(lists<ListOptions>('/v1/incidents', columns, { query: toQuery }));
+    .action(showList<ListOptions>('/v1/incidents', columns, { query: toQuery }));
   command(group, 'open', 'open an incident about an agent; a standing one of the kind is joined')
     .argument('<agent_id>')
     .argument('<title>')

@@ -9,8 +9,8 @@ import {
   command,
   integerArgument,
   listCommand,
-  lists,
-  shows,
+  showList,
+  showOne,
 } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';
@@ -95,10 +95,10 @@ export function addKey(program: Command): void {
     .command('generate')
     .description('make the text of a key, and the hash of it for keys: of the configuration; asks no daemon')
     .action(generate);
-  listCommand(group, 'list keys, newest first').action(lists('/v1/keys', columns));
+  listCommand(group, 'list keys, newest first').action(showList('/v1/keys', columns));
   command(group, 'show', 'show a key: everything but its text')
     .argument('<key_id>')
-    .action(shows('/v1/keys/?', { named }));
+    .action(showOne('/v1/keys/?', { named }));
   command(group, 'revoke', 'revoke a key, and its ephemeral ones, from the next call on')
     .argument('<key_id>')
     .action(asks(revoke, { named }));

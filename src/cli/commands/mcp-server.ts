@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { apiPath, asks, collectTexts, command, listCommand, lists } from '../ask.ts';
+import { apiPath, asks, collectTexts, command, listCommand, showList } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 
 interface Server {
@@ -31,7 +31,7 @@ export function addMcpServer(program: Command): void {
     .description('MCP servers, and concerns about the tools that they list');
 
   listCommand(group, 'list MCP servers, those last seen first').action(
-    lists('/v1/mcp-servers', columns, { toRow }),
+    showList('/v1/mcp-servers', columns, { toRow }),
   );
 
   command(group, 'accept', 'take the tools of a server as they are now')

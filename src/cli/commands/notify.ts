@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { apiPath, asks, command, listCommand, lists, type PageOptions } from '../ask.ts';
+import { apiPath, asks, command, listCommand, type PageOptions, showList } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 
 /** `postern notify`: the channels that people are told by. */
@@ -40,12 +40,12 @@ export function addNotify(program: Command): void {
       }),
     );
 
-  command(group, 'list', 'channels, and how they do').action(lists('/v1/notifications', columns));
+  command(group, 'list', 'channels, and how they do').action(showList('/v1/notifications', columns));
 
   listCommand(group, 'what could not be delivered, newest first', 'failed')
     .option('--channel <name>', 'of this channel')
     .action(
-      lists<FailedOptions>('/v1/notifications/failed', failedColumns, {
+      showList<FailedOptions>('/v1/notifications/failed', failedColumns, {
         query: ({ channel }) => ({ channel }),
       }),
     );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { lists } from '../ask.ts';
+import { showList } from '../ask.ts';
 
 const columns = ['tenant_id', 'name', 'plan', 'environments', 'mode', 'is_configured', 'suspended'];
 
@@ -11,5 +11,5 @@ export function addTenant(program: Command): void {
     .description('tenants, whose agents and keys are apart')
     .command('list')
     .description('list the tenants that are served')
-    .action(lists('/v1/tenants', columns));
+    .action(showList('/v1/tenants', columns));
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { apiPath, asks, command, lists } from '../ask.ts';
+import { apiPath, asks, command, showList } from '../ask.ts';
 import { print, terminal, toFacts, toJson, toTable } from '../output.ts';
 
 type Item = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export function addTool(program: Command): void {
   const group = program.command('tool').alias('tools').description('tools whose calls are understood');
 
   command(group, 'list', 'list the tools by name').action(
-    lists('/v1/tools', ['name', 'title', 'operations', 'hosts']),
+    showList('/v1/tools', ['name', 'title', 'operations', 'hosts']),
   );
 
   command(group, 'show', 'show a tool and its operations')

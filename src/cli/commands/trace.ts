@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { asks, command, integerArgument, listCommand, lists, type PageOptions, shows } from '../ask.ts';
+import { asks, command, integerArgument, listCommand, type PageOptions, showList, showOne } from '../ask.ts';
 import { followTraces } from '../follow-traces.ts';
 import { print, toJson, toSafeFile, toSafeJson, toTableLine } from '../output.ts';
 import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
@@ -12,12 +12,12 @@ export function addTrace(program: Command): void {
   const group = program.command('trace').description('what became of calls');
 
   withFilter(listCommand(group, 'list traces, newest first')).action(
-    lists<FilterOptions & PageOptions>('/v1/traces', columns, { query: filterOf }),
+    showList<FilterOptions & PageOptions>('/v1/traces', columns, { query: filterOf }),
   );
 
   command(group, 'show', 'show a trace, with what was found in the answers to the call')
     .argument('<trace_id>')
-    .action(shows('/v1/traces/?', { named }));
+    .action(showOne('/v1/traces/?', { named }));
 
   withFilter(command(group, 'tail', 'show calls as they come in, until it is interrupted'))
     .option('--last <n>', 'begin with so many that were before, up to 1000', integerArgument, 10)

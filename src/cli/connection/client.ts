@@ -18,16 +18,16 @@ export interface CommonOptions {
 }
 
 type Method = HttpRequest['method'];
-export type Query = Readonly<Record<string, string | undefined>>;
+export type UrlQuery = Readonly<Record<string, string | undefined>>;
 
 /** The control plane of a daemon. What it refuses is thrown as a sentence for people; no secret ever stands in one. */
 export interface Client {
-  get<T>(path: string, query?: Query): Promise<T>;
-  send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, query?: Query): Promise<T>;
+  get<T>(path: string, query?: UrlQuery): Promise<T>;
+  send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, query?: UrlQuery): Promise<T>;
   /** The pages of a list, one at a time, to its end. */
-  pages<T>(path: string, query?: Query): AsyncGenerator<readonly T[]>;
+  pages<T>(path: string, query?: UrlQuery): AsyncGenerator<readonly T[]>;
   /** An answer of any length, as it comes. Throws where it is broken off, or nothing comes for half a minute. */
-  download(path: string, query?: Query): AsyncGenerator<Uint8Array>;
+  download(path: string, query?: UrlQuery): AsyncGenerator<Uint8Array>;
 }
 
 const urlDefault = 'http://127.0.0.1:8081';
@@ -55,7 +55,7 @@ export async function openClient(options: CommonOptions, as: Speaker = 'operator
 export function clientFor(base: URL, secret: string, options: CommonOptions = {}): Client {
   const authorization = `Bearer ${secret}`;
 
-  function urlFor(path: string, query: Query): URL {
+  function urlFor(path: string, query: UrlQuery): URL {
     const url = new URL(path, base);
     const asked = { ...query, tenant_id: options.tenant };
     for (const [name, value] of Object.entries(asked))
@@ -63,7 +63,7 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
     return url;
   }
 
-  async function ask(method: Method, path: string, query: Query = {}, body?: unknown): Promise<unknown> {
+  async function ask(method: Method, path: string, query: UrlQuery = {}, body?: unknown): Promise<unknown> {
     const url = urlFor(path, query);
     const headers = { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -73,7 +73,7 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
     throw new AnswerError(answer, status, remedy);
   }
 
-  async function* pages<T>(path: string, query: Query = {}) {
+  async function* pages<T>(path: string, query: UrlQuery = {}) {
     let cursor: string | undefined;
     do {
       const page = (await ask('GET', path, { limit: '1000', ...query, cursor })) as ListPage<T>;
@@ -83,8 +83,8 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
   }
 
   return {
-    get: <T>(path: string, query?: Query) => ask('GET', path, query) as Promise<T>,
-    send: <T>(method: Method, path: string, body?: unknown, query?: Query) =>
+    get: <T>(path: string, query?: UrlQuery) => ask('GET', path, query) as Promise<T>,
+    send: <T>(method: Method, path: string, body?: unknown, query?: UrlQuery) =>
       ask(method, path, query, body) as Promise<T>,
     pages,
     download: (path, query = {}) => readAsItComes(urlFor(path, query), { authorization }),

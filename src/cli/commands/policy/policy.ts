@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { apiPath, asks, command, listCommand, lists, type PageOptions, shows } from '../../ask.ts';
+import { apiPath, asks, command, listCommand, type PageOptions, showList, showOne } from '../../ask.ts';
 import type { Policy } from '../../policy-changes.ts';
 import { addPolicyApply } from './policy-apply.ts';
 import { addPolicyDiff } from './policy-diff.ts';
@@ -29,19 +29,19 @@ export function addPolicy(program: Command): void {
   addPolicySimulate(group);
 
   listCommand(group, 'list the latest version of each policy').action(
-    lists('/v1/policies', columns, { toRow }),
+    showList('/v1/policies', columns, { toRow }),
   );
 
   command(group, 'show', 'show the latest version of a policy')
     .alias('by-name')
     .argument('<name>')
     .option(...forEnvironment)
-    .action(shows<EnvOptions>('/v1/policies/by-name/?', { query }));
+    .action(showOne<EnvOptions>('/v1/policies/by-name/?', { query }));
 
   listCommand(group, 'list all versions of a policy, newest first', 'versions')
     .argument('<name>')
     .option(...forEnvironment)
-    .action(lists('/v1/policies/by-name/?/versions', versionColumns, { query, toRow }));
+    .action(showList('/v1/policies/by-name/?/versions', versionColumns, { query, toRow }));
 
   command(group, 'archive', 'take a policy out of effect; its versions stay')
     .argument('<name>')

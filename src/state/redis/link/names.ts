@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 const harmless = /^[A-Za-z0-9_-]{1,64}$/;
 const safe = (text: string): string => (harmless.test(text) ? text : `sha256.${hash('sha256', text)}`);
 
-/** The records of a tenant: what administrators and programs have set. */
+/** Records of a tenant that administrators and programs have set. */
 const recordNames = (tag: string) => ({
   revisions: `${tag}revisions`,
   keys: `${tag}keys`,
@@ -39,7 +39,7 @@ const recordNames = (tag: string) => ({
   indexOf: (records: 'keys' | 'agents' | 'approvals' | 'incidents' | 'mcp') => `${tag}${records}:by-time`,
 });
 
-/** What comes of the calls of a tenant: numbers, the past of agents, homes of credentials, and traces. */
+/** Facts that come of a tenant's calls: numbers, the past of agents, homes of credentials, and traces. */
 const callNames = (tag: string) => ({
   numbers: `${tag}numbers`,
   /** Uses and last use of each credential, by name. */
