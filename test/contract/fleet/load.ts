@@ -39,6 +39,8 @@ export interface Load {
 const moreOfEach = 20;
 /** Before the next attempt of somebody who was not answered. */
 const retryMs = 10;
+/** Between two calls of one caller: without it they take the processors that a restart waits for, and mostly something is under way anyway. */
+const restMs = 10;
 
 export async function startLoad(t: Test, fleet: Fleet, tenant: Tenant, ephemeralKey: string): Promise<Load> {
   const minted: KnownKey[] = [];
@@ -71,6 +73,7 @@ export async function startLoad(t: Test, fleet: Fleet, tenant: Tenant, ephemeral
 
   async function mintAndRevoke(member: Member): Promise<void> {
     for (let turn = 0; !isStopped; turn += 1) {
+      await pause(restMs);
       const asked = { tenant_id: tenant.id, name: 'load', default_agent_id: tenant.agentId };
       const made = await attempt(admin(member, 'POST', '/v1/keys', asked));
       if (!made) continue;
@@ -92,6 +95,7 @@ export async function startLoad(t: Test, fleet: Fleet, tenant: Tenant, ephemeral
 
   async function callOn(caller: Caller, isLast: (answer: Answer) => boolean, took: Took): Promise<void> {
     while (!isStopped) {
+      await pause(restMs);
       numbers.sent += 1;
       const answer = await attempt(caller.call());
       if (!answer) took.nothing();
