@@ -87,39 +87,43 @@ const entrances: Readonly<Record<string, Entrance>> = {
   'POST /v1/scan with the URL behind the body': byScanBackwards,
 };
 
-for (const [name, ask] of Object.entries(entrances)) {
-  t.test(
-    `${name}: a conversation with a model goes through, and a stranger gets no more than before`,
-    async (t) => {
-      const lab = await openLab(t);
-      t.equal((await ask(lab, vendor, bodyOf(300 * kilobyte))).status, 200);
-      t.equal((await ask(lab, stranger, bodyOf(256 * kilobyte))).status, 200);
+t.test(
+  'a conversation with a model goes through, and a stranger gets no more than before, whatever the entrance',
+  async (t) => {
+    const lab = await openLab(t);
+    for (const [name, ask] of Object.entries(entrances)) {
+      t.equal((await ask(lab, vendor, bodyOf(300 * kilobyte))).status, 200, name);
+      t.equal((await ask(lab, stranger, bodyOf(256 * kilobyte))).status, 200, name);
       const refused = await ask(lab, stranger, bodyOf(256 * kilobyte + 1));
-      t.equal(refused.status, 413);
+      t.equal(refused.status, 413, name);
       t.match(JSON.parse(refused.body.toString()), {
         actual_bytes: 256 * kilobyte + 1,
         limit_bytes: 256 * kilobyte,
       });
-    },
-  );
-
-  t.test(`${name}: what somebody has written counts before what the catalogue knows`, async (t) => {
-    const said: readonly Record<string, unknown>[] = [
-      { limits: { max_body_bytes: '256KB' } },
-      { tenants: [{ id: 'acme', environments: ['production'], limits: { max_body_bytes: '256KB' } }] },
-      {
-        plans: { small: { max_body_bytes: '256KB' } },
-        tenants: [{ id: 'acme', environments: ['production'], plan: 'small' }],
-      },
-      { tools: [{ name: 'openai', max_body_bytes: '256KB' }] },
-    ];
-    for (const config of said) {
-      const lab = await openLab(t, config);
-      t.equal((await ask(lab, vendor, bodyOf(256 * kilobyte))).status, 200, JSON.stringify(config));
-      t.equal((await ask(lab, vendor, bodyOf(300 * kilobyte))).status, 413, JSON.stringify(config));
     }
-  });
-}
+  },
+);
+
+const said: readonly Record<string, unknown>[] = [
+  { limits: { max_body_bytes: '256KB' } },
+  { tenants: [{ id: 'acme', environments: ['production'], limits: { max_body_bytes: '256KB' } }] },
+  {
+    plans: { small: { max_body_bytes: '256KB' } },
+    tenants: [{ id: 'acme', environments: ['production'], plan: 'small' }],
+  },
+  { tools: [{ name: 'openai', max_body_bytes: '256KB' }] },
+];
+
+t.test('what somebody has written counts before what the catalogue knows', async (t) => {
+  for (const config of said) {
+    const lab = await openLab(t, config);
+    for (const [name, ask] of Object.entries(entrances)) {
+      const what = `${name}: ${JSON.stringify(config)}`;
+      t.equal((await ask(lab, vendor, bodyOf(256 * kilobyte))).status, 200, what);
+      t.equal((await ask(lab, vendor, bodyOf(300 * kilobyte))).status, 413, what);
+    }
+  }
+});
 
 t.test('a body goes no further than the vendor takes it', async (t) => {
   const lab = await openLab(t);
