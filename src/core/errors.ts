@@ -79,6 +79,10 @@ export class GatewayError extends Error {
   }
 }
 
+/** The state cannot be read or written, and nothing has changed. */
+export const stateUnavailable = (detail: string, cause?: unknown): GatewayError =>
+  new GatewayError('STATE_UNAVAILABLE', detail, {}, cause);
+
 /** The failure as the caller may see it: an unknown error says nothing of its insides. */
 export function toGatewayError(error: unknown): GatewayError {
   return error instanceof GatewayError

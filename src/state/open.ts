@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { GatewayError } from '../core/errors.ts';
+import { stateUnavailable } from '../core/errors.ts';
 import { openEmbeddedStore } from './embedded/store.ts';
 import type { RedisAddress } from './redis/link/connection.ts';
 import type { RedisStoreOptions } from './redis/store.ts';
@@ -50,11 +50,6 @@ function readAuthorities(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new GatewayError(
-      'STATE_UNAVAILABLE',
-      `The file ${file} of state.ca_file cannot be read.`,
-      {},
-      error,
-    );
+    throw stateUnavailable(`The file ${file} of state.ca_file cannot be read.`, error);
   }
 }

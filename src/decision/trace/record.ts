@@ -13,7 +13,7 @@ import {
   type Signal,
   type Verdict,
 } from '../../core/call.ts';
-import { GatewayError } from '../../core/errors.ts';
+import { type GatewayError, stateUnavailable } from '../../core/errors.ts';
 import { sizeClassOf, type TrustMark } from '../../core/history.ts';
 import type { Log } from '../../core/log.ts';
 import { type NameReader, ownName, type SafeName, safely } from '../../core/safe-name.ts';
@@ -66,12 +66,7 @@ export function createRecorder({
   const unrecorded = (call: RecordedCall, cause: unknown): never => {
     store.noteCall({ ...call, decision: 'DENY' });
     log.error({ trace_id: call.traceId, err: cause }, 'a call cannot be recorded');
-    throw new GatewayError(
-      'STATE_UNAVAILABLE',
-      'The call cannot be recorded, so it is not let out.',
-      {},
-      cause,
-    );
+    throw stateUnavailable('The call cannot be recorded, so it is not let out.', cause);
   };
   const shipped = (): Promise<void> => journal.flush();
   return function record(call, refusal) {

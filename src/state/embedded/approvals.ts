@@ -14,7 +14,7 @@ import {
 import type { ApprovalFilter, ApprovalRecord, ApprovalStore, Hold } from '../store.ts';
 import { createRoom } from './bound.ts';
 import type { Disk } from './disk.ts';
-import { type Condition, createListing, records } from './listing.ts';
+import { type Condition, createListing, given, records } from './listing.ts';
 import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
 const statements = (db: Database) => ({
@@ -175,12 +175,14 @@ function conditionsOf(
   { status, agentId, toolName, fromMs, beforeMs }: ApprovalFilter,
   nowMs: number,
 ): readonly Condition[] {
-  const conditions: Condition[] = status === undefined ? [] : conditionsOfStatus(status, nowMs);
-  if (agentId !== undefined) conditions.push(['agent_id = ?', agentId]);
-  if (toolName !== undefined) conditions.push(["json_extract(record, '$.toolName') = ?", toolName]);
-  if (fromMs !== undefined) conditions.push(['created_at_ms >= ?', fromMs]);
-  if (beforeMs !== undefined) conditions.push(['created_at_ms < ?', beforeMs]);
-  return conditions;
+  const ofStatus = status === undefined ? [] : conditionsOfStatus(status, nowMs);
+  const others = given(
+    ['agent_id = ?', agentId],
+    ["json_extract(record, '$.toolName') = ?", toolName],
+    ['created_at_ms >= ?', fromMs],
+    ['created_at_ms < ?', beforeMs],
+  );
+  return [...ofStatus, ...others];
 }
 
 function conditionsOfStatus(status: ApprovalRecord['status'], nowMs: number): Condition[] {

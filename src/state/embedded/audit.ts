@@ -7,7 +7,7 @@ import {
   verifyChain,
 } from '../rules/audit-entry.ts';
 import type { AuditEntry, AuditEvent, AuditStore } from '../store.ts';
-import { type Condition, createListing } from './listing.ts';
+import { createListing, given } from './listing.ts';
 import type { Database, Row } from './sqlite.ts';
 
 /** The audit log as `audit-entry.ts` describes it, in one table. */
@@ -53,10 +53,7 @@ export function createEmbeddedAudit(db: Database): Audit {
 
     store: {
       async listAudit(tenantId, { kind, subject }, page) {
-        const conditions: Condition[] = [['tenant_id = ?', tenantId]];
-        if (kind !== undefined) conditions.push(['kind = ?', kind]);
-        if (subject !== undefined) conditions.push(['subject = ?', subject]);
-        return list(conditions, page);
+        return list(given(['tenant_id = ?', tenantId], ['kind = ?', kind], ['subject = ?', subject]), page);
       },
 
       async *exportAudit(tenantId) {

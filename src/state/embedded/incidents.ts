@@ -3,7 +3,7 @@ import { incidentsMax, withChange, withTraces } from '../rules/incident.ts';
 import type { IncidentFilter, IncidentRecord, IncidentStore } from '../store.ts';
 import { createBound } from './bound.ts';
 import type { Disk } from './disk.ts';
-import { type Condition, createListing, records } from './listing.ts';
+import { type Condition, createListing, given, records } from './listing.ts';
 import { rowToRecord } from './sqlite.ts';
 
 export function createEmbeddedIncidents({ db, commits, audit }: Disk): IncidentStore {
@@ -51,8 +51,7 @@ export function createEmbeddedIncidents({ db, commits, audit }: Disk): IncidentS
 
     incidentById: async (tenantId, incidentId) => load(tenantId, incidentId),
 
-    listIncidents: async (tenantId, filter, page) =>
-      list([['tenant_id = ?', tenantId], ...conditionsOf(filter)], page),
+    listIncidents: async (tenantId, filter, page) => list(conditionsOf(tenantId, filter), page),
 
     changeIncident: (tenantId, incidentId, expectedStatus, change, event) =>
       commits.write(() => {
@@ -65,10 +64,10 @@ export function createEmbeddedIncidents({ db, commits, audit }: Disk): IncidentS
   };
 }
 
-function conditionsOf({ status, agentId, severity }: IncidentFilter): Condition[] {
-  const conditions: Condition[] = [];
-  if (status !== undefined) conditions.push(['status = ?', status]);
-  if (agentId !== undefined) conditions.push(['agent_id = ?', agentId]);
-  if (severity !== undefined) conditions.push(['severity = ?', severity]);
-  return conditions;
-}
+const conditionsOf = (tenantId: string, { status, agentId, severity }: IncidentFilter): Condition[] =>
+  given(
+    ['tenant_id = ?', tenantId],
+    ['status = ?', status],
+    ['agent_id = ?', agentId],
+    ['severity = ?', severity],
+  );

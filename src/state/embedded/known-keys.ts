@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { GatewayError } from '../../core/errors.ts';
+import { stateUnavailable } from '../../core/errors.ts';
 import { kept } from '../../util/kept.ts';
 import { type Cache, createCache } from '../cache.ts';
 import { type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
@@ -90,7 +90,7 @@ export class KnownKeys {
   /** The records as they stand: the agent, the parent or the tenant may have changed since the last call. */
   #holderOf(key: KeyRecord, before: Holder | undefined): Holder {
     const [agent, parent] = [this.#agents.find(key.agentId), this.#parentOf(key)];
-    if (!agent) throw new GatewayError('STATE_UNAVAILABLE', `The agent of the key ${key.keyId} is missing.`);
+    if (!agent) throw stateUnavailable(`The agent of the key ${key.keyId} is missing.`);
     const isTenantSuspended = this.#isSuspended(key);
     const stands =
       before?.agent === agent && before.parent === parent && before.isTenantSuspended === isTenantSuspended;

@@ -6,6 +6,10 @@ import { type Database, type Row, recordOf, type Statement, type Value } from '.
 /** SQL over the columns of the table, with one `?`, and its value. */
 export type Condition = readonly [sql: string, value: Value];
 
+/** The conditions whose values are not undefined. */
+export const given = (...asked: readonly [sql: string, value: Value | undefined][]): Condition[] =>
+  asked.filter((it): it is [string, Value] => it[1] !== undefined);
+
 interface ListingOptions<T> {
   readonly table: string;
   /** Columns that together name a row and order the list: the first one is a number. */

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { GatewayError } from '../../core/errors.ts';
+import { GatewayError, stateUnavailable } from '../../core/errors.ts';
 
 /*
  * The only file that knows node:sqlite (newer versions of Node rename its class). Whatever the database refuses (full disk,
@@ -43,12 +43,7 @@ const busyTimeoutMs = 100;
 export function toStateError(error: unknown): GatewayError {
   return error instanceof GatewayError
     ? error
-    : new GatewayError(
-        'STATE_UNAVAILABLE',
-        'The state cannot be read or written; the log says why.',
-        {},
-        error,
-      );
+    : stateUnavailable('The state cannot be read or written; the log says why.', error);
 }
 
 function guarded<T>(work: () => T): T {
@@ -113,7 +108,7 @@ export async function copyDatabase(file: string, to: string): Promise<void> {
 /** Throws STATE_UNAVAILABLE where a database is damaged. */
 export function checkDatabase(file: string): void {
   const found = readOnly(file, (raw) => String(raw.prepare('PRAGMA quick_check(1)').get()?.['quick_check']));
-  if (found !== 'ok') throw new GatewayError('STATE_UNAVAILABLE', `${file} is damaged.`);
+  if (found !== 'ok') throw stateUnavailable(`${file} is damaged.`);
 }
 
 function readOnly<T>(file: string, work: (raw: DatabaseSync) => T): T {
@@ -180,8 +175,7 @@ function migrate(database: Database, raw: DatabaseSync, file: string, migrations
 /** Throws STATE_UNAVAILABLE where a newer version has written the database. */
 export function refuseNewer(file: string, version: number, migrations: readonly string[]): void {
   if (version > migrations.length)
-    throw new GatewayError(
-      'STATE_UNAVAILABLE',
+    throw stateUnavailable(
       `${file} has schema version ${version}, and this version of Postern knows ${migrations.length}: start the newer one.`,
     );
 }

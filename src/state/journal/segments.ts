@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { GatewayError } from '../../core/errors.ts';
+import { stateUnavailable } from '../../core/errors.ts';
 
 interface Chunk {
   /** In memory of its own. */
@@ -75,7 +75,7 @@ export class Segments {
   /** Everything or nothing, at the end. Throws STATE_UNAVAILABLE when the disk refuses or the journal is full. */
   write(content: Uint8Array): void {
     if (this.#sum((segment) => segment.bytes) + content.length > this.#bytesMax) {
-      throw unwritable(
+      throw stateUnavailable(
         `The journal holds its ${this.#bytesMax} bytes of calls that the state has not taken yet.`,
       );
     }
@@ -85,7 +85,7 @@ export class Segments {
       writeAll(segment, content);
     } catch (error) {
       if (segment) this.#repair(segment);
-      throw unwritable('The journal cannot be written; the log says why.', error);
+      throw stateUnavailable('The journal cannot be written; the log says why.', error);
     }
   }
 
@@ -142,9 +142,6 @@ export class Segments {
     rmSync(segment.file, { force: true });
   }
 }
-
-const unwritable = (detail: string, cause?: unknown): GatewayError =>
-  new GatewayError('STATE_UNAVAILABLE', detail, {}, cause);
 
 function openSegment(file: string, flags: 'r' | 'wx+'): Segment {
   const fd = openSync(file, flags, 0o600);

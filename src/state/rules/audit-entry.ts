@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { GatewayError } from '../../core/errors.ts';
+import { stateUnavailable } from '../../core/errors.ts';
 import type { AuditCheck, AuditEntry, AuditEvent } from '../store.ts';
 import { toCanonicalJson } from './canonical-json.ts';
 
@@ -52,7 +52,7 @@ export function parseEntry({ entry, hash }: StoredEntry): AuditEntry | undefined
 export function readEntry(stored: StoredEntry): AuditEntry {
   const entry = parseEntry(stored);
   if (entry) return entry;
-  throw new GatewayError('STATE_UNAVAILABLE', 'The audit log is not what was written; verify it.');
+  throw stateUnavailable('The audit log is not what was written; verify it.');
 }
 
 /** Recomputes a chain, oldest entry first. `placeOf` is the number that the store has an entry under. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { GatewayError } from '../../../core/errors.ts';
+import { stateUnavailable } from '../../../core/errors.ts';
 import { openRaw } from '../sqlite.ts';
 
 /**
@@ -13,10 +13,8 @@ export function lockDirectory(dir: string, waitMs = 0): () => void {
     held.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     held.close();
-    throw new GatewayError(
-      'STATE_UNAVAILABLE',
+    throw stateUnavailable(
       `The state directory ${dir} is in use by another Postern, or cannot be locked; one daemon has one directory.`,
-      {},
       error,
     );
   }

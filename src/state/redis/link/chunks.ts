@@ -1,5 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { GatewayError } from '../../../core/errors.ts';
+import { stateUnavailable } from '../../../core/errors.ts';
 import { traceWindowMs } from '../../traces/lines.ts';
 import type { TraceWindow } from '../../traces/list.ts';
 import type { RedisConnection } from './connection.ts';
@@ -30,7 +30,7 @@ export function fromChunk(chunk: Buffer): Buffer {
   try {
     return zstdDecompressSync(chunk, { maxOutputLength: chunkBytesMax, chunkSize });
   } catch (error) {
-    throw new GatewayError('STATE_UNAVAILABLE', 'Traces in Redis cannot be read.', {}, error);
+    throw stateUnavailable('Traces in Redis cannot be read.', error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { GatewayError } from '../../../core/errors.ts';
+import { GatewayError, stateUnavailable } from '../../../core/errors.ts';
 import type { Script } from '../scripts/scripts.ts';
 import { Breaker } from './breaker.ts';
 
@@ -171,9 +171,7 @@ const refreshSlots = (client: Client): NodeJS.Timeout | undefined =>
 export function redisRefusal(error: unknown): GatewayError | undefined {
   const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
   const remedy = refusals[code];
-  return remedy === undefined
-    ? undefined
-    : new GatewayError('STATE_UNAVAILABLE', `Redis answers ${code}: ${remedy}`, {}, error);
+  return remedy === undefined ? undefined : stateUnavailable(`Redis answers ${code}: ${remedy}`, error);
 }
 
 const refusals: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../core/errors.ts';
+import { stateUnavailable } from '../../../core/errors.ts';
 import { scripts } from '../scripts/scripts.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Names } from './names.ts';
@@ -30,8 +30,7 @@ export async function agreeOnFormat(
 ): Promise<void> {
   const needed = Number(await connection.run(scripts.format, [names.format], [number, readableFrom]));
   if (needed > number)
-    throw new GatewayError(
-      'STATE_UNAVAILABLE',
+    throw stateUnavailable(
       `The state in Redis needs format ${needed}, and this version of Postern knows ${number}: start the newer one.`,
     );
 }
