@@ -1,8 +1,8 @@
+import { createHmac } from 'node:crypto';
 import { readWebhookSecret } from '../../config/webhook-secret.ts';
 import type { Channel } from '../channel.ts';
 import { postTo } from '../outcome.ts';
 import { toData } from '../payload.ts';
-import { signedHeaders } from '../webhook-signature.ts';
 
 /** Any program that takes Standard Webhooks: `{type, timestamp, data}`, signed where there is a secret. */
 export const webhook: Channel = {
@@ -24,3 +24,23 @@ export const webhook: Channel = {
       return { headers, body };
     }),
 };
+
+/**
+ * The fields that go with a body by Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`. Several keys sign side by side, so that a
+ * receiver can change to the next one whenever it likes; without any, nothing is signed.
+ */
+function signedHeaders(
+  keys: readonly Buffer[],
+  id: string,
+  timestampSeconds: number,
+  body: string,
+): Record<string, string> {
+  const signatures = keys.map(
+    (key) => `v1,${createHmac('sha256', key).update(`${id}.${timestampSeconds}.${body}`).digest('base64')}`,
+  );
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampSeconds),
+    ...(signatures.length > 0 ? { 'webhook-signature': signatures.join(' ') } : {}),
+  };
+}

@@ -1,3 +1,0 @@
-/** Undoes the escapes of a URL once, byte for byte (RFC 3986, 2.1). What is no escape stays as it is. */
-export const decodePercent = (text: string): string =>
-  text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
