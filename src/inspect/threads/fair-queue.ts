@@ -57,16 +57,15 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Takes the next item of fewer bytes than that, by turns. */
-  take(bytesMax = Number.POSITIVE_INFINITY): T | undefined {
+  /** Takes the next item, by turns. */
+  take(): T | undefined {
     for (const [tenantId, line] of this.#tenants) {
       for (const [agentId, own] of line.agents) {
-        const at = own.findIndex(({ bytes }) => bytes < bytesMax);
-        const next = own[at];
-        if (!next) continue;
+        const [next] = own;
+        if (!next) throw new Error('an agent in the queue has nothing that waits');
         this.#tenants.delete(tenantId);
         this.#tenants.set(tenantId, line);
-        this.#drop(tenantId, line, agentId, own, at);
+        this.#drop(tenantId, line, agentId, own, 0);
         return next.item;
       }
     }

@@ -4,12 +4,12 @@ import { FairQueue, type QueueOwner } from './fair-queue.ts';
 import { type Job, type Lost, type ReaderResult, ReaderThread } from './reader-thread.ts';
 
 /*
- * Runs jobs that are too large for the event loop in threads. Each thread has one job at a time; other jobs wait in a
- * fair, bounded queue. A thread that exceeds its deadline is ended, and a dead one is replaced; each costs only its
+ * Runs jobs that are too large for the event loop in threads. Each thread has one job at a time; other jobs wait in
+ * fair, bounded queues. A thread that exceeds its deadline is ended, and a dead one is replaced; each costs only its
  * own job.
  *
- * Nothing interrupts a job, and megabytes take a second. So while such jobs have all threads, a further one does the
- * other jobs.
+ * Nothing interrupts a job, and megabytes take a second. So long jobs wait in a queue of their own, threads take from
+ * both by turns, and while long jobs have all threads, a further one does the short ones.
  */
 
 export interface PoolOptions {
@@ -25,7 +25,9 @@ export interface PoolOptions {
 }
 
 export interface PoolBounds {
+  /** Limits the jobs that wait, in each queue. */
   readonly waitingMax: number;
+  /** Limits their bytes, in each queue; those of short jobs are never more than `shortBytesMax`. */
   readonly waitingBytesMax: number;
   readonly waitMsMax: number;
   readonly graceMs: number;
@@ -37,7 +39,7 @@ export interface PoolBounds {
 const megabyte = 1024 * 1024;
 const defaults: PoolBounds = {
   waitingMax: 1024,
-  waitingBytesMax: 256 * megabyte,
+  waitingBytesMax: 192 * megabyte,
   waitMsMax: 10_000,
   // Between two checks of the time, 8 MB of prose take a third of a second. Ending a thread costs loading its tables
   // anew.
@@ -45,10 +47,12 @@ const defaults: PoolBounds = {
   heapMbMax: 512,
   idleMsMax: 60_000,
 };
-/** One tenant can never fill the queue alone. */
+const shortBytesMax = 64 * megabyte;
+/** One tenant can never fill a queue alone. */
 const tenantShare = 0.5;
-/** Jobs from this size on never run in the further thread. */
+/** Size from which a job is long. */
 const longBytesMin = megabyte;
+const isLong = ({ bytes }: Pick<Waiting, 'bytes'>): boolean => bytes >= longBytesMin;
 /** Limits the pause between starts, so that a program that cannot start does not take the processor. */
 const restartMsMax = 5_000;
 
@@ -63,7 +67,7 @@ export interface PoolCounts {
   readonly threads: number;
 }
 
-/** The thread for jobs that are not long, while others have all threads. */
+/** The thread for short jobs, while long ones have all others. */
 interface Further {
   readonly thread: ReaderThread;
   timer: NodeJS.Timeout | undefined;
@@ -82,15 +86,18 @@ interface Waiting {
 export class ReaderPool {
   readonly #options: PoolOptions;
   readonly #bounds: PoolBounds;
-  readonly #queue: FairQueue<Waiting>;
+  readonly #short: FairQueue<Waiting>;
+  readonly #long: FairQueue<Waiting>;
+  /** Says that the next thread takes a long job where both wait. */
+  #isLongNext = false;
   readonly #threads = new Set<ReaderThread>();
-  /** Threads that have a long job. */
-  readonly #long = new Set<ReaderThread>();
+  /** Threads whose last job was long, until they take another one or have none. */
+  readonly #withLong = new Set<ReaderThread>();
   #further: Further | undefined;
   readonly #counts = { lostToDeadline: 0, lostToDeath: 0, refused: 0 };
   /** Threads in a row that ended before they were ready. */
   #failedStarts = 0;
-  /** Number of times that a thread became ready. */
+  /** Number of threads that became ready. */
   #begun = 0;
   readonly #closing = new AbortController();
 
@@ -98,7 +105,8 @@ export class ReaderPool {
     this.#options = options;
     this.#bounds = { ...defaults, ...options.bounds };
     const { waitingMax: countMax, waitingBytesMax: bytesMax } = this.#bounds;
-    this.#queue = new FairQueue({ countMax, bytesMax, tenantShare });
+    this.#short = new FairQueue({ countMax, bytesMax: Math.min(bytesMax, shortBytesMax), tenantShare });
+    this.#long = new FairQueue({ countMax, bytesMax, tenantShare });
   }
 
   /** Starts the threads, each of which needs a second of a core before it is ready. */
@@ -112,8 +120,12 @@ export class ReaderPool {
   }
 
   get counts(): PoolCounts {
-    const { length: waiting, bytes: waitingBytes } = this.#queue;
-    return { ...this.#counts, waiting, waitingBytes, threads: this.#threads.size };
+    return {
+      ...this.#counts,
+      waiting: this.#short.length + this.#long.length,
+      waitingBytes: this.#short.bytes + this.#long.bytes,
+      threads: this.#threads.size,
+    };
   }
 
   /**
@@ -123,8 +135,8 @@ export class ReaderPool {
   async run(job: Job, owner: QueueOwner, bytes: number): Promise<{ output: unknown } | { lost: Lost }> {
     if (this.#closing.signal.aborted)
       throw new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.');
-    const mayDo = (it: ReaderThread): boolean => it.isFree && bytes < this.#bytesMaxOf(it);
-    const free = this.#queue.length === 0 ? [...this.#threads].find(mayDo) : undefined;
+    const mayDo = (it: ReaderThread): boolean => it.isFree && (!isLong({ bytes }) || !this.#isFurther(it));
+    const free = this.#queueOf(bytes).length === 0 ? [...this.#threads].find(mayDo) : undefined;
     const outcome = await (free ? this.#work(free, { job, bytes }, 0) : this.#wait(job, owner, bytes));
     if ('error' in outcome) throw outcome.error;
     if ('lost' in outcome) {
@@ -141,7 +153,7 @@ export class ReaderPool {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    for (const { resolve, timer } of this.#queue.clear()) {
+    for (const { resolve, timer } of [...this.#short.clear(), ...this.#long.clear()]) {
       clearTimeout(timer);
       resolve({ error: new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.') });
     }
@@ -151,15 +163,21 @@ export class ReaderPool {
 
   #wait(job: Job, owner: QueueOwner, bytes: number): Promise<ReaderResult> {
     const { promise, resolve } = Promise.withResolvers<ReaderResult>();
+    const queue = this.#queueOf(bytes);
     const timer = setTimeout(() => {
-      if (this.#queue.remove(owner, waiting)) resolve({ error: this.#busy() });
+      if (queue.remove(owner, waiting)) resolve({ error: this.#busy() });
     }, this.#bounds.waitMsMax);
     const waiting: Waiting = { job, bytes, resolve, timer, sinceMs: performance.now() };
-    if (!this.#queue.add(owner, waiting, bytes)) {
+    if (queue.add(owner, waiting, bytes)) this.#startFurther();
+    else {
       clearTimeout(timer);
       resolve({ error: this.#busy() });
-    } else if (this.#further) this.#give(this.#further.thread);
+    }
     return promise;
+  }
+
+  #queueOf(bytes: number): FairQueue<Waiting> {
+    return isLong({ bytes }) ? this.#long : this.#short;
   }
 
   #busy(): GatewayError {
@@ -173,33 +191,45 @@ export class ReaderPool {
     const { program, onLost } = this.#options;
     let hasBegun = false;
     const thread = new ReaderThread({ program, ...this.#bounds }, () => {
-      hasBegun = true;
-      this.#begun += 1;
-      this.#failedStarts = 0;
+      if (!hasBegun) {
+        hasBegun = true;
+        this.#begun += 1;
+        this.#failedStarts = 0;
+      }
       this.#give(thread);
     });
     this.#threads.add(thread);
     void thread.ended.then(async (code) => {
       this.#threads.delete(thread);
+      this.#withLong.delete(thread);
       const { signal } = this.#closing;
       if (signal.aborted) return;
-      const further = this.#further?.thread === thread ? this.#further : undefined;
+      const further = this.#isFurther(thread) ? this.#further : undefined;
       if (!further?.isIdle) onLost(thread.isEnding ? 'deadline' : 'death', code);
       if (!hasBegun) this.#failedStarts += 1;
-      if (further) {
-        this.#further = undefined;
-        return;
-      }
       const pauseMs = Math.min(restartMsMax, this.#failedStarts * 500);
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
-      if (!signal.aborted) this.#start();
+      if (signal.aborted) return;
+      if (further) {
+        this.#further = undefined;
+        this.#startFurther();
+      } else this.#start();
     });
     return thread;
   }
 
+  /** Starts the further thread where short jobs wait for long ones. */
   #startFurther(): void {
-    if (this.#further || this.#long.size < this.#options.threads || this.#failedStarts > 0) return;
+    if (this.#further || this.#short.length === 0 || !this.#areAllLong) return;
     this.#further = { thread: this.#start(), timer: undefined, isIdle: false };
+  }
+
+  get #areAllLong(): boolean {
+    return this.#withLong.size >= this.#options.threads;
+  }
+
+  #isFurther(thread: ReaderThread): boolean {
+    return this.#further?.thread === thread;
   }
 
   /** Ends the further thread unless it has work before. */
@@ -207,7 +237,7 @@ export class ReaderPool {
     clearTimeout(further.timer);
     further.timer = setTimeout(() => {
       if (!further.thread.isFree) return;
-      if (this.#long.size >= this.#options.threads) this.#endLater(further);
+      if (this.#areAllLong) this.#endLater(further);
       else {
         further.isIdle = true;
         void further.thread.end();
@@ -215,18 +245,25 @@ export class ReaderPool {
     }, this.#bounds.idleMsMax).unref();
   }
 
-  /** Returns the size below which a thread takes jobs. */
-  #bytesMaxOf(thread: ReaderThread): number {
-    return this.#further?.thread === thread ? longBytesMin : Number.POSITIVE_INFINITY;
-  }
-
+  /** Gives a free thread its next job. What its last one was is known until then, also to a job that begins to wait. */
   #give(thread: ReaderThread): void {
     if (!thread.isFree) return;
-    const next = this.#queue.take(this.#bytesMaxOf(thread));
+    const next = this.#isFurther(thread) ? this.#short.take() : this.#takeByTurns();
     if (next) {
       clearTimeout(next.timer);
       void this.#work(thread, next, performance.now() - next.sinceMs).then(next.resolve);
-    } else if (this.#further?.thread === thread) this.#endLater(this.#further);
+      return;
+    }
+    this.#withLong.delete(thread);
+    if (this.#further?.thread === thread) this.#endLater(this.#further);
+  }
+
+  #takeByTurns(): Waiting | undefined {
+    const next = this.#isLongNext
+      ? (this.#long.take() ?? this.#short.take())
+      : (this.#short.take() ?? this.#long.take());
+    if (next) this.#isLongNext = !isLong(next);
+    return next;
   }
 
   async #work(
@@ -235,12 +272,10 @@ export class ReaderPool {
     waitedMs: number,
   ): Promise<ReaderResult> {
     const startMs = performance.now();
-    if (bytes >= longBytesMin) {
-      this.#long.add(thread);
-      this.#startFurther();
-    }
+    if (isLong({ bytes })) this.#withLong.add(thread);
+    else this.#withLong.delete(thread);
+    this.#startFurther();
     const outcome = await thread.run(job);
-    this.#long.delete(thread);
     this.#options.onDone?.(waitedMs, performance.now() - startMs);
     return outcome;
   }

@@ -112,35 +112,66 @@ t.test('a job that never ends is ended by the deadline, and others are done mean
   t.match(await run('echo', { text: 'again' }), { output: { text: 'again' } }, 'a new one has its place');
 });
 
-t.test('while long jobs have all threads, a further one does the others', async (t) => {
-  const { pool, lost, run, nextLost } = startPool(t, 1, { graceMs: 50 });
-  const other = { owner: { tenantId: 'acme', agentId: 'other' } };
-  const long = { bytes: 2 * 1024 * 1024, timeoutMs: 60_000 };
-  const echo = await run('echo');
+const long = { bytes: 2 * 1024 * 1024, timeoutMs: 60_000 };
+const other = { owner: { tenantId: 'acme', agentId: 'other' } };
+
+t.test('while long jobs have all threads, a further one does the short ones', async (t) => {
+  const { pool, lost, run, nextLost } = startPool(t, 1, { waitingMax: 1 });
+  const usual = idIn(await run('echo'));
   const endless = run('never end', {}, long).then(() => 'over');
   const waiting = run('never end', {}, long).then(() => 'over');
-  const short = Array.from({ length: 20 }, (_, at) => run('echo', { text: `${at}` }, other));
-  for (const [at, answer] of (await Promise.all(short)).entries()) {
-    t.match(answer, { output: { text: `${at}` } });
-    t.notSame(idIn(answer), idIn(echo));
+  await t.rejects(run('echo', {}, long), { code: 'GATEWAY_BUSY' }, 'there is room for one more that is long');
+  for (const text of ['one', 'two', 'three']) {
+    const answer = await run('echo', { text }, other);
+    t.match(answer, { output: { text } });
+    t.not(idIn(answer), usual);
   }
-  t.equal(await Promise.race([endless, waiting, Promise.resolve('not over')]), 'not over');
   t.equal(pool.counts.threads, 2);
-  t.equal(pool.counts.waiting, 1, 'a second long job waits for the first');
   const isLost = nextLost();
   t.same(await run('exit', {}, other), { lost: 'death' });
   await isLost;
   t.match(lost, [{ lost: 'death' }]);
-  t.equal(pool.counts.threads, 1, 'it is not replaced before the next long job');
+  t.match(await run('echo', { text: 'four' }, other), { output: { text: 'four' } }, 'it comes again');
+  t.equal(await Promise.race([endless, waiting, Promise.resolve('not over')]), 'not over');
+  t.equal(pool.counts.waiting, 1, 'a second long job waits for the first');
+  t.equal(pool.counts.threads, 2);
+});
+
+t.test('it does so as well where threads took their long jobs from the queue', async (t) => {
+  const { run } = startPool(t, 2);
+  await run('echo');
+  const first = Array.from({ length: 4 }, () => run('read until it is over', {}, { ...long, timeoutMs: 10 }));
+  const endless = [run('never end', {}, long), run('never end', {}, long)];
+  await Promise.all(first);
+  t.match(await run('echo', { text: 'short' }, other), { output: { text: 'short' } });
+  t.equal(await Promise.race([...endless, Promise.resolve('not over')]), 'not over');
+});
+
+t.test('short jobs take no turn of a long one', async (t) => {
+  const { run } = startPool(t, 1);
+  const b = { ...long, owner: { tenantId: 'beta', agentId: 'one' } };
+  await run('echo');
+  const busy = run('read until it is over', {}, { ...long, timeoutMs: 20 });
+  const jobs = ['b1', 'b2', 'b3'].map((text) => run('echo', { text }, b));
+  jobs.push(run('echo', { text: 'own' }, { ...long, ...other }));
+  const short = Array.from({ length: 20 }, () => run('echo', { text: 'short' }));
+  await Promise.all([busy, ...jobs, ...short]);
+  const { output } = (await run('order')) as { output: { order: string[] } };
+  t.same(
+    output.order.filter((text) => /^b|own/.test(text)),
+    ['b1', 'own', 'b2', 'b3'],
+  );
 });
 
 t.test('a further thread without work is ended', async (t) => {
   const { pool, lost, run } = startPool(t, 1, { idleMsMax: 1 });
   const echo = await run('echo');
   for (let round = 0; round < 2; round++) {
-    const long = run('read until it is over', {}, { bytes: 2 * 1024 * 1024, timeoutMs: 20 });
+    const busy = run('read until it is over', {}, { ...long, timeoutMs: 20 });
+    const short = run('echo');
     t.equal(pool.counts.threads, 2);
-    t.match(await long, { output: { text: 'it was over' } });
+    t.match(await busy, { output: { text: 'it was over' } });
+    await short;
     while (pool.counts.threads > 1) await sleep(5);
     t.equal(idIn(await run('echo')), idIn(echo), 'the others stay');
   }
