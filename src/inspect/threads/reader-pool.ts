@@ -52,7 +52,7 @@ const shortBytesMax = 64 * megabyte;
 const tenantShare = 0.5;
 /** Size from which a job is long. */
 const longBytesMin = megabyte;
-const isLong = ({ bytes }: Pick<Waiting, 'bytes'>): boolean => bytes >= longBytesMin;
+const isLong = (bytes: number): boolean => bytes >= longBytesMin;
 /** Limits the pause between starts, so that a program that cannot start does not take the processor. */
 const restartMsMax = 5_000;
 
@@ -135,7 +135,7 @@ export class ReaderPool {
   async run(job: Job, owner: QueueOwner, bytes: number): Promise<{ output: unknown } | { lost: Lost }> {
     if (this.#closing.signal.aborted)
       throw new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.');
-    const mayDo = (it: ReaderThread): boolean => it.isFree && (!isLong({ bytes }) || !this.#isFurther(it));
+    const mayDo = (it: ReaderThread): boolean => it.isFree && (!isLong(bytes) || !this.#isFurther(it));
     const free = this.#queueOf(bytes).length === 0 ? [...this.#threads].find(mayDo) : undefined;
     const outcome = await (free ? this.#work(free, { job, bytes }, 0) : this.#wait(job, owner, bytes));
     if ('error' in outcome) throw outcome.error;
@@ -177,7 +177,7 @@ export class ReaderPool {
   }
 
   #queueOf(bytes: number): FairQueue<Waiting> {
-    return isLong({ bytes }) ? this.#long : this.#short;
+    return isLong(bytes) ? this.#long : this.#short;
   }
 
   #busy(): GatewayError {
@@ -245,7 +245,7 @@ export class ReaderPool {
     }, this.#bounds.idleMsMax).unref();
   }
 
-  /** Gives a free thread its next job. What its last one was is known until then, also to a job that begins to wait. */
+  /** Gives a free thread its next job. A thread counts as busy with a long job until it takes another or none waits. */
   #give(thread: ReaderThread): void {
     if (!thread.isFree) return;
     const next = this.#isFurther(thread) ? this.#short.take() : this.#takeByTurns();
@@ -262,7 +262,7 @@ export class ReaderPool {
     const next = this.#isLongNext
       ? (this.#long.take() ?? this.#short.take())
       : (this.#short.take() ?? this.#long.take());
-    if (next) this.#isLongNext = !isLong(next);
+    if (next) this.#isLongNext = !isLong(next.bytes);
     return next;
   }
 
@@ -272,7 +272,7 @@ export class ReaderPool {
     waitedMs: number,
   ): Promise<ReaderResult> {
     const startMs = performance.now();
-    if (isLong({ bytes })) this.#withLong.add(thread);
+    if (isLong(bytes)) this.#withLong.add(thread);
     else this.#withLong.delete(thread);
     this.#startFurther();
     const outcome = await thread.run(job);
