@@ -118,7 +118,7 @@ const marks = 0x01010101 * (blockFlags.digit | blockFlags.number | blockFlags.en
 const isMarked = (blocks: number): boolean => (blocks & marks) !== 0;
 
 /** Three samples are looked at, because outlining all of it would take as long as searching it. */
-const sampleBytes = 4096;
+const sampleBytes = 1024;
 
 /** Tells whether nearly all content is words: no numbers, no long tokens, no repetition as in codes. */
 function isSoonRead({ bytes, plain }: Task): boolean {

@@ -105,8 +105,13 @@ export function habitsAt(sums: HabitSums, nowMs: number, lately: number, mutatio
 export const mutationsMax = 10;
 
 /** Times of writes in the last minute, newest first, those of this call included; none is looked for beyond the tenth. */
-export const withMutations = (times: readonly number[], nowMs: number, count: number): readonly number[] =>
-  [...Array.from({ length: Math.min(count, mutationsMax) }, () => nowMs), ...times]
+export function withMutations(times: readonly number[], nowMs: number, count: number): readonly number[] {
+  const lately: number[] = [];
+  while (lately.length < Math.min(count, mutationsMax)) lately.push(nowMs);
+  for (const time of times) {
+    if (lately.length === mutationsMax) break;
     // Also where the clock was set back.
-    .filter((it) => Math.abs(nowMs - it) < minuteMs)
-    .slice(0, mutationsMax);
+    if (Math.abs(nowMs - time) < minuteMs) lately.push(time);
+  }
+  return lately;
+}
