@@ -119,7 +119,9 @@ export class BodyReadings {
   mentioned: Map<string, boolean> | undefined;
   /** Why the call could not be read to its end; undefined where it could. */
   unreadable: string | undefined;
-  /** It could not be read, or read again, because the time was over: the gateway was too slow, or the call too dear. */
+  /**
+   * It could not be read, or read again, because the time was over or a reader thread has ended: that proves nothing about the content.
+   */
   isOutOfTime = false;
 
   /** Notes why the call cannot be read to its end. The first reason stands. */

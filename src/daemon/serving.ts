@@ -192,7 +192,7 @@ export class Serving {
     const policyFiles = await readPolicies(material.known, foundations.log, filesBefore);
     const gate = createGate(material, policyFiles, foundations);
     try {
-      await gate.policies.follow(before.policies, gate.tenants.ids());
+      await gate.policies.adoptFrom(before.policies, gate.tenants.ids());
     } catch (error) {
       gate.retire();
       throw error;

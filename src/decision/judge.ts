@@ -19,7 +19,7 @@ import {
   withoutOwnKeys,
 } from './opinion.ts';
 import { judgeByPosture } from './posture.ts';
-import { strictestOpinion } from './simulation/strictest-opinion.ts';
+import { strictestOpinion } from './strictest-opinion.ts';
 import { shownPart } from './trace/safe-names.ts';
 
 interface Judged {
@@ -29,8 +29,9 @@ interface Judged {
 }
 
 /**
- * Decides about a call that was read and weighed, as far as that is possible without people. Suspension and
- * unreadable bodies end it; then the strictest of the policies counts; then the posture. SANITIZE makes the redacted
+ * Decides about a call that was read and weighed, as far as that is possible without people. Suspension, denylist,
+ * threat feeds, the scope of the key and unreadable content end it; then the strictest of the policies counts; then
+ * the posture. SANITIZE makes the redacted
  * body here, so that a body that cannot be redacted becomes a denial. It changes nothing, so that simulation judges
  * by it as well. `given` may then put other facts in the place of the call's own.
  */

@@ -15,8 +15,8 @@ import { ownName, type SafeName, safely } from '../core/safe-name.ts';
 import { counts, defaultCuts, sanitizedBody } from '../inspect/parts/sanitize.ts';
 import type { PolicyDecision, RuleAction } from '../policy/index.ts';
 import { isCertain } from '../risk/signals/read-then-write.ts';
+import { excuseOf } from './excuse.ts';
 import type { PostureOpinion } from './posture.ts';
-import { excuseOf } from './simulation/excuse.ts';
 import { signalSentence } from './trace/agent-view.ts';
 
 /* The judgement of a call by a policy, the posture or neither, and the verdict that follows from it. Pure. */

@@ -191,7 +191,7 @@ function plainOf(
   if (inflated.body.length <= maxBytes) return { plain: inflated.body };
   return {
     plain: noBytes,
-    unreadable: `The content decodes to more than the limit of ${maxBytes} bytes.`,
+    unreadable: `the content decodes to more than the limit of ${maxBytes} bytes`,
   };
 }
 

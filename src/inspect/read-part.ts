@@ -1,5 +1,6 @@
 import type { DataClass, Finding } from '../core/call.ts';
 import { bodyFormat } from './decode/body-format.ts';
+import { tookTooLong } from './decode/budget.ts';
 import type { FieldFormat } from './decode/fields.ts';
 import type { OpaqueContent } from './decode/packed/opaque.ts';
 import type { Span } from './decode/span-map.ts';
@@ -39,7 +40,6 @@ import { findSplit } from './split/split-values.ts';
 const depthMax = 3;
 const findingsMax = 1000;
 const tooMany = 'there are too many findings';
-const tooLong = 'reading took too long';
 const none: readonly never[] = Object.freeze([]);
 
 /** Tells where in a part an offset lies: `body:$.path`, `query:name`. */
@@ -169,7 +169,7 @@ function readFrom(
     const shown = search.joinMatches(texts.searched, texts, maxDecodedBytes);
     isKnownNew = from !== undefined && standsInKnown(search.found, known, () => texts.knownTexts());
     search.found.push(...known.knownValueMatches, ...shown.knownValueMatches);
-    if (search.found.length > 0 && isOver()) search.problem ??= tooLong;
+    if (search.found.length > 0 && isOver()) search.problem ??= tookTooLong;
     if (beginning && !isKnownNew && search.problem === undefined && search.uncounted.size === 0) {
       const { hints, partialSecrets, opaque } = search;
       const searched = views.filter((it) => !it.isSuperseded);
@@ -278,13 +278,13 @@ class PartSearch {
       opaque: opaque.length === 0 ? none : toPlaces(this.#part, found, opaque),
       uncounted: uncounted.size === 0 ? none : [...uncounted],
       unreadable: this.problem,
-      isOutOfTime: isOutOfTime || this.problem === tooLong,
+      isOutOfTime: isOutOfTime || this.problem === tookTooLong,
     };
   }
 
   #find({ bytes, outline }: View, earlier?: Earlier): Found {
     const found = this.#engine.find(bytes, this.#limits, outline, earlier);
-    if (!found.complete) this.problem ??= this.#limits.isOver() ? tooLong : tooMany;
+    if (!found.complete) this.problem ??= this.#limits.isOver() ? tookTooLong : tooMany;
     return found;
   }
 

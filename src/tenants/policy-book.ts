@@ -31,10 +31,10 @@ export interface PolicyBook {
   /** Policies of files, with their ids; the API cannot overwrite them. */
   filesOf(tenantId: string): readonly FilePolicy[];
   /**
-   * Makes the rules of those tenants of which `before` has some, so that no call waits for it after a reload. Where nothing has changed they
-   * are the same.
+   * Makes the rules of those tenants of which `before` has some, so that no call waits for it after a reload. Compiled rules of a tenant
+   * none of whose policies has changed are adopted.
    */
-  follow(before: PolicyBook, tenantIds: readonly string[]): Promise<void>;
+  adoptFrom(before: PolicyBook, tenantIds: readonly string[]): Promise<void>;
   /** The rules that were made so far, by tenant. */
   readonly pages: ReadonlyMap<string, Page>;
   /** Tells whether a policy file has this name. */
@@ -91,7 +91,7 @@ export function createPolicyBook(
     filesOf,
     isFromFile: (tenantId, name) => documentsOf(tenantId).some((document) => document.name === name),
     pages,
-    async follow(before, tenantIds) {
+    async adoptFrom(before, tenantIds) {
       for (const tenantId of tenantIds) {
         const known = before.pages.get(tenantId);
         if (!known) continue;

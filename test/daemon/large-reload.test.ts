@@ -131,14 +131,14 @@ t.test(
     const [old, same, changed] = [documents[0], documents[0], documents[1]].map((it) => bookOf(it ?? []));
     if (!old || !same || !changed) throw new Error('there are three');
     const { rules } = await old.rulesFor('acme');
-    await same.follow(old, ['acme']);
+    await same.adoptFrom(old, ['acme']);
     t.equal((await same.rulesFor('acme')).rules, rules);
-    await changed.follow(old, ['acme']);
+    await changed.adoptFrom(old, ['acme']);
     const followed = changed.lastKnown('acme')?.rules;
     t.ok(followed && followed !== rules, 'rules of what has changed are made before a call asks for them');
     t.equal((await changed.rulesFor('acme')).rules, followed);
     const gone = bookOf([]);
-    await gone.follow(old, []);
+    await gone.adoptFrom(old, []);
     t.equal(gone.pages.size, 0, 'of tenants that are gone nothing is kept');
   },
 );

@@ -1,5 +1,5 @@
 import type { Band, Decision } from '../../core/call.ts';
-import type { Trace as RecordedTrace } from '../../decision/trace/recorded-call.ts';
+import type { Trace as RecordedTrace } from '../../decision/simulation/call-of-trace.ts';
 import type { ExportFormat } from './format.ts';
 
 /*

@@ -209,8 +209,8 @@ const headerFindings = ({ head, findings }: AssessedCall): string[] =>
     .map(({ location, start, end }: Finding) => `${location}: ${head.toString('latin1', start, end)}`);
 
 /**
- * The hash of an identical call. It covers agent, key, what is asked for and how servers may read it. It includes the
- * headers that decide the operation and how the body is read.
+ * The hash of an identical call. It covers the key's agent, what is asked for and how servers may read it. It includes
+ * the headers that decide the operation and how the body is read.
  */
 function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): string {
   const { identity, operation, received, tenant } = call;

@@ -5,8 +5,8 @@ import type { Log } from '../../core/log.ts';
 import { ownName, safely } from '../../core/safe-name.ts';
 import { gateway, withTraces } from '../../state/rules/incident.ts';
 import type { AuditEvent, IncidentRecord, Store } from '../../state/store.ts';
+import { excuseOf } from '../excuse.ts';
 import { createRepeatedDenials, denialsEnough } from '../facts/repeated-denials.ts';
-import { excuseOf } from '../simulation/excuse.ts';
 
 /** Incidents that wait to be opened, as they do while the state is away: one for each agent and trigger. Tenants do not take each other's room. */
 const waitingMax = 10_000;

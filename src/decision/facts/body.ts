@@ -11,7 +11,7 @@ export function plainBody(call: ReceivedCall, maxBytes: number): Buffer {
   const { readings } = call;
   readings.plain ??= inflated(call, maxBytes);
   if (readings.plain.length > maxBytes) {
-    readings.unreadable ??= `The content decodes to more than the limit of ${maxBytes} bytes.`;
+    readings.unreadable ??= `the content decodes to more than the limit of ${maxBytes} bytes`;
     readings.plain = noBytes;
   }
   return readings.plain;

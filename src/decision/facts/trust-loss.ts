@@ -3,7 +3,7 @@ import type { TrustMark } from '../../core/history.ts';
 import { burstFrom } from '../../risk/signals/volume-burst.ts';
 import { isOneTooMany } from '../../state/rules/trust.ts';
 import type { TrustTerms } from '../../state/store.ts';
-import { excuseOf } from '../simulation/excuse.ts';
+import { excuseOf } from '../excuse.ts';
 
 /** The loss for each cause, from 0 to 1 of the whole trust. */
 export interface TrustLosses {

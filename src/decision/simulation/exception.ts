@@ -1,6 +1,6 @@
 import type { PolicyDocument, Rule } from '../../policy/index.ts';
 import { urlPatternProblem } from '../../policy/match/url-pattern.ts';
-import type { Trace } from '../trace/recorded-call.ts';
+import type { Trace } from './call-of-trace.ts';
 
 /* The smallest rules that would let one recorded call through: pure, made of its trace and of the policies as they stand. */
 

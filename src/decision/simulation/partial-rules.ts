@@ -6,7 +6,7 @@ import {
   type PolicySet,
   type Rule,
 } from '../../policy/index.ts';
-import type { Lack } from '../trace/recorded-call.ts';
+import type { Lack } from './call-of-trace.ts';
 
 /*
  * Rules over a call of which not everything is known. A rule that asks for something that is lacking holds perhaps, where all else that

@@ -1,6 +1,6 @@
 import type { Band } from '../../core/call.ts';
 import { type BandBounds, bandOf, riskOf, type SignalWeights } from '../../risk/signals/score.ts';
-import type { Trace } from '../trace/recorded-call.ts';
+import type { Trace } from './call-of-trace.ts';
 
 /** How risky a call is. */
 export interface ScoredRisk {

@@ -7,7 +7,7 @@ import { kept } from '../../util/kept.ts';
 import { CallFacts } from '../facts/facts.ts';
 import { sizedBody, withGiven } from '../facts/given-facts.ts';
 import { afterDenial, afterGrant, classesOf, type Enforceable, signalReasons } from '../opinion.ts';
-import { type Trace, type TraceRecord, toRecordedCall, wasJudged } from '../trace/recorded-call.ts';
+import { type Trace, type TraceRecord, toRecordedCall, wasJudged } from './call-of-trace.ts';
 import { compilePartial, type PartialRules } from './partial-rules.ts';
 import type { Simulator } from './simulate.ts';
 

@@ -72,8 +72,8 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
   run(call: ClassifiedCall): Admitting {
     const { tenants, toolSettings } = this.#options;
     const request = toRequest(call, tenants.termsOf, this.#chargesOf);
-    const wayMax = call.received.bodyBytesMax ?? tenants.smallestMaxBodyBytes;
-    return call.body.length > Math.min(wayMax, toolSettings.smallestMaxBodyBytes)
+    const knownMax = call.received.bodyBytesMax ?? tenants.smallestMaxBodyBytes;
+    return call.body.length > Math.min(knownMax, toolSettings.smallestMaxBodyBytes)
       ? this.#tooLargeCall(call, request).then((refused) => refused ?? this.#enter(call, request))
       : this.#enter(call, request);
   }

@@ -145,7 +145,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
       readings.noteUnreadable(it.unreadable, it.isOutOfTime);
       // The rest of an unreadable head may hold findings that nobody cut, so its trace has only the origin.
       if (readings.unreadable !== undefined) reading.head = noBytes;
-      // Heads with more than findings are rare, and are read again.
+      // Heads with opaque or uncounted parts are rare, and are read again.
       if (readings.unreadable !== undefined || it.opaque.length > 0 || it.uncounted.length > 0) return;
       if (isShared && it.findings.length <= headFindingsMax)
         this.#knownHeads.set(digest, { engine, findings: it.findings });
@@ -159,10 +159,10 @@ class InspectStage implements Stage<Admitted, Inspected> {
     const { plain } = readings;
     if (body.length === 0 && !message && !claimed.context) return;
     const contentBytes = Math.max(body.length, plain?.length ?? 0);
-    // In a short one the rules look themselves, where one of them asks.
-    const isLong = this.#readers.hasThreads && contentBytes > loopBytesMax;
-    const input = bodyJob(call, { wantsTexts: !isLong, wantsUrls: this.#wantsUrls() });
-    const words = isLong && rules.words.length > 0 ? rules.words : undefined;
+    // Where it is read here, the rules look themselves, where one of them asks.
+    const mayGoToThread = this.#readers.hasThreads && contentBytes > loopBytesMax;
+    const input = bodyJob(call, { wantsTexts: !mayGoToThread, wantsUrls: this.#wantsUrls() });
+    const words = mayGoToThread && rules.words.length > 0 ? rules.words : undefined;
     const bytes = contentBytes + (input.context?.length ?? 0);
     const soon = contentEncoding === '' ? body : plain;
     const isPacked = contentEncoding !== '' && !plain;

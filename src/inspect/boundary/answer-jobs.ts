@@ -3,6 +3,7 @@ import { classesAmong } from '../../core/finding.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { isEnvelopedType, isGrpcType } from '../../wire/grpc/grpc-type.ts';
 import { bodyFormat } from '../decode/body-format.ts';
+import { tookTooLong } from '../decode/budget.ts';
 import { textIn } from '../decode/packed/binary.ts';
 import { inflateBody, inflateStart } from '../decode/packed/inflate.ts';
 import { counts, isCutFor, withoutFindings } from '../parts/sanitize.ts';
@@ -132,7 +133,7 @@ export function readAnswerPart(
   const secretTexts = secrets.map((it) => text.subarray(it.start, it.end));
   const secretsAt = (place: RegExp): Buffer[] =>
     secretTexts.filter((_, at) => place.test(secrets[at]?.location ?? ''));
-  const problem = unreadable ?? (isOver() ? 'reading took too long' : undefined);
+  const problem = unreadable ?? (isOver() ? tookTooLong : undefined);
   return {
     classes: classesAmong(found),
     findings: found,

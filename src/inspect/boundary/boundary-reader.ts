@@ -1,3 +1,4 @@
+import { tookTooLong } from '../decode/budget.ts';
 import type { InjectionReader } from '../injection/reader.ts';
 import type { DetectorEngine } from '../match/engine.ts';
 import { type BoundaryReading, readBoundary } from '../message-boundary.ts';
@@ -28,7 +29,7 @@ export function createBoundaryReader(
       findings,
       openFrom,
       injection: readInjection(injections, views, part, { isOver, from: before.length }),
-      unreadable: unreadable ?? (isOver() ? 'reading took too long' : undefined),
+      unreadable: unreadable ?? (isOver() ? tookTooLong : undefined),
     };
   };
 }

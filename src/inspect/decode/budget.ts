@@ -9,11 +9,17 @@ export interface Bounds {
   readonly onDecoded?: ((bytes: number) => void) | undefined;
 }
 
-/** Says that content could not be read to its end. The message is a sentence for the caller, without content. */
+/**
+ * Says that content could not be read to its end. The message is a clause that ends a sentence for the caller, without
+ * content.
+ */
 export class UnreadableError extends Error {}
 
 /** Says that the time was over, which proves nothing about the content. */
 export class OutOfTimeError extends UnreadableError {}
+
+/** Says why content is unreadable when the time was over. */
+export const tookTooLong = 'reading took too long';
 
 /** Bytes between two looks at the clock; a decoder reads so many in well under a millisecond. */
 const bytesPerCheck = 65_536;
@@ -52,7 +58,7 @@ export class DecodeBudget {
   }
 
   check(): void {
-    if (this.#bounds.isOver()) throw new OutOfTimeError('Reading the content took too long.');
+    if (this.#bounds.isOver()) throw new OutOfTimeError(tookTooLong);
   }
 
   /** Counts bytes that were read, or similar steps; checks the time now and then. */
@@ -84,7 +90,7 @@ export class DecodeBudget {
 
   tooLarge(): UnreadableError {
     return new UnreadableError(
-      `The content decodes to more than the limit of ${this.#bounds.maxDecodedBytes} bytes.`,
+      `the content decodes to more than the limit of ${this.#bounds.maxDecodedBytes} bytes`,
     );
   }
 }

@@ -30,10 +30,10 @@ const reachBytes = 1024;
  */
 export function weighHints<T extends PlacedFinding>(found: readonly T[], hints: readonly T[]): T[] {
   if (hints.length === 0) return [];
-  const near = new Neighbours([...found, ...hints]);
+  const neighbours = new Neighbours([...found, ...hints]);
   return hints.flatMap((hint) => {
     const { needs, role } = hint.match.detector;
-    if (near.has(hint, needs)) return [{ ...hint, match: { ...hint.match, confidence: 'medium' } }];
+    if (neighbours.has(hint, needs)) return [{ ...hint, match: { ...hint.match, confidence: 'medium' } }];
     return role === 'clinical' || role === 'health' ? [] : [hint];
   });
 }

@@ -1,4 +1,5 @@
 import { after, type MaybePromise } from '../../util/maybe-promise.ts';
+import { tookTooLong } from '../decode/budget.ts';
 import { blockFlags, outlineOf } from '../kernel/outline.ts';
 import type { DetectorEngine } from '../match/engine.ts';
 import type { ReadingTools } from '../read-body.ts';
@@ -141,8 +142,8 @@ const isWhole = (output: object): boolean =>
   !('isOutOfTime' in output && output.isOutOfTime === true) &&
   !('left' in output && output.left === undefined);
 
-/** Describes a part whose reader thread was lost. */
+/** Describes a part whose reader thread was lost, which proves nothing about the content. */
 export const lostReading = ({ lost }: { readonly lost: Lost }) => ({
-  unreadable: lost === 'deadline' ? 'reading took too long' : 'its reader has ended before its end',
+  unreadable: lost === 'deadline' ? tookTooLong : 'its reader has ended before its end',
   isOutOfTime: true,
 });

@@ -20,13 +20,13 @@ import { Revisions } from './link/revisions.ts';
 import { redisWarningsOf } from './link/warnings.ts';
 import { createRedisMcpTools } from './mcp-tools.ts';
 import { createRedisNonces } from './nonces.ts';
+import { createRedisNoticeSources } from './notice-sources.ts';
 import { createRedisNotices } from './notices/notices.ts';
 import { createRedisPolicies } from './policies.ts';
 import { createRedisRoutes } from './routes.ts';
 import { createRedisSessions } from './sessions.ts';
 import { createStats } from './stats.ts';
 import { createRedisSuspensions } from './suspensions.ts';
-import { createRedisTold } from './told.ts';
 import { RedisTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
 
@@ -91,7 +91,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     },
     ...createRedisAudit(link),
     ...createRedisNotices(link),
-    ...createRedisTold(link),
+    ...createRedisNoticeSources(link),
     ...createRedisNonces(link),
     ...createRedisHomes(link),
     ...createUsage(link),

@@ -17,7 +17,7 @@ import { contextFor } from './reach/root-context.ts';
 /*
  * Opens connections to upstreams. A host is resolved once, every address of the answer is judged, and then those very
  * addresses are dialled. So no name server is asked a second time between check and connection, when it could answer
- * differently (DNS rebinding).
+ * differently (DNS rebinding). Only with a parent proxy that resolves names is a host handed on as it is.
  */
 
 export interface DialerOptions {

@@ -9,9 +9,9 @@ import { AgentAnswer, type AnswerLine } from './agent-answer.ts';
 import { AgentExchange, expectation, type RequestLine } from './agent-exchange.ts';
 import type { BodyBounds } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
-import { RequestHeadReader } from './head-reader.ts';
 import { answerProblem, rawProblem } from './problem.ts';
 import { RequestBody } from './request-body.ts';
+import { RequestHeadReader } from './request-head-reader.ts';
 import { cutShort, tooSlow, toReadingFailure, unmetExpectation } from './request-problems.ts';
 import type { AllowedTicks, Served, ServingContext } from './serving-context.ts';
 

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { CaseFileError, openCases } from '../../../src/decision/approvals/cases.ts';
 import { withCandidates } from '../../../src/decision/candidates.ts';
+import type { Lack } from '../../../src/decision/simulation/call-of-trace.ts';
 import { compilePartial } from '../../../src/decision/simulation/partial-rules.ts';
-import type { Lack } from '../../../src/decision/trace/recorded-call.ts';
 import { jsonElementSpans } from '../../../src/inspect/redact/locate.ts';
 import { validatePolicy } from '../../../src/policy/validate.ts';
 import { rulesMax } from '../../../src/state/rules/policy-bounds.ts';

@@ -1,6 +1,7 @@
 import { dump } from 'js-yaml';
 import { z } from 'zod';
 import { withCandidates } from '../../../decision/candidates.ts';
+import type { Trace } from '../../../decision/simulation/call-of-trace.ts';
 import {
   type EditablePolicy,
   exceptionId,
@@ -11,7 +12,6 @@ import {
   withException,
 } from '../../../decision/simulation/exception.ts';
 import { createTraceJudge, type TraceOutcome } from '../../../decision/simulation/simulate-traces.ts';
-import type { Trace } from '../../../decision/trace/recorded-call.ts';
 import { type PolicyDocument, parseStoredRules } from '../../../policy/index.ts';
 import { idOf, missing, toIso } from '../../fields/fields.ts';
 import { demand } from '../../fields/permissions.ts';

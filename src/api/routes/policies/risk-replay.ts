@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Band, bands } from '../../../core/call.ts';
 import type { Gate } from '../../../decision/gate.ts';
+import type { Trace } from '../../../decision/simulation/call-of-trace.ts';
 import { recordedRisk, rescore, type ScoredRisk } from '../../../decision/simulation/rescore.ts';
-import type { Trace } from '../../../decision/trace/recorded-call.ts';
 import type { BandBounds, SignalWeights } from '../../../risk/signals/score.ts';
 import { band, instant, ofTenant, uuid } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';

@@ -64,12 +64,12 @@ export function inflateBody(
 ): { body: Buffer } | { unreadable: string } {
   const codings = codingsOf(contentEncoding);
   if (codings.length > codingsMax)
-    return { unreadable: `The body has more than ${codingsMax} content codings.` };
+    return { unreadable: `the body has more than ${codingsMax} content codings` };
 
   let body = bytes;
   for (const coding of codings.reverse()) {
     const decoder = Object.hasOwn(decoders, coding) ? decoders[coding] : undefined;
-    if (!decoder) return { unreadable: 'The body has a content coding that the gateway does not know.' };
+    if (!decoder) return { unreadable: 'the body has a content coding that the gateway does not know' };
     const result = inflateOnce(body, decoder, maxBytes);
     if ('unreadable' in result) return result;
     body = result.body;
@@ -154,12 +154,12 @@ function inflateOnce(
     // Bytes behind the end would be forwarded unread.
     return engine.bytesWritten === bytes.length
       ? { body: buffer }
-      : { unreadable: 'The compressed body is followed by other bytes.' };
+      : { unreadable: 'the compressed body is followed by other bytes' };
   } catch (error) {
     return {
       unreadable: isTooLarge(error)
-        ? `The body decompresses to more than the limit of ${maxBytes} bytes.`
-        : 'The body is not what its content coding says.',
+        ? `the body decompresses to more than the limit of ${maxBytes} bytes`
+        : 'the body is not what its content coding says',
     };
   }
 }

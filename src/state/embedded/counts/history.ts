@@ -144,7 +144,8 @@ export function createHistoryReader(db: Database): HistoryReader {
 const toHistory = (row: Row | undefined): StoredHistory =>
   row
     ? {
-        habits: JSON.parse(String(row['habits'])) as HabitSums,
+        // A row of an older version lacks newer sums.
+        habits: { ...noSums(), ...(JSON.parse(String(row['habits'])) as Partial<HabitSums>) },
         trust: JSON.parse(String(row['trust'])) as TrustRecord,
       }
     : { habits: noSums(), trust: wholeTrust };

@@ -13,6 +13,8 @@
 --         how many further names are asked for and these, how many budgets and of each the number of its day, name, amount, daily
 --
 -- Answers the revisions, sightings that the node does not know, what was read of agents, and for each call a list: its status, and what belongs to it.
+--
+-- `scripts.ts` puts fields.lua (`field`, `setField`), ring.lua (`count`, `grow`) and history.lua (`habitsAt`, `trustOf`) in front of it.
 
 local revisions = redis.call('HMGET', KEYS[1], 'keys', 'policies', 'credentials', 'routes')
 for i = 1, 4 do revisions[i] = revisions[i] or '-' end

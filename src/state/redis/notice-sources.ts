@@ -8,7 +8,7 @@ import { scripts } from './scripts/scripts.ts';
 const rowsMax = 500;
 
 /** The sources of notices, and how far each was read. */
-export function createRedisTold({ connection, names, commits }: Link): NoticeSources {
+export function createRedisNoticeSources({ connection, names, commits }: Link): NoticeSources {
   return {
     async toldUpTo(tenantId, source) {
       const place = await connection.call('HGET', names.of(tenantId).told, source);

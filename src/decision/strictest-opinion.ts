@@ -1,7 +1,7 @@
-import type { OperationPart } from '../../core/call.ts';
-import { type SafeName, safely } from '../../core/safe-name.ts';
-import type { Opinion } from '../opinion.ts';
-import { stricter } from '../posture.ts';
+import type { OperationPart } from '../core/call.ts';
+import { type SafeName, safely } from '../core/safe-name.ts';
+import type { Opinion } from './opinion.ts';
+import { stricter } from './posture.ts';
 
 /* A call that does several things at once goes out or stays as a whole. So each is judged by itself, and the strictest opinion counts. */
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { toRequestHead } from '../../../src/wire/http1/request-head.ts';
+import { toRequestHead } from '../../../src/wire/http1/write-request-head.ts';
 
 t.test('writes the head as it was given, and the length of the body', async (t) => {
   const headers = ['X-One', '1', 'x-one', 'caf\xe9\t2', 'Empty', '', 'Host', 'a.example'];

@@ -1,4 +1,4 @@
-import type { Verdict } from '../../core/call.ts';
+import type { Verdict } from '../core/call.ts';
 
 /** Why a denial is the gateway's own doing: it had no time to read the call, or had to judge it without the state. */
 type Excuse = 'time' | 'state';

@@ -27,7 +27,7 @@ import type { BandBounds, SignalWeights } from '../../risk/signals/score.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
 import { toRequest } from '../request.ts';
 import { scored } from '../stages/assess-risk.ts';
-import { urlLengthMax } from './redacted.ts';
+import { urlLengthMax } from '../trace/redacted.ts';
 
 /* A recorded call as it can be judged anew. Its trace has neither body nor headers: what only those could tell is lacking. */
 
