@@ -65,14 +65,21 @@ export function toTable(rows: readonly Row[], columns: readonly string[], shownI
 export const toTableLine = (row: Row, columns: readonly string[]): string =>
   `${columns.map((name) => toShortCell(row[name])).join(separator)}\n`;
 
-/** One line a field; lists of records and of sentences a line each. */
+/** One line a field; lists of records and of sentences, and fields of a record, a line each. */
 export function toFacts(record: Row): string {
-  const width = Math.max(...Object.keys(record).map((it) => it.length));
-  return Object.entries(record)
+  const facts = Object.entries(record).flatMap(withParts);
+  const width = Math.max(...facts.map(([name]) => name.length));
+  return facts
     .flatMap(([name, value]) => valuesOf(value).map((it, at) => [at === 0 ? name : '', it] as const))
     .map(([name, value]) => `${name.padEnd(width)}${separator}${toCell(value)}\n`)
     .join('');
 }
+
+/** A field that is a record has a line for each of its own. */
+const withParts = ([name, value]: readonly [string, unknown]): readonly (readonly [string, unknown])[] =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+    ? Object.entries(value).map(([part, it]) => [`${name}.${part}`, it] as const)
+    : [[name, value]];
 
 const valuesOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) && value.some((it) => typeof it === 'object' || String(it).includes(' '))

@@ -35,17 +35,45 @@ interface ConfigContext {
 export function loadConfig(file: string | undefined, env: Environment, files: Files = disk): Config {
   if (file === undefined) return parseConfig('', { file, env });
   const path = resolve(file);
-  let text: string;
+  const context = { file: path, env, readFile: (it: string) => readText(files, it, referencedBytesMax) };
+  return parseConfig(readFileText(path, files), context);
+}
+
+/** Sections that say where the daemon is, and by what it knows its operator. */
+const placeSections = ['proxy', 'control', 'state', 'authority', 'log', 'pid_file'];
+
+/**
+ * The same of a file with mistakes, as far as it says where its daemon is: those sections, without the keys that the
+ * mistakes are about. Throws `refusal` where the file cannot be read as YAML.
+ */
+export function loadPlaces(refusal: ConfigError, env: Environment, files: Files = disk): Config {
+  const { file, mistakes } = refusal;
+  if (file === undefined || mistakes.some(({ path }) => path === '')) throw refusal;
+  const references = referencesOf({ file, env });
+  const { value } = readConfigYaml(readFileText(file, files), (it, complain) =>
+    references.resolve(it, complain),
+  );
+  const root = mapping(value);
+  const wrong = new Set(mistakes.map(({ path }) => /^[^.[]+(?:\.[^.[]+)?/.exec(path)?.[0]));
+  const isRight = (path: string): boolean => !wrong.has(path);
+  const places = placeSections.filter(isRight).map((section) => {
+    const keys = root[section];
+    if (!isMapping(keys)) return [section, keys];
+    return [
+      section,
+      Object.fromEntries(Object.entries(keys).filter(([key]) => isRight(`${section}.${key}`))),
+    ];
+  });
+  return validateConfig(Object.fromEntries(places), { file, env });
+}
+
+function readFileText(path: string, files: Files): string {
   try {
-    text = readText(files, path, configBytesMax);
+    return readText(files, path, configBytesMax);
   } catch (error) {
-    if (error instanceof TooLongError)
-      throw new ConfigError(path, [{ path: '', line: undefined, message: tooLong }]);
-    throw new ConfigError(path, [
-      { path: '', line: undefined, message: `the file cannot be read: ${reasonOf(error)}` },
-    ]);
+    const message = error instanceof TooLongError ? tooLong : `the file cannot be read: ${reasonOf(error)}`;
+    throw new ConfigError(path, [{ path: '', line: undefined, message }]);
   }
-  return parseConfig(text, { file: path, env, readFile: (it) => readText(files, it, referencedBytesMax) });
 }
 
 /** Parses the text of a configuration. Throws `ConfigError` with everything that is wrong. */
@@ -53,13 +81,17 @@ export function parseConfig(text: string, context: ConfigContext): Config {
   if (Buffer.byteLength(text) > configBytesMax) {
     throw new ConfigError(context.file, [{ path: '', line: undefined, message: tooLong }]);
   }
-  const base = baseOf(context.file);
-  const read = context.readFile ?? ((path: string) => readText(disk, path, referencedBytesMax));
-  const references = new References({ env: context.env, readFile: (path) => read(resolve(base, path)) });
+  const references = referencesOf(context);
   return makeConfig(
     readConfigYaml(text, (it, complain) => references.resolve(it, complain)),
     context,
   );
+}
+
+function referencesOf({ file, env, readFile }: ConfigContext): References {
+  const base = baseOf(file);
+  const read = readFile ?? ((path: string) => readText(disk, path, referencedBytesMax));
+  return new References({ env, readFile: (path) => read(resolve(base, path)) });
 }
 
 /** The same of a plain value with the keys of the file. Its texts are taken as they are: no reference is resolved. */

@@ -1,10 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
 import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
-import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
+import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { operatorOf, postern, posternProcess, startHere, terminalProgram } from './support.ts';
 
@@ -173,6 +173,41 @@ t.test('commands work without the variables of the daemon', async (t) => {
   delete process.env['ONLY_OF_THE_DAEMON'];
   const listed = await postern(['--config', configFile, 'key', 'list']);
   t.equal(listed.code, 0, listed.stderr);
+});
+
+t.test('a daemon is reached while its file is being mended', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, {});
+  const daemon = await startDaemon(t, dir, ['--config', configFile]);
+  const { key_id } = (
+    await apiClient(daemon.controlUrl)(
+      'POST',
+      '/v1/keys',
+      { tenant_id: 'acme', name: 'x', default_agent_id: agentId },
+      `Bearer ${adminSecret}`,
+    )
+  ).body;
+  const sound = readFileSync(configFile, 'utf8');
+  const { proxy, ...others } = testConfig({});
+  const broken = { ...others, proxy: { ...Object(proxy), lissten: 1 }, limitz: {}, workers: 'many' };
+  writeFileSync(configFile, stringify(broken));
+  const here = (...args: string[]) => posternProcess(['--config', configFile, ...args]);
+  const revoked = await here('key', 'revoke', key_id);
+  t.match(revoked, { code: 0, stderr: /postern\.yaml has mistakes, which "postern config check" names/ });
+  await here('reload');
+  const { code, stdout } = await here('status');
+  t.equal(code, 0);
+  const lines = stdout.split('\n').map((it) => it.trim());
+  for (const path of ['proxy.lissten', 'limitz', 'workers'])
+    t.ok(
+      lines.some((it) => it.startsWith('line ') && it.includes(`, ${path}: `)),
+      `${path}: a line for each`,
+    );
+  writeFileSync(configFile, `${sound}\n  a: [`);
+  t.match(
+    await here('status'),
+    { code: 1, stderr: /has .*mistake/ },
+    'nothing is guessed of a file that is no YAML',
+  );
 });
 
 /** What a terminal obeys. */

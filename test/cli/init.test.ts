@@ -42,8 +42,22 @@ t.test('init leaves a configuration that works, and a folder that has one stays 
     'no secret is in it',
   );
   const checked = await postern(['config', 'check', config]);
-  t.match(checked, { code: 0, stdout: /is valid: 1 tenants, 2 policies in files/ });
+  t.match(checked, { code: 0, stdout: /is valid: 1 tenant, 2 policies in files/ });
   t.notMatch(checked.stdout, /warning/);
+  // What is offered as a comment is as valid as the rest.
+  const offered = readFileSync(config, 'utf8').replace(
+    /^( *)# (?=upstream|notifications| {2}|\w+: \[|\w+: \{)/gm,
+    '$1',
+  );
+  t.match(offered, /^notifications:\n {2}- \{/m);
+  const all = join(dir, 'gate/all.yaml');
+  writeFileSync(join(dir, 'gate/corporate-ca.pem'), readFileSync(ca));
+  writeFileSync(all, offered);
+  t.match(await postern(['config', 'check', all], { env: { SLACK_HOOK: 'https://hooks.example/x' } }), {
+    code: 0,
+  });
+  rmSync(all);
+  rmSync(join(dir, 'gate/corporate-ca.pem'));
   const before = readdirSync(join(dir, 'gate'));
   const again = await postern(['init', join(dir, 'gate')]);
   t.match(again, {

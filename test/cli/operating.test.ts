@@ -63,7 +63,7 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     t.match(taken.stdout, /log\.level/);
     writeFileSync(configFile, `${stringify(testConfig({ config: next }))}limitz: {}\n`);
     const refused = await here('reload');
-    t.match(refused, { code: 1 });
+    t.match(refused, { code: 1, stderr: /the reload was refused; the old one stays:\n(?:.*\n)+ +line .*limitz/ });
     writeFileSync(
       configFile,
       stringify(testConfig({ config: { log: { level: 'info', file: 'log.json' } } })),
@@ -74,7 +74,8 @@ t.test('the commands of whoever runs a daemon', async (t) => {
   await t.test('logs prints the last lines as text, from a level on', async (t) => {
     const { stdout } = await here('logs', '--lines', '1');
     t.match(stdout, /^\S+Z INFO configuration reloaded \{"generation":3\}\n$/);
-    t.equal((await here('logs', '--level', 'error')).stdout, '');
+    t.match((await here('logs', '--level', 'error')).stdout, /^\S+Z ERROR the configuration was refused/);
+    t.equal((await here('logs', '--level', 'fatal')).stdout, '');
   });
 
   await t.test('keys are edited, and make ephemeral ones', async (t) => {

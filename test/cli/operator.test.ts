@@ -112,6 +112,10 @@ t.test('an agent is suspended and reactivated', async (t) => {
   const unknown = await operator(['agent', 'suspend', randomUUID()]);
   t.equal(unknown.code, 1);
   t.match(unknown.stderr, /There is no such agent/);
+  t.match(await operator(['agent', 'suspend', 'support-bot']), {
+    code: 1,
+    stderr: /"support-bot" is no id; name the agent by/,
+  });
 });
 
 t.test('all agents of a tenant are suspended and reactivated', async (t) => {

@@ -40,5 +40,9 @@ t.test('facts have a line for each of several records or sentences', async (t) =
     toFacts({ id: 1, notes: [{ by: 'a' }, { by: 'b' }], why: ['It is so.', 'So it is.'], codes: ['A', 'B'] }),
     'id     1\nnotes  {"by":"a"}\n       {"by":"b"}\nwhy    It is so.\n       So it is.\ncodes  A, B\n',
   );
+  t.equal(
+    toFacts({ id: 1, covers: { once: 'One call.', all: [] } }),
+    'id           1\ncovers.once  One call.\ncovers.all   -\n',
+  );
   t.equal(toJson({ a: [1] }, 2), '{\n  "a": [\n    1\n  ]\n}');
 });

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import { note, printable } from '../output.ts';
 
 /** The configuration that a command names, and its file; without one, that of a start without a file. */
 export async function readConfig(
@@ -13,8 +14,8 @@ export async function readConfig(
 const placeholder = 'set-for-the-daemon-alone';
 
 /**
- * The same for commands that need only the addresses: variables that only the daemon has are passed over. A secret
- * that comes from one of them is none here.
+ * The same for commands that need only the addresses: variables that only the daemon has are passed over, and so are
+ * mistakes elsewhere in the file. A secret that comes from such a variable is none here.
  */
 export async function readAddresses(
   named: string | undefined,
@@ -24,12 +25,32 @@ export async function readAddresses(
     return await readConfig(named);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const absent = error.mistakes.map(({ message }) => /^the variable (\w+) is not set$/.exec(message)?.[1]);
-    if (absent.length === 0 || absent.includes(undefined)) throw error;
+    const absent = error.mistakes.flatMap(
+      ({ message }) => /^the variable (\w+) is not set$/.exec(message)?.[1] ?? [],
+    );
     const file = findConfigFile(named, process.env);
     const env = { ...Object.fromEntries(absent.map((name) => [name, placeholder])), ...process.env };
-    const config = loadConfig(file, env);
+    const config = await orPlaces(() => loadConfig(file, env), env);
     const adminSecret = config.control.adminSecret?.includes(placeholder) ? null : config.control.adminSecret;
     return { file, config: { ...config, control: { ...config.control, adminSecret } } };
+  }
+}
+
+let isTold = false;
+
+/** Whoever mends a configuration must reach the daemon that still runs on the one before, to revoke a key for example. */
+async function orPlaces(load: () => Config, env: NodeJS.ProcessEnv): Promise<Config> {
+  const { ConfigError, loadPlaces } = await import('../../config/load.ts');
+  try {
+    return load();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const config = loadPlaces(error, env);
+    if (!isTold)
+      note(
+        `postern: ${printable(String(error.file))} has mistakes, which "postern config check" names; the daemon is looked for where the file says.`,
+      );
+    isTold = true;
+    return config;
   }
 }

@@ -1,4 +1,5 @@
 import { parseUuid } from '../../core/ids.ts';
+import { printable } from '../output.ts';
 import type { Client, ListPage } from './client.ts';
 
 const beginning = /^[0-9a-f][0-9a-f-]{3,34}$/i;
@@ -14,13 +15,15 @@ export interface NamedBy {
   readonly noun: string;
 }
 
-/** Finds the one entry whose id begins so. A whole id, or what can be no id, is answered as it is. */
+/** Finds the one entry whose id begins so. A whole id is answered as it is. */
 export async function wholeId(
   client: Client,
   { path, field, noun }: NamedBy,
   text: string | undefined,
 ): Promise<string | undefined> {
-  if (text === undefined || parseUuid(text) !== undefined || !beginning.test(text)) return text;
+  if (text === undefined || parseUuid(text) !== undefined) return text;
+  if (!beginning.test(text))
+    throw new Error(`"${printable(text)}" is no id; name the ${noun} by its id or the beginning of it.`);
   const found = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < pagesMax; page += 1) {

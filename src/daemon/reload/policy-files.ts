@@ -47,12 +47,12 @@ export function* readPolicies(
 
 /** Takes what was read, in its order. A pattern that matches nothing is a warning, and so is what policies cannot mean. */
 export class PolicyCollector {
-  readonly #log: Log;
+  readonly #log: Pick<Log, 'warn'>;
   readonly #before: ReadonlyMap<string, LoadedPolicyFile>;
   readonly #mistakes: Mistake[] = [];
   readonly #files: LoadedPolicyFile[] = [];
 
-  constructor(log: Log, before: readonly LoadedPolicyFile[] = []) {
+  constructor(log: Pick<Log, 'warn'>, before: readonly LoadedPolicyFile[] = []) {
     this.#log = log;
     this.#before = new Map(before.map((it) => [it.file, it]));
   }
@@ -87,7 +87,7 @@ export class PolicyCollector {
 export function loadPolicyFiles(
   { file, policies }: { readonly file: string | undefined; readonly policies: readonly string[] },
   known: KnownNames,
-  log: Log,
+  log: Pick<Log, 'warn'>,
   files: Files,
 ): readonly LoadedPolicyFile[] {
   const collector = new PolicyCollector(log);

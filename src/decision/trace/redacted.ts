@@ -11,8 +11,8 @@ export const urlLengthMax = 2048;
 export const previewBytesMax = 2048;
 
 /**
- * The call's URL, with its fragment, and with everything that a detector found in it cut out: what traces, approvals and logs may hold. Of
- * a call that nobody has read, its origin alone: nobody knows what its path and query hold.
+ * The call's URL, with its fragment, and with everything that a detector found in it cut out, save what is the organisation's own: whoever
+ * approves a call to an internal host must see which. Of a call that nobody has read, its origin alone: nobody knows what the rest holds.
  */
 export function redactedUrl(call: NamedCall): SafeName {
   const { href, fragment, scheme, host, port } = call.received.target;
@@ -40,7 +40,9 @@ export function redactedMethod({ received: { method }, head, findings }: Unnamed
 /** A text of the head, from its place there. */
 function redactedText({ head, findings }: Unnamed, from: number, text: string): string {
   const end = from + text.length;
-  const found = findings.filter((it) => it.part === 'head' && it.start < end && it.end > from);
+  const found = findings.filter(
+    (it) => it.part === 'head' && it.class !== 'INTERNAL' && it.start < end && it.end > from,
+  );
   if (found.length === 0) return text;
   const cuts = found.map((it) => ({
     start: Math.max(it.start, from) - from,

@@ -64,6 +64,20 @@ t.test('the fragment of a described call is part of its URL, and is redacted lik
   );
 });
 
+t.test('a host of the organisation is shown: whoever approves a call must see where it goes', async (t) => {
+  const url = 'https://git.corp.acme.com/ledger/core.git?token=the-secret';
+  const head = Buffer.from(headText(callOf({ url })), 'latin1');
+  const start = head.indexOf('the-secret');
+  const findings = [
+    findingOf({ part: 'head', class: 'INTERNAL', start: 8, end: 41 }),
+    findingOf({ part: 'head', start, end: start + 'the-secret'.length }),
+  ];
+  t.equal(
+    redactedUrl(callOf({ url, head, findings })),
+    'https://git.corp.acme.com/ledger/core.git?token=[REDACTED:some-token]',
+  );
+});
+
 t.test('a refusal says its code, and the time is right in every millisecond', async (t) => {
   const at = (receivedAtMs: number): string => {
     return JSON.parse(

@@ -60,21 +60,26 @@ async function checkAll(file: string, config: Config): Promise<Checked> {
   const { checkFiles } = await import('../../../daemon/start/check-files.ts');
   const { namesInFiles } = await import('../../../decision/trace/known-names.ts');
   const { createCatalogues, ownTables } = await import('../../../tenants/catalogues.ts');
-  const { openLog } = await import('../../../core/log.ts');
   const { loadEngines } = await import('../../../tenants/engines.ts');
   checkFiles(config, disk);
   enginesFor(config, loadEngines());
   const catalogues = createCatalogues(config, ownTables());
   checkTools(config, catalogues);
   const known = namesInFiles(config, catalogues);
-  const log = openLog({ level: 'warn', file: null });
+  const told: string[] = [];
+  const log = {
+    warn: (fields: object, sentence: string) =>
+      void told.push(
+        [...('warning' in fields ? [] : [sentence]), Object.values(fields).join(':')].join(': '),
+      ),
+  };
   const policies = loadPolicyFiles(config, known, log, disk).flatMap((it) => it.documents).length;
   const { findUnknownAgents } = await import('../../unknown-agents.ts');
   const agents = await findUnknownAgents(config);
   if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);
   const { bodyLimitsInForce } = await import('../../body-limits.ts');
   const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
-  const warnings = [...config.warnings.map(mistakeSentence), ...agents.warnings];
+  const warnings = [...config.warnings.map(mistakeSentence), ...told, ...agents.warnings];
   return { policies, warnings, bodyLimits };
 }
 
@@ -86,9 +91,12 @@ async function tellChecked(file: string, config: Config, checked: Checked, json:
     json
       ? `${toJson({ file, ok: true, tenants, policies, warnings, body_limits: bodyLimits })}\n`
       : [
-          `${file} is valid: ${tenants} tenants, ${policies} policies in files.\n`,
+          `${file} is valid: ${counted(tenants, 'tenant', 'tenants')}, ${counted(policies, 'policy', 'policies')} in files.\n`,
           ...toldBodyLimits(bodyLimits).map((it) => `${it}\n`),
           ...warnings.map((it) => `warning: ${it}\n`),
         ].join(''),
   );
 }
+
+const counted = (count: number, one: string, several: string): string =>
+  `${count} ${count === 1 ? one : several}`;

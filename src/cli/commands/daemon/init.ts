@@ -7,6 +7,7 @@ import { keyDigest, newKeyText } from '../../../core/key-text.ts';
 import { packageFile } from '../../../util/program-files.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { print, toJson } from '../../output.ts';
+import { command } from '../../own-name.ts';
 
 interface InitOptions extends CommonOptions {
   readonly tenant: string;
@@ -126,13 +127,13 @@ function toldNext({ config, admin_secret_file, key_file, ca }: Made): string {
     '',
     'Type next:',
     `  export POSTERN_CONFIG=${quoted(config)}`,
-    '  postern serve                 in this terminal, or as a service',
+    `  ${command} serve                 in this terminal, or as a service`,
     '',
     'and in another terminal, with the same export:',
-    '  postern run -- CMD            a program whose calls leave through the gate',
-    '  postern status                how the daemon is',
-    '  postern doctor                what is enforced, and what is not',
-    '  postern key mint --name NAME  a key for another agent',
+    `  ${command} run -- CMD            a program whose calls leave through the gate`,
+    `  ${command} status                how the daemon is`,
+    `  ${command} doctor                what is enforced, and what is not`,
+    `  ${command} key mint --name NAME  a key for another agent`,
     '',
   ].join('\n');
 }
@@ -182,5 +183,5 @@ policies: [policies/*.yaml]               # starter.yaml asks about what is rare
 #   allow_private: [10.0.0.0/8]           # private addresses that agents may reach
 #   ca_files: [corporate-ca.pem]          # authorities of your own servers
 # notifications:
-#   - { name: chat, type: slack, url: "\${env:SLACK_HOOK}", events: [decision.deny, approval.requested] }
+#   - { name: chat, type: slack, url: "\${env:SLACK_HOOK}", events: [decision.deny, decision.require_approval] }
 `;

@@ -1,10 +1,11 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { withSetting } from '../../../config/origins.ts';
 import type { Gateway } from '../../../daemon/gateway.ts';
 import type { FirstStart } from '../../../daemon/start/first-start.ts';
 import type { CommonOptions } from '../../connection/client.ts';
+import { command } from '../../own-name.ts';
 import { openServiceManager, type ServiceManager } from '../../service-manager.ts';
 
 interface ServeOptions extends CommonOptions {
@@ -58,15 +59,6 @@ function announce(gateway: Gateway, json: boolean): void {
   if (nextSteps.length === 0) console.log(firstStart ? toldFirstStart(firstStart) : whatNext);
 }
 
-/** Tells whether a path leads to the running program: in a folder of somebody else it may be any. */
-function isThisProgram(path: string): boolean {
-  // If the program was not started as a file, Node's second argument is the first of the program's own.
-  const program = process.argv[1] ?? '';
-  return existsSync(path) && existsSync(program) && realpathSync(path) === realpathSync(program);
-}
-
-/** The command as one types it in this folder: in a checkout it is no program of the shell. */
-const command = isThisProgram('bin/postern') ? 'bin/postern' : 'postern';
 const unused = `postern.yaml of this folder is not used, since nothing names it: ${command} --config postern.yaml serve`;
 const whatNext = `Next: "${command} run -- CMD" leads a program through it; "${command} status" says how it is.`;
 

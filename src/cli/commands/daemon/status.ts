@@ -47,12 +47,19 @@ export function addStatus(program: Command): void {
         version: ready.version,
         state: ready.checks.state,
         configuration: `generation ${ready.config.generation}, loaded at ${ready.config.loaded_at}`,
-        last_reload: ready.config.last_error === null ? 'taken' : `refused: ${ready.config.last_error}`,
+        last_reload: reloadOf(ready, options),
         ...(await authorityFacts(options)),
         ...(code === 200 ? await traffic(options) : {}),
       };
       await print(options.json ? `${toJson(facts)}\n` : toFacts(facts));
     });
+}
+
+/** A refusal has a line for each mistake, and stands on as many. */
+function reloadOf({ config }: Ready, { json }: CommonOptions): string | readonly string[] {
+  if (config.last_error === null) return 'taken';
+  const refusal = `refused: ${config.last_error}`;
+  return json ? refusal : refusal.split('\n');
 }
 
 /** Tells of the authority of a daemon of this machine; the file of another one is not here. */
