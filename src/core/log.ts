@@ -38,26 +38,68 @@ export interface Log {
   readonly warn: Write;
   readonly error: Write;
   readonly fatal: Write;
-  level: string;
+}
+
+/** The log of a whole process, which each reload may send elsewhere. */
+export interface ProcessLog extends Log {
+  /**
+   * Goes on with other options, in a file that is opened anew, so that a rotated one is left. Where it cannot be opened
+   * the lines go on to where they went.
+   */
+  use(options: LogOptions): void;
+}
+
+interface LogOptions {
+  readonly level: string;
+  /** Null: standard error. */
+  readonly file: string | null;
 }
 
 /**
  * Opens the log: JSON lines on standard error, or in `file`; text where standard error is a terminal. Never given a header, a body or a key
  * by anyone.
  */
-export function openLog(options: { level: string; file: string | null }): Log {
-  const out = pino.destination({ dest: options.file ?? 2, sync: true, mkdir: true });
-  const hasColours = (process.env['NO_COLOR'] ?? '') === '';
-  const isRead = options.file === null && process.stderr.isTTY;
-  return pino(
+export function openLog(options: LogOptions): ProcessLog {
+  let file = options.file;
+  let out = openOut(file);
+  const lines = pino(
     {
       level: options.level,
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: toLogged },
     },
-    isRead ? { write: (line: string) => void out.write(toPretty(line, hasColours)) } : out,
+    { write: (line: string) => out.write(line) },
   );
+  return Object.assign(lines, {
+    use(next: LogOptions): void {
+      lines.level = next.level;
+      if (file === null && next.file === null) return;
+      const before = out;
+      try {
+        out = openOut(next.file);
+      } catch (error) {
+        lines.error({ err: error, file: next.file }, 'the log cannot be opened; it goes on as before');
+        return;
+      }
+      file = next.file;
+      before.close();
+    },
+  });
+}
+
+interface Out {
+  write(line: string): void;
+  close(): void;
+}
+
+function openOut(file: string | null): Out {
+  const out = pino.destination({ dest: file ?? 2, sync: true, mkdir: true });
+  if (file !== null) return { write: (line) => void out.write(line), close: () => out.end() };
+  const hasColours = (process.env['NO_COLOR'] ?? '') === '';
+  const isRead = process.stderr.isTTY;
+  // Standard error stays open for whatever else is said there.
+  return { write: (line) => void out.write(isRead ? toPretty(line, hasColours) : line), close: () => {} };
 }
 
 const messageLengthMax = 1_024;

@@ -3,7 +3,7 @@ import { disk, findConfigFile, loadConfig, validateConfig } from '../config/load
 import { withSetting } from '../config/origins.ts';
 import { placed } from '../config/places.ts';
 import type { Config } from '../config/schema.ts';
-import { type Log, openLog } from '../core/log.ts';
+import { openLog, type ProcessLog } from '../core/log.ts';
 import type { Bound } from './bound.ts';
 import type { ConfigStatus } from './config-status.ts';
 import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
@@ -11,7 +11,7 @@ import { untilStateAnswers } from './patience.ts';
 import { changedKeys, noteReload } from './reload/last-reload.ts';
 import { readInThread } from './reload/read-in-thread.ts';
 import { openServing, type Prepared, type Serving, type ServingOptions } from './serving.ts';
-import { announce, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
+import { announce, movePid, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
 import { checkFiles } from './start/check-files.ts';
 import { type FirstAddresses, firstAddresses } from './start/first-addresses.ts';
 import { type FirstStart, firstStartConfig, firstStartPath, openFirstStart } from './start/first-start.ts';
@@ -26,7 +26,7 @@ export interface Gateway {
   readonly controlUrl: string;
   readonly caFile: string;
   readonly firstStart: FirstStart | undefined;
-  readonly log: Log;
+  readonly log: ProcessLog;
   /** Sentences on what is missing before anybody can call. */
   readonly nextSteps: readonly string[];
   /** Reads the configuration again; answers whether it was taken. A refused one leaves everything as it was. */
@@ -148,7 +148,7 @@ async function openGateway({ config: planned, env, addresses }: Plan, held: Held
 /** Reads the configuration again and puts it in force, one reload after the other. */
 class Reloader {
   readonly #serving: Serving;
-  readonly #log: Log;
+  readonly #log: ProcessLog;
   readonly #prepareNext: (before: Config) => Promise<[Config, Prepared]>;
   #inForce: { readonly config: Config; readonly standing: ConfigStatus };
   #reloading: Promise<unknown> = Promise.resolve();
@@ -156,7 +156,7 @@ class Reloader {
   constructor(
     serving: Serving,
     first: { readonly config: Config; readonly standing: ConfigStatus },
-    log: Log,
+    log: ProcessLog,
     prepareNext: (before: Config) => Promise<[Config, Prepared]>,
   ) {
     this.#serving = serving;
@@ -204,6 +204,7 @@ class Reloader {
     const { generation } = standing;
     this.#inForce = { config, standing };
     await prepared.take(standing);
+    movePid(config, next);
     noteReload(next, { generation, changed: changedKeys(config, next), error: null });
     this.#inForce = { config: next, standing };
     warn(next, this.#log);

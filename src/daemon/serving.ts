@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
-import type { Log } from '../core/log.ts';
+import type { ProcessLog } from '../core/log.ts';
 import { createApprovalSweep } from '../decision/approvals/approval-sweep.ts';
 import type { GateStatus } from '../decision/gate.ts';
 import type { Bound } from './bound.ts';
@@ -13,6 +13,7 @@ import { listenerCertificates } from './metrics/sources.ts';
 import { createGate, openMaterial } from './reload/generation.ts';
 import type { LoadedPolicyFile } from './reload/policy-files.ts';
 import { createReloadAudit } from './reload/reload-audit.ts';
+import { checkWrittenFiles } from './start/check-files.ts';
 import type { FirstStart } from './start/first-start.ts';
 import { type OpenedFoundations, openFoundations } from './start/foundations.ts';
 import { type ListenersTls, readListenersTls } from './start/listener-tls.ts';
@@ -38,7 +39,7 @@ export interface Prepared {
 
 export interface ServingOptions {
   readonly place: WorkerSlot;
-  readonly log: Log;
+  readonly log: ProcessLog;
   readonly standing: ReloadStatus;
   readonly firstStart: FirstStart | undefined;
   /** Asks all processes for their metrics; undefined where one process serves. */
@@ -186,6 +187,7 @@ export class Serving {
     const { foundations, feedConnections } = this.#parts;
     const { gate: before, config: configBefore, policyFiles: filesBefore } = this.#inForce;
     checkFixedKeys(configBefore, config);
+    checkWrittenFiles(config, files);
     const tls = readListenersTls(config, files);
     const useFeedConnections = feedConnections.prepare(config, files);
     const material = openMaterial(config, files, foundations, before);
@@ -237,7 +239,7 @@ export class Serving {
     this.#servers.showTls(next.tls);
     before.retire();
     this.#show({ generation, loadedAtMs, lastError: null });
-    log.level = next.config.log.level;
+    log.use(next.config.log);
     notifications.tell(configReloaded(generation, loadedAtMs));
     // One process of the daemon writes the audit entry.
     if (place.slot === 1) reloads.note([...next.config.tenants.keys()], { generation, loadedAtMs });

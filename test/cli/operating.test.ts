@@ -63,7 +63,10 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     t.match(taken.stdout, /log\.level/);
     writeFileSync(configFile, `${stringify(testConfig({ config: next }))}limitz: {}\n`);
     const refused = await here('reload');
-    t.match(refused, { code: 1, stderr: /the reload was refused; the old one stays:\n(?:.*\n)+ +line .*limitz/ });
+    t.match(refused, {
+      code: 1,
+      stderr: /the reload was refused; the old one stays:\n(?:.*\n)+ +line .*limitz/,
+    });
     writeFileSync(
       configFile,
       stringify(testConfig({ config: { log: { level: 'info', file: 'log.json' } } })),
@@ -76,6 +79,32 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     t.match(stdout, /^\S+Z INFO configuration reloaded \{"generation":3\}\n$/);
     t.match((await here('logs', '--level', 'error')).stdout, /^\S+Z ERROR the configuration was refused/);
     t.equal((await here('logs', '--level', 'fatal')).stdout, '');
+  });
+
+  await t.test('a reload moves the log and the process id, and opens a rotated log anew', async (t) => {
+    const reloadWith = async (more: Readonly<Record<string, unknown>>) => {
+      writeFileSync(configFile, stringify(testConfig({ config: more })));
+      return here('reload');
+    };
+    const file = join(dir, 'log.json');
+    renameSync(file, `${file}.1`);
+    t.match(await reloadWith({ log: { level: 'info', file: 'log.json' }, pid_file: 'run/one' }), { code: 0 });
+    t.match(readFileSync(file, 'utf8'), /"generation":4,"msg":"configuration reloaded"/);
+    t.notMatch(readFileSync(`${file}.1`, 'utf8'), /"generation":4/, 'what was rotated is left');
+    const pid = readFileSync(join(dir, 'run/one'), 'utf8');
+    t.match(pid, /^\d+\n$/);
+    t.match(await reloadWith({ log: { level: 'info', file: 'log/next.json' }, pid_file: 'run/two' }), {
+      code: 0,
+    });
+    t.match(readFileSync(join(dir, 'log/next.json'), 'utf8'), /configuration reloaded/);
+    t.same([existsSync(join(dir, 'run/one')), readFileSync(join(dir, 'run/two'), 'utf8')], [false, pid]);
+    t.match(
+      await reloadWith({ log: { file: 'run/two/log' } }),
+      { code: 1, stderr: /log\.file: .*run\/two/ },
+      'where no log can be the file is refused',
+    );
+    t.match(await reloadWith({ log: { level: 'info', file: 'log.json' } }), { code: 0 });
+    t.equal(existsSync(join(dir, 'run/two')), false);
   });
 
   await t.test('keys are edited, and make ephemeral ones', async (t) => {

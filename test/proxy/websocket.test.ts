@@ -8,7 +8,7 @@ import { ProxyAgent, WebSocket as UndiciWebSocket } from 'undici';
 import { WebSocket } from 'ws';
 import { parse, stringify } from 'yaml';
 import { acceptOf, newKey } from '../../src/wire/websocket/handshake.ts';
-import { basic, openHttp2Tunnel, openSecureTunnel, openTunnel } from '../support/clients.ts';
+import { basic, openHttp2Tunnel, openSecureTunnel, openTunnel, run } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { awsKeyId, gitlabToken } from '../support/secrets.ts';
 import {
@@ -239,6 +239,25 @@ t.test("Node's own client comes through", async (t) => {
   socket.close(1000);
   const [{ code }] = (await once(socket, 'close')) as [{ code: number }];
   t.equal(code, 1000);
+});
+
+t.test('the WebSocket of Node itself comes through, which takes HTTP/2 where it is offered', async (t) => {
+  const { gateway, authority, received } = await startLab(t);
+  const client = `const socket = new WebSocket('wss://${authority}/socket');
+    socket.onopen = () => socket.send('from Node');
+    // On a stream it does not keep its process alive.
+    const life = setInterval(() => {}, 1000);
+    socket.onmessage = ({ data }) => { console.log(data); socket.close(); };
+    socket.onclose = ({ code }) => { console.log(code); clearInterval(life); };`;
+  const ran = await run(process.execPath, ['--input-type=module', '--eval', client], {
+    HTTPS_PROXY: gateway.proxyWithKey,
+    NODE_USE_ENV_PROXY: '1',
+    NODE_EXTRA_CA_CERTS: gateway.caFile,
+    NO_PROXY: '',
+    no_proxy: '',
+  });
+  t.match(ran, { code: 0, stdout: /^from Node\n/ }, ran.stderr);
+  t.equal(received.length, 1);
 });
 
 t.test(

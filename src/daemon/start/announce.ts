@@ -33,9 +33,19 @@ export function tellRefusal(error: unknown, log: Log): void {
 export function announce({ state, pidFile }: Config, bound: Bound): void {
   const file = join(state.dir, 'listening.json');
   replaceFile(file, `${JSON.stringify({ ...bound, pid: process.pid })}\n`);
-  if (!pidFile) return;
-  makeFolder(dirname(pidFile));
-  writeFileSync(pidFile, `${process.pid}\n`);
+  if (pidFile) writePid(pidFile);
+}
+
+function writePid(file: string): void {
+  makeFolder(dirname(file));
+  writeFileSync(file, `${process.pid}\n`);
+}
+
+/** After a reload the process id stands in the file that is named now, and in no other. */
+export function movePid(before: Config, next: Config): void {
+  if (before.pidFile === next.pidFile) return;
+  if (next.pidFile) writePid(next.pidFile);
+  removePid(before);
 }
 
 export function removePid({ pidFile }: Config): void {

@@ -20,12 +20,23 @@ export function checkFiles(config: Config, files: Files): void {
     ['vault', () => checkVault(config)],
     ['authority', () => checkAuthority(config)],
     ['state.dir', () => checkFolder(config.state.dir)],
-    ['log.file', () => config.log.file !== null && checkWritable(config.log.file)],
-    ['pid_file', () => config.pidFile !== null && checkFolder(dirname(config.pidFile))],
+    ...writtenChecks(config),
   ] as const;
   const mistakes = checks.flatMap(([path, check]) => mistakesOf(path, check));
   if (mistakes.length > 0) throw withPlaces(new ConfigError(config.file, mistakes), files);
 }
+
+/** The same of the files that a reload may begin to write. */
+export function checkWrittenFiles(config: Config, files: Files): void {
+  const mistakes = writtenChecks(config).flatMap(([path, check]) => mistakesOf(path, check));
+  if (mistakes.length > 0) throw withPlaces(new ConfigError(config.file, mistakes), files);
+}
+
+const writtenChecks = ({ log, pidFile }: Config) =>
+  [
+    ['log.file', () => log.file !== null && checkAppendable(log.file)],
+    ['pid_file', () => pidFile !== null && checkFolder(dirname(pidFile))],
+  ] as const;
 
 function rootChecks({ upstream, state }: Config, files: Files) {
   const read = readerOfRoots(files);
@@ -71,6 +82,13 @@ function checkFolder(path: string): void {
   const there = nearestOf(path);
   if (!statSync(there).isDirectory()) throw new Error(`${there} is no folder`);
   checkWritable(there);
+}
+
+/** A file that may be written, or a place for one. */
+function checkAppendable(path: string): void {
+  if (!existsSync(path)) return checkFolder(dirname(path));
+  if (statSync(path).isDirectory()) throw new Error(`${path} is a folder`);
+  checkWritable(path);
 }
 
 /** The path, or the nearest folder above it that is there. */

@@ -8,7 +8,7 @@ import { checkFixedKeys } from '../../config/reload.ts';
 import type { Config } from '../../config/schema.ts';
 import { parseListenAddress } from '../../config/sections/addresses.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
-import type { Log } from '../../core/log.ts';
+import type { ProcessLog } from '../../core/log.ts';
 import { programModule } from '../../util/program-files.ts';
 import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { allOrFirstError } from '../all-or-first-error.ts';
@@ -16,7 +16,7 @@ import type { Bound } from '../bound.ts';
 import type { Addresses, ConfigStatus } from '../config-status.ts';
 import { changedKeys, noteReload } from '../reload/last-reload.ts';
 import { readerOfRoots, readPolicyFile } from '../reload/named-files.ts';
-import { tellRefusal, warn } from '../start/announce.ts';
+import { movePid, tellRefusal, warn } from '../start/announce.ts';
 import { readListenersTls } from '../start/listener-tls.ts';
 import type { SeedResult } from '../start/seed.ts';
 import { Gathering } from './gathering.ts';
@@ -54,7 +54,7 @@ export class Crew {
   readonly #broken = Promise.withResolvers<Error>();
   readonly #file: string;
   readonly #env: Environment;
-  readonly #log: Log;
+  readonly #log: ProcessLog;
   readonly #workers: number;
   readonly #members = new Map<number, Member>();
   readonly #successors = new Successors((slot) => void this.#startAgain(slot));
@@ -75,7 +75,7 @@ export class Crew {
     for (const member of this.#members.values()) member.kill();
   };
 
-  constructor(file: string, env: Environment, inForce: InForce, log: Log) {
+  constructor(file: string, env: Environment, inForce: InForce, log: ProcessLog) {
     this.#file = file;
     this.#env = env;
     this.#log = log;
@@ -208,7 +208,8 @@ export class Crew {
     await this.#tellAll((it) => it.ask({ to: 'take', standing }, stepMs));
     const { generation } = standing;
     noteReload(config, { generation, changed: changedKeys(before, config), error: null });
-    this.#log.level = config.log.level;
+    this.#log.use(config.log);
+    movePid(before, config);
     warn(config, this.#log);
     this.#log.info({ generation: standing.generation }, 'configuration reloaded');
   }

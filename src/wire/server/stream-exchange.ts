@@ -2,6 +2,7 @@ import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type GatewayError, toGatewayError } from '../../core/errors.ts';
+import { acceptOf, isKey, keyIn } from '../websocket/handshake.ts';
 import type { BodyRoom } from './body-ledger.ts';
 import { BodyCollector } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
@@ -105,9 +106,13 @@ export class StreamExchange implements Exchange {
     return this.#request.isConnect;
   }
 
-  /** RFC 8441, 5: the key and its answer are for connections that have spoken HTTP/1.1. */
+  /**
+   * RFC 8441, 5: the key and its answer are for connections that have spoken HTTP/1.1. The WebSocket of Node 26 sends a
+   * key on a stream, too, and waits for its answer.
+   */
   switchProtocols(fields: readonly string[]): Duplex {
-    this.answer.writeHead(200, [...fields]);
+    const key = keyIn(this.fields);
+    this.answer.writeHead(200, isKey(key) ? [...fields, 'sec-websocket-accept', acceptOf(key)] : [...fields]);
     this.answer.flushHeaders();
     return this.stream;
   }

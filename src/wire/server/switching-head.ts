@@ -1,5 +1,5 @@
 import { isField } from '../http1/field.ts';
-import { acceptOf } from '../websocket/handshake.ts';
+import { acceptOf, keyIn } from '../websocket/handshake.ts';
 
 /** The answer to an upgrade to WebSocket (RFC 6455, 4.2.2); `asked` are the fields of the request, with its key. */
 export function switchingHead(asked: readonly string[], fields: readonly string[]): string {
@@ -13,9 +13,4 @@ export function switchingHead(asked: readonly string[], fields: readonly string[
     head += `${name}: ${value}\r\n`;
   }
   return `${head}\r\n`;
-}
-
-function keyIn(fields: readonly string[]): string {
-  const at = fields.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'sec-websocket-key');
-  return fields[at + 1] ?? '';
 }

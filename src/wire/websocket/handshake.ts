@@ -16,6 +16,12 @@ export const upgradeFields = (key: string): string[] => [
   ...['Sec-WebSocket-Version', webSocketVersion, 'Sec-WebSocket-Key', key],
 ];
 
+/** The key of a request for WebSocket; empty where there is none. */
+export function keyIn(fields: readonly string[]): string {
+  const at = fields.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'sec-websocket-key');
+  return at < 0 ? '' : (fields[at + 1] ?? '');
+}
+
 /** 16 bytes in base64. */
 export const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(text);
 
