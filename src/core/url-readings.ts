@@ -10,12 +10,12 @@ const urlParts = /^([^/?#]*:\/\/[^/?]*)([^?]*)(.*)$/s;
 /** Overlong forms of UTF-8, which lenient decoders take (RFC 3629, 10), and the escapes of old scripts. */
 const oddEscape =
   /%C[01]%[89AB][0-9A-F]|%E0%[89][0-9A-F]%[89AB][0-9A-F]|%F0%8[0-9A-F]%[89AB][0-9A-F]%[89AB][0-9A-F]|%u[0-9A-F]{4}/gi;
-const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[9AD]|2F|5C|25|C[01]|E0%[89]|F0%8|u[0-9A-F]{4})/i;
+const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[9AD]|2F|3B|5C|25|C[01]|E0%[89]|F0%8|u[0-9A-F]{4})/i;
 
 /**
  * The URLs that servers may take this one for. First percent-encoding is undone where that changes nothing (RFC 3986,
- * 6.2.2.2). Then it is read as by servers that merge slashes, decode `%2F`, and drop `;parameters` and line ends,
- * once for each level of escapes. A URL with more levels is also read as `/%`, which only a rule for the whole host
+ * 6.2.2.2). Then it is read as by servers that merge slashes, decode `%2F` and `%3B`, and drop `;parameters` and line
+ * ends, once for each level of escapes. A URL with more levels is also read as `/%`, which only a rule for the whole host
  * allows.
  */
 export function readingsOf(href: string): readonly string[] {
@@ -64,7 +64,7 @@ function resolved(path: string): string {
   const lenient = path
     .replace(/%0[9AD]/g, '')
     .replace(/%2F|%5C|\\/g, '/')
-    .replace(/;[^/]*/g, '')
+    .replace(/(?:;|%3B)[^/]*/g, '')
     .replace(/\/{2,}/g, '/');
   return URL.parse(`http://host${lenient}`)?.pathname ?? lenient;
 }

@@ -200,6 +200,8 @@ t.test('a URL has further readings where servers differ', async (t) => {
     ['https://x.com/a/..%5cb', ['https://x.com/a/..%5Cb', 'https://x.com/b']],
     ['https://x.com/a;v=1/b', ['https://x.com/a;v=1/b', 'https://x.com/a/b']],
     ['https://x.com/a/..%252fb', ['https://x.com/a/..%252fb', 'https://x.com/b']],
+    ['https://x.com/a/..%3bp/b', ['https://x.com/a/..%3Bp/b', 'https://x.com/b']],
+    ['https://x.com/a/..%253b/b', ['https://x.com/a/..%253b/b', 'https://x.com/b']],
     ['https://x.com/%2561', ['https://x.com/%2561', 'https://x.com/a']],
     ['https://x.com/%6%31', ['https://x.com/%61', 'https://x.com/a']],
     ['https://x.com/a/..%c0%afb', ['https://x.com/a/..%C0%AFb', 'https://x.com/b']],
