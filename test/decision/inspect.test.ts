@@ -402,6 +402,9 @@ t.test('a body in a character set that is not read is unreadable, and no other i
     ['multipart/form-data; boundary=b', part(`text/plain;\r\n\tcharset="${name}"`)],
     ['multipart/mixed; boundary=c', `--c\r\n\r\n${part(`text/plain; charset=${name}`)}\r\n--c--`],
     ['message/rfc822', `Content-Type: text/plain; charset=${name}\r\n\r\nhello`],
+    ['application/xml', `<?xml version="1.0" encoding="${name}"?><a/>`],
+    ['', `\ufeff<?xml version='1.0'\n encoding = '${name}' standalone='yes'?><a/>`],
+    ['multipart/form-data; boundary=b', `--b\r\n\r\n<?xml version="1.0" encoding="${name}"?><a/>\r\n--b--`],
   ];
   for (const name of [...unread, ...read])
     for (const [contentType, body] of calls(name)) {
@@ -409,6 +412,10 @@ t.test('a body in a character set that is not read is unreadable, and no other i
       const isUnread = unreadable !== undefined && /character set/.test(unreadable);
       t.equal(isUnread, unread.includes(name), `${contentType} ${body}`);
     }
+  const inEbcdic = Buffer.from('4c6fa79493', 'hex');
+  t.match((await readCall({ contentType: 'text/xml', body: inEbcdic })).unreadable, /character set/);
+  const aboutXml = Buffer.from('{"text":"<?xml version=\'1.0\' encoding=\'utf-7\'?>"}');
+  t.equal((await readCall({ contentType: 'application/json', body: aboutXml })).unreadable, undefined);
 });
 
 const orders =

@@ -1,3 +1,5 @@
+import { multipartParts } from '../decode/multipart-parts.ts';
+
 /*
  * Reads the declared character set of content. Where a set does not write ASCII as ASCII, nothing can be found in it.
  */
@@ -16,16 +18,30 @@ const families =
 const codePages = /^(?:cp|ibm|ms|dos)?(?:125\d|437|720|737|775|85\d|86\d|874|932|936|949|950)$/;
 const noSet = /^(?:usascii|ascii\d?|[78]bit|binary|none|null|undefined|default|auto|x?unknown(?:8bit)?)$/;
 
+/** Matches the declaration that XML begins with (XML, 2.8), perhaps behind a mark of UTF-8. */
+const xmlDeclaration = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]{0,256}?\bencoding\s*=\s*["']([^"'>]{1,64})["']/;
+/** Sign of XML in EBCDIC (XML, appendix F), which parsers recognise without being told: `<?xm`. */
+const ebcdicXml = Buffer.from([0x4c, 0x6f, 0xa7, 0x94]);
+const declarationBytesMax = 512;
+
 /**
  * Tells whether content, or a part of it, declares a character set that is not read. UTF-16 is read wherever it
  * stands.
  */
 export function hasUnreadCharset(bytes: Buffer, contentType: string): boolean {
-  if (namesUnread(contentType)) return true;
+  if (namesUnread(contentType) || isUnreadXml(bytes, 0)) return true;
   if (!hasParts.test(contentType)) return false;
+  for (const { content } of multipartParts(bytes)) if (isUnreadXml(bytes, content.start)) return true;
   for (const [, type = ''] of bytes.toString('latin1').matchAll(typeField))
     if (namesUnread(type)) return true;
   return false;
+}
+
+/** XML says itself what it is written in, and parsers follow that where the type of the content says nothing else. */
+function isUnreadXml(bytes: Buffer, start: number): boolean {
+  if (bytes.subarray(start, start + ebcdicXml.length).equals(ebcdicXml)) return true;
+  const [, name] = xmlDeclaration.exec(bytes.toString('latin1', start, start + declarationBytesMax)) ?? [];
+  return name !== undefined && !isRead(name);
 }
 
 function namesUnread(type: string): boolean {

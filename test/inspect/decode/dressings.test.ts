@@ -76,6 +76,7 @@ const markups: readonly Dressing[] = [
   { name: 'a break at every sixth character', source: `"${cut(secret, 6).join('<wbr>')}"` },
   { name: 'a break written as an empty element', source: `"${cut(secret, 9).join('<br />')}"` },
   { name: 'a tag in capitals', source: `"${head}<I>${tail}"` },
+  { name: 'a processing instruction', source: `<a>${head}<?x > y?>${tail}</a>`, left: '<a>#</a>' },
   { name: 'a comment', source: `<a>${head}<!-- > x -->${tail}</a>`, left: '<a>#</a>' },
   { name: 'seams of CDATA', source: `<![CDATA[${head}]]><![CDATA[${tail}]]>`, left: '<![CDATA[#]]>' },
   { name: 'the end of a CDATA section', source: `<![CDATA[${head}]]>${tail} `, left: '<![CDATA[# ' },
@@ -188,6 +189,7 @@ const strangers: readonly Dressing[] = [
   { name: 'paragraphs', source: `<p>${head}</p><p>${tail}</p>` },
   { name: 'a tag that only begins like one of a phrase', source: `${head}<bold>${tail}` },
   { name: 'a comment that is not closed', source: `${head}<!-- ${tail}` },
+  { name: 'a processing instruction that is not closed', source: `${head}<?x > ${tail}` },
   { name: 'a comment of more than 256 bytes', source: `${head}<!--${'x'.repeat(260)}-->${tail}` },
   { name: 'words around a tag', source: `${head} <b> ${tail}</b>` },
   { name: 'a list longer than a cut value', source: `${'abc12 '.repeat(1100)}${cut(secret, 5).join(' ')}` },
@@ -259,7 +261,7 @@ t.test('lists of numbers with zeros before them, and of pictures, are read', asy
 });
 
 t.test('texts that nearly wear such a dress are read in linear time', async (t) => {
-  for (const source of ['a<!--', 'a<b ', 'a]]><![CDATA[', 'a<b>', 'abc12 ', '1.2-'] as const) {
+  for (const source of ['a<!--', 'a<?', 'a<b ', 'a]]><![CDATA[', 'a<b>', 'abc12 ', '1.2-'] as const) {
     const { unreadable } = decodeViews(Buffer.from(source.repeat(20_000)), {
       ...bounds,
       maxDecodedBytes: 1 << 24,

@@ -591,6 +591,13 @@ const cases: readonly Case[] = [
     encodings: ['json', 'ansi'],
   },
   {
+    name: 'switches of character sets',
+    source: '\x1b(Bse\x1b(Jcr\x1b$(D\x1b(Bet',
+    finds: 'secret',
+    cut: 'se\x1b(Jcr\x1b$(D\x1b(Bet',
+    encodings: ['ansi'],
+  },
+  {
     name: 'colours as a shell writes them',
     source: "printf '\\e[32mse\\033[0mcret'",
     finds: 'secret',
@@ -689,7 +696,10 @@ const plain = [
     name: 'codes with a space between them',
     source: 'a94a8fe5ccb19ba6 87982fbbd3cc see up_date-2024-now then',
   },
-  { name: 'what only begins like a colour', source: `\x1b(B \x1b[ \x1b[31 \x1b[${'1'.repeat(40)}m` },
+  {
+    name: 'what only begins like a colour',
+    source: `\x1b( \x1bB \x1b((((B \x1b[ \x1b[31 \x1b[${'1'.repeat(40)}m`,
+  },
 ];
 
 t.test('what is not encoded has one view', async (t) => {

@@ -20,6 +20,8 @@ const cdataBegin = Buffer.from('<![CDATA[');
 const cdataEnd = Buffer.from(']]>');
 const commentBegin = Buffer.from('<!--');
 const commentEnd = Buffer.from('-->');
+const instructionBegin = Buffer.from('<?');
+const instructionEnd = Buffer.from('?>');
 const tagEnd = Buffer.from('>');
 /** Tags that are invisible between two letters: phrasing content (HTML, 4.5) and line breaks. */
 const inline = new Set(
@@ -32,8 +34,8 @@ const inline = new Set(
 );
 
 /**
- * Joins a token of XML or HTML around tags, comments or boundaries of CDATA sections: `gh<b>p_…</b>`, `gh<wbr>p_…`,
- * `gh]]><![CDATA[p_…`.
+ * Joins a token of XML or HTML around tags, comments, processing instructions or boundaries of CDATA sections:
+ * `gh<b>p_…</b>`, `gh<wbr>p_…`, `gh<?x?>p_…`, `gh]]><![CDATA[p_…`.
  */
 export const markup: BlockDecoder = {
   name: 'markup',
@@ -76,8 +78,8 @@ function read(
 }
 
 /**
- * Finds markup that is invisible inside a word: phrase tags, comments, and ends and starts of CDATA sections, each of
- * at most 256 bytes.
+ * Finds markup that is invisible inside a word: phrase tags, comments, processing instructions (XML, 2.6), and ends and
+ * starts of CDATA sections, each of at most 256 bytes.
  */
 class HiddenMarkup {
   readonly #bytes: Buffer;
@@ -90,6 +92,7 @@ class HiddenMarkup {
   #cdata: number;
   #tagEnd = -1;
   #commentEnd = -1;
+  #instructionEnd = -1;
 
   constructor(bytes: Buffer, { flags, places }: Outline) {
     this.#bytes = bytes;
@@ -122,9 +125,11 @@ class HiddenMarkup {
     if (isAt(bytes, at, cdataBegin)) return at + cdataBegin.length;
     const end = isAt(bytes, at, commentBegin)
       ? this.#endOfComment(at)
-      : inline.has(nameNumber(bytes, bytes[at + 1] === slash ? at + 2 : at + 1))
-        ? this.#endOfTag(at)
-        : at;
+      : isAt(bytes, at, instructionBegin)
+        ? this.#endOfInstruction(at)
+        : inline.has(nameNumber(bytes, bytes[at + 1] === slash ? at + 2 : at + 1))
+          ? this.#endOfTag(at)
+          : at;
     return end - at > markupBytesMax ? at : end;
   }
 
@@ -136,6 +141,12 @@ class HiddenMarkup {
   #endOfComment(at: number): number {
     if (this.#commentEnd <= at) this.#commentEnd = placeOf(this.#bytes, commentEnd, at) + commentEnd.length;
     return this.#commentEnd;
+  }
+
+  #endOfInstruction(at: number): number {
+    if (this.#instructionEnd <= at)
+      this.#instructionEnd = placeOf(this.#bytes, instructionEnd, at) + instructionEnd.length;
+    return this.#instructionEnd;
   }
 }
 

@@ -34,7 +34,7 @@ function mayBeEscape(at: i32): bool {
   if (byte === 0x5c) return isBehindBackslash(at, next);
   if (byte === 0x25) return isHexDigitByte(byteAt(at + 2)) && (isHexDigitByte(next) || next === 0x75);
   if (byte === 0x26) return next === 0x23 || isLetterByte(next);
-  return byte === 0 || next === 0x5b;
+  return byte === 0 || next === 0x5b || (next >= space && next <= 0x2f);
 }
 
 function isBehindBackslash(at: i32, next: i32): bool {

@@ -79,8 +79,8 @@ export function takeJ(at: i32, length: i32): u32 {
 }
 
 /**
- * Returns the flag of `<td` and `<th`. Adds phrase tags, comments and CDATA sections with token bytes before and
- * behind them.
+ * Returns the flag of `<td` and `<th`. Adds phrase tags, comments, processing instructions and CDATA sections with token
+ * bytes before and behind them.
  */
 export function takeLess(at: i32, length: i32): u32 {
   const next = byteAt(at + 1);
@@ -93,7 +93,7 @@ export function takeLess(at: i32, length: i32): u32 {
 }
 
 function mayBeMarkup(at: i32, next: i32, length: i32): bool {
-  if (next === 0x21) return true;
+  if (next === 0x21 || next === 0x3f) return true;
   const name = next === 0x2f ? at + 2 : at + 1;
   let end = name;
   while (end - name <= inlineNameMax && isLetterByte(byteAt(end))) end += 1;
