@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
-import { type Database, toStateError } from './sqlite.ts';
+import { type Database, toStateError, whyRefused } from './sqlite.ts';
 
 interface Write {
   /** Does the work; answers what is to be done once it is committed. */
@@ -16,7 +16,7 @@ export class GroupCommit {
   readonly #waiting: Write[] = [];
   #scheduled: NodeJS.Immediate | undefined;
   #closed = false;
-  #isFailing = false;
+  #failure: unknown;
 
   constructor(db: Database) {
     this.#db = db;
@@ -48,7 +48,12 @@ export class GroupCommit {
 
   /** Tells whether the last transaction failed as a whole. */
   isFailing(): boolean {
-    return this.#isFailing;
+    return this.#failure !== undefined;
+  }
+
+  /** What the database says of that, in its own words, which quote nothing: `database or disk is full`. */
+  get failure(): string {
+    return whyRefused(this.#failure);
   }
 
   /** Commits what waits, then refuses further writes. */
@@ -71,9 +76,9 @@ export class GroupCommit {
     let settles: (() => void)[];
     try {
       settles = this.#db.transact(() => this.#runAll(group));
-      this.#isFailing = false;
+      this.#failure = undefined;
     } catch (error) {
-      this.#isFailing = true;
+      this.#failure = error;
       for (const write of group) write.reject(error);
       return;
     }

@@ -46,6 +46,12 @@ export function toStateError(error: unknown): GatewayError {
     : stateUnavailable('The state cannot be read or written; the log says why.', error);
 }
 
+/** The sentence that SQLite has for the code of an error, which quotes nothing. */
+export function whyRefused(error: unknown): string {
+  const { cause = error } = Object(error) as { cause?: unknown };
+  return String((Object(cause) as { errstr?: unknown }).errstr ?? 'its log says why');
+}
+
 function guarded<T>(work: () => T): T {
   try {
     return work();

@@ -210,7 +210,9 @@ async function troubleOf(on: Parts, probe: Statement): Promise<string | undefine
   if (on.retention.isFailing()) return 'Old traces cannot be removed.';
   // No write may come for a long time, so this finds out whether the disk is well again.
   if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
-  return commits.isFailing() ? 'Changes cannot be stored: state.db takes no transaction.' : undefined;
+  return commits.isFailing()
+    ? `Changes cannot be stored: state.db takes no transaction (${commits.failure}).`
+    : undefined;
 }
 
 /** Nothing has this id, and has used anything. */
