@@ -86,6 +86,21 @@ t.test('init leaves a configuration that works, and a folder that has one stays 
   t.ok(existsSync(ca));
 });
 
+t.test('explain asks with the key beside the configuration, as run does', async (t) => {
+  const dir = emptyFolder(t);
+  await postern(['init', dir, ...freePorts]);
+  const config = join(dir, 'postern.yaml');
+  await startDaemon(t, dir, ['--config', config]);
+  const explained = await postern([
+    '--config',
+    config,
+    'explain',
+    'DELETE',
+    'https://api.github.com/repos/a/b',
+  ]);
+  t.match(explained, { code: 0, stdout: /^decision +REQUIRE_APPROVAL$/m }, explained.stderr);
+});
+
 t.test('run gives each program a key of its own, and says what became of its calls', async (t) => {
   const upstream = await startUpstream(t);
   const dir = emptyFolder(t);

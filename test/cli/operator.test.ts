@@ -62,6 +62,22 @@ t.test('a key is minted, looked at, used and revoked', async (t) => {
   t.notMatch(shown.stdout, text);
   t.match((await operator(['key', 'list'])).stdout, new RegExp(`^${keyId}  iv_live_.*  ci `, 'm'));
   t.match((await operator(['key', 'list', '--limit', '1'])).stderr, /There is more: --cursor \S+$/m);
+  const ofKind = async (...kind: string[]) => {
+    const ran = await operator(['--json', 'key', 'list', ...kind]);
+    return {
+      ids: JSON.parse(ran.stdout).items.map((it: Record<string, string>) => it['key_id']),
+      note: ran.stderr,
+    };
+  };
+  t.ok((await ofKind('--type', 'live', '--status', 'active')).ids.includes(keyId));
+  t.notOk((await ofKind('--type', 'ephemeral')).ids.includes(keyId));
+  t.notOk((await ofKind('--status', 'revoked')).ids.includes(keyId));
+  const cut = await ofKind('--type', 'live', '--limit', '1');
+  t.same([cut.ids, cut.note], [[keyId], 'There are more than 1: --limit\n']);
+  t.match(await operator(['key', 'list', '--type', 'live', '--cursor', 'x']), {
+    code: 2,
+    stderr: /--cursor goes without/,
+  });
 
   t.equal((await explain('https://x.test/', '--header', 'x-a: b'))['decision'], 'ALLOW');
   t.match((await operator(['key', 'revoke', keyId])).stdout, /is revoked/);
@@ -186,6 +202,8 @@ t.test('a held call is approved or denied, once', async (t) => {
     reason_codes: ['RECENT_APPROVAL_DENIAL'],
   });
   t.match(await json(['approval', 'list', '--status', 'pending']), { items: [] });
+  const stats = await operator(['stats']);
+  t.match(stats.stdout, /^agents +support-bot \d+/m, stats.stderr);
 });
 
 t.test('an incident is looked into and closed with a code', async (t) => {
@@ -243,7 +261,10 @@ t.test('a credential comes from standard input or a file, and is never shown', a
   const secret = randomUUID();
   const file = join(dir, 'secret');
   writeFileSync(file, `${secret}\n`);
-  t.equal((await operator(['credential', 'set', 'bot'], { input: secret })).stdout, 'bot is set.\n');
+  t.match(
+    (await operator(['credential', 'set', 'bot'], { input: secret })).stdout,
+    /^bot is set; calls carry it /,
+  );
   t.equal((await operator(['credential', 'rotate', 'bot', '--file', file])).stdout, 'bot is rotated.\n');
   const basic = ['credential', 'set', 'mail', '--type', 'basic'];
   t.equal((await operator(basic, { input: secret })).code, 2, 'the user name is missing');

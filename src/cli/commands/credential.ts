@@ -58,7 +58,10 @@ export function addCredential(program: Command): void {
 
 async function set(asking: CliCommand<SecretOptions>): Promise<void> {
   const credential = await put(asking, asking.options.type ?? 'bearer');
-  await asking.tell(credential, `${credential.name} is set.`);
+  await asking.tell(
+    credential,
+    `${credential.name} is set; calls carry it where credentials: with hosts, or an inbound route, names it.`,
+  );
 }
 
 async function rotate(asking: CliCommand<SecretOptions>): Promise<void> {

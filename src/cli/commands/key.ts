@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { keyDigest, newKeyText } from '../../core/key-text.ts';
 import {
   apiPath,
+  askPage,
   asks,
   type CliCommand,
   collectTexts,
   command,
   integerArgument,
   listCommand,
-  showList,
+  type PageOptions,
   showOne,
 } from '../ask.ts';
-import type { CommonOptions } from '../connection/client.ts';
+import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';
 import { comingTime, spanArgument } from '../times.ts';
 
@@ -49,6 +50,11 @@ interface EditOptions extends CommonOptions {
   readonly allowAny?: boolean;
 }
 
+interface ListOptions extends PageOptions {
+  readonly type?: string;
+  readonly status?: string;
+}
+
 type Key = Readonly<Record<string, unknown>> & { readonly key_id: string };
 
 interface Minted {
@@ -61,6 +67,7 @@ interface Minted {
 const timeForms = '30d, 2030-01-31 or 2030-01-31T12:00:00Z';
 
 const named = { path: '/v1/keys', field: 'key_id', noun: 'key' };
+const limitDefault = 100;
 const columns = ['key_id', 'prefix', 'type', 'status', 'name', 'env_name', 'last_seen', 'calls_24h'];
 
 /** `postern key`: keys are minted, looked at and revoked; the text of one is shown when it is made, and never again. */
@@ -95,7 +102,10 @@ export function addKey(program: Command): void {
     .command('generate')
     .description('make the text of a key, and the hash of it for keys: of the configuration; asks no daemon')
     .action(generate);
-  listCommand(group, 'list keys, newest first').action(showList('/v1/keys', columns));
+  listCommand(group, 'list keys, newest first')
+    .addOption(new Option('--type <type>', 'of this type').choices(['live', 'ephemeral']))
+    .addOption(new Option('--status <status>', 'in this state').choices(['active', 'revoked', 'expired']))
+    .action(asks(list));
   command(group, 'show', 'show a key: everything but its text')
     .argument('<key_id>')
     .action(showOne('/v1/keys/?', { named }));
@@ -140,6 +150,25 @@ async function generate(_options: unknown, command: Command): Promise<void> {
 async function revoke({ client, operands, tell }: CliCommand<CommonOptions>): Promise<void> {
   const key = await client.send<Key>('DELETE', apiPath('/v1/keys/?', ...operands));
   await tell(key, `${key.key_id} is revoked.`);
+}
+
+/** Each program of `postern run` has a key of its own, so whoever looks for those of people leaves the others out. */
+async function list({ client, options, misused, showPage }: CliCommand<ListOptions>): Promise<void> {
+  const { type, status, limit = limitDefault } = options;
+  if (type === undefined && status === undefined)
+    return showPage(await client.get<ListPage<Key>>('/v1/keys', askPage(options)), columns);
+  if (options.cursor !== undefined) return misused('--cursor goes without --type and --status');
+  const items: Key[] = [];
+  for await (const page of client.pages<Key>('/v1/keys')) {
+    items.push(
+      ...page.filter(
+        (it) => (type ?? it['type']) === it['type'] && (status ?? it['status']) === it['status'],
+      ),
+    );
+    if (items.length > limit) break;
+  }
+  await showPage({ items: items.slice(0, limit), next_cursor: null }, columns);
+  if (items.length > limit) note(`There are more than ${limit}: --limit`);
 }
 
 /** Says who made the key, and when, to whoever finds it in a list. */

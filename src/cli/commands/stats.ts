@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { asks, command } from '../ask.ts';
-import type { CommonOptions } from '../connection/client.ts';
+import type { Client, CommonOptions, ListPage } from '../connection/client.ts';
 import { print, toFacts, toJson } from '../output.ts';
 import { pastTime } from '../times.ts';
 
@@ -29,6 +29,21 @@ const toLine = ({ names, other }: Counted): string =>
     ', ',
   );
 
+/** Agents as people know them; by their ids where the key may not see them, or they are not among the newest. */
+async function withNames(client: Client, agents: Counted): Promise<Counted> {
+  const { items } = await client
+    .get<ListPage<Agent>>('/v1/agents', { limit: '1000' })
+    .catch((): { readonly items: readonly Agent[] } => ({ items: [] }));
+  const named = new Map(items.map(({ agent_id, name }) => [agent_id, name]));
+  const toName = ({ name: id, count }: Counted['names'][number]) => ({ name: named.get(id) ?? id, count });
+  return { ...agents, names: agents.names.map(toName) };
+}
+
+interface Agent {
+  readonly agent_id: string;
+  readonly name: string;
+}
+
 /** `postern stats`: how many calls there were, and what they were. */
 export function addStats(program: Command): void {
   command(program, 'stats', 'how many calls there were, by decision, reason, band, tool and agent')
@@ -44,11 +59,13 @@ export function addStats(program: Command): void {
       asks<StatsOptions>(async ({ client, options }) => {
         const { interval, from, to, top } = options;
         const stats = await client.get<Stats>('/v1/stats', { interval, from, to, top });
+        const agents = options.json ? stats.agents : await withNames(client, stats.agents);
+        const counted = { ...stats, agents };
         const facts = {
           from: stats.from,
           to: stats.to,
           calls: stats.total,
-          ...Object.fromEntries(kinds.map((kind) => [kind, toLine(stats[kind])])),
+          ...Object.fromEntries(kinds.map((kind) => [kind, toLine(counted[kind])])),
         };
         await print(options.json ? `${toJson(stats)}\n` : toFacts(facts));
       }),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readExports } from '../../daemon/start/client-variables.ts';
 import { readOwn } from '../../util/own-file.ts';
+import { keyBeside } from './agent-key.ts';
 import { readAddresses } from './configuration.ts';
 import { firstExports, noKey, noSecret } from './remedies.ts';
 
@@ -30,7 +31,8 @@ export async function secretFor(as: Speaker, options: Named): Promise<string> {
 
 async function secretHere(as: Speaker, options: Named): Promise<string | undefined> {
   const { file, config } = await readAddresses(options.config);
-  if (file !== undefined) return as === 'operator' ? (config.control.adminSecret ?? undefined) : undefined;
+  if (file !== undefined)
+    return as === 'operator' ? (config.control.adminSecret ?? undefined) : keyBeside(config);
   if (!existsSync(firstExports)) return undefined;
   const exports = readExports(readOwn(firstExports));
   return exports.get(as === 'operator' ? 'SERVICE_API_KEYS_ADMIN_SECRET' : 'POSTERN_KEY');

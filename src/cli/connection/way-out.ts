@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { disk, readText } from '../../config/files.ts';
+import { resolve } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { clientVariables, readExports, toExports } from '../../daemon/start/client-variables.ts';
 import { staleExports } from '../../daemon/start/next-steps.ts';
 import { readOwn } from '../../util/own-file.ts';
 import { isOfThisMachine, urlOf } from './addresses.ts';
+import { agentKeyFile, keyBeside } from './agent-key.ts';
 import { type CommonOptions, isAnswering, isRefused } from './client.ts';
 import { readAddresses } from './configuration.ts';
 import { firstExports, noKey } from './remedies.ts';
@@ -38,21 +38,6 @@ export function variablesFor({ url, proxy, key, ca }: Ends): Record<string, stri
     POSTERN_CA: ca,
     ...clientVariables(proxy.replace('://', `://agent:${key}@`), ca),
   };
-}
-
-/** The key that `postern init` has left beside the configuration. */
-export const agentKeyFile = 'agent-key';
-
-const keyBytesMax = 256;
-
-function keyBeside({ file }: Config): string | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return readText(disk, join(dirname(file), agentKeyFile), keyBytesMax).trim() || undefined;
-  } catch {
-    // It is another user's, or there is none.
-    return undefined;
-  }
 }
 
 /** The way is known, and no key for it. */

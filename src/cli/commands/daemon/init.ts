@@ -54,7 +54,7 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
   const { makeFolder: make } = await import('../../../util/make-folder.ts');
   const { parseConfig } = await import('../../../config/load.ts');
   const { openAuthority } = await import('../../../wire/tls/authority.ts');
-  const { agentKeyFile } = await import('../../connection/way-out.ts');
+  const { agentKeyFile } = await import('../../connection/agent-key.ts');
   const [agentId, key] = [newId(), newKeyText('live')];
   const secret = randomBytes(24).toString('hex');
   const state = withoutPassword(options.state);
