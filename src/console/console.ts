@@ -35,8 +35,9 @@ const headers: readonly string[] = [
 
 const root = '/console';
 
-/** Tells whether `createConsole` answers a request target. */
-export const isConsole = (target: string): boolean => /^\/console(?:[/?]|$)/.test(target);
+/** Tells whether `createConsole` answers a request. That of a browser for `/` is led to the console. */
+export const isConsole = ({ target, fields }: Pick<Exchange, 'target' | 'fields'>): boolean =>
+  /^\/console(?:[/?]|$)/.test(target) || (target === '/' && fieldOf(fields, 'accept').includes('text/html'));
 
 export function createConsole(log: Log, place: PagePlace = placeOfPage()): (exchange: Exchange) => void {
   const source = createPageSource(place);
@@ -46,6 +47,7 @@ export function createConsole(log: Log, place: PagePlace = placeOfPage()): (exch
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
       throw new GatewayError('METHOD_NOT_ALLOWED', 'Use GET, HEAD here.');
     // Relative, since a proxy may have put a prefix before it.
+    if (path === '/') return send(exchange, 302, ['Location', 'console/'], noBody);
     if (path === root) return send(exchange, 308, ['Location', 'console/'], noBody);
     const name = path.slice(root.length + 1) || 'index.html';
     if (name === 'index.html') return answerIndex(exchange);

@@ -67,6 +67,9 @@ t.test('the console is served with nothing from elsewhere', async (t) => {
   t.match([head.status, await head.text()], [200, '']);
   const moved = await at('/console');
   t.match([moved.status, moved.headers.get('location')], [308, 'console/'], 'relative too');
+  const ofBrowser = await at('/', { headers: { accept: 'text/html,*/*;q=0.8' } });
+  t.match([ofBrowser.status, ofBrowser.headers.get('location')], [302, 'console/']);
+  t.equal((await at('/')).status, 404, 'what is no browser is told that there is nothing');
   const posted = await at('/console/', { method: 'POST' });
   t.match([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD']);
 

@@ -84,7 +84,8 @@ async function countCalls(client: Client, keyId: string, from: string): Promise<
 }
 
 function toReport({ total, counts, isCut }: Counted): string {
-  if (total === 0) return 'no call has left through the gate: does the program honour HTTPS_PROXY?';
+  if (total === 0)
+    return 'no call has left through the gate: does the program honour HTTPS_PROXY, and trust the authority in SSL_CERT_FILE?';
   const more = isCut ? 'at least ' : '';
   const parts = Object.entries(words).map(([decision, word]) => `${counts[decision] ?? 0} ${word}`);
   const next = counts['REQUIRE_APPROVAL'] ? ' "postern approval list" shows what waits.' : '';

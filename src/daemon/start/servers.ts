@@ -168,7 +168,7 @@ export class Servers {
   }
 
   #administer(exchange: Exchange): void {
-    if (isConsole(exchange.target)) this.#page(exchange);
+    if (isConsole(exchange)) this.#page(exchange);
     else this.#api(exchange);
   }
 

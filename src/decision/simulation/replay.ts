@@ -22,11 +22,13 @@ export async function checkReplay(
   const timestamp = headers[`${names.requestPrefix}timestamp`];
   const nonce = headers[`${names.requestPrefix}nonce`];
   if (timestamp === undefined && nonce === undefined && !key.requireNonce) return;
-  const demanded = key.requireNonce
-    ? 'is demanded by the key'
-    : 'and the other one are sent together, or neither';
-  if (typeof timestamp !== 'string') throw invalid(`${names.requestPrefix}timestamp`, demanded);
-  if (typeof nonce !== 'string') throw invalid(`${names.requestPrefix}nonce`, demanded);
+  const missing = (name: string, other: string): GatewayError =>
+    invalid(
+      `${names.requestPrefix}${name}`,
+      key.requireNonce ? 'is demanded by the key' : `is missing; it goes with ${names.requestPrefix}${other}`,
+    );
+  if (typeof timestamp !== 'string') throw missing('timestamp', 'nonce');
+  if (typeof nonce !== 'string') throw missing('nonce', 'timestamp');
   if (!seconds.test(timestamp))
     throw invalid(`${names.requestPrefix}timestamp`, 'must be in seconds since 1970');
   if (!printable.test(nonce))
