@@ -88,8 +88,13 @@ const valuesOf = (value: unknown): readonly unknown[] =>
 
 /** Writes to standard output and waits until it has room again. What cannot be written ends the command. */
 export async function print(text: string): Promise<void> {
+  if (!write(text)) await once(process.stdout, 'drain');
+}
+
+/** The same without waiting. Answers whether there is room for more. */
+export function write(text: string): boolean {
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', leave);
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+  return process.stdout.write(text);
 }
 
 /** A reader that has seen enough, as `head` has, is no failure; a full disk is one. */

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { version } from '../util/version.ts';
 import { commands } from './commands/index.ts';
 import { completeHelp } from './help.ts';
+import { write } from './output.ts';
 
 /** All commands with their options and helps; `toError` says how a mistake in arguments is written. */
 export function createProgram(toError: (text: string) => string = (text) => text): Command {
@@ -13,7 +14,10 @@ export function createProgram(toError: (text: string) => string = (text) => text
     .option('--json', 'machine-readable output, errors included')
     .option('--wide', 'whole ids and cells in tables, however wide they become')
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(toError(text)) });
+    .configureOutput({
+      writeOut: (text) => void write(text),
+      outputError: (text, writeError) => writeError(toError(text)),
+    });
   for (const add of commands) add(program);
   completeHelp(program);
   return program;

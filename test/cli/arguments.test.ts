@@ -34,6 +34,12 @@ t.test('the help of a command in a group is its own, with examples and exit code
   t.match((await postern(['help'])).stdout, /^Usage: postern /);
 });
 
+t.test('a help whose reader is gone ends without a word', async (t) => {
+  const help = ['env', ...posternCommand(['help', 'key', 'mint'])];
+  const ran = await run('bash', ['-c', 'set -o pipefail; "$@" | true', 'bash', ...help]);
+  t.same([ran.code, ran.stderr], [0, '']);
+});
+
 t.test('with --json an error is JSON, whoever found it', async (t) => {
   const wrong = await posternProcess(['--json', 'fly']);
   t.equal(wrong.code, 2);
