@@ -107,8 +107,9 @@ const resourceName = /^projects\/[\w.:${}-]{1,64}\/(?:[a-z][A-Za-z]{2,32}\/[\w.$
 const pseudoVersion =
   /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?:?$/;
 
-/** Matches a concatenation of PHP, and a path that ends with a variable: `.$input->`, `zip/$ASSET`. */
-const variable = /^\/\$\{?[A-Za-z_]{1,40}\}?(?:[/.]|$)|^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
+/** Matches a variable of Perl or PHP that is negated, a concatenation, and a path with a variable: `!$pass`, `.$input->`. */
+const variable =
+  /^!{1,2}\$[A-Za-z_]{1,40}$|^\/\$\{?[A-Za-z_]{1,40}\}?(?:[/.]|$)|^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
 
 /** Matches a coder by its names: `Base64.getEncoder.encodeToString`. Other names could be a secret of letters. */
 const coder =

@@ -146,8 +146,8 @@ function rankAt(text: string, at: number): number {
   return code >= 0x30 && code <= 0x39 ? code - 0x30 : Number.NaN;
 }
 
-/** Matches the id of an AWS key of which the manual has replaced the end: `AKIAIESZCNJ3OEXAMPLE`. */
-const markedId = /^(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{9}EXAMPLE$/;
+/** Matches the id of an AWS key of which the manual has replaced a part: `AKIAIESZCNJ3OEXAMPLE`. */
+const markedId = /^(?:AKIA|ASIA|AROA|AIDA)(?=[A-Z0-9]{16,17}$)[A-Z0-9]{0,10}EXAMPLE/;
 
 const marks = /EXAMPLE(?:KEY|TOKEN)?|example$|(?<!\.)\.\.\.(?!\.)/;
 

@@ -30,6 +30,7 @@ const examples = {
   'a token of RFC 5849': 'OAuth oauth_token="ad180jjd733klru7"',
   'a password of jokes in a URL': 'https://john:P%40SSWORD@db.acme.dev/',
   'credentials that say what they are': 'Authorization: Basic dXNlcm5hbWU6cGFzc3dvcmQ=',
+  'the id of a key that its manual has marked': 'AWS_ACCESS_KEY_ID=ASIAJEXAMPLEXEG2JICEA',
   'a key that its manual has marked': '"SecretAccessKey": "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY"',
   'a token of which both ends are shown': '"sessionToken": "AgoGb3J...8fQ=="',
   'a key of which the first line is shown':
