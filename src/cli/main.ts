@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { reasonOf } from '../config/checks/references.ts';
 import { AnswerError } from './connection/answer-error.ts';
 import { printable, toJson } from './output.ts';
 import { createProgram } from './program.ts';
@@ -24,10 +25,16 @@ export async function main(argv: readonly string[]): Promise<void> {
 /** Reports a failure to a person, with a stack only where it is a bug. */
 function report(error: unknown, asJson: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const code = error instanceof AnswerError ? error.code : 'FAILED';
   process.stderr.write(asJson ? `${toJson({ error: { code, message } })}\n` : `postern: ${message}\n`);
   return error instanceof AnswerError && error.code === 'VALIDATION_FAILED' ? wrongUsage : failed;
+}
+
+/** Of what the system refuses, the file and why, as all else says it. */
+function messageOf(error: unknown): string {
+  const { path, syscall, message = String(error) } = Object(error) as Partial<NodeJS.ErrnoException>;
+  return path === undefined || syscall === undefined ? message : `${path}: ${reasonOf(error)}`;
 }
 
 /** Tells whether `--json` was asked for. Arguments behind `--` are for another program. */

@@ -1,3 +1,4 @@
+import { reasonOf } from '../config/checks/references.ts';
 import { readInput } from './input.ts';
 import { MistakesError } from './problems.ts';
 
@@ -7,12 +8,13 @@ export async function readTextFile(file: string, bytesMax: number): Promise<stri
     const bytes = await readInput(file === '-' ? undefined : file, bytesMax);
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    const message = reasonOf(error as NodeJS.ErrnoException);
+    const message = whyUnread(error);
     throw new MistakesError([{ file, line: undefined, path: '', message }], { cause: error });
   }
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+function whyUnread(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8';
-  return code === undefined ? message : `cannot be read: ${code}`;
+  return code === undefined ? (error as Error).message : `cannot be read: ${reasonOf(error)}`;
 }

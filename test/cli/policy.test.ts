@@ -166,8 +166,8 @@ t.test('a policy file that is none is refused', async (t) => {
       file: write('twice.yaml', twice, twice),
       says: 'twice\\.yaml: twice \\(staging\\) stands in .* already',
     },
-    { file: fileOf('nothing.yaml'), says: 'nothing\\.yaml: cannot be read: ENOENT' },
-    { file: dir, says: 'cannot be read: EISDIR' },
+    { file: fileOf('nothing.yaml'), says: 'nothing\\.yaml: cannot be read: there is no such file' },
+    { file: dir, says: 'cannot be read: it is a directory' },
     { file: fileOf('latin.yaml'), says: 'latin\\.yaml: is not UTF-8' },
     {
       file: write('deep.yaml', `name: x\nrules: ${'['.repeat(20_000)}`),
@@ -445,7 +445,7 @@ t.test('test says what is wrong with a case file, and runs the others', async (t
     },
     {
       file: write('missing.yaml', { policies: ['nowhere.yaml'], cases: [one] }),
-      says: 'nowhere\\.yaml: cannot be read: ENOENT',
+      says: 'nowhere\\.yaml: cannot be read: there is no such file',
     },
   ];
   const ran = await postern(['policy', 'test', ...bad.map(({ file }) => file), good]);
