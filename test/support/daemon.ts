@@ -24,6 +24,12 @@ interface Test {
 const root = resolve(import.meta.dirname, '../..');
 const ownPostern = join(root, 'bin/postern');
 
+/**
+ * A program of a test lives for seconds, and a third of the processor's time would go into the last tier of compiled code. What it does is
+ * the same without that tier, which the tests of the package and of the documents leave on.
+ */
+const withoutLastTier = '--no-turbofan';
+
 /** Arguments of `env` that run `bin/postern` as a user's shell would: without the loaders that the test runner gives its children. */
 export const posternCommand = (
   args: readonly string[],
@@ -35,6 +41,7 @@ export const posternCommand = (
   '-u',
   'POSTERN_CONFIG',
   process.execPath,
+  withoutLastTier,
   ...nodeArgs,
   postern,
   ...args,
