@@ -105,6 +105,9 @@ function attacksOn(detector: Detector): string[] {
 }
 
 const fill = (unit: string, size: number): Buffer => Buffer.alloc(size, unit || 'x', 'latin1');
+/** Work of the square of a text, be it one step for a thousand bytes, is far above what happens at its ends. A long reach needs longer texts. */
+const shortReachMax = 1024;
+const sizeFor = ({ bounds }: Detector): number => (bounds.reachMax <= shortReachMax ? 8 : 16) * 1024;
 const workOf = ({ attempts, searchedBytes }: Found): number => attempts + searchedBytes;
 
 /** What makes a detector look that looks only around others. */
@@ -118,9 +121,10 @@ for (const detector of detectors) {
     const engine = createEngine([detector, ...others]);
     const baits = others.map(({ words }) => ` ${words[0]} `);
     const units = attacksOn(detector);
+    const size = sizeFor(detector);
     for (const unit of [...units, ...baits, ...baits.flatMap((word) => units.map((unit) => word + unit))]) {
-      const half = workOf(engine.find(fill(unit, bytesMax / 16), limits));
-      const whole = workOf(engine.find(fill(unit, bytesMax / 8), limits));
+      const half = workOf(engine.find(fill(unit, size), limits));
+      const whole = workOf(engine.find(fill(unit, 2 * size), limits));
       // Twice the text, twice the work, but for what happens at its ends: what begins near one is searched in less than its reach.
       const { reachMax } = detector.bounds;
       const cutShort = unit.length >= 64 ? reachMax * Math.ceil(reachMax / unit.length) : 0;
