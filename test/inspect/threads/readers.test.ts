@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
@@ -214,9 +214,28 @@ t.test('what is small and cheap stays on the event loop; what only looks so does
   let tries = 0;
   while (tries < 100 && !(await isOnLoop())) tries += 1;
   t.same(jobsInThreads, []);
-  const bomb = jobOf({ body: brotliCompressSync(Buffer.alloc(1 << 22)), contentEncoding: 'br' });
+  const bomb = jobOf({ body: gzipSync(Buffer.alloc(1 << 22)), contentEncoding: 'gzip' });
   t.match(await inThreads.run('body', bomb, task), { unreadable: /more than the limit/ });
   t.same(jobsInThreads, ['body']);
+});
+
+t.test('what may fill a window of megabytes is not begun on the event loop', async (t) => {
+  const task = { ...taskOfLoop(), bytes: 100 };
+  const words = Buffer.from('a few words');
+  const coded: Record<string, Buffer> = {
+    br: brotliCompressSync(words),
+    'gzip, BR': brotliCompressSync(gzipSync(words)),
+    zstd: zstdCompressSync(words),
+  };
+  for (const [contentEncoding, body] of Object.entries(coded)) {
+    jobsInThreads.length = 0;
+    t.match(await inThreads.run('open', { body, contentEncoding }, task), { body: words });
+    const job = jobOf({ body, contentEncoding });
+    t.match(await inThreads.run('body', job, task), { unreadable: undefined });
+    const answer = { bytes: body, contentType: '', contentEncoding };
+    t.match(await inThreads.run('answer', answer, task), { plain: words });
+    t.same(jobsInThreads, ['open', 'body', 'answer'], contentEncoding);
+  }
 });
 
 function taskOfLoop() {
