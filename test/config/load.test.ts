@@ -615,6 +615,21 @@ t.test('a plain value is validated like a file, and its texts are not resolved',
   t.throws(() => validateConfig({ tenants: [{ id: 'a', plann: 'x' }] }, { file: undefined, env: {} }), {
     message: 'the configuration has one mistake:\n  tenants[0].plann: unknown key; did you mean "plan"?',
   });
+  t.throws(
+    () =>
+      validateConfig(
+        { credentials: [{ name: 'a', type: 'bearer', value: 'x' }] },
+        { file: undefined, env: {} },
+      ),
+    {
+      mistakes: [
+        {
+          path: 'credentials[0].tenant',
+          message: 'is missing; the file has no tenants, as tenants: [{ id: acme }]',
+        },
+      ],
+    },
+  );
   t.throws(() => validateConfig('text', { file: undefined, env: {} }), ConfigError);
   let deep: unknown = {};
   for (let depth = 0; depth < 100; depth++) deep = { proxy: deep };

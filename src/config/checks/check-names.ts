@@ -127,9 +127,11 @@ export function checkOwners(root: Mapping, { environments, only }: Tenants): rea
         writtenTextOf(item['tenant']) ?? (item['tenant'] === undefined && isRequired ? only : undefined);
       if (id === undefined) {
         const isMissing = isRequired && item['tenant'] === undefined;
-        return isMissing
-          ? [{ path: [...path, 'tenant'], message: 'is missing; only a single tenant may be left out' }]
-          : [];
+        const why =
+          environments.size === 0
+            ? 'the file has no tenants, as tenants: [{ id: acme }]'
+            : 'only a single tenant may be left out';
+        return isMissing ? [{ path: [...path, 'tenant'], message: `is missing; ${why}` }] : [];
       }
       const known = environments.get(id);
       if (!known) {
