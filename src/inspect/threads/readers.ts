@@ -1,4 +1,5 @@
 import { after, type MaybePromise } from '../../util/maybe-promise.ts';
+import { RecentMap } from '../../util/recent-map.ts';
 import { tookTooLong } from '../decode/budget.ts';
 import { blockFlags, outlineOf } from '../kernel/outline.ts';
 import type { DetectorEngine } from '../match/engine.ts';
@@ -26,6 +27,14 @@ export const loopBytesMax = 16_384;
 /** Limits all decoded forms that are made on the loop. */
 const loopDecodedBytesMax = 128 * 1024;
 const loopMsMax = 2;
+
+/**
+ * Small content that took so long on the loop all the same was made for that: a decoder cannot be interrupted. What its
+ * sender sends is read in threads for a while.
+ */
+const stallMsMax = 20;
+const distrustedForMs = 60_000;
+const distrustedMax = 4096;
 
 const noWords: readonly string[] = [];
 
@@ -66,6 +75,8 @@ export function createReaders(
   const specs = new WeakMap<DetectorEngine, WeakMap<object, ToolSpec>>();
   const unused = new FinalizationRegistry<number>((id) => pool.forget([id]));
   let lastId = 0;
+  /** Owners whose content held up the loop, with the time until which they are not trusted. */
+  const distrusted = new RecentMap<string, number>(distrustedMax);
 
   function specOf({ engine, words }: ReadingTools): ToolSpec | undefined {
     const own = specs.get(engine) ?? new WeakMap();
@@ -95,17 +106,20 @@ export function createReaders(
   return {
     hasThreads: true,
     run(name, input, task) {
-      const { tools, bounds, bytes } = task;
+      const { tools, bounds, bytes, owner } = task;
       const spec = specOf(tools);
       // A daemon serves as soon as it starts, and its threads take a second to be ready.
       if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
+      const sender = `${owner.tenantId} ${owner.agentId}`;
       const isLarge = bytes > loopBytesMax || mayFillWindow(input);
-      if (isLarge && !isSoonRead(task)) return inThread(name, input, task, spec);
+      const isDistrusted = (distrusted.get(sender) ?? 0) > performance.now();
+      if (isDistrusted || (isLarge && !isSoonRead(task))) return inThread(name, input, task, spec);
       const moment = forAMoment(task);
+      const isStalled = workDeadline(stallMsMax);
       // Looking up the known beginning of such content would take longer than reading it.
-      return after(jobOf(name)(input, { ...tools, beginnings: undefined }, moment), (it) =>
-        isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
-      );
+      const begun = jobOf(name)(input, { ...tools, beginnings: undefined }, moment);
+      if (isStalled()) distrusted.set(sender, performance.now() + distrustedForMs);
+      return after(begun, (it) => (isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec)));
     },
   };
 }

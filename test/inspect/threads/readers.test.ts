@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, createBrotliCompress, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
@@ -203,7 +203,7 @@ t.test('a head', async (t) => {
 });
 
 t.test('what is small and cheap stays on the event loop; what only looks so does not', async (t) => {
-  const task = { ...taskOfLoop(), bytes: 100 };
+  const task = { ...taskOfLoop(), bytes: 100, owner: { tenantId: 'plain', agentId: 'cheap' } };
   const words = jobOf({ body: Buffer.from('a few words') });
   // As below: code that has seldom run may be slow.
   const isOnLoop = async (): Promise<boolean> => {
@@ -235,6 +235,37 @@ t.test('what may fill a window of megabytes is not begun on the event loop', asy
     const answer = { bytes: body, contentType: '', contentEncoding };
     t.match(await inThreads.run('answer', answer, task), { plain: words });
     t.same(jobsInThreads, ['open', 'body', 'answer'], contentEncoding);
+  }
+});
+
+/** Text, and behind it more zeros than the window holds: a decoder says nothing before it has made them. */
+async function windowOfZeros(): Promise<Buffer> {
+  const params = { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 };
+  const brotli = createBrotliCompress({ params });
+  brotli.write('Some words of a text that is long enough to be tried, and a few more of them. '.repeat(4));
+  await new Promise<void>((done) => brotli.flush(done));
+  brotli.end(Buffer.alloc(1 << 24));
+  return Buffer.concat(await brotli.toArray());
+}
+
+t.test('whose content held up the event loop is read in threads for a while, and nobody else', async (t) => {
+  const body = Buffer.from(JSON.stringify({ text: (await windowOfZeros()).toString('base64') }));
+  t.ok(body.length < 512);
+  const taskOf = (agentId: string) => ({
+    ...taskOfLoop(),
+    bytes: 100,
+    owner: { tenantId: 'plain', agentId },
+  });
+  await inThreads.run('body', jobOf({ body, contentType: 'application/json' }), taskOf('hostile'));
+  const words = jobOf({ body: Buffer.from('a few words') });
+  jobsInThreads.length = 0;
+  for (let call = 0; call < 10; call += 1) await isRead(inThreads.run('body', words, taskOf('hostile')));
+  t.equal(jobsInThreads.length, 10);
+  for (let call = 0; call < 10; call += 1) await isRead(inThreads.run('body', words, taskOf('other')));
+  t.ok(jobsInThreads.length < 20);
+
+  async function isRead(read: ReturnType<typeof inThreads.run>): Promise<void> {
+    t.match(await read, { unreadable: undefined });
   }
 });
 
