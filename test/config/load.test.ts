@@ -621,14 +621,7 @@ t.test('a plain value is validated like a file, and its texts are not resolved',
         { credentials: [{ name: 'a', type: 'bearer', value: 'x' }] },
         { file: undefined, env: {} },
       ),
-    {
-      mistakes: [
-        {
-          path: 'credentials[0].tenant',
-          message: 'is missing; the file has no tenants, as tenants: [{ id: acme }]',
-        },
-      ],
-    },
+    { message: /credentials\[0\]\.tenant: is missing; the file has no tenants, as tenants: / },
   );
   t.throws(() => validateConfig('text', { file: undefined, env: {} }), ConfigError);
   let deep: unknown = {};
