@@ -24,6 +24,18 @@ t.test('all workers serve, a reload reaches all of them or none, and a crash is 
   t.equal(readFileSync(join(dir, 'postern.pid'), 'utf8'), `${parent}\n`, 'the process is the parent');
   const pids = workersOf(parent);
   t.equal(pids.length, workers);
+  const flags = [...readFileSync('bin/postern', 'utf8').matchAll(/setFlagsFromString\('(.*)'\)/g)].map(
+    ([, flag]) => flag,
+  );
+  t.equal(flags.length, 3);
+  for (const pid of pids)
+    t.strictSame(
+      flags.filter(
+        (flag) => !readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(String(flag)),
+      ),
+      [],
+      'a worker compiles and collects as a daemon without workers does',
+    );
   const tunnels = await Promise.all(Array.from({ length: 6 }, () => crew.tunnel()));
   const spread = connectionsOf(pids, daemon.proxyUrl);
   t.ok(

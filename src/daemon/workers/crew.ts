@@ -9,6 +9,7 @@ import type { Config } from '../../config/schema.ts';
 import { parseListenAddress } from '../../config/sections/addresses.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { ProcessLog } from '../../core/log.ts';
+import { threadEnvironment } from '../../util/prepared.ts';
 import { programModule } from '../../util/program-files.ts';
 import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { allOrFirstError } from '../all-or-first-error.ts';
@@ -49,6 +50,16 @@ export function loadWithFiles(file: string, env: Environment): Pick<InForce, 'co
   return { config, taken };
 }
 
+/** What `bin/postern` sets for the process that serves, for the reasons given there. */
+const engineFlags =
+  Number.parseInt(process.versions.node, 10) <= 26
+    ? [
+        '--external-memory-accounted-in-global-limit',
+        '--invocation-count-for-maglev=50',
+        '--invocation-count-for-turbofan=200',
+      ]
+    : [];
+
 /** The workers of a daemon, and what they have in common. */
 export class Crew {
   readonly #broken = Promise.withResolvers<Error>();
@@ -87,6 +98,7 @@ export class Crew {
     cluster.setupPrimary({
       exec: fileURLToPath(programModule('daemon/workers/worker')),
       args: [],
+      execArgv: [...process.execArgv, ...engineFlags],
       serialization: 'advanced',
     });
     process.once('exit', this.#killAll);
@@ -247,7 +259,11 @@ export class Crew {
   }
 
   #fork(slot: number): Member {
-    const member = new Member(slot, cluster.fork(), (asking) => void this.#showMetrics(asking));
+    const member = new Member(
+      slot,
+      cluster.fork(threadEnvironment()),
+      (asking) => void this.#showMetrics(asking),
+    );
     this.#members.set(slot, member);
     void member.ended.then((end) => this.#gone(member, end));
     return member;

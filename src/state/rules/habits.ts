@@ -104,14 +104,15 @@ export function habitsAt(sums: HabitSums, nowMs: number, lately: number, mutatio
 
 export const mutationsMax = 10;
 
-/** Times of writes in the last minute, newest first, those of this call included; none is looked for beyond the tenth. */
-export function withMutations(times: readonly number[], nowMs: number, count: number): readonly number[] {
-  const lately: number[] = [];
-  while (lately.length < Math.min(count, mutationsMax)) lately.push(nowMs);
-  for (const time of times) {
-    if (lately.length === mutationsMax) break;
-    // Also where the clock was set back.
-    if (Math.abs(nowMs - time) < minuteMs) lately.push(time);
-  }
-  return lately;
+/** Times of the last ten writes, those of this call first. */
+export const withMutations = (times: readonly number[], nowMs: number, count: number): readonly number[] => [
+  ...Array<number>(Math.min(count, mutationsMax)).fill(nowMs),
+  ...times.slice(0, Math.max(0, mutationsMax - count)),
+];
+
+/** Counts those in the last minute, also where the clock was set back. */
+export function mutationsAt(times: readonly number[], nowMs: number): number {
+  let count = 0;
+  for (const time of times) if (Math.abs(nowMs - time) < minuteMs) count += 1;
+  return count;
 }

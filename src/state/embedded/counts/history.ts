@@ -8,6 +8,7 @@ import {
   habitsAt,
   minuteOf,
   minutesInWindow,
+  mutationsAt,
   noSums,
   withMutations,
 } from '../../rules/habits.ts';
@@ -80,7 +81,7 @@ export function createEmbeddedHistory(stored: HistoryReader): History {
     const times = withMutations(mutations.get(toolName) ?? [], nowMs, count);
     if (mutations.size >= toolsMax && !mutations.has(toolName)) mutations.clear();
     mutations.set(toolName, times);
-    return times.length;
+    return mutationsAt(times, nowMs);
   }
 
   return {

@@ -138,7 +138,7 @@ local function latelyOf(history, now)
   return lately
 end
 
--- As `withMutations` of habits.ts.
+-- As `withMutations` and `mutationsAt` of habits.ts.
 local function writesOf(key, times, now)
   if times == 0 then return 0 end
   local writes, writesMax, minuteMs = 0, 10, 60000
