@@ -145,19 +145,16 @@ const markedShareMax = 1 / 4;
 const marks = 0x01010101 * (blockFlags.digit | blockFlags.number | blockFlags.encoded | blockFlags.rhythm);
 const isMarked = (blocks: number): boolean => (blocks & marks) !== 0;
 
-/** Samples from beginning to end are looked at, because outlining all of it would take as long as searching it. */
-const samples = 6;
-const sampleBytes = 512;
+/** Three samples are looked at, because outlining all of it would take as long as searching it. */
+const sampleBytes = 4096;
 
 /** Tells whether nearly all content is words: no numbers, no long tokens, no repetition as in codes. */
 function isSoonRead({ bytes, plain }: Task): boolean {
   if (!plain || bytes > quickBytesMax) return false;
-  let marked = 0;
-  for (let sample = 0; sample < samples; sample++) {
-    const at = Math.floor((sample * (plain.length - sampleBytes)) / (samples - 1));
-    marked += outlineOf(plain.subarray(at, at + sampleBytes)).blocks.filter(isMarked).length;
-  }
-  return marked * bytesPerWord < samples * sampleBytes * markedShareMax;
+  const middle = (plain.length - sampleBytes) >> 1;
+  const samples = [0, middle, plain.length - sampleBytes].map((at) => plain.subarray(at, at + sampleBytes));
+  const mark = sampleBytes * markedShareMax;
+  return samples.every((sample) => outlineOf(sample).blocks.filter(isMarked).length * bytesPerWord < mark);
 }
 
 /** Counts processor time, since time in which a busy machine gives no turn must not count. */
