@@ -53,6 +53,8 @@ export interface ReadBounds {
   readonly isOver: () => boolean;
   /** Is told of decoded bytes, which take time beside those of the part. */
   readonly onDecoded?: ((bytes: number) => void) | undefined;
+  /** Runs a decoder, which cannot be interrupted; whoever gives this sees how long it takes. */
+  readonly timed?: (<T>(decode: () => T) => T) | undefined;
 }
 
 /** One part of a call: the head, or the body. */
@@ -141,7 +143,7 @@ export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBou
 function readFrom(
   part: CallPart,
   engine: DetectorEngine,
-  { maxDecodedBytes, isOver, onDecoded }: ReadBounds,
+  { maxDecodedBytes, isOver, onDecoded, timed }: ReadBounds,
   known: KnownBeginning,
   beginning: Beginning | undefined,
 ): { readonly reading: PartResult; readonly isKnownNew: boolean } {
@@ -153,6 +155,7 @@ function readFrom(
     depthMax,
     isOver,
     onDecoded,
+    timed,
     ...isOf,
     from,
     decoded,

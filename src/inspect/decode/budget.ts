@@ -7,6 +7,8 @@ export interface Bounds {
   readonly isOver: () => boolean;
   /** Is told of decoded bytes, since an archive of a few bytes may take long to read. */
   readonly onDecoded?: ((bytes: number) => void) | undefined;
+  /** Runs a decoder, which cannot be interrupted; whoever gives this sees how long it takes. */
+  readonly timed?: (<T>(decode: () => T) => T) | undefined;
 }
 
 /**
@@ -48,6 +50,12 @@ export class DecodeBudget {
 
   get remainingBytes(): number {
     return this.#bounds.maxDecodedBytes - this.#spentBytes;
+  }
+
+  /** Runs a decoder of the platform. */
+  run<T>(decode: () => T): T {
+    const { timed } = this.#bounds;
+    return timed ? timed(decode) : decode();
   }
 
   spend(bytes: number): void {

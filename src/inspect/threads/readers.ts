@@ -29,8 +29,8 @@ const loopDecodedBytesMax = 128 * 1024;
 const loopMsMax = 2;
 
 /**
- * Small content that took so long on the loop all the same was made for that: a decoder cannot be interrupted. What its
- * sender sends is read in threads for a while.
+ * Small content of which a decoder takes so long was made for that, since no bound interrupts it. What its sender sends
+ * is read in threads for a while.
  */
 const stallMsMax = 20;
 const distrustedForMs = 60_000;
@@ -75,7 +75,7 @@ export function createReaders(
   const specs = new WeakMap<DetectorEngine, WeakMap<object, ToolSpec>>();
   const unused = new FinalizationRegistry<number>((id) => pool.forget([id]));
   let lastId = 0;
-  /** Owners whose content held up the loop, with the time until which they are not trusted. */
+  /** Owners whose content held up a decoder on the loop, with the time until which they are not trusted. */
   const distrusted = new RecentMap<string, number>(distrustedMax);
 
   function specOf({ engine, words }: ReadingTools): ToolSpec | undefined {
@@ -114,12 +114,11 @@ export function createReaders(
       const isLarge = bytes > loopBytesMax || mayFillWindow(input);
       const isDistrusted = (distrusted.get(sender) ?? 0) > performance.now();
       if (isDistrusted || (isLarge && !isSoonRead(task))) return inThread(name, input, task, spec);
-      const moment = forAMoment(task);
-      const isStalled = workDeadline(stallMsMax);
+      const moment = forAMoment(task, () => distrusted.set(sender, performance.now() + distrustedForMs));
       // Looking up the known beginning of such content would take longer than reading it.
-      const begun = jobOf(name)(input, { ...tools, beginnings: undefined }, moment);
-      if (isStalled()) distrusted.set(sender, performance.now() + distrustedForMs);
-      return after(begun, (it) => (isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec)));
+      return after(jobOf(name)(input, { ...tools, beginnings: undefined }, moment), (it) =>
+        isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
+      );
     },
   };
 }
@@ -158,9 +157,18 @@ function isSoonRead({ bytes, plain }: Task): boolean {
 }
 
 /** Counts processor time, since time in which a busy machine gives no turn must not count. */
-const forAMoment = ({ bounds: { maxDecodedBytes }, timeoutMs }: Task): ReadBounds => ({
+const forAMoment = ({ bounds: { maxDecodedBytes }, timeoutMs }: Task, onStall: () => void): ReadBounds => ({
   maxDecodedBytes: Math.min(maxDecodedBytes, loopDecodedBytesMax),
   isOver: workDeadline(Math.min(loopMsMax, timeoutMs)),
+  // The decoder alone: a collection of garbage may stop any reading for as long.
+  timed(decode) {
+    const isStalled = workDeadline(stallMsMax);
+    try {
+      return decode();
+    } finally {
+      if (isStalled()) onStall();
+    }
+  },
 });
 
 /** Tells whether a job was done to its end. */

@@ -222,10 +222,10 @@ function attempt(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer 
   budget.check();
   const room = Math.max(1, budget.remainingBytes);
   const usual = Math.min(room, Math.max(chunkBytesMax, decoderBytes + usualExpansion * bytes.length));
-  let inflated = outcomeOf(() => inflate(bytes, usual));
+  let inflated = outcomeOf(() => budget.run(() => inflate(bytes, usual)));
   if (inflated === tooLarge && usual === room) throw budget.tooLarge();
   if (inflated === tooLarge) {
-    inflated = outcomeOf(() => inflate(bytes, room));
+    inflated = outcomeOf(() => budget.run(() => inflate(bytes, room)));
     if (inflated === tooLarge) throw budget.tooLarge();
     if (inflated === undefined) budget.spend(Math.ceil(budget.maxDecodedBytes * brokenShare));
   }
