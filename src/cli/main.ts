@@ -31,7 +31,7 @@ function report(error: unknown, asJson: boolean): number {
   return error instanceof AnswerError && error.code === 'VALIDATION_FAILED' ? wrongUsage : failed;
 }
 
-/** Of what the system refuses, the file and why, as all else says it. */
+/** Names the file that the system refuses and says why, as other messages do. */
 function messageOf(error: unknown): string {
   const { path, syscall, message = String(error) } = Object(error) as Partial<NodeJS.ErrnoException>;
   return path === undefined || syscall === undefined ? message : `${path}: ${reasonOf(error)}`;

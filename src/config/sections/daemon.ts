@@ -210,7 +210,9 @@ export const log = section({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')
     .describe('Less severe lines are left out.'),
-  file: optionalPath.describe('File that the log is appended to, opened anew by each reload; null: standard error.'),
+  file: optionalPath.describe(
+    'File that the log is appended to, opened anew by each reload; null: standard error.',
+  ),
   access: flag
     .prefault(false)
     .describe('Whether each call leaves a line at level info: never a path, query, header or body.'),

@@ -86,9 +86,9 @@ function checkFolder(path: string): void {
 
 /** A file that may be written, or a place for one. */
 function checkAppendable(path: string): void {
-  if (!existsSync(path)) return checkFolder(dirname(path));
-  if (statSync(path).isDirectory()) throw new Error(`${path} is a folder`);
-  checkWritable(path);
+  if (!existsSync(path)) checkFolder(dirname(path));
+  else if (statSync(path).isDirectory()) throw new Error(`${path} is a folder`);
+  else checkWritable(path);
 }
 
 /** The path, or the nearest folder above it that is there. */

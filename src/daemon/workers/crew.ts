@@ -50,7 +50,7 @@ export function loadWithFiles(file: string, env: Environment): Pick<InForce, 'co
   return { config, taken };
 }
 
-/** What `bin/postern` sets for the process that serves, for the reasons given there. */
+/** V8 gets the flags that `bin/postern` sets for a daemon without workers, for the reasons given there. */
 const engineFlags =
   Number.parseInt(process.versions.node, 10) <= 26
     ? [

@@ -159,7 +159,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
     const { plain } = readings;
     if (body.length === 0 && !message && !claimed.context) return;
     const contentBytes = Math.max(body.length, plain?.length ?? 0);
-    // Where it is read here, the rules look themselves, where one of them asks.
+    // Rules look for words themselves in what is read here, if one of them asks.
     const mayGoToThread = this.#readers.hasThreads && contentBytes > loopBytesMax;
     const input = bodyJob(call, { wantsTexts: !mayGoToThread, wantsUrls: this.#wantsUrls() });
     const words = mayGoToThread && rules.words.length > 0 ? rules.words : undefined;

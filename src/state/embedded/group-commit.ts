@@ -51,7 +51,7 @@ export class GroupCommit {
     return this.#failure !== undefined;
   }
 
-  /** What the database says of that, in its own words, which quote nothing: `database or disk is full`. */
+  /** Says why in the words of the database, which quote nothing: `database or disk is full`. */
   get failure(): string {
     return whyRefused(this.#failure);
   }

@@ -256,7 +256,7 @@ t.test('whose content held up the event loop is read in threads for a while, and
     bytes: 100,
     owner: { tenantId: 'plain', agentId },
   });
-  await inThreads.run('body', jobOf({ body, contentType: 'application/json' }), taskOf('hostile'));
+  t.ok(await inThreads.run('body', jobOf({ body, contentType: 'application/json' }), taskOf('hostile')));
   const words = jobOf({ body: Buffer.from('a few words') });
   jobsInThreads.length = 0;
   for (let call = 0; call < 10; call += 1) await isRead(inThreads.run('body', words, taskOf('hostile')));

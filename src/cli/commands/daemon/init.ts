@@ -7,7 +7,7 @@ import { keyDigest, newKeyText } from '../../../core/key-text.ts';
 import { packageFile } from '../../../util/program-files.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { print, toJson } from '../../output.ts';
-import { command } from '../../own-name.ts';
+import { ownCommand } from './own-command.ts';
 
 interface InitOptions extends CommonOptions {
   readonly tenant: string;
@@ -127,13 +127,13 @@ function toldNext({ config, admin_secret_file, key_file, ca }: Made): string {
     '',
     'Type next:',
     `  export POSTERN_CONFIG=${quoted(config)}`,
-    `  ${command} serve                 in this terminal, or as a service`,
+    `  ${ownCommand} serve                 in this terminal, or as a service`,
     '',
     'and in another terminal, with the same export:',
-    `  ${command} run -- CMD            a program whose calls leave through the gate`,
-    `  ${command} status                how the daemon is`,
-    `  ${command} doctor                what is enforced, and what is not`,
-    `  ${command} key mint --name NAME  a key for another agent`,
+    `  ${ownCommand} run -- CMD            a program whose calls leave through the gate`,
+    `  ${ownCommand} status                how the daemon is`,
+    `  ${ownCommand} doctor                what is enforced, and what is not`,
+    `  ${ownCommand} key mint --name NAME  a key for another agent`,
     '',
   ].join('\n');
 }

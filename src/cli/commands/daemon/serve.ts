@@ -5,8 +5,8 @@ import { withSetting } from '../../../config/origins.ts';
 import type { Gateway } from '../../../daemon/gateway.ts';
 import type { FirstStart } from '../../../daemon/start/first-start.ts';
 import type { CommonOptions } from '../../connection/client.ts';
-import { command } from '../../own-name.ts';
 import { openServiceManager, type ServiceManager } from '../../service-manager.ts';
+import { ownCommand } from './own-command.ts';
 
 interface ServeOptions extends CommonOptions {
   readonly listen?: string;
@@ -59,18 +59,18 @@ function announce(gateway: Gateway, json: boolean): void {
   if (nextSteps.length === 0) console.log(firstStart ? toldFirstStart(firstStart) : whatNext);
 }
 
-const unused = `postern.yaml of this folder is not used, since nothing names it: ${command} --config postern.yaml serve`;
-const whatNext = `Next: "${command} run -- CMD" leads a program through it; "${command} status" says how it is.`;
+const unused = `postern.yaml of this folder is not used, since nothing names it: ${ownCommand} --config postern.yaml serve`;
+const whatNext = `Next: "${ownCommand} run -- CMD" leads a program through it; "${ownCommand} status" says how it is.`;
 
 function toldFirstStart({ isNew, exports, file }: FirstStart): string {
-  if (!isNew) return `Key, secret and exports are in ${file}; "${command} env" prints them. ${whatNext}`;
+  if (!isNew) return `Key, secret and exports are in ${file}; "${ownCommand} env" prints them. ${whatNext}`;
   return [
     '\nThis was the first start. Type next, in another terminal in this folder:\n',
-    `  ${command} run -- CMD     a program whose calls leave through the gate`,
+    `  ${ownCommand} run -- CMD     a program whose calls leave through the gate`,
     `  . ${relative('.', file)}   a whole shell, with the exports below`,
-    `  ${command} trace tail     watch the calls`,
-    `  ${command} doctor         what is enforced, and what is not`,
-    `  ${command} init DIR       a configuration of your own\n`,
+    `  ${ownCommand} trace tail     watch the calls`,
+    `  ${ownCommand} doctor         what is enforced, and what is not`,
+    `  ${ownCommand} init DIR       a configuration of your own\n`,
     `The exports stay in ${file}, for you alone:\n\n${exports}`,
   ].join('\n');
 }

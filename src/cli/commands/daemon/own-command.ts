@@ -8,4 +8,4 @@ function isThisProgram(path: string): boolean {
 }
 
 /** The command as one types it in this folder: in a checkout it is no program of the shell. */
-export const command = isThisProgram('bin/postern') ? 'bin/postern' : 'postern';
+export const ownCommand = isThisProgram('bin/postern') ? 'bin/postern' : 'postern';
