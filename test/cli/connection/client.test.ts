@@ -138,12 +138,13 @@ t.test('a name leads to no other place of the API', async (t) => {
     response.end('{}');
   });
   const env = { POSTERN_URL: url, POSTERN_KEY: secret };
-  for (const name of ['..', '.', '']) {
+  for (const name of ['..', '.', '', '../agents/x?y#z']) {
     const ran = await postern(['key', 'revoke', name], { env });
     t.equal(ran.code, 1);
   }
-  await postern(['key', 'revoke', '../agents/x?y#z'], { env });
-  t.same(seen, ['/v1/keys/..%2Fagents%2Fx%3Fy%23z']);
+  t.same(seen, []);
+  await postern(['policy', 'archive', '../agents/x?y#z'], { env });
+  t.same(seen, ['/v1/policies/by-name/..%2Fagents%2Fx%3Fy%23z']);
 });
 
 t.test('an export that is broken off fails, with what had come before', async (t) => {
