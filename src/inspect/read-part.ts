@@ -1,6 +1,6 @@
 import type { DataClass, Finding } from '../core/call.ts';
 import { bodyFormat } from './decode/body-format.ts';
-import { tookTooLong } from './decode/budget.ts';
+import { type Bounds, tookTooLong } from './decode/budget.ts';
 import type { FieldFormat } from './decode/fields.ts';
 import type { OpaqueContent } from './decode/packed/opaque.ts';
 import type { Span } from './decode/span-map.ts';
@@ -46,16 +46,7 @@ const none: readonly never[] = Object.freeze([]);
 export type Locate = (offset: number) => string;
 
 /** Limits how much of a call is read, by the settings of its tenant. */
-export interface ReadBounds {
-  /** Limits the bytes of all decoded forms of a part together. */
-  readonly maxDecodedBytes: number;
-  /** Answers whether the time for reading is over; the call is then unreadable. */
-  readonly isOver: () => boolean;
-  /** Is told of decoded bytes, which take time beside those of the part. */
-  readonly onDecoded?: ((bytes: number) => void) | undefined;
-  /** Runs a decoder, which cannot be interrupted; whoever gives this sees how long it takes. */
-  readonly timed?: (<T>(decode: () => T) => T) | undefined;
-}
+export type ReadBounds = Omit<Bounds, 'depthMax'>;
 
 /** One part of a call: the head, or the body. */
 export interface CallPart {
@@ -143,19 +134,17 @@ export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBou
 function readFrom(
   part: CallPart,
   engine: DetectorEngine,
-  { maxDecodedBytes, isOver, onDecoded, timed }: ReadBounds,
+  bounds: ReadBounds,
   known: KnownBeginning,
   beginning: Beginning | undefined,
 ): { readonly reading: PartResult; readonly isKnownNew: boolean } {
+  const { maxDecodedBytes, isOver } = bounds;
   const { bytes, format, decoded, spaces } = part;
   const { from } = known;
   const isOf = { isForm: format === 'form', isJson: format === 'json' };
   const forms = decodeViews(bytes, {
-    maxDecodedBytes,
+    ...bounds,
     depthMax,
-    isOver,
-    onDecoded,
-    timed,
     ...isOf,
     from,
     decoded,

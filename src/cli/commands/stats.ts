@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { asks, command } from '../ask.ts';
+import { AnswerError } from '../connection/answer-error.ts';
 import type { Client, CommonOptions, ListPage } from '../connection/client.ts';
 import { print, toFacts, toJson } from '../output.ts';
 import { pastTime } from '../times.ts';
@@ -33,7 +34,10 @@ const toLine = ({ names, other }: Counted): string =>
 async function withNames(client: Client, agents: Counted): Promise<Counted> {
   const { items } = await client
     .get<ListPage<Agent>>('/v1/agents', { limit: '1000' })
-    .catch((): { readonly items: readonly Agent[] } => ({ items: [] }));
+    .catch((error: unknown): { readonly items: readonly Agent[] } => {
+      if (error instanceof AnswerError) return { items: [] };
+      throw error;
+    });
   const named = new Map(items.map(({ agent_id, name }) => [agent_id, name]));
   const toName = ({ name: id, count }: Counted['names'][number]) => ({ name: named.get(id) ?? id, count });
   return { ...agents, names: agents.names.map(toName) };

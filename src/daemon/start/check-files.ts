@@ -14,29 +14,33 @@ import { readListenersTls } from './listener-tls.ts';
  * them is made.
  */
 export function checkFiles(config: Config, files: Files): void {
-  const checks = [
+  runChecks(config, files, [
     ...rootChecks(config, files),
     ['', () => void readListenersTls(config, files)],
     ['vault', () => checkVault(config)],
     ['authority', () => checkAuthority(config)],
     ['state.dir', () => checkFolder(config.state.dir)],
     ...writtenChecks(config),
-  ] as const;
-  const mistakes = checks.flatMap(([path, check]) => mistakesOf(path, check));
-  if (mistakes.length > 0) throw withPlaces(new ConfigError(config.file, mistakes), files);
+  ]);
 }
 
 /** The same of the files that a reload may begin to write. */
 export function checkWrittenFiles(config: Config, files: Files): void {
-  const mistakes = writtenChecks(config).flatMap(([path, check]) => mistakesOf(path, check));
+  runChecks(config, files, writtenChecks(config));
+}
+
+/** A setting, and what throws where its files are wrong. */
+type FileCheck = readonly [path: string, check: () => unknown];
+
+function runChecks(config: Config, files: Files, checks: readonly FileCheck[]): void {
+  const mistakes = checks.flatMap(([path, check]) => mistakesOf(path, check));
   if (mistakes.length > 0) throw withPlaces(new ConfigError(config.file, mistakes), files);
 }
 
-const writtenChecks = ({ log, pidFile }: Config) =>
-  [
-    ['log.file', () => log.file !== null && checkAppendable(log.file)],
-    ['pid_file', () => pidFile !== null && checkFolder(dirname(pidFile))],
-  ] as const;
+const writtenChecks = ({ log, pidFile }: Config): readonly FileCheck[] => [
+  ['log.file', () => log.file !== null && checkAppendable(log.file)],
+  ['pid_file', () => pidFile !== null && checkFolder(dirname(pidFile))],
+];
 
 function rootChecks({ upstream, state }: Config, files: Files) {
   const read = readerOfRoots(files);

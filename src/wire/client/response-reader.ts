@@ -1,6 +1,6 @@
-import { ResponseHeadReader } from '../http1/answer-head-reader.ts';
 import { BodyReader, chunked, untilClose } from '../http1/body.ts';
 import { isPersistent, type ResponseHead } from '../http1/head.ts';
+import { ResponseHeadReader } from '../http1/response-head-reader.ts';
 import type { Outgoing } from './carrier.ts';
 import { keptMs } from './keep-alive.ts';
 

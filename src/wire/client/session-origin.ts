@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import type { Socket } from 'node:net';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
-import { fieldsMax } from '../http1/answer-head-reader.ts';
+import { fieldsMax } from '../http1/response-head-reader.ts';
 import type { Origin, OriginContext, Waiting } from './carrier.ts';
 import type { TlsSessionStore } from './connect.ts';
 import { ConnectionEnded, toExchangeFailure } from './failures.ts';

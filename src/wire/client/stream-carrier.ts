@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2';
 import { toAuthority } from '../../core/target.ts';
-import { interimMax } from '../http1/answer-head-reader.ts';
 import type { ResponseHead } from '../http1/head.ts';
+import { interimMax } from '../http1/response-head-reader.ts';
 import type { Carrier, Outgoing, ResponseHandler, StreamedBody } from './carrier.ts';
 import { ConnectionEnded, MalformedStream } from './failures.ts';
 

@@ -68,10 +68,10 @@ async function checkAll(file: string, config: Config): Promise<Checked> {
   const known = namesInFiles(config, catalogues);
   const told: string[] = [];
   const log = {
-    warn: (fields: object, sentence: string) =>
-      void told.push(
-        [...('warning' in fields ? [] : [sentence]), Object.values(fields).join(':')].join(': '),
-      ),
+    warn(fields: object, sentence: string) {
+      const values = Object.values(fields).join(':');
+      told.push('warning' in fields ? values : `${sentence}: ${values}`);
+    },
   };
   const policies = loadPolicyFiles(config, known, log, disk).flatMap((it) => it.documents).length;
   const { findUnknownAgents } = await import('../../unknown-agents.ts');

@@ -90,9 +90,7 @@ class HiddenMarkup {
    * each.
    */
   #cdata: number;
-  #tagEnd = -1;
-  #commentEnd = -1;
-  #instructionEnd = -1;
+  readonly #ends = new Map<Buffer, number>();
 
   constructor(bytes: Buffer, { flags, places }: Outline) {
     this.#bytes = bytes;
@@ -123,30 +121,25 @@ class HiddenMarkup {
     if (isAt(bytes, at, cdataEnd)) return at + cdataEnd.length;
     if (bytes[at] !== lessThan) return at;
     if (isAt(bytes, at, cdataBegin)) return at + cdataBegin.length;
-    const end = isAt(bytes, at, commentBegin)
-      ? this.#endOfComment(at)
-      : isAt(bytes, at, instructionBegin)
-        ? this.#endOfInstruction(at)
-        : inline.has(nameNumber(bytes, bytes[at + 1] === slash ? at + 2 : at + 1))
-          ? this.#endOfTag(at)
-          : at;
+    const sign = this.#endSignAt(at);
+    const end = sign ? this.#endBehind(sign, at) : at;
     return end - at > markupBytesMax ? at : end;
   }
 
-  #endOfTag(at: number): number {
-    if (this.#tagEnd <= at) this.#tagEnd = placeOf(this.#bytes, tagEnd, at) + tagEnd.length;
-    return this.#tagEnd;
+  /** Returns the sign with which the markup at `at` ends; undefined where that is visible. */
+  #endSignAt(at: number): Buffer | undefined {
+    const bytes = this.#bytes;
+    if (isAt(bytes, at, commentBegin)) return commentEnd;
+    if (isAt(bytes, at, instructionBegin)) return instructionEnd;
+    return inline.has(nameNumber(bytes, bytes[at + 1] === slash ? at + 2 : at + 1)) ? tagEnd : undefined;
   }
 
-  #endOfComment(at: number): number {
-    if (this.#commentEnd <= at) this.#commentEnd = placeOf(this.#bytes, commentEnd, at) + commentEnd.length;
-    return this.#commentEnd;
-  }
-
-  #endOfInstruction(at: number): number {
-    if (this.#instructionEnd <= at)
-      this.#instructionEnd = placeOf(this.#bytes, instructionEnd, at) + instructionEnd.length;
-    return this.#instructionEnd;
+  #endBehind(sign: Buffer, at: number): number {
+    const known = this.#ends.get(sign) ?? -1;
+    if (known > at) return known;
+    const next = placeOf(this.#bytes, sign, at) + sign.length;
+    this.#ends.set(sign, next);
+    return next;
   }
 }
 

@@ -222,10 +222,10 @@ function attempt(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer 
   budget.check();
   const room = Math.max(1, budget.remainingBytes);
   const usual = Math.min(room, Math.max(chunkBytesMax, decoderBytes + usualExpansion * bytes.length));
-  let inflated = outcomeOf(() => budget.run(() => inflate(bytes, usual)));
+  let inflated = outcomeOf(budget, () => inflate(bytes, usual));
   if (inflated === tooLarge && usual === room) throw budget.tooLarge();
   if (inflated === tooLarge) {
-    inflated = outcomeOf(() => budget.run(() => inflate(bytes, room)));
+    inflated = outcomeOf(budget, () => inflate(bytes, room));
     if (inflated === tooLarge) throw budget.tooLarge();
     if (inflated === undefined) budget.spend(Math.ceil(budget.maxDecodedBytes * brokenShare));
   }
@@ -235,9 +235,9 @@ function attempt(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer 
 
 const tooLarge = Symbol('more than there is room for');
 
-function outcomeOf(inflate: () => Buffer): Buffer | typeof tooLarge | undefined {
+function outcomeOf(budget: DecodeBudget, inflate: () => Buffer): Buffer | typeof tooLarge | undefined {
   try {
-    return inflate();
+    return budget.run(inflate);
   } catch (error) {
     // The bytes are not compressed after all and are searched as they are.
     return isTooLarge(error) ? tooLarge : undefined;

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { GatewayError } from '../../../core/errors.ts';
 import { normaliseHost, toAuthority } from '../../../core/target.ts';
-import { ResponseHeadReader } from '../../http1/answer-head-reader.ts';
 import { MalformedMessage } from '../../http1/head.ts';
+import { ResponseHeadReader } from '../../http1/response-head-reader.ts';
 import { toExchangeFailure } from '../failures.ts';
 
 /*
