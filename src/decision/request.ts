@@ -50,17 +50,38 @@ const hexDigits = '0123456789abcdef';
 /** With more escapes each digit is searched for by itself, and is soon found. */
 const escapesMax = 10_000;
 
+/** Node looks for the first character of what it is asked for, and zeros are rarer than backslashes. */
+const zeros = '00';
+const zerosMax = 1_000;
+const backslash = 0x5c;
+const letterU = 0x75;
+
 /** Escapes are asked for by the digit that follows: of a large body one pass tells all of them, where each would take one. */
 function noteEscapes(body: Buffer, mentioned: Map<string, boolean>): void {
   const digits = new Set<string>();
-  let at = body.indexOf(escapeStart, 0, 'latin1');
+  const next = escapesIn(body);
+  let at = next(0);
   mentioned.set(escapeStart, at >= 0);
   if (at < 0) return;
   for (let count = 0; at >= 0; count++) {
     if (count === escapesMax) return;
     const digitAt = at + escapeStart.length;
     digits.add(String.fromCharCode(body[digitAt] ?? 0));
-    at = body.indexOf(escapeStart, digitAt, 'latin1');
+    at = next(digitAt);
   }
   for (const digit of hexDigits) mentioned.set(`${escapeStart}${digit}`, digits.has(digit));
+}
+
+/** Returns a function that finds the next escape from a place on, or -1. */
+function escapesIn(body: Buffer): (from: number) => number {
+  let others = 0;
+  return (from) => {
+    for (let at = from; others < zerosMax; others++) {
+      const found = body.indexOf(zeros, at, 'latin1');
+      if (found < 0) return -1;
+      if (body[found - 1] === letterU && body[found - 2] === backslash) return found - 2;
+      at = found + 1;
+    }
+    return body.indexOf(escapeStart, from, 'latin1');
+  };
 }

@@ -1,7 +1,6 @@
 import type { Span } from './decode/span-map.ts';
 import { type PlainSpace, plainJson } from './decode/unescape-json.ts';
 import type { View } from './decode/views.ts';
-import { outlineOf } from './kernel/outline.ts';
 import { findWords, hiddenNameEnd, type Words, type WordsFound } from './match/rule-words.ts';
 import type { KnownBeginning, WordEnd } from './segments/known-beginning.ts';
 
@@ -88,11 +87,6 @@ export class PartTexts {
     const { searched } = this;
     this.#plain ??= searched?.isTail ? plainJson(this.#bytes, this.#space) : (searched?.bytes ?? this.#bytes);
     return this.#plain;
-  }
-
-  get outline(): View['outline'] {
-    const { searched } = this;
-    return searched && !searched.isTail ? searched.outline : outlineOf(this.bytes);
   }
 
   get texts(): readonly Buffer[] {

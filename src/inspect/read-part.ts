@@ -6,6 +6,7 @@ import type { OpaqueContent } from './decode/packed/opaque.ts';
 import type { Span } from './decode/span-map.ts';
 import type { PlainSpace } from './decode/unescape-json.ts';
 import { decodeViews, type View } from './decode/views.ts';
+import type { NumberedField } from './fingerprint/series.ts';
 import {
   type DetectorEngine,
   type Earlier,
@@ -158,7 +159,7 @@ function readFrom(
   let isKnownNew = false;
   // There may be no view at all where time or memory ran out before the first one.
   if (texts.searched && search.problem !== tooMany) {
-    const shown = search.joinMatches(texts.searched, texts, maxDecodedBytes);
+    const shown = search.joinMatches(texts.searched, maxDecodedBytes);
     isKnownNew = from !== undefined && standsInKnown(search.found, known, () => texts.knownTexts());
     search.found.push(...known.knownValueMatches, ...shown.knownValueMatches);
     if (search.found.length > 0 && isOver()) search.problem ??= tookTooLong;
@@ -242,22 +243,24 @@ class PartSearch {
   /** Adds matches over several pieces, hints that count, and further places of known values. */
   joinMatches(
     searched: View,
-    texts: PartTexts,
     maxDecodedBytes: number,
-  ): { readonly found: readonly LocatedMatch[]; readonly knownValueMatches: readonly LocatedMatch[] } {
+  ): {
+    readonly found: readonly LocatedMatch[];
+    readonly knownValueMatches: readonly LocatedMatch[];
+    readonly numbered: readonly NumberedField[] | undefined;
+  } {
     const { found, partialSecrets, uncounted } = this;
     const { bytes, format } = this.#part;
-    const { from, newFrom } = this.#known;
+    const { from, newFrom, names: earlier } = this.#known;
     const { isOver } = this.#limits;
-    const plain = from === undefined ? searched : texts;
-    const pieces = { bytes, plain, format, found, partialSecrets, newFrom };
+    const pieces = { bytes, searched, format, found, partialSecrets, newFrom, earlier };
     const split = findSplit(pieces, this.#engine, { maxDecodedBytes, isOver });
-    found.push(...split.map((it) => ({ ...it, view: undefined })));
+    found.push(...split.found.map((it) => ({ ...it, view: undefined })));
     const shown = found.slice(this.#known.found.length);
     found.push(...distinct(weighHints(found, this.hints)));
     const views = from === undefined ? this.#views : newTexts(bytes, this.#views, from);
     const knownValueMatches = findKnownValues(found, views, { max: findingsMax, isOver, uncounted });
-    return { found: shown, knownValueMatches };
+    return { found: shown, knownValueMatches, numbered: split.numbered };
   }
 
   /** Returns the findings and why there may be more. */

@@ -57,6 +57,7 @@ const engineFlags =
         '--external-memory-accounted-in-global-limit',
         '--invocation-count-for-maglev=50',
         '--invocation-count-for-turbofan=200',
+        '--heap-growing-percent=100',
       ]
     : [];
 

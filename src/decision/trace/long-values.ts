@@ -22,7 +22,7 @@ const colon = 0x3a;
 /** Undefined where it has hardly any long strings. The text must be UTF-8. */
 export function withoutLongStrings(text: Buffer): Shortened | undefined {
   if (text.length < textBytesMin) return undefined;
-  const places = longStringPlaces(text, stringBytesMin);
+  const places = longStringPlaces(text, stringBytesMin, true);
   const parts: Buffer[] = [];
   const left: number[] = [];
   let from = 0;

@@ -1,5 +1,6 @@
 import type { Field, FieldFormat } from '../decode/fields.ts';
-import { byteSet, isDigit } from '../kernel/bytes.ts';
+import type { Span } from '../decode/span-map.ts';
+import { byteSet } from '../kernel/bytes.ts';
 import { blockFlags, type Outline, outlineOf, type Stretch, stretchesOf } from '../kernel/outline.ts';
 import { seriesSigns } from '../kernel/series-signs.ts';
 
@@ -32,6 +33,12 @@ interface Numbered {
   readonly index: number;
 }
 
+/** Field whose name numbers it. */
+export interface NumberedField extends Span, Numbered {
+  /** Index of the list that it was in. Fields of different lists make no series. */
+  readonly list: number;
+}
+
 /** Takes a name apart at the last word that is a number; undefined where none is. */
 function numberOf(name: string): Numbered | undefined {
   const words = name.match(/\d{1,4}|[A-Z]?[a-z]+|[A-Z]+/g) ?? [];
@@ -46,30 +53,41 @@ function indexOf(word: string): number | undefined {
   return /^[A-Ha-h]$/.test(word) ? (word.codePointAt(0) as number) & 0x1f : ordinals[word.toLowerCase()];
 }
 
+/** Returns the fields with numbers, list by list. */
+export function numberedFields(lists: readonly (readonly Field[])[]): NumberedField[] {
+  // The names of a list of records come again with each record.
+  const numbers = new Map<string, Numbered | undefined>();
+  return lists.flatMap((fields, list) =>
+    fields.flatMap(({ name, start, end }) => {
+      if (!numbers.has(name)) numbers.set(name, numberOf(name));
+      const numbered = numbers.get(name);
+      return numbered ? { ...numbered, list, start, end } : none;
+    }),
+  );
+}
+
+const none: readonly never[] = Object.freeze([]);
+
 /**
  * Returns all series among the fields, each of at least two, in the order of their numbers. A repeated number begins
  * another series.
  */
-export function seriesOf(fields: readonly Field[]): Field[][] {
-  const series: Field[][] = [];
-  const open = new Map<string, Map<number, Field>>();
-  const close = (pieces: Map<number, Field>): void => {
+export function seriesOf(fields: readonly NumberedField[]): NumberedField[][] {
+  const series: NumberedField[][] = [];
+  const open = new Map<string, Map<number, NumberedField>>();
+  const close = (pieces: Map<number, NumberedField>): void => {
     if (pieces.size < 2) return;
     series.push([...pieces].sort(([one], [other]) => one - other).map(([, field]) => field));
   };
-  // The names of a list of records come again with each record.
-  const numbers = new Map<string, Numbered | undefined>();
   for (const field of fields) {
-    if (!numbers.has(field.name)) numbers.set(field.name, numberOf(field.name));
-    const numbered = numbers.get(field.name);
-    if (!numbered) continue;
-    const pieces = open.get(numbered.stem) ?? new Map<number, Field>();
-    if (!pieces.has(numbered.index)) {
-      open.set(numbered.stem, pieces.set(numbered.index, field));
+    const name = `${field.list} ${field.stem}`;
+    const pieces = open.get(name) ?? new Map<number, NumberedField>();
+    if (!pieces.has(field.index)) {
+      open.set(name, pieces.set(field.index, field));
       continue;
     }
     close(pieces);
-    open.set(numbered.stem, new Map([[numbered.index, field]]));
+    open.set(name, new Map([[field.index, field]]));
   }
   for (const pieces of open.values()) close(pieces);
   return series;
@@ -104,22 +122,15 @@ export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline?: Outl
     const stretches = stretchesOf(outline ?? outlineOf(bytes), blockFlags.digit, bytes.length, margin);
     return holdsNumbered(bytes, stretches, signs[format]);
   }
-  const seen = seriesSigns(bytes);
-  return (seen & isWorded) === isWorded || areNumbered(seen) || areNumbered(seen >> 3);
+  return tellSeries(seriesSigns(bytes));
 }
+
+/** Tells the same of the signs of a JSON text, which may be those of its pieces taken together. */
+export const tellSeries = (signs: number): boolean =>
+  (signs & isWorded) === isWorded || areNumbered(signs) || areNumbered(signs >> 3);
 
 /** Bits of names that begin with `first_` and `second_`, the words that number pieces in JSON. */
 const isWorded = (1 << 6) | (1 << 7);
-
-/** Tells whether some field may belong to a series at all, perhaps with fields of another text. */
-export function mayBeOfSeries(bytes: Buffer, format: FieldFormat): boolean {
-  if (format === 'json' && (seriesSigns(bytes) & isWorded) !== 0) return true;
-  return signs[format].some((sign) => {
-    let at = bytes.indexOf(sign);
-    while (at >= 0 && !isDigit(bytes[at - 1])) at = bytes.indexOf(sign, at + 1);
-    return at >= 0;
-  });
-}
 
 const digitZero = 0x30;
 const digitTwo = 0x32;

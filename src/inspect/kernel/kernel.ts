@@ -52,7 +52,7 @@ interface Exports {
   beginStrings(far: number, long: number): void;
   stringEnds(length: number, base: number): number;
   seriesSigns(length: number): number;
-  longStrings(length: number, base: number): number;
+  longStrings(length: number, base: number, isChecked: boolean): number;
   useWordTables(at: number, slots: number): void;
   beginWords(length: number): void;
   nextSentence(): number;

@@ -3,8 +3,8 @@ import { Kernel, pieceBytesMax, placesAt } from './kernel.ts';
 const kernel = new Kernel();
 
 /**
- * Returns places behind strings of a JSON text: `far` bytes apart, or less behind strings of `long` bytes. Returns at
- * most `countMax`, and none behind the start of an array of arrays.
+ * Returns places behind strings of a JSON text that are no names: `far` bytes apart, or less behind strings of `long`
+ * bytes. Returns at most `countMax`, and none behind the start of an array of arrays.
  */
 export function stringEnds(
   bytes: Uint8Array,
@@ -25,8 +25,11 @@ export function stringEnds(
   return ends.slice(0, countMax);
 }
 
-/** Start and end, quotes included, of all strings of at least `bytesMin` bytes that JSON allows, one behind the other. */
-export function longStringPlaces(bytes: Uint8Array, bytesMin: number): readonly number[] {
+/**
+ * Returns start and end, quotes included, of all strings of at least `bytesMin` bytes, one behind the other. With
+ * `isChecked` they are only those that JSON allows.
+ */
+export function longStringPlaces(bytes: Uint8Array, bytesMin: number, isChecked: boolean): readonly number[] {
   const { exports } = kernel;
   const { length } = bytes;
   const places: number[] = [];
@@ -34,7 +37,7 @@ export function longStringPlaces(bytes: Uint8Array, bytesMin: number): readonly 
   for (let from = 0; from < length; from += pieceBytesMax) {
     const end = Math.min(length, from + pieceBytesMax);
     kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
-    const count = exports.longStrings(end - from, from);
+    const count = exports.longStrings(end - from, from, isChecked);
     if (count > 0) places.push(...kernel.numbers(placesAt, count));
   }
   return places;

@@ -6,12 +6,14 @@ import type { OpaqueContent } from '../decode/packed/opaque.ts';
 import { separator } from '../decode/separator.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
+import type { NumberedField } from '../fingerprint/series.ts';
 import { type DetectorEngine, type PartialSecret, reachMax } from '../match/engine.ts';
 import { weighHints } from '../match/evidence.ts';
 import type { FarReaching } from '../match/far-reaching.ts';
 import { createMatcher, type Matcher } from '../match/matcher.ts';
 import type { Placed } from '../match/placed.ts';
 import { countedValue, isWord, type LocatedMatch } from '../split/known-values.ts';
+import { type NumberedNames, signsBetween } from '../split/split-values.ts';
 import type { Checkpoint } from './checkpoints.ts';
 import { LastBodies } from './last-bodies.ts';
 import { type Segment, SegmentMemory } from './segment-memory.ts';
@@ -40,6 +42,8 @@ interface Remembered {
   readonly opaque: readonly OpaqueContent[];
   /** Lists words of rules that stand there for the first time. */
   readonly wordEnds: readonly WordEnd[];
+  /** Describes the fields between this checkpoint and the one before. */
+  readonly names: NumberedNames;
   /** Holds the decoded forms, joined with separators. */
   readonly decoded: Buffer;
 }
@@ -92,7 +96,7 @@ export interface Beginning {
   readonly known: KnownBeginning;
 }
 
-export interface KnownBeginning extends Pick<Remembered, Lists> {
+export interface KnownBeginning extends Pick<Remembered, Lists | 'names'> {
   readonly last: Segment<Remembered> | undefined;
   /** Start of reading; undefined where nothing is known. */
   readonly from: number | undefined;
@@ -114,6 +118,7 @@ export const nothingKnown: KnownBeginning = {
     partialSecrets: none,
     opaque: none,
     wordEnds: none,
+    names: { fields: none, signs: 0 },
     decoded: none,
   },
 };
@@ -189,6 +194,12 @@ function allOf(last: Segment<Remembered>, from: number): KnownBeginning {
     partialSecrets: contents.flatMap((it) => it.partialSecrets),
     opaque: contents.flatMap((it) => it.opaque),
     wordEnds: contents.flatMap((it) => it.wordEnds),
+    names: {
+      fields: contents.every((it) => it.names.fields)
+        ? contents.flatMap((it) => it.names.fields ?? none)
+        : undefined,
+      signs: contents.reduce((signs, it) => signs | it.names.signs, 0),
+    },
     decoded: contents.flatMap((it) => (it.decoded.length > 0 ? it.decoded : [])),
   };
 }
@@ -200,6 +211,8 @@ interface Shown extends Pick<Remembered, Lists> {
   /** Hold the searched texts; `decoded` are those of them that are decoded forms. */
   readonly views: readonly View[];
   readonly decoded: readonly View[];
+  /** Lists all numbered fields of the body, where they were looked for. */
+  readonly numbered: readonly NumberedField[] | undefined;
 }
 
 type Lists = 'found' | 'knownValueMatches' | 'hints' | 'partialSecrets' | 'opaque' | 'wordEnds';
@@ -236,25 +249,55 @@ export function rememberBeginning(
     wordEnds: grouped(shown.wordEnds),
     pieces: grouped(pieces),
   };
+  const fieldsBetween = fieldsIn(shown.numbered);
   const isOpen = openAt(ends, [
     ...[...shown.found, ...shown.knownValueMatches, ...shown.hints, ...shown.partialSecrets, ...shown.opaque],
     ...[...shown.across, ...pieces, ...shown.views.flatMap((view) => farReachingIn(view, engine))],
   ]);
-  const last = later.reduce<Segment<Remembered> | undefined>((before, { end, key }, at) => {
-    const content: Remembered = {
-      end,
-      isResumable: end > againBytes && !isOpen(at),
-      found: (groups.found.get(at) ?? none).map(withoutView),
-      knownValueMatches: (groups.knownValueMatches.get(at) ?? none).map(withoutView),
-      hints: (groups.hints.get(at) ?? none).map(withoutView),
-      partialSecrets: (groups.partialSecrets.get(at) ?? none).map(withoutText),
-      opaque: groups.opaque.get(at) ?? none,
-      wordEnds: groups.wordEnds.get(at) ?? none,
-      decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
-    };
-    return { key, content, size: sizeOf(content), before };
-  }, known.last);
+  const last = later.reduce<Segment<Remembered> | undefined>(
+    (before, { end, key }, at) => {
+      const content: Remembered = {
+        end,
+        isResumable: end > againBytes && !isOpen(at),
+        found: (groups.found.get(at) ?? none).map(withoutView),
+        knownValueMatches: (groups.knownValueMatches.get(at) ?? none).map(withoutView),
+        hints: (groups.hints.get(at) ?? none).map(withoutView),
+        partialSecrets: (groups.partialSecrets.get(at) ?? none).map(withoutText),
+        opaque: groups.opaque.get(at) ?? none,
+        wordEnds: groups.wordEnds.get(at) ?? none,
+        names: {
+          fields: fieldsBetween(ends[at - 1] ?? start, end),
+          signs: signsBetween(bytes, ends[at - 1] ?? start, end),
+        },
+        decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
+      };
+      return { key, content, size: sizeOf(content), before };
+    },
+    known.names.fields || !shown.numbered ? known.last : withFields(known.last, fieldsBetween),
+  );
   if (last) by.memory.segments.keep(by.tenantId, last);
+}
+
+/** Returns a function that gives the fields that end between two places; undefined where none were looked for. */
+function fieldsIn(numbered: readonly NumberedField[] | undefined) {
+  const inOrder = numbered?.toSorted((one, other) => one.end - other.end);
+  const ends = inOrder?.map(({ end }) => end) ?? [];
+  return (after: number, to: number): readonly NumberedField[] | undefined =>
+    inOrder?.slice(lastAtOrBefore(ends, after) + 1, lastAtOrBefore(ends, to) + 1);
+}
+
+/** Returns the segments with the fields that nobody had looked for when they were made. */
+function withFields(
+  last: Segment<Remembered> | undefined,
+  fieldsBetween: ReturnType<typeof fieldsIn>,
+): Segment<Remembered> | undefined {
+  const segments: Segment<Remembered>[] = [];
+  for (let it = last; it; it = it.before) segments.unshift(it);
+  return segments.reduce<Segment<Remembered> | undefined>((before, { key, content }) => {
+    const fields = fieldsBetween(before?.content.end ?? 0, content.end);
+    const filled = { ...content, names: { ...content.names, fields } };
+    return { key, content: filled, size: sizeOf(filled), before };
+  }, undefined);
 }
 
 /**
@@ -345,6 +388,7 @@ const isOfWords = (bytes: Buffer, { start, end }: Span): boolean =>
 
 const placedBytes = 240;
 const segmentBytes = 320;
+const numberedBytes = 80;
 
 const sizeOf = ({
   found,
@@ -353,9 +397,11 @@ const sizeOf = ({
   partialSecrets,
   opaque,
   wordEnds,
+  names,
   decoded,
 }: Remembered): number =>
   segmentBytes +
+  (names.fields ?? none).reduce((sum, { stem }) => sum + numberedBytes + stem.length, 0) +
   placedBytes * (found.length + knownValueMatches.length + hints.length + partialSecrets.length) +
   placedBytes * (opaque.length + wordEnds.length) +
   decoded.length;

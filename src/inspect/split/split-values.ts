@@ -3,7 +3,14 @@ import { type Field, type FieldFormat, fieldPiecesOf, fieldsOf } from '../decode
 import { JoinedPieces } from '../decode/joined-pieces.ts';
 import type { Span } from '../decode/span-map.ts';
 import { decodeViews, type View } from '../decode/views.ts';
-import { mayBeOfSeries, mayHoldSeries, seriesOf } from '../fingerprint/series.ts';
+import {
+  mayHoldSeries,
+  type NumberedField,
+  numberedFields,
+  seriesOf,
+  tellSeries,
+} from '../fingerprint/series.ts';
+import { seriesSigns } from '../kernel/series-signs.ts';
 import type { DetectorEngine, Match, PartialSecret } from '../match/engine.ts';
 import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 import { findContinued } from './continuations.ts';
@@ -16,14 +23,24 @@ import { findContinued } from './continuations.ts';
 
 export interface SplitSearch {
   readonly bytes: Buffer;
-  /** Part without the escapes of its format. */
-  readonly plain: Pick<View, 'bytes' | 'outline'>;
+  /** Searched text of the part. */
+  readonly searched: View;
   readonly format: FieldFormat;
   /** Lists what the part shows by itself. */
   readonly found: readonly Placed<Match>[];
   readonly partialSecrets: readonly Placed<PartialSecret>[];
   /** Place up to which all was searched before; no field lies across it. */
   readonly newFrom: number;
+  /** Describes the names of the fields before that place. */
+  readonly earlier: NumberedNames;
+}
+
+/** Tells of the names in a text what series of fields are found by. */
+export interface NumberedNames {
+  /** Fields with numbers; undefined where they were not looked for. */
+  readonly fields: readonly NumberedField[] | undefined;
+  /** Signs of numbered names in a JSON text, see `seriesSigns`. */
+  readonly signs: number;
 }
 
 /** Limit the series of pieces in one part of a call, and the bytes of all of them. */
@@ -31,27 +48,56 @@ const seriesMax = 64;
 const seriesBytesMax = 65_536;
 const matchesMax = 32;
 
-/** Finds values split over fields; each match has a place for every piece. */
+/**
+ * Finds values split over fields; each match has a place for every piece. `numbered` are all fields of the part with
+ * numbers, where they were looked for.
+ */
 export function findSplit(
   search: SplitSearch,
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
-): Placed<Match>[] {
-  const { bytes, plain, format, partialSecrets, newFrom } = search;
-  const mayCount = newFrom === 0 || mayBeOfSeries(bytes.subarray(newFrom), format);
-  // JSON needs no outline here, and none was made of text that is not searched.
-  const outline = format === 'json' ? undefined : plain.outline;
-  const hasSeries = mayCount && mayHoldSeries(plain.bytes, format, outline);
-  if (partialSecrets.length === 0 && !hasSeries) return [];
+): { readonly found: readonly Placed<Match>[]; readonly numbered: readonly NumberedField[] | undefined } {
+  const { bytes, format, partialSecrets, newFrom, earlier } = search;
+  const hasSeries = maySearchSeries(search);
+  if (partialSecrets.length === 0 && !hasSeries) return nothing;
   // Pieces stand behind the beginning of their secret.
-  const from = hasSeries || partialSecrets.some(({ start }) => start < newFrom) ? 0 : newFrom;
+  const isPieceKnown = partialSecrets.some(({ start }) => start < newFrom);
+  const from = isPieceKnown || (hasSeries && !earlier.fields) ? 0 : newFrom;
   const look: Look = (pieces) => (bounds.isOver() ? [] : findOverPieces(search, pieces, engine, bounds));
   const fieldLists = fieldsOf(bytes.subarray(from), format).map((fields) => placedFrom(from, fields));
   const continued =
     partialSecrets.length > 0 ? findContinuations(search, { fieldLists, from }, engine, look) : [];
-  return [...continued, ...(from === 0 ? findInSeries(fieldLists.flatMap(seriesOf), look) : [])].flatMap(
-    ({ match, spans }) => spans.map((span) => ({ match, ...span })),
+  const numbered = hasSeries ? allNumbered(earlier, numberedFields(fieldLists), from) : undefined;
+  const inSeries = numbered ? findInSeries(seriesOf(numbered), newFrom, look) : [];
+  const found = [...continued, ...inSeries].flatMap(({ match, spans }) =>
+    spans.map((span) => ({ match, ...span })),
   );
+  return { found, numbered };
+}
+
+const nothing = { found: [], numbered: undefined };
+
+/** Returns the fields before `from`, which are known, and those behind it, list by list. */
+function allNumbered(
+  { fields }: NumberedNames,
+  later: readonly NumberedField[],
+  from: number,
+): readonly NumberedField[] {
+  if (from === 0 || !fields) return later;
+  return [...fields, ...later].toSorted((one, other) => one.list - other.list);
+}
+
+/** Bytes before a place that a sign may begin in. */
+const signBytes = 8;
+
+/** Returns signs of numbered names that end between two places of a JSON text. */
+export const signsBetween = (bytes: Buffer, from: number, to: number): number =>
+  seriesSigns(bytes.subarray(Math.max(0, from - signBytes), to));
+
+/** Tells whether there may be series with new fields. */
+function maySearchSeries({ bytes, searched, format, newFrom, earlier }: SplitSearch): boolean {
+  if (format !== 'json') return mayHoldSeries(searched.bytes, format, searched.outline);
+  return tellSeries(earlier.signs | signsBetween(bytes, newFrom, bytes.length));
 }
 
 /** Finds what begins at the end of a field, or of a piece of a name. */
@@ -75,14 +121,16 @@ function findContinuations(
 const placedFrom = <T extends Span>(from: number, fields: readonly T[]): readonly T[] =>
   from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
 
-/** Finds values split over fields whose names alone say that they belong together. */
-function findInSeries(series: readonly (readonly Field[])[], look: Look): BoundaryMatch[] {
+/**
+ * Finds values split over fields whose names alone say that they belong together, one of them behind `newFrom`.
+ */
+function findInSeries(series: readonly (readonly Span[])[], newFrom: number, look: Look): BoundaryMatch[] {
   const found: BoundaryMatch[] = [];
   let bytes = 0;
   for (const pieces of series.slice(0, seriesMax)) {
     for (const { start, end } of pieces) bytes += end - start;
     if (bytes > seriesBytesMax) break;
-    found.push(...look(pieces));
+    if (pieces.some(({ start }) => start >= newFrom)) found.push(...look(pieces));
   }
   return found;
 }

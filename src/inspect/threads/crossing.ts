@@ -1,8 +1,8 @@
 /*
  * Moves bytes between the event loop and a reader thread. Long input is copied into memory that both share and that
  * is used anew for each job. V8 collects shared memory late, so allocating it for each job would fill the machine.
- * Output is transferred; output that is part of the input does not move at all. Short bytes are copied one by one,
- * because a clone of a view takes its whole buffer along.
+ * All bytes of an output are copied into one buffer, which is transferred; output that is part of the input does not
+ * move at all. Short bytes of an input are copied one by one, because a clone of a view takes its whole buffer along.
  */
 
 const longBytesMin = 4_096;
@@ -10,13 +10,14 @@ const memoryBytesMin = 256 * 1024;
 /** Bytes that are copied in one turn of the event loop. In memory that was never touched they take a millisecond. */
 const bytesPerTurn = 256 * 1024;
 
-/** Place of bytes in the shared memory. */
+/** Place of bytes in the shared memory of an input, or in the buffer of an output. */
 interface Place {
-  readonly sharedAt: number;
-  readonly sharedBytes: number;
+  readonly placedIn: 'input' | 'output';
+  readonly at: number;
+  readonly length: number;
 }
 
-const isPlace = (value: object): value is Place => 'sharedAt' in value;
+const isPlace = (value: object): value is Place => 'placedIn' in value;
 
 interface Placed {
   readonly at: number;
@@ -76,11 +77,11 @@ export class Inbox {
   }
 
   /** Restores the output of the job that was packed last. */
-  unpack(output: unknown): unknown {
-    return mapBytes(output, asBuffer, ({ sharedAt, sharedBytes }) => {
-      const whole = this.#placed.find((it) => it.at <= sharedAt && sharedAt < it.at + it.bytes.length);
-      if (!whole) return Buffer.alloc(0);
-      return asBuffer(whole.bytes.subarray(sharedAt - whole.at, sharedAt - whole.at + sharedBytes));
+  unpack({ output, bytes }: PackedOutput): unknown {
+    return mapBytes(output, asBuffer, ({ placedIn, at, length }) => {
+      if (placedIn === 'output') return Buffer.from(bytes, at, length);
+      const whole = this.#placed.find((it) => it.at <= at && at < it.at + it.bytes.length);
+      return whole ? asBuffer(whole.bytes.subarray(at - whole.at, at - whole.at + length)) : Buffer.alloc(0);
     });
   }
 
@@ -90,31 +91,43 @@ export class Inbox {
   }
 
   #put(bytes: Uint8Array): Uint8Array | Place {
-    if (bytes.length < longBytesMin) return Uint8Array.from(bytes);
-    const sharedAt = this.#length;
-    this.#placed.push({ at: sharedAt, bytes });
-    this.#length += bytes.length;
-    return { sharedAt, sharedBytes: bytes.length };
+    const { length } = bytes;
+    if (length < longBytesMin) return Uint8Array.from(bytes);
+    const at = this.#length;
+    this.#placed.push({ at, bytes });
+    this.#length += length;
+    return { placedIn: 'input', at, length };
   }
 }
 
 /** Restores the input, in the thread. */
 export const unpackInput = (input: unknown, memory: SharedArrayBuffer): unknown =>
-  mapBytes(input, asBuffer, ({ sharedAt, sharedBytes }) => Buffer.from(memory, sharedAt, sharedBytes));
+  mapBytes(input, asBuffer, ({ at, length }) => Buffer.from(memory, at, length));
 
-/** Packs the output for sending; `transfer` lists the buffers that are given away. */
-export function packOutput(
-  output: unknown,
-  memory: SharedArrayBuffer,
-): { readonly output: unknown; readonly transfer: ArrayBuffer[] } {
-  const transfer: ArrayBuffer[] = [];
-  const packed = mapBytes(output, (it) => {
-    if (it.buffer === memory && it.length > 0) return { sharedAt: it.byteOffset, sharedBytes: it.length };
-    const own = Uint8Array.from(it);
-    if (own.length >= longBytesMin) transfer.push(own.buffer);
-    return own;
+/** Output for sending; the buffer, with all bytes of it that are not part of the input, is given away. */
+export interface PackedOutput {
+  readonly output: unknown;
+  readonly bytes: ArrayBuffer;
+}
+
+export function packOutput(output: unknown, memory: SharedArrayBuffer): PackedOutput {
+  const own: Uint8Array[] = [];
+  let ownLength = 0;
+  const packed = mapBytes(output, (it): Place => {
+    const { length } = it;
+    if (it.buffer === memory && length > 0) return { placedIn: 'input', at: it.byteOffset, length };
+    const at = ownLength;
+    own.push(it);
+    ownLength += length;
+    return { placedIn: 'output', at, length };
   });
-  return { output: packed, transfer };
+  const bytes = Buffer.allocUnsafeSlow(ownLength);
+  let at = 0;
+  for (const it of own) {
+    bytes.set(it, at);
+    at += it.length;
+  }
+  return { output: packed, bytes: bytes.buffer };
 }
 
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>

@@ -1,3 +1,5 @@
+import type { PackedOutput } from './crossing.ts';
+
 /*
  * Messages between the event loop and a reader thread, which has one job at a time. They are plain data; only the
  * program of the thread knows the input of its jobs.
@@ -31,6 +33,6 @@ export type ToThread =
 /** Messages from a thread; `cpuMs` is all processor time that it has taken. */
 export type FromThread =
   | { readonly isReady: true; readonly cpuMs: number }
-  | { readonly output: unknown; readonly cpuMs: number }
+  | { readonly packed: PackedOutput; readonly cpuMs: number }
   /** A bug. What was thrown may quote content, so only its kind and its places in the code are sent. */
   | { readonly failure: { readonly name: string; readonly stack: string }; readonly cpuMs: number };

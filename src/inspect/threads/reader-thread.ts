@@ -181,7 +181,7 @@ export class ReaderThread {
       this.#finish({ error });
       this.#onFree();
     } else {
-      this.#finish({ output: this.#inbox.unpack(message.output) });
+      this.#finish({ output: this.#inbox.unpack(message.packed) });
       this.#onFree();
     }
   }

@@ -45,8 +45,8 @@ export function serveJobs<T>(program: Program<T>): void {
       // Processor time counts, since time in which a busy machine gives no turn must not.
       const bounds = { maxDecodedBytes, ...readingTime(timeoutMs) };
       const found = await program.run(name, unpackInput(input, memory), toolsOfJob, bounds);
-      const { output, transfer } = packOutput(found, memory);
-      tell({ output, cpuMs: workedMs() }, transfer);
+      const packed = packOutput(found, memory);
+      tell({ packed, cpuMs: workedMs() }, [packed.bytes]);
     } catch (error) {
       const { name: kind, stack = '' } = error instanceof Error ? error : new Error();
       const places = stack.match(/^ +at .*$/gm)?.join('\n') ?? '';

@@ -1,10 +1,10 @@
 import t from 'tap';
 import { type FieldFormat, fieldsOf } from '../../../src/inspect/decode/fields.ts';
-import { mayHoldSeries, seriesOf } from '../../../src/inspect/fingerprint/series.ts';
+import { mayHoldSeries, numberedFields, seriesOf } from '../../../src/inspect/fingerprint/series.ts';
 
 const series = (names: readonly string[]): string[][] =>
-  seriesOf(names.map((name, at) => ({ name, start: at, end: at + 1 }))).map((pieces) =>
-    pieces.map(({ name }) => name),
+  seriesOf(numberedFields([names.map((name, at) => ({ name, start: at, end: at + 1 }))])).map((pieces) =>
+    pieces.map(({ start }) => names[start] as string),
   );
 
 const cases: { names: string[]; want: string[][] }[] = [
@@ -28,6 +28,15 @@ const cases: { names: string[]; want: string[][] }[] = [
   { names: ['user', 'note', 'city', ''], want: [] },
   { names: ['part1'], want: [] },
 ];
+
+t.test('fields of different lists make no series', async (t) => {
+  const [one, other] = [
+    { name: 'part1', start: 0, end: 1 },
+    { name: 'part2', start: 1, end: 2 },
+  ];
+  t.same(seriesOf(numberedFields([[one], [other]])), []);
+  t.equal(seriesOf(numberedFields([[one, other]])).length, 1);
+});
 
 for (const { names, want } of cases) {
   t.test(`${want.length} series in ${names.join(', ')}`, async (t) => t.same(series(names), want));
@@ -55,6 +64,6 @@ for (const { format, text, is } of texts) {
   t.test(`${is ? 'looks' : 'does not look'} closer at ${JSON.stringify(text)}`, async (t) => {
     t.equal(mayHoldSeries(Buffer.from(text), format), is);
     if (is && !text.includes('name='))
-      t.ok(fieldsOf(Buffer.from(text), format).some((it) => seriesOf(it).length > 0));
+      t.ok(seriesOf(numberedFields(fieldsOf(Buffer.from(text), format))).length > 0);
   });
 }

@@ -200,6 +200,48 @@ for (const [name, [before, added]] of Object.entries(tables)) {
   });
 }
 
+t.test('pieces of a secret in numbered fields of several turns', async (t) => {
+  const third = Math.ceil(secret.length / 3);
+  const pieceOf = (at: number): string => secret.slice(at * third, (at + 1) * third);
+  const piecesOf = (nameOf: (at: number) => string, quote: (fields: object) => unknown): Message[] =>
+    [0, 1, 2].map((at) => ({ role: 'tool', ...(quote({ [nameOf(at)]: pieceOf(at) }) as object) }));
+  const ways: Readonly<Record<string, readonly Message[]>> = {
+    'fields of the body': piecesOf(
+      (at) => `part${at}`,
+      (it) => it,
+    ),
+    'fields of JSON in a string': piecesOf(
+      (at) => `part${at}`,
+      (it) => ({ content: JSON.stringify(it) }),
+    ),
+    'letters beside another number': piecesOf(
+      (at) => `part_${'abc'[at]}`,
+      (it) => ({ ...it, n0: 'x', n1: 'y' }),
+    ),
+    'letters, and numbers only at the end': [
+      { role: 'tool', part_a: pieceOf(0) },
+      { role: 'tool', part_b: pieceOf(1) },
+      { role: 'tool', part_c: pieceOf(2), n0: 'x', n1: 'y' },
+    ],
+  };
+  for (const [name, pieces] of Object.entries(ways)) {
+    const by = newMemory();
+    const said: Message[] = [message(filler(12_000)), message('go on', 'user')];
+    readTwice(conversation(said), by);
+    for (const [at, piece] of pieces.entries()) {
+      said.push(message(filler(9_000, at)), piece, message('and?', 'user'));
+      const body = conversation(said);
+      t.ok(
+        beginningOf({ bytes: body }, engine, by)?.known.from !== undefined,
+        `${name}: turn ${at} is read on`,
+      );
+      const whole = readWhole(body);
+      t.same(missing(whole, readWhole(body, by)), [], `${name}: turn ${at}`);
+      if (at === 2) t.ok(kindsIn(whole).includes('github-token'), `${name}: it is found`);
+    }
+  }
+});
+
 t.test('what is known of one is not known of others', async (t) => {
   const body = conversation([message(filler(20_000)), message(filler(9000, 4))]);
   const by = newMemory();

@@ -5,18 +5,21 @@ import { placesAt, textAt } from './memory';
 const quote: i32 = 0x22;
 const backslash: i32 = 0x5c;
 const openingBracket: i32 = 0x5b;
+const colon: i32 = 0x3a;
 const space: i32 = 0x20;
 
 let farBytes: i32 = 0;
 let longBytes: i32 = 0;
 let isInString: bool = false;
-let isEscaped: bool = false;
+/** Is 1 where a backslash before it makes the next character of the string part of an escape. */
+let escapedNext: u64 = 0;
 /** Start of the last string, and end of the last one that was listed. */
 let stringAt: i32 = 0;
 let lastEnd: i32 = 0;
 /** Last character outside strings. */
 let before: i32 = 0;
-/** Hexadecimal digits that an escaped code unit still needs. */
+/** Characters of an escape that stand in the next piece: its letter, or digits of a code unit. */
+let awaitsLetter: bool = false;
 let digitsLeft: i32 = 0;
 /** The string has something in it that no string of JSON may have. */
 let isBroken: bool = false;
@@ -26,15 +29,42 @@ export function beginStrings(far: i32, long: i32): void {
   farBytes = far;
   longBytes = long;
   isInString = false;
-  isEscaped = false;
+  escapedNext = 0;
   lastEnd = 0;
   before = 0;
+  awaitsLetter = false;
   digitsLeft = 0;
 }
 
 /**
- * Lists ends at `placesAt` and returns their number, or its complement where an array of arrays begins, behind which
- * none are listed.
+ * Returns the place behind the end of the string that `at` lies in, or -1 where the piece ends before. With `checks`
+ * it notes what JSON does not allow in a string.
+ */
+function stringEnd(from: i32, length: i32, checks: bool): i32 {
+  for (let at = from; at < length; at += 64) {
+    const backslashes = marksOf(at, backslash);
+    // Of a row of backslashes every other one begins an escape. Subtracting those that may begin one from all odd places
+    // carries through each row, and so tells where it ends.
+    const first = backslashes & ~escapedNext;
+    const ends = (((first << 1) | oddPlaces) - first) ^ oddPlaces;
+    const escaped = ends ^ (backslashes | escapedNext);
+    const closing = marksOf(at, quote) & ~escaped;
+    if (checks) {
+      const toEnd = closing === 0 ? ~(<u64>0) : closing ^ (closing - 1);
+      check(at, length, backslashes & ~escaped & toEnd, toEnd);
+    }
+    const left = length - at;
+    escapedNext = closing !== 0 ? 0 : left < 64 ? (escaped >> left) & 1 : (ends & backslashes) >> 63;
+    if (closing !== 0) return at + <i32>ctz(closing) + 1;
+  }
+  return -1;
+}
+
+const oddPlaces: u64 = ((<u64>0xaaaaaaaa) << 32) | 0xaaaaaaaa;
+
+/**
+ * Lists ends at `placesAt`, but those of names, and returns their number, or its complement where an array of arrays
+ * begins, behind which none are listed.
  */
 export function stringEnds(length: i32, base: i32): i32 {
   let put = placesAt;
@@ -50,23 +80,12 @@ export function stringEnds(length: i32, base: i32): i32 {
       stringAt = base + at - 1;
       continue;
     }
-    if (isEscaped) {
-      isEscaped = false;
-      at += 1;
-      continue;
-    }
-    const bytes = v128.load(textAt + at);
-    const found = i8x16.bitmask(
-      v128.or(i8x16.eq(bytes, i8x16.splat(<i8>quote)), i8x16.eq(bytes, i8x16.splat(<i8>backslash))),
-    );
-    at += found === 0 ? 16 : ctz(found) + 1;
-    if (found === 0) continue;
-    isEscaped = load<u8>(textAt + at - 1) === backslash;
-    if (isEscaped) continue;
+    at = stringEnd(at, length, false);
+    if (at < 0) break;
     isInString = false;
     const end = base + at;
     const isLong = end - stringAt >= longBytes && end - lastEnd >= longBytes;
-    if (end - lastEnd < farBytes && !isLong) continue;
+    if ((end - lastEnd < farBytes && !isLong) || isName(at, length)) continue;
     store<i32>(put, end);
     put += 4;
     lastEnd = end;
@@ -74,57 +93,126 @@ export function stringEnds(length: i32, base: i32): i32 {
   return (put - placesAt) >> 2;
 }
 
-/** Lists start and end of each valid JSON string of at least `longBytes`, and returns how many numbers that is. */
-export function longStrings(length: i32, base: i32): i32 {
+/** Tells whether a string that ends there may be the name of a member; at the end of a piece nobody knows. */
+function isName(end: i32, length: i32): bool {
+  let at = end;
+  while (at < length && <i32>load<u8>(textAt + at) <= space) at += 1;
+  return at >= length || <i32>load<u8>(textAt + at) === colon;
+}
+
+/**
+ * Lists start and end of each string of at least `longBytes`, with `isChecked` of each that JSON allows, and returns how
+ * many numbers that is.
+ */
+export function longStrings(length: i32, base: i32, isChecked: bool): i32 {
   let put = placesAt;
   let at: i32 = 0;
+  if (isChecked) checkRest(length);
   while (at < length) {
-    if (isEscaped) {
-      isEscaped = false;
-      const letter: i32 = load<u8>(textAt + at);
-      at += 1;
-      if (letter === 0x75) digitsLeft = 4;
-      else if (!isEscape(letter)) isBroken = true;
-      continue;
-    }
-    if (digitsLeft > 0) {
-      if (isHexDigitByte(load<u8>(textAt + at))) {
-        digitsLeft -= 1;
-        at += 1;
-      } else {
-        isBroken = true;
-        digitsLeft = 0;
-      }
-      continue;
-    }
-    const bytes = v128.load(textAt + at);
-    let signs = i8x16.eq(bytes, i8x16.splat(<i8>quote));
-    if (isInString) {
-      signs = v128.or(signs, i8x16.eq(bytes, i8x16.splat(<i8>backslash)));
-      signs = v128.or(signs, i8x16.lt_u(bytes, i8x16.splat(<i8>space)));
-    }
-    const found = i8x16.bitmask(signs);
-    at += found === 0 ? 16 : ctz(found);
-    // Behind the text stand control characters that are none of it.
-    if (found === 0 || at >= length) continue;
-    const sign: i32 = load<u8>(textAt + at);
-    at += 1;
     if (!isInString) {
+      const found = i8x16.bitmask(is(v128.load(textAt + at), quote));
+      at += found === 0 ? 16 : ctz(found) + 1;
+      if (found === 0) continue;
       isInString = true;
       isBroken = false;
       stringAt = base + at - 1;
-    } else if (sign === backslash) isEscaped = true;
-    else if (sign !== quote) isBroken = true;
-    else {
-      isInString = false;
-      if (isBroken || base + at - stringAt < longBytes) continue;
-      store<i32>(put, stringAt);
-      store<i32>(put, base + at, 4);
-      put += 8;
+      continue;
     }
+    at = stringEnd(at, length, isChecked);
+    if (at < 0) break;
+    isInString = false;
+    if (isBroken || base + at - stringAt < longBytes) continue;
+    store<i32>(put, stringAt);
+    store<i32>(put, base + at, 4);
+    put += 8;
   }
   return (put - placesAt) >> 2;
 }
+
+/** Notes control characters, and escapes that there are not, among 64 characters of a string that ends at `toEnd`. */
+function check(at: i32, length: i32, escapes: u64, toEnd: u64): void {
+  const place = textAt + at;
+  // Behind the text stand control characters that are none of it.
+  const inText = length - at < 64 ? ((<u64>1) << (length - at)) - 1 : ~(<u64>0);
+  if ((controlsAt(place) & toEnd & inText) !== 0) isBroken = true;
+  for (let odd = escapes & ~usualAt(place + 1); odd !== 0; odd &= odd - 1)
+    checkEscape(at + <i32>ctz(odd) + 1, length);
+}
+
+/** Notes an escape of which the letter stands there, if there is no such escape. */
+function checkEscape(at: i32, length: i32): void {
+  awaitsLetter = at >= length;
+  if (awaitsLetter) return;
+  const letter: i32 = load<u8>(textAt + at);
+  if (letter !== 0x75) {
+    if (!isEscape(letter)) isBroken = true;
+    return;
+  }
+  digitsLeft = 4;
+  checkDigits(at + 1, length);
+}
+
+function checkDigits(from: i32, length: i32): void {
+  for (let at = from; digitsLeft > 0 && at < length; at += 1, digitsLeft -= 1)
+    if (!isHexDigitByte(load<u8>(textAt + at))) isBroken = true;
+}
+
+/** Checks the rest of an escape that began in the piece before. */
+function checkRest(length: i32): void {
+  if (awaitsLetter) checkEscape(0, length);
+  else checkDigits(0, length);
+}
+
+function is(bytes: v128, byte: i32): v128 {
+  return i8x16.eq(bytes, i8x16.splat(<i8>byte));
+}
+
+/** Returns a bit for each of 64 characters: is it this one? */
+function marksOf(at: i32, byte: i32): u64 {
+  const place = textAt + at;
+  return joined(
+    is(v128.load(place), byte),
+    is(v128.load(place, 16), byte),
+    is(v128.load(place, 32), byte),
+    is(v128.load(place, 48), byte),
+  );
+}
+
+function joined(a: v128, b: v128, c: v128, d: v128): u64 {
+  const low = <u64>(i8x16.bitmask(a) | (i8x16.bitmask(b) << 16));
+  const high = <u64>(i8x16.bitmask(c) | (i8x16.bitmask(d) << 16));
+  return (low & 0xffffffff) | (high << 32);
+}
+
+function controlsAt(place: i32): u64 {
+  const least = i8x16.splat(<i8>space);
+  return joined(
+    i8x16.lt_u(v128.load(place), least),
+    i8x16.lt_u(v128.load(place, 16), least),
+    i8x16.lt_u(v128.load(place, 32), least),
+    i8x16.lt_u(v128.load(place, 48), least),
+  );
+}
+
+function usualAt(place: i32): u64 {
+  return joined(
+    areUsual(v128.load(place)),
+    areUsual(v128.load(place, 16)),
+    areUsual(v128.load(place, 32)),
+    areUsual(v128.load(place, 48)),
+  );
+}
+
+/** Marks letters of escapes (RFC 8259, 7), but for that of code units, by both halves of the byte. */
+function areUsual(bytes: v128): v128 {
+  const low = i8x16.swizzle(lowHalves, v128.and(bytes, i8x16.splat(0x0f)));
+  const high = i8x16.swizzle(highHalves, i8x16.shr_u(bytes, 4));
+  return i8x16.ne(v128.and(low, high), i8x16.splat(0));
+}
+
+// Bits 0 to 3 stand for the upper halves 2, 5, 6 and 7: `"` `/` are 22 2f, `\\` is 5c, `b` `f` `n` 62 66 6e, `r` `t` 72 74.
+const highHalves = i8x16(0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0);
+const lowHalves = i8x16(0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1);
 
 /** RFC 8259, 7, but for code units. */
 function isEscape(byte: i32): bool {
