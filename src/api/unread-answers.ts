@@ -14,12 +14,7 @@ export const unreadOfCallerMax = 32 * 1024 * 1024;
 /** A client that has not taken its answer by then, at this pace, has gone. */
 const patience = { graceMs: 60_000, bytesPerSecondMin: 16_384 };
 
-interface UnreadAnswers {
-  /** Takes room for an answer until it has gone out, or its connection has. Throws GATEWAY_BUSY where there is none. */
-  hold(response: Answer, caller: string, bytes: number): void;
-}
-
-export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience): UnreadAnswers {
+export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience) {
   const heldBy = new Map<string, number>();
   let held = 0;
 
@@ -31,7 +26,8 @@ export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience): 
   }
 
   return {
-    hold(response, caller, bytes) {
+    /** Takes room for an answer until it has gone out, or its connection has. Throws GATEWAY_BUSY where there is none. */
+    hold(response: Answer, caller: string, bytes: number) {
       if (bytes <= shortBytes || response.destroyed) return;
       const own = heldBy.get(caller) ?? 0;
       if ((own > 0 && own + bytes > unreadOfCallerMax) || (held > 0 && held + bytes > unreadBytesMax))

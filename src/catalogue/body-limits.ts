@@ -2,25 +2,18 @@ import type { Mounts } from './load/mounts.ts';
 import { splitPath } from './paths.ts';
 
 /** How large a body the vendors take, as far as that is known before any of it is read. Undefined where it is not known. */
-export interface BodyLimits {
-  /** One look-up by host, and by the beginning of the path where a host has several. */
-  at(host: string, path: string): number | undefined;
-  /** The most that a tool takes anywhere, for ways that name the tool and hide its host. */
-  ofTool(toolName: string): number | undefined;
-  /** Known limits by tool name. */
-  readonly byTool: ReadonlyMap<string, number>;
-  /** The largest known limit; 0 where there is none. */
-  readonly largest: number;
-}
+export type BodyLimits = ReturnType<typeof createBodyLimits>;
 
-export function createBodyLimits({ hosts, byTool }: Mounts): BodyLimits {
+export function createBodyLimits({ hosts, byTool }: Mounts) {
+  /** Known limits by tool name. */
   const all = new Map<string, number>();
   for (const [toolName, mounts] of byTool) {
     const most = mounts.reduce((max, it) => Math.max(max, it.bodyBytesMax ?? 0), 0);
     if (most > 0) all.set(toolName, most);
   }
   return {
-    at(host, path) {
+    /** One look-up by host, and by the beginning of the path where a host has several. */
+    at(host: string, path: string) {
       const mounts = hosts.find(host)?.values;
       let most: number | undefined;
       let segments: readonly string[] | undefined;
@@ -32,7 +25,9 @@ export function createBodyLimits({ hosts, byTool }: Mounts): BodyLimits {
       return most;
     },
     byTool: all,
-    ofTool: (toolName) => all.get(toolName),
+    /** The most that a tool takes anywhere, for ways that name the tool and hide its host. */
+    ofTool: (toolName: string) => all.get(toolName),
+    /** The largest known limit; 0 where there is none. */
     largest: Math.max(0, ...all.values()),
   };
 }

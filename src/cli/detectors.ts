@@ -1,15 +1,8 @@
-import type { Detected } from '../inspect/detect.ts';
-import type { Detector } from '../inspect/patterns/detector.ts';
 import { readConfig } from './connection/configuration.ts';
 import { readInput } from './input.ts';
 import { note } from './output.ts';
 
-export interface FileDetector {
-  /** Those that come with the gateway. */
-  readonly detectors: readonly Detector[];
-  /** Reads a file, `-` being standard input. */
-  detect(file: string, contentType: string): Promise<Detected>;
-}
+export type FileDetector = Awaited<ReturnType<typeof openFileDetector>>;
 
 const fileBytesMax = 64 * 1024 * 1024;
 /** More than a call gets: files may be larger than bodies, and nobody waits for them but who asked. */
@@ -17,17 +10,16 @@ const decodedBytesMax = 256 * 1024 * 1024;
 const readingMsMax = 60_000;
 
 /** The detectors as a tenant of the configuration has them; without a configuration, or a tenant of it, as they come. */
-export async function openFileDetector(named: {
-  readonly config?: string;
-  readonly tenant?: string;
-}): Promise<FileDetector> {
+export async function openFileDetector(named: { readonly config?: string; readonly tenant?: string }) {
   const { loadEngines } = await import('../tenants/engines.ts');
   const { detect } = await import('../inspect/detect.ts');
   const engines = loadEngines();
   const engine = await engineFor(engines);
   return {
+    /** Those that come with the gateway. */
     detectors: engines.detectors,
-    async detect(file, contentType) {
+    /** Reads a file, `-` being standard input. */
+    async detect(file: string, contentType: string) {
       const bytes = await readInput(file === '-' ? undefined : file, fileBytesMax);
       const endsAt = performance.now() + readingMsMax;
       const bounds = { maxDecodedBytes: decodedBytesMax, isOver: () => performance.now() > endsAt };

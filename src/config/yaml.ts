@@ -3,16 +3,7 @@ import type { YamlMapping, YamlNode } from '../util/yaml-tree.ts';
 import { dotted, type Mistake, type Path } from './checks/mistakes.ts';
 
 /** The values of a text, with their places. */
-export interface ConfigYaml {
-  readonly value: unknown;
-  readonly mistakes: readonly Mistake[];
-  /** The place of the key or item, or of the nearest thing around it. */
-  placeOf(path: Path): Partial<Place>;
-  /** Tells whether a text stands in the file itself, and was not put in from outside. */
-  isLiteral(path: Path): boolean;
-  /** The variable or the file that the text at a path is put in from. */
-  outsideOf(path: Path): string | undefined;
-}
+export type ConfigYaml = ReturnType<typeof readConfigYaml>;
 
 const depthMax = 32;
 const nodesMax = 500_000;
@@ -23,7 +14,7 @@ type Resolve = (text: string, complain: (message: string) => void) => string;
  * Reads one YAML 1.2 document (core schema). `resolve` puts variables and files into its texts. A key whose value is null says
  * nothing, so it becomes undefined. Nesting and the number of values are bounded, aliases included.
  */
-export function readConfigYaml(text: string, resolve: Resolve): ConfigYaml {
+export function readConfigYaml(text: string, resolve: Resolve) {
   const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax: 1, aliasesMax: nodesMax });
   const reader = new Reader(documents[0]?.tree.root, placeOf, resolve);
   for (const { line, column, message } of mistakes) reader.mistakes.push({ path: '', line, column, message });
@@ -32,9 +23,12 @@ export function readConfigYaml(text: string, resolve: Resolve): ConfigYaml {
   return {
     value,
     mistakes: reader.mistakes,
-    placeOf: (path) => reader.placeOf(path),
-    isLiteral: (path) => reader.isLiteral(path),
-    outsideOf: (path) => reader.outsideOf(path),
+    /** The place of the key or item, or of the nearest thing around it. */
+    placeOf: (path: Path) => reader.placeOf(path),
+    /** Tells whether a text stands in the file itself, and was not put in from outside. */
+    isLiteral: (path: Path) => reader.isLiteral(path),
+    /** The variable or the file that the text at a path is put in from. */
+    outsideOf: (path: Path) => reader.outsideOf(path),
   };
 }
 

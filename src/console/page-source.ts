@@ -11,14 +11,6 @@ export interface PagePlace {
   readonly sources: string | undefined;
 }
 
-/** The page of the console, built where that is needed. */
-interface PageSource {
-  /** The page as it is now. Builds it first where it is missing or its sources have changed; all who ask meanwhile wait for the same build. */
-  current(nowMs: number): Promise<Assets>;
-  /** The page as it was last answered; undefined before. */
-  readonly last: Assets | undefined;
-}
-
 /** Sources are looked at no more often, and a build that has failed is not tried again before. */
 const lookMs = 1_000;
 const retryMs = 5_000;
@@ -30,7 +22,8 @@ export function placeOfPage(folder = packageFolder): PagePlace {
   return { built, sources: existsSync(join(sources, 'vite.config.ts')) ? sources : undefined };
 }
 
-export function createPageSource({ built, sources }: PagePlace): PageSource {
+/** The page of the console, built where that is needed. */
+export function createPageSource({ built, sources }: PagePlace) {
   let assets: Assets | undefined;
   /** The time of the sources that `assets` were built from. */
   let fromMs = 0;
@@ -64,10 +57,12 @@ export function createPageSource({ built, sources }: PagePlace): PageSource {
   }
 
   return {
+    /** The page as it was last answered; undefined before. */
     get last() {
       return assets;
     },
-    current(nowMs) {
+    /** The page as it is now. Builds it first where it is missing or its sources have changed; all who ask meanwhile wait for the same build. */
+    current(nowMs: number) {
       if (working !== undefined) return working;
       if (assets && nowMs - lookedAtMs < lookMs) return Promise.resolve(assets);
       lookedAtMs = nowMs;

@@ -1,7 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { parseTarget } from '../core/target.ts';
 import { type Cache, createCache } from '../state/cache.ts';
-import type { MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import { type CredentialEntry, ofVaultAlone, toEntry } from './credential-entry.ts';
@@ -22,13 +21,6 @@ export interface Owned {
   near(host: string): Near;
 }
 
-interface OwnedCredentials {
-  /** Undefined where it has none. */
-  of(tenantId: string): MaybePromise<Owned | undefined>;
-  /** The same without those that only routes of the API name. */
-  ofFile(tenantId: string): Owned | undefined;
-}
-
 /** Hosts of a tenant for which it is remembered what may come back from them; they share what is the same for many. */
 const hostsMax = 4096;
 const nearMax = 256;
@@ -39,7 +31,7 @@ const none: readonly RouteReach[] = [];
 export function createOwnedCredentials(
   { credentials, inbound }: Pick<Config, 'credentials' | 'inbound'>,
   routes: Pick<RouteBook, 'storedOf'>,
-): OwnedCredentials {
+) {
   const written = Map.groupBy(credentials, (it) => it.tenantId);
   const writtenRoutes = Map.groupBy(inbound.values(), (it) => it.tenantId);
   const entries = new Map([...written].map(([tenantId, own]) => [tenantId, own.map(toEntry)]));
@@ -67,8 +59,10 @@ export function createOwnedCredentials(
   }
 
   return {
-    ofFile: (tenantId) => ofFile.get(tenantId),
-    of(tenantId) {
+    /** The same without those that only routes of the API name. */
+    ofFile: (tenantId: string) => ofFile.get(tenantId),
+    /** Undefined where it has none. */
+    of(tenantId: string) {
       const ownedWith = (list: readonly RouteReach[]): Owned | undefined => {
         if (list.length === 0) return ofFile.get(tenantId);
         const known = withStored.get(tenantId);

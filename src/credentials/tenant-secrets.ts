@@ -1,25 +1,21 @@
 import { createHmac } from 'node:crypto';
-import { createShingler, type Shingler } from '../inspect/fingerprint/shingles.ts';
+import { createShingler } from '../inspect/fingerprint/shingles.ts';
 import { createCache } from '../state/cache.ts';
 import { kept } from '../util/kept.ts';
 
 /** Keys of tenants, derived from the pepper: what is known again by them in one tenant says nothing in another. */
-export interface TenantSecrets {
-  /** For fingerprints of contents. */
-  contentKey(tenantId: string): Buffer;
-  /** For hashes of credentials. */
-  credentialKey(tenantId: string): Buffer;
-  shingler(tenantId: string): Shingler;
-}
+export type TenantSecrets = ReturnType<typeof createTenantSecrets>;
 
 const tenantsMax = 1_024;
 
-export function createTenantSecrets(pepper: Buffer): TenantSecrets {
+export function createTenantSecrets(pepper: Buffer) {
   const derive = (purpose: string) =>
     keptFor((tenantId) => createHmac('sha256', pepper).update(`${purpose} ${tenantId}`).digest());
   const shingleKey = derive('shingles');
   return {
+    /** For fingerprints of contents. */
     contentKey: derive('content'),
+    /** For hashes of credentials. */
     credentialKey: derive('credentials'),
     shingler: keptFor((tenantId) => createShingler(shingleKey(tenantId))),
   };

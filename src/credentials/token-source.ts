@@ -1,5 +1,4 @@
 import { GatewayError, toGatewayError } from '../core/errors.ts';
-import type { MaybePromise } from '../state/store.ts';
 import type { IssuedTokens } from './issued-tokens.ts';
 import type { AccessToken } from './token-endpoint.ts';
 
@@ -9,17 +8,7 @@ import type { AccessToken } from './token-endpoint.ts';
  * by itself: without calls no token is fetched.
  */
 
-export interface TokenSource {
-  /** The token of now; a new one is under way where its end is near. Fails with CREDENTIAL_UNAVAILABLE. */
-  take(): MaybePromise<string>;
-  /**
-   * The upstream refused the token, so the next call gets a new one, unless it is itself new, or too many others are
-   * still valid to be remembered.
-   */
-  refuse(token: string): void;
-  /** Those that an upstream may know and show. Another list when they change. */
-  readonly known: readonly string[];
-}
+export type TokenSource = ReturnType<typeof createTokenSource>;
 
 export interface TokenSourceOptions {
   fetch(): Promise<AccessToken>;
@@ -51,7 +40,7 @@ interface Held {
   readonly endsAtMs: number;
 }
 
-export function createTokenSource({ fetch, issued, now, onFailure }: TokenSourceOptions): TokenSource {
+export function createTokenSource({ fetch, issued, now, onFailure }: TokenSourceOptions) {
   let held: Held | undefined;
   let flight: Promise<string> | undefined;
   let failures = 0;
@@ -83,9 +72,11 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
   }
 
   return {
+    /** Those that an upstream may know and show. Another list when they change. */
     get known() {
       return issued.at(now());
     },
+    /** The token of now; a new one is under way where its end is near. Fails with CREDENTIAL_UNAVAILABLE. */
     take() {
       const nowMs = now();
       const mayAsk = failures === 0 || nowMs >= retryAtMs;
@@ -103,7 +94,11 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
         failure?.cause,
       );
     },
-    refuse(token) {
+    /**
+     * The upstream refused the token, so the next call gets a new one, unless it is itself new, or too many others are
+     * still valid to be remembered.
+     */
+    refuse(token: string) {
       const nowMs = now();
       const isOld = held?.text === token && nowMs - held.fetchedAtMs >= ageMsMin;
       if (isOld && !issued.isFullAt(nowMs)) held = undefined;

@@ -13,14 +13,7 @@ export interface SealedPlace {
   readonly type: string;
 }
 
-export interface Vault {
-  /** `v1.` and base64url. Sealing the same twice gives two texts. */
-  seal(place: SealedPlace, secret: string): string;
-  /** Undefined where the text was altered, belongs to another place, or was sealed with a key that is not among these. */
-  open(place: SealedPlace, sealed: string): string | undefined;
-  /** Tells whether it was sealed with the present key. */
-  isOfToday(place: SealedPlace, sealed: string): boolean;
-}
+export type Vault = ReturnType<typeof createVault>;
 
 export const vaultKeyBytes = 32;
 
@@ -34,27 +27,30 @@ const tagBytes = 16;
 const keysMax = 4;
 
 /** Each of `keys` has 32 bytes. The first one seals; all of them open. */
-export function createVault(...keys: readonly Buffer[]): Vault {
+export function createVault(...keys: readonly Buffer[]) {
   const [today] = keys;
   if (!today || keys.length > keysMax) throw new Error(`A vault has 1 to ${keysMax} keys.`);
   if (keys.some((it) => it.length !== vaultKeyBytes))
     throw new Error(`The key of the vault must have ${vaultKeyBytes} bytes.`);
   return {
-    seal(place, secret) {
+    /** `v1.` and base64url. Sealing the same twice gives two texts. */
+    seal(place: SealedPlace, secret: string) {
       const nonce = randomBytes(nonceBytes);
       const sealing = createCipheriv(cipher, today, nonce, { authTagLength: tagBytes });
       sealing.setAAD(boundTo(place));
       const sealed = [nonce, sealing.update(secret, 'utf8'), sealing.final(), sealing.getAuthTag()];
       return version + Buffer.concat(sealed).toString('base64url');
     },
-    open(place, sealed) {
+    /** Undefined where the text was altered, belongs to another place, or was sealed with a key that is not among these. */
+    open(place: SealedPlace, sealed: string) {
       for (const key of keys) {
         const text = openWith(key, place, sealed);
         if (text !== undefined) return text;
       }
       return undefined;
     },
-    isOfToday: (place, sealed) => openWith(today, place, sealed) !== undefined,
+    /** Tells whether it was sealed with the present key. */
+    isOfToday: (place: SealedPlace, sealed: string) => openWith(today, place, sealed) !== undefined,
   };
 }
 

@@ -40,12 +40,7 @@ export function openFeedConnections(
 }
 
 /** For servers that an administrator has chosen, and for those that others lead to. */
-interface Clients {
-  readonly chosen: HttpClient;
-  readonly found: HttpClient;
-}
-
-function clientsOf(config: Config, files: Files, ownListeners: AddressGuardOptions['ownListeners']): Clients {
+function clientsOf(config: Config, files: Files, ownListeners: AddressGuardOptions['ownListeners']) {
   const { allowPrivate, deny, allowedPorts } = config.upstream;
   const guard = createGuard({ allowPrivate, deny, allowedPorts, ownListeners });
   const { checkChosen } = guard;

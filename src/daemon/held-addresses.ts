@@ -12,10 +12,7 @@ import { type ListenerTls, readListenersTls } from './start/listener-tls.ts';
 import { createListener, listen } from './start/listeners.ts';
 
 /** The addresses of a daemon, while it opens what it stands on. */
-export interface HeldAddresses {
-  /** Lets go of them, for whoever listens there from now on. Once is enough. */
-  release(): Promise<void>;
-}
+export type HeldAddresses = Awaited<ReturnType<typeof holdAddresses>>;
 
 const starting = (): GatewayError =>
   new GatewayError('GATEWAY_BUSY', 'The gateway is starting; try again.', { retryAfterSeconds: 1 });
@@ -24,7 +21,7 @@ const starting = (): GatewayError =>
  * Listens at every address of the configuration, and answers 503 to whoever comes, at `/readyz` too. It comes before a daemon makes
  * or changes anything: a start that cannot listen leaves nothing behind. Throws where an address is taken.
  */
-export async function holdAddresses(config: Config, files: Files): Promise<HeldAddresses> {
+export async function holdAddresses(config: Config, files: Files) {
   const tls = readListenersTls(config, files);
   const limits = (): Config['limits'] => config.limits;
   const agents = createAgentConnections(limits);
@@ -54,6 +51,7 @@ export async function holdAddresses(config: Config, files: Files): Promise<HeldA
     await listen(server, address);
     held.push(server);
   };
+  /** Lets go of them, for whoever listens there from now on. Once is enough. */
   const release = async (): Promise<void> => {
     agents.close();
     const closed = held.splice(0).map((server) => {

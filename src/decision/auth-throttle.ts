@@ -8,15 +8,7 @@ const whole = { perMinute: 30, capacity: 60 } as const;
 export const addressesMax = 10_000;
 
 /** Slows down who tries keys and secrets. Only failures cost anything: an address that never fails is never held up. */
-interface AuthThrottle {
-  /** Throws RATE_LIMITED, with Retry-After, where this address has failed too often lately. */
-  check(address: string, nowMs: number): void;
-  /**
-   * Counts a failure; where there were too many before it, throws as `check` does. With `keyId` it is that of one key, which is valid and
-   * may not be used from this address: each of them counts for itself.
-   */
-  failed(address: string, nowMs: number, keyId?: string): void;
-}
+type AuthThrottle = ReturnType<typeof createAuthThrottle>;
 
 /** Each counts for itself: who tries keys does not hold up those who show something else from the same address. */
 export interface AuthThrottles {
@@ -44,7 +36,7 @@ export const createAuthThrottles = (processes = 1): AuthThrottles => ({
 export function createAuthThrottle(
   processes = 1,
   detail = 'Too many requests from this address had no valid key; wait before the next.',
-): AuthThrottle {
+) {
   const rate = {
     perMinute: Math.max(1, Math.floor(whole.perMinute / processes)),
     capacity: Math.max(1, Math.floor(whole.capacity / processes)),
@@ -61,10 +53,15 @@ export function createAuthThrottle(
   }
 
   return {
-    check(address, nowMs) {
+    /** Throws RATE_LIMITED, with Retry-After, where this address has failed too often lately. */
+    check(address: string, nowMs: number) {
       levelOf(networkOf(address), nowMs);
     },
-    failed(address, nowMs, keyId) {
+    /**
+     * Counts a failure; where there were too many before it, throws as `check` does. With `keyId` it is that of one key, which is valid and
+     * may not be used from this address: each of them counts for itself.
+     */
+    failed(address: string, nowMs: number, keyId?: string) {
       const source = keyId === undefined ? networkOf(address) : `${networkOf(address)} ${keyId}`;
       const level = levelOf(source, nowMs) - partsPerToken;
       buckets.set(source, { level, atMs: nowMs });

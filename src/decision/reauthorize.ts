@@ -1,9 +1,9 @@
-import type { AgentStatus, Identity, PresentedKey } from '../core/call.ts';
+import type { Identity, PresentedKey } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
 import type { Keyless } from '../credentials/keyless.ts';
 import { keylessKeyPrefix } from '../credentials/keyless.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
-import type { KeyRecord, Store } from '../state/store.ts';
+import type { Store } from '../state/store.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 
 type CallerStore = Pick<Store, 'identify' | 'agentById' | 'keyById'>;
@@ -23,11 +23,6 @@ export interface OpenCaller {
   readonly clientAddress: string;
 }
 
-interface ReauthorizedCaller {
-  readonly key: KeyRecord;
-  readonly agentStatus: AgentStatus;
-}
-
 /**
  * The present key and agent of a call that was admitted a while ago. Takes and counts nothing. Throws INVALID_KEY
  * where the key has ended, and IP_NOT_ALLOWED where the address has lost its place on the allowlist.
@@ -35,7 +30,7 @@ interface ReauthorizedCaller {
 export async function reauthorize(
   { store, tenants, keyless }: CallerSources,
   { key, identity, clientAddress }: OpenCaller,
-): Promise<ReauthorizedCaller> {
+) {
   // It is never revoked, so that it is there again when calls without a key are.
   const isForgone = key?.prefix === keylessKeyPrefix && key.hash !== keyless?.key.hash;
   const holder = key && !isForgone ? await store.identify(key.hash, Date.now()) : undefined;

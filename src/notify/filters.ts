@@ -5,24 +5,16 @@ import type { Notice } from './notice.ts';
 
 /* Which channels are told of what. */
 
-export interface Filter {
-  /**
-   * Tells whether a notice goes to the channel. A notice that a rule escalates passes all filters but that of the
-   * tenant.
-   */
-  wants(notice: Notice): boolean;
-  /** Tells whether it may want notices of the kind, escalated ones aside. */
-  mayWant(kind: Notice['kind']): boolean;
-  /** Tells whether notices of the tenant may go to it; null stands for the daemon's own. */
-  isFor(tenantId: string | null): boolean;
-}
+export type Filter = ReturnType<typeof createFilter>;
 
 const rankOf = (band: Band): number => bands.indexOf(band);
 
-export function createFilter(channel: NotificationConfig): Filter {
+export function createFilter(channel: NotificationConfig) {
   const { type, events, tenantId, tools, environments } = channel;
   const agents = channel.agents.map((it) => compileGlob(it));
+  /** Tells whether notices of the tenant may go to it; null stands for the daemon's own. */
   const isFor = (ofTenant: string | null): boolean => tenantId === null || tenantId === ofTenant;
+  /** Tells whether it may want notices of the kind, escalated ones aside. */
   const mayWant = (kind: string): boolean =>
     events.length === 0 ||
     events.some((it) => it === '*' || it === kind || (it.endsWith('.*') && kind.startsWith(it.slice(0, -1))));
@@ -38,7 +30,11 @@ export function createFilter(channel: NotificationConfig): Filter {
   return {
     isFor,
     mayWant,
-    wants: (notice) =>
+    /**
+     * Tells whether a notice goes to the channel. A notice that a rule escalates passes all filters but that of the
+     * tenant.
+     */
+    wants: (notice: Notice) =>
       isFor(notice.tenantId) &&
       (notice.escalateTo.includes(type) ||
         (mayWant(notice.kind) &&

@@ -13,14 +13,7 @@ interface TunnelOwner extends Owner {
 }
 
 /** The tunnels that nobody reads, under one clock. */
-export interface JoinedTunnels {
-  /** Joins both sides until one of them is closed, nothing moves any more, or the owner may not have it any more. */
-  join(client: Socket, upstream: Socket, owner: TunnelOwner): void;
-  /** From now on a tunnel in which nothing moves between two ticks is closed. */
-  drain(): void;
-  /** Stops the clock and ends them all. */
-  close(): void;
-}
+export type JoinedTunnels = ReturnType<typeof createJoinedTunnels>;
 
 interface Opened {
   readonly owner: TunnelOwner;
@@ -30,11 +23,7 @@ interface Opened {
 const tickMsMin = 10;
 const tickMsMax = 1000;
 
-export function createJoinedTunnels(
-  gate: () => EntranceGate,
-  standing: AccessMonitor,
-  log: Log,
-): JoinedTunnels {
+export function createJoinedTunnels(gate: () => EntranceGate, standing: AccessMonitor, log: Log) {
   const open = new Map<JoinedTunnel, Opened>();
   const { idleTimeoutMs, handshakeTimeoutMs } = gate().config.limits;
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, Math.min(idleTimeoutMs, handshakeTimeoutMs) / 4));
@@ -55,7 +44,8 @@ export function createJoinedTunnels(
     !gate().isPassedThrough(owner.host) || standing.whyEnded(owner, sinceMs) !== undefined;
 
   return {
-    join(client, upstream, owner) {
+    /** Joins both sides until one of them is closed, nothing moves any more, or the owner may not have it any more. */
+    join(client: Socket, upstream: Socket, owner: TunnelOwner) {
       const tunnel = new JoinedTunnel(client, upstream, owner.host);
       const sinceMs = Date.now();
       open.set(tunnel, { owner, sinceMs: performance.now() });
@@ -67,9 +57,11 @@ export function createJoinedTunnels(
         log.info({ ...about, ms: Date.now() - sinceMs, end: ownName(end) }, 'a tunnel ended');
       };
     },
+    /** From now on a tunnel in which nothing moves between two ticks is closed. */
     drain() {
       isDraining = true;
     },
+    /** Stops the clock and ends them all. */
     close() {
       clearInterval(timer);
       for (const tunnel of [...open.keys()]) tunnel.end('shut down');

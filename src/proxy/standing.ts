@@ -11,13 +11,7 @@ export type Owner = OpenCaller;
  * Asks at each tick whether open connections may go on, since a call is judged once and might otherwise outlive its
  * key.
  */
-export interface AccessMonitor {
-  /**
-   * Why the owner may not go on with what was opened at `sinceMs` (of `performance.now()`); undefined where that is not known. At once:
-   * the state is asked in the background, once in a while for all that one owner has open. While it is away, nobody is cut off for that.
-   */
-  whyEnded(owner: Owner, sinceMs: number): GatewayError | undefined;
-}
+export type AccessMonitor = ReturnType<typeof createStanding>;
 
 const askAgainMs = 1_000;
 /** Owners of whom it is remembered what was answered. */
@@ -29,7 +23,7 @@ interface Asked {
   why: GatewayError | undefined;
 }
 
-export function createStanding(gate: () => EntranceGate, log: Log): AccessMonitor {
+export function createStanding(gate: () => EntranceGate, log: Log) {
   const asked = createCache<Asked>(ownersMax);
 
   async function answer(question: Asked, owner: Owner): Promise<void> {
@@ -46,7 +40,11 @@ export function createStanding(gate: () => EntranceGate, log: Log): AccessMonito
   }
 
   return {
-    whyEnded(owner, sinceMs) {
+    /**
+     * Why the owner may not go on with what was opened at `sinceMs` (of `performance.now()`); undefined where that is not known. At once:
+     * the state is asked in the background, once in a while for all that one owner has open. While it is away, nobody is cut off for that.
+     */
+    whyEnded(owner: Owner, sinceMs: number) {
       const name = `${owner.key?.hash} ${owner.identity?.agentId} ${owner.clientAddress}`;
       const last = asked.get(name);
       // An older change says nothing of a connection that was opened after it.

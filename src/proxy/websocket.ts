@@ -28,14 +28,9 @@ interface WebSocketWay {
   readonly classify?: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;
 }
 
-export interface WebSockets {
-  /** Takes over both connections. Never throws. */
-  open(opened: Switched, way: WebSocketWay): void;
-  /** Says goodbye on all of them (1001). */
-  drain(): void;
-}
+export type WebSockets = ReturnType<typeof createWebSockets>;
 
-export function createWebSockets(gate: () => EntranceGate, log: Log): WebSockets {
+export function createWebSockets(gate: () => EntranceGate, log: Log) {
   const relays = new Set<WebSocketRelay>();
   let isDraining = false;
 
@@ -65,7 +60,8 @@ export function createWebSockets(gate: () => EntranceGate, log: Log): WebSockets
   }
 
   return {
-    open(opened, way) {
+    /** Takes over both connections. Never throws. */
+    open(opened: Switched, way: WebSocketWay) {
       try {
         start(opened, way);
       } catch (error) {
@@ -73,6 +69,7 @@ export function createWebSockets(gate: () => EntranceGate, log: Log): WebSockets
         opened.refuse(toGatewayError(error));
       }
     },
+    /** Says goodbye on all of them (1001). */
     drain() {
       isDraining = true;
       for (const relay of relays) relay.drain();

@@ -4,22 +4,13 @@ import type { Config } from '../config/schema.ts';
 import { packageFile } from '../util/program-files.ts';
 
 /** The tools as each tenant has them: those that come with the gateway, and what the configuration adds for all or for the tenant. */
-export interface Catalogues {
-  /** The catalogue of tenants without additions. */
-  readonly common: Catalogue;
-  /** Catalogues of tenants with additions of their own. */
-  readonly own: ReadonlyMap<string, Catalogue>;
-  of(tenantId: string): Catalogue;
-}
+export type Catalogues = ReturnType<typeof createCatalogues>;
 
 /** The tables that come with the gateway. */
 export const ownTables = (): ToolTables => readToolTables(packageFile('config/tools'), 'tools');
 
 /** Throws `ConfigError` with all that is wrong with what the configuration adds. */
-export function createCatalogues(
-  { file, tools }: Pick<Config, 'file' | 'tools'>,
-  tables: ToolTables,
-): Catalogues {
+export function createCatalogues({ file, tools }: Pick<Config, 'file' | 'tools'>, tables: ToolTables) {
   /** In their places, by which mistakes name them. */
   const withOf = (tenantId: string | null): Catalogue => {
     const additions = tools.map((it) =>
@@ -33,10 +24,12 @@ export function createCatalogues(
       throw new ConfigError(file, error.mistakes.map(toMistake));
     }
   };
+  /** The catalogue of tenants without additions. */
   const common = withOf(null);
+  /** Catalogues of tenants with additions of their own. */
   const own = new Map<string, Catalogue>();
   for (const { tenantId, addition } of tools)
     if (tenantId !== null && addition !== undefined && !own.has(tenantId))
       own.set(tenantId, withOf(tenantId));
-  return { common, own, of: (tenantId) => own.get(tenantId) ?? common };
+  return { common, own, of: (tenantId: string) => own.get(tenantId) ?? common };
 }

@@ -2,20 +2,11 @@ import type { Config } from '../config/schema.ts';
 import { kept } from '../util/kept.ts';
 
 /** The settings of tools in the configuration. A tenant's own settings go before those for all. */
-export interface ToolSettings {
-  /** The limit of the body of a call to the tool; undefined where none is set. */
-  maxBodyBytes(tenantId: string, toolName: string): number | undefined;
-  /** Tells whether the tool's answers are sensitive reads; undefined: as their findings say. */
-  isSensitive(tenantId: string, toolName: string): boolean | undefined;
-  /** The smallest limit of all tools; Infinity where none has one. */
-  readonly smallestMaxBodyBytes: number;
-  /** The largest limit of a tenant's tools; 0 where none has one. */
-  largestMaxBodyBytes(tenantId: string): number;
-}
+export type ToolSettings = ReturnType<typeof createToolSettings>;
 
 type Setting = Pick<Config['tools'][number], 'name' | 'tenantId' | 'maxBodyBytes' | 'sensitive'>;
 
-export function createToolSettings(tools: readonly Setting[]): ToolSettings {
+export function createToolSettings(tools: readonly Setting[]) {
   /** Settings by tenant (null: all), then by name. */
   const settings = new Map<string | null, Map<string, Setting>>();
   // The first that says something counts, as among response_scan.
@@ -35,10 +26,14 @@ export function createToolSettings(tools: readonly Setting[]): ToolSettings {
     return undefined;
   };
   return {
-    maxBodyBytes: (tenantId, toolName) => said(tenantId, toolName, (it) => it.maxBodyBytes),
-    isSensitive: (tenantId, toolName) => said(tenantId, toolName, (it) => it.sensitive),
+    /** The limit of the body of a call to the tool; undefined where none is set. */
+    maxBodyBytes: (tenantId: string, toolName: string) => said(tenantId, toolName, (it) => it.maxBodyBytes),
+    /** Tells whether the tool's answers are sensitive reads; undefined: as their findings say. */
+    isSensitive: (tenantId: string, toolName: string) => said(tenantId, toolName, (it) => it.sensitive),
+    /** The smallest limit of all tools; Infinity where none has one. */
     smallestMaxBodyBytes: tools.reduce((least, it) => Math.min(least, it.maxBodyBytes ?? Infinity), Infinity),
-    largestMaxBodyBytes: (tenantId) =>
+    /** The largest limit of a tenant's tools; 0 where none has one. */
+    largestMaxBodyBytes: (tenantId: string) =>
       tools.reduce(
         (most, it) =>
           it.tenantId === null || it.tenantId === tenantId ? Math.max(most, it.maxBodyBytes ?? 0) : most,

@@ -65,13 +65,7 @@ export function readYaml(text: string, bounds: Partial<YamlBounds> = {}): YamlTe
 }
 
 /** The trees of a text, for those who must know more than its values. */
-export interface ComposedYaml {
-  /** At least one. */
-  readonly documents: readonly ComposedDocument[];
-  readonly mistakes: readonly YamlMistake[];
-  /** Line and column, both from 1. */
-  placeOf(offset: number): Place;
-}
+export type ComposedYaml = ReturnType<typeof composeYaml>;
 
 export type Place = Pick<YamlMistake, 'line' | 'column'>;
 
@@ -82,9 +76,10 @@ interface ComposedDocument {
 }
 
 /** The same as `readYaml`, up to where values are made; what aliases stand for is not looked at. */
-export function composeYaml(written: string, bounds: YamlBounds): ComposedYaml {
+export function composeYaml(written: string, bounds: YamlBounds) {
   // The parser counts places behind a byte order mark.
   const text = written.replace(/^\uFEFF/, '');
+  /** At least one. */
   const documents: ComposedDocument[] = [];
   const faults: Fault[] = [];
   const found = parse(text);
@@ -92,6 +87,7 @@ export function composeYaml(written: string, bounds: YamlBounds): ComposedYaml {
     documents.push({ tree: { root: undefined, at: 0, aliasUses: 0 }, isValid: false });
     faults.push(found.fault);
   } else readDocuments(text, found.events, bounds, documents, faults);
+  /** Line and column, both from 1. */
   const placeOf = createPlaces(text);
   // Only the first mistake at a place is told.
   const ordered = faults

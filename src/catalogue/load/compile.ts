@@ -37,12 +37,7 @@ interface Meant {
 export type Candidate = MatchedPath<Meant>;
 
 /** The operations of a surface. Each part of it is compiled when the first call asks for it. */
-export interface CompiledSurface {
-  /** All that the method and path may mean, in the order in which they are to be asked. */
-  find(method: string, segments: readonly string[]): readonly Candidate[] | undefined;
-  /** The meaning of a path without an operation. */
-  unknown(method: string, template: string): RequestMeaning;
-}
+export type CompiledSurface = ReturnType<typeof compileSurface>;
 
 /** Mistakes of a tool that only show between its entries. */
 export function mistakesIn(tool: Tool): readonly string[] {
@@ -73,23 +68,21 @@ function checkNames(tool: Tool, mistakes: string[]): void {
   }
 }
 
-export function compileSurface(surface: GroupedSurface): CompiledSurface {
+export function compileSurface(surface: GroupedSurface) {
   const { routes, extraction } = compileRoutes(surface, order);
   return {
-    find: (method, segments) => routes.find(method, segments),
-    unknown: (method, template) => unknownMeaning(surface.frame, extraction(), method, template),
+    /** All that the method and path may mean, in the order in which they are to be asked. */
+    find: (method: string, segments: readonly string[]) => routes.find(method, segments),
+    /** The meaning of a path without an operation. */
+    unknown: (method: string, template: string) =>
+      unknownMeaning(surface.frame, extraction(), method, template),
   };
-}
-
-interface SurfaceRoutes {
-  readonly routes: PathTable<Meant>;
-  readonly extraction: () => Extraction;
 }
 
 function compileRoutes(
   { frame, methods, groups: { byLength, ofAnyLength, named } }: GroupedSurface,
   prepare: (candidates: Candidate[]) => void,
-): SurfaceRoutes {
+) {
   const extraction = lazily(() => toExtraction(frame.layers));
   const meaningOf = (operation: NamedOperation) => lazily(() => toMeaning(operation, frame, extraction));
   const compiled = (operations: () => readonly NamedOperation[]) =>

@@ -25,12 +25,7 @@ interface PublicEntry {
 }
 
 /** The log of one tenant, wherever it is read. */
-interface AuditLog {
-  readonly tenantId: string;
-  /** Oldest first. */
-  entries(): AsyncIterable<PublicEntry>;
-  verify(): Promise<AuditCheck>;
-}
+type AuditLog = Awaited<ReturnType<typeof openAnswered>>;
 
 /** `postern audit`: the hash-chained log of who did what. Of a daemon that is down, the state itself is read. */
 export function addAudit(program: Command): void {
@@ -75,12 +70,13 @@ async function* openLogs(options: CommonOptions): AsyncGenerator<AuditLog> {
   }
 }
 
-async function openAnswered(options: CommonOptions): Promise<AuditLog> {
+async function openAnswered(options: CommonOptions) {
   const client = await openClient(options);
   const newest = await client.get<ListPage<PublicEntry>>(url, { limit });
   // An empty log does not say whose it is.
   const tenantId =
     newest.items[0]?.tenant_id ?? (await client.get<{ tenant_id: string }>('/v1/usage')).tenant_id;
+  /** Oldest first. */
   const entries = () => oldestFirst(client, newest);
   return {
     tenantId,

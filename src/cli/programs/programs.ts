@@ -9,16 +9,10 @@ import type { WayOut } from '../connection/way-out.ts';
  * alone leads through.
  */
 
-interface ProgramFiles {
-  readonly variables: Readonly<Record<string, string>>;
-  /** Removes the files. */
-  close(): void;
-}
-
 const nodeHook = packageFile('bin/node-proxy.cjs');
 
 /** Makes the files of one run in a folder of their own, for this user alone. */
-export async function openPrograms(way: Pick<WayOut, 'variables'>): Promise<ProgramFiles> {
+export async function openPrograms(way: Pick<WayOut, 'variables'>) {
   const { toTrustStore } = await import('../../wire/tls/trust-store.ts');
   const folder = mkdtempSync(join(tmpdir(), 'postern-run-'));
   const write = (name: string, content: string | Buffer): string => {
@@ -41,6 +35,7 @@ export async function openPrograms(way: Pick<WayOut, 'variables'>): Promise<Prog
         `-XX:+IgnoreUnrecognizedVMOptions -XX:VMOptionsFile=${javaOptions}`,
       ),
     },
+    /** Removes the files. */
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

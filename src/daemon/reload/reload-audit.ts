@@ -4,13 +4,7 @@ import type { Store } from '../../state/store.ts';
 import type { ConfigStatus } from '../config-status.ts';
 
 /** Writes into the audit log of each tenant that its configuration was exchanged. Nobody waits for it but the end of the process. */
-interface ReloadAudit {
-  note(tenantIds: readonly string[], standing: ConfigStatus): void;
-  /** Resolves when all that was noted is written, or cannot be. */
-  close(): Promise<void>;
-}
-
-export function createReloadAudit(store: Pick<Store, 'appendAudit'>, log: Log): ReloadAudit {
+export function createReloadAudit(store: Pick<Store, 'appendAudit'>, log: Log) {
   let writing = Promise.resolve();
 
   async function write(
@@ -35,9 +29,10 @@ export function createReloadAudit(store: Pick<Store, 'appendAudit'>, log: Log): 
   }
 
   return {
-    note(tenantIds, standing) {
+    note(tenantIds: readonly string[], standing: ConfigStatus) {
       writing = writing.then(() => write(tenantIds, standing));
     },
+    /** Resolves when all that was noted is written, or cannot be. */
     close: () => writing,
   };
 }

@@ -1,9 +1,8 @@
 import type { Files } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Transport } from '../../notify/channel.ts';
 import { createTransport } from '../../notify/transport.ts';
 import { Dialer } from '../../wire/client/connect.ts';
-import { createHttpClient, type HttpClient } from '../../wire/client/http-client.ts';
+import { createHttpClient } from '../../wire/client/http-client.ts';
 import type { Guard, ListenerAddress } from '../../wire/client/reach/guard.ts';
 import type { ParentOptions } from '../../wire/client/reach/parent.ts';
 import { createResolver, type ResolveEntry } from '../../wire/client/reach/resolve.ts';
@@ -11,26 +10,17 @@ import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { Upstream, type UpstreamOptions } from '../../wire/client/upstream.ts';
 import { readerOfRoots } from './named-files.ts';
 
-/** All ways on which a generation reaches other hosts: by one resolver, the same roots and the same parent proxy. */
-interface WaysOut {
-  /** For calls that were let out. */
-  readonly upstream: Upstream;
-  /** Sends what the gateway itself asks for calls, such as tokens. */
-  readonly ownClient: HttpClient;
-  /** For notices. */
-  readonly transport: Transport;
-}
-
 interface WaysOutOptions extends Pick<UpstreamOptions, 'guard' | 'ownPrefix' | 'watch'> {
   readonly guard: Guard;
   ownListeners(): readonly ListenerAddress[];
 }
 
+/** All ways on which a generation reaches other hosts: by one resolver, the same roots and the same parent proxy. */
 export function createWaysOut(
   { upstream: options }: Config,
   files: Files,
   { guard, ownPrefix, watch, ownListeners }: WaysOutOptions,
-): WaysOut {
+) {
   const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs, h2, deny } = options;
   const dialing = {
     resolver: createResolver({ resolve: options.resolve.map(toResolveEntry) }),
@@ -40,8 +30,11 @@ export function createWaysOut(
   };
   const dialer = new Dialer({ ...dialing, guard });
   return {
+    /** For calls that were let out. */
     upstream: new Upstream({ ...dialing, guard, responseTimeoutMs, idleTimeoutMs, h2, ownPrefix, watch }),
+    /** Sends what the gateway itself asks for calls, such as tokens. */
     ownClient: createHttpClient({ connect: (to) => dialer.dial(to, 'http/1.1'), idleTimeoutMs }),
+    /** For notices. */
     transport: createTransport({ ...dialing, deny, ownListeners }),
   };
 }

@@ -23,11 +23,7 @@ interface ListenerOptions {
   readonly addressOf: (socket: Socket) => string | undefined;
 }
 
-export interface Listener {
-  readonly server: Server;
-  /** New connections see these certificates. */
-  showTls(tls: ListenerTls): void;
-}
+export type Listener = ReturnType<typeof createListener>;
 
 const alpnProtocols = ['http/1.1'];
 
@@ -38,7 +34,7 @@ const alpnProtocols = ['http/1.1'];
 export function createListener(
   serve: (socket: Socket) => void,
   { limits, isTold, tls, connections, addressOf }: ListenerOptions,
-): Listener {
+) {
   let secureContext = tls && createSecureContext(tls);
 
   async function prepare(socket: Socket): Promise<void> {
@@ -69,7 +65,8 @@ export function createListener(
   });
   return {
     server,
-    showTls(next) {
+    /** New connections see these certificates. */
+    showTls(next: ListenerTls) {
       if (secureContext) secureContext = createSecureContext(next);
     },
   };

@@ -15,7 +15,7 @@ import {
   readAnswerPart,
   unreadWithin,
 } from '../../inspect/boundary/answer-jobs.ts';
-import { type BoundaryReader, createBoundaryReader } from '../../inspect/boundary/boundary-reader.ts';
+import { createBoundaryReader } from '../../inspect/boundary/boundary-reader.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { scanTimeMs } from '../../inspect/parts/scan-time.ts';
 import type { ReadingTools } from '../../inspect/read-body.ts';
@@ -32,38 +32,7 @@ export type { AnswerReading } from '../../inspect/boundary/answer-jobs.ts';
 /** Says whose turn it is where answers wait to be read. */
 type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;
 
-export interface AnswerReader {
-  /**
-   * Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a
-   * tenant that is not served.
-   */
-  read(identity: Owned, content: AnswerContent): Promise<AnswerReading>;
-  /**
-   * Reads header fields or trailers of `host` at once; what it tells of its own sessions counts for nothing. Throws for a
-   * tenant that is not served, or whose rules were never read.
-   */
-  readFields(identity: Pick<Identity, 'tenantId'>, fields: FieldsText, host: string): AnswerReading;
-  /** Reads those fields of a flat list that were not found clean before. Undefined where there is none. */
-  readNewFields(
-    identity: Pick<Identity, 'tenantId'>,
-    fields: readonly string[],
-    from: { readonly ownPrefix: string; readonly host: string },
-  ): AnswerReading | undefined;
-  /** Tells whether the same content was clean a short while ago, so that it need be neither read nor waited for. */
-  isKnownClean(identity: Pick<Identity, 'tenantId'>, content: AnswerContent): boolean;
-  /**
-   * Cuts findings of these classes out of the content, which then shows none of them when it is read again. Undefined
-   * where they cannot be cut. Throws for a tenant that is not served.
-   */
-  redact(
-    identity: Owned,
-    reading: Pick<AnswerReading, 'plain' | 'findings'>,
-    contentType: string,
-    redaction: Redaction,
-  ): Promise<Buffer | undefined>;
-  /** Creates a reader of texts that go on behind others, within the time for one content. Throws as `read` does. */
-  createBoundaryReader(identity: Pick<Identity, 'tenantId'>): Promise<BoundaryReader>;
-}
+export type AnswerReader = ReturnType<typeof createAnswerReader>;
 
 interface AnswerReaderOptions {
   readonly policies: Rules;
@@ -90,7 +59,7 @@ export function createAnswerReader({
   meanings,
   clock,
   readers = onTheLoop,
-}: AnswerReaderOptions): AnswerReader {
+}: AnswerReaderOptions) {
   /** Keeps clean answers by engine, since another may find more, and by type, which says how content is taken apart. */
   const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
 
@@ -167,11 +136,19 @@ export function createAnswerReader({
   };
 
   return {
-    async read(owner, content) {
+    /**
+     * Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a
+     * tenant that is not served.
+     */
+    async read(owner: Owned, content: AnswerContent) {
       const { tenant, engine } = await readersOf(owner.tenantId);
       return read(content, taskOf(owner, tenant, engine, content.bytes.length));
     },
-    readFields({ tenantId }, fields, host) {
+    /**
+     * Reads header fields or trailers of `host` at once; what it tells of its own sessions counts for nothing. Throws for a
+     * tenant that is not served, or whose rules were never read.
+     */
+    readFields({ tenantId }: Pick<Identity, 'tenantId'>, fields: FieldsText, host: string) {
       const { tenant, engine } = readersNow(tenantId);
       const part = fieldsPart(fields, host);
       const { bytes: body } = part;
@@ -180,7 +157,12 @@ export function createAnswerReader({
         ? { ...nothingFound, plain: body, texts: [body] }
         : readThe(part, { body, onClean: () => clean.add(body) }, engine, tenant);
     },
-    readNewFields({ tenantId }, fields, { ownPrefix, host }) {
+    /** Reads those fields of a flat list that were not found clean before. Undefined where there is none. */
+    readNewFields(
+      { tenantId }: Pick<Identity, 'tenantId'>,
+      fields: readonly string[],
+      { ownPrefix, host }: { readonly ownPrefix: string; readonly host: string },
+    ) {
       const { tenant, engine } = readersNow(tenantId);
       const clean = cleanFields(engine);
       const text = fieldsText(fields, ownPrefix, clean);
@@ -188,17 +170,28 @@ export function createAnswerReader({
       const part = fieldsPart(text, host);
       return readThe(part, { body: part.bytes, onClean: () => clean.add(text) }, engine, tenant);
     },
-    async redact(owner, { plain, findings }, contentType, redaction) {
+    /**
+     * Cuts findings of these classes out of the content, which then shows none of them when it is read again. Undefined
+     * where they cannot be cut. Throws for a tenant that is not served.
+     */
+    async redact(
+      owner: Owned,
+      { plain, findings }: Pick<AnswerReading, 'plain' | 'findings'>,
+      contentType: string,
+      redaction: Redaction,
+    ) {
       const { tenant, engine } = await readersOf(owner.tenantId);
       const job = { plain, contentType, findings, redaction };
       const cut = await readers.run('redact', job, taskOf(owner, tenant, engine, plain.length));
       return 'lost' in cut ? undefined : cut.left;
     },
-    async createBoundaryReader({ tenantId }) {
+    /** Creates a reader of texts that go on behind others, within the time for one content. Throws as `read` does. */
+    async createBoundaryReader({ tenantId }: Pick<Identity, 'tenantId'>) {
       const { tenant, engine } = await readersOf(tenantId);
       return createBoundaryReader(engine, injections, boundsOf(tenant));
     },
-    isKnownClean({ tenantId }, content) {
+    /** Tells whether the same content was clean a short while ago, so that it need be neither read nor waited for. */
+    isKnownClean({ tenantId }: Pick<Identity, 'tenantId'>, content: AnswerContent) {
       const { bytes, contentType, contentEncoding } = content;
       const engine = policies.lastKnown(tenantId)?.engine;
       const isKnown =

@@ -9,14 +9,9 @@ export const answersWaitingMax = 1000;
  * Keeps what was found in answers with the traces of their calls, without anybody waiting for it. One after the other, since a trace is
  * found only once its call was shipped, and the first of several that wait has them all shipped.
  */
-export interface AnswerDesk {
-  /** `scan` is JSON without any of the content. */
-  take(tenantId: string, traceId: string, scan: string): void;
-  /** Resolves when all that was taken is in the state, or was tried. */
-  close(): Promise<void>;
-}
+export type AnswerDesk = ReturnType<typeof createAnswerDesk>;
 
-export function createAnswerDesk(store: Pick<Store, 'addResponseScan'>, log: Log): AnswerDesk {
+export function createAnswerDesk(store: Pick<Store, 'addResponseScan'>, log: Log) {
   let running = Promise.resolve();
   let waiting = 0;
 
@@ -35,7 +30,8 @@ export function createAnswerDesk(store: Pick<Store, 'addResponseScan'>, log: Log
   }
 
   return {
-    take(tenantId, traceId, scan) {
+    /** `scan` is JSON without any of the content. */
+    take(tenantId: string, traceId: string, scan: string) {
       if (waiting >= answersWaitingMax) {
         log.error({ trace_id: traceId, scan }, 'what was found in an answer was not kept');
         return;
@@ -43,6 +39,7 @@ export function createAnswerDesk(store: Pick<Store, 'addResponseScan'>, log: Log
       waiting += 1;
       running = running.then(() => keep(tenantId, traceId, scan));
     },
+    /** Resolves when all that was taken is in the state, or was tried. */
     close: () => running,
   };
 }

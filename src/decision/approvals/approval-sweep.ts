@@ -2,12 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
 
-/** Approvals that nobody decides end by the clock alone; this tells of it, once each, with one timer for all of them. */
-interface ApprovalSweep {
-  /** Waits for what is under way. */
-  close(): Promise<void>;
-}
-
 interface ApprovalSweepOptions {
   readonly store: Pick<Store, 'expireApprovals'>;
   readonly log: Pick<Log, 'warn'>;
@@ -18,7 +12,8 @@ interface ApprovalSweepOptions {
 /** In one look, so that a state that takes nothing is not asked without end. */
 const stepsMax = 100;
 
-export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSweepOptions): ApprovalSweep {
+/** Approvals that nobody decides end by the clock alone; this tells of it, once each, with one timer for all of them. */
+export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSweepOptions) {
   const closing = new AbortController();
 
   async function look(): Promise<void> {
@@ -43,6 +38,7 @@ export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSwe
 
   const running = run();
   return {
+    /** Waits for what is under way. */
     async close() {
       closing.abort();
       await running;

@@ -48,13 +48,7 @@ export interface CaseResult {
   };
 }
 
-export interface Cases {
-  /**
-   * Judges all cases of a parsed case file, in their order. `readPolicies` answers the parsed documents of a policy file that the case
-   * file names. Throws `CaseFileError` with everything that is wrong, and what `readPolicies` throws.
-   */
-  run(file: unknown, readPolicies: (path: string) => Promise<readonly unknown[]>): Promise<CaseResult[]>;
-}
+export type Cases = Awaited<ReturnType<typeof openCases>>;
 
 const ownData = packageFile('config');
 /** Before a case nobody has used any credential. */
@@ -66,7 +60,7 @@ const nobodysHomes: HomeStore = {
 const someAgent = '00000000-0000-4000-8000-000000000001';
 
 /** Loads what calls are understood and read by: what comes with the gateway. */
-export async function openCases(): Promise<Cases> {
+export async function openCases() {
   const tables = ownTables();
   const injections = packagedInjections();
   const meanings = packagedMeanings();
@@ -77,7 +71,11 @@ export async function openCases(): Promise<Cases> {
   const noticing = createNoticing(secrets, loadPrivileges(join(ownData, 'signals/privileges.yaml')));
 
   return {
-    async run(written, readPolicies) {
+    /**
+     * Judges all cases of a parsed case file, in their order. `readPolicies` answers the parsed documents of a policy file that the case
+     * file names. Throws `CaseFileError` with everything that is wrong, and what `readPolicies` throws.
+     */
+    async run(written: unknown, readPolicies: (path: string) => Promise<readonly unknown[]>) {
       const file = parseCaseFile(written);
       const config = configOf(file);
       const tenant = config.tenants.get(caseTenantId) ?? config.defaultTenant(caseTenantId);

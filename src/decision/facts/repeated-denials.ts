@@ -18,28 +18,23 @@ interface Denial {
 }
 
 /** Finds agents that are denied again and again, on one node or on many. */
-interface RepeatedDenials {
-  /** Notes a denial; true where this node has seen enough of them by itself, and nobody need be asked. */
-  note(denial: Denial): boolean;
-  /**
-   * Tells whether the state has enough denials around this one, from any node. Each node asks when its own denial is
-   * stored, so the last one sees them all. Looks at a bounded number of traces.
-   */
-  isRepeated(denial: Denial): Promise<boolean>;
-}
-
-export function createRepeatedDenials(store: Pick<Store, 'agentUsage' | 'listTraces'>): RepeatedDenials {
+export function createRepeatedDenials(store: Pick<Store, 'agentUsage' | 'listTraces'>) {
   /** When the last ones were, oldest first, by agent; in the order of the last denial. */
   const lately = new RecentMap<string, readonly number[]>(rememberedAgentsMax);
 
   return {
-    note({ agentId, atMs }) {
+    /** Notes a denial; true where this node has seen enough of them by itself, and nobody need be asked. */
+    note({ agentId, atMs }: Denial) {
       const times = [...(lately.get(agentId) ?? []), atMs].sort((a, b) => a - b).slice(-denialsEnough);
       lately.set(agentId, times);
       return isRun(times);
     },
 
-    async isRepeated({ tenantId, agentId, atMs }) {
+    /**
+     * Tells whether the state has enough denials around this one, from any node. Each node asks when its own denial is
+     * stored, so the last one sees them all. Looks at a bounded number of traces.
+     */
+    async isRepeated({ tenantId, agentId, atMs }: Denial) {
       // Cheap, and answers for nearly all agents. It counts refused calls too, and a day: the traces are more exact.
       const [usage] = await store.agentUsage(tenantId, [agentId], Date.now());
       if (!usage || usage.decisions24h.DENY < denialsEnough) return false;

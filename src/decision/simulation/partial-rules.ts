@@ -38,12 +38,7 @@ const needed: Readonly<Record<Lack | 'state', readonly string[]>> = {
   state: ['trust_score_lt', 'daily_budget_exceeded'],
 };
 
-export interface PartialRules {
-  /** The rules that ask for nothing that is lacking: what they decide stands where `doubts` has nothing to say. */
-  readonly certain: PolicySet;
-  /** The unknown fact that the decision depends on; undefined where there is none. */
-  doubts(facts: Facts): string | undefined;
-}
+export type PartialRules = ReturnType<typeof compilePartial>;
 
 interface PartialRule {
   readonly rule: Rule;
@@ -53,7 +48,7 @@ interface PartialRule {
   alone: PolicySet | undefined;
 }
 
-export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly Lack[]): PartialRules {
+export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly Lack[]) {
   const keys = new Set([...lacks, 'state' as const].flatMap((it) => needed[it]));
   const enforced = inputs.filter((it) => it.mode === 'enforce');
   // Several policies may have one id: those of a file's environments.
@@ -61,6 +56,7 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
     input: { ...input, policyId: `${index}` },
     rules: input.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => toPartial(rule, keys)),
   }));
+  /** The rules that ask for nothing that is lacking: what they decide stands where `doubts` has nothing to say. */
   const certain = compilePolicies(
     policies.map(({ input, rules }) => ({
       ...input,
@@ -71,7 +67,8 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
 
   return {
     certain,
-    doubts(facts) {
+    /** The unknown fact that the decision depends on; undefined where there is none. */
+    doubts(facts: Facts) {
       if (doubtful.length === 0) return undefined;
       const decided = certain.decide(facts).matched;
       let [mildest, strictest] = [-1, -1];

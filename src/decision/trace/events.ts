@@ -6,10 +6,7 @@ import type { AuditEvent, Store, UsageAlert } from '../../state/store.ts';
  * Told of what happens beside a call, without anybody waiting for it. What is told becomes an audit entry, and of the audit log people
  * are told by their channels.
  */
-export interface Events {
-  /** A part of the quota is used up: an entry for each part and period, however often and by how many nodes it is told. */
-  tellUsage(usage: Usage): void;
-}
+export type Events = ReturnType<typeof createEvents>;
 
 interface Usage {
   readonly tenantId: string;
@@ -20,9 +17,10 @@ interface Usage {
   readonly quota: number;
 }
 
-export function createEvents(store: Pick<Store, 'alertUsage'>, log: Log): Events {
+export function createEvents(store: Pick<Store, 'alertUsage'>, log: Log) {
   return {
-    tellUsage(usage) {
+    /** A part of the quota is used up: an entry for each part and period, however often and by how many nodes it is told. */
+    tellUsage(usage: Usage) {
       const { alert, event } = usageAlert(usage);
       store.alertUsage(usage.tenantId, alert, event).catch((error: unknown) => {
         // The log keeps what the audit log could not take.

@@ -348,15 +348,8 @@ function toIso(ms: number): string {
   return `${isoSecond(second)}${String(ms - second * 1000).padStart(3, '0')}Z`;
 }
 
-interface PublicFinding {
-  class: string;
-  kind: string;
-  location: string;
-  confidence: string;
-}
-
 /** A finding as answers and traces show it. */
-export const publicFinding = (it: Finding): PublicFinding => ({
+export const publicFinding = (it: Finding) => ({
   class: it.class,
   kind: it.kind,
   location: it.location,

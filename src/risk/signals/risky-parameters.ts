@@ -3,10 +3,7 @@ import * as z from 'zod';
 import { readDataFile } from '../../util/data-file.ts';
 
 /** Tells parameters that ask for what no tool needs. */
-export interface RiskyParameters {
-  /** The kind of it, or undefined. Linear in the length of both. */
-  kindOf(parameter: ToolParameter): string | undefined;
-}
+export type RiskyParameters = ReturnType<typeof createRiskyParameters>;
 
 export interface ToolParameter {
   readonly name: string;
@@ -40,9 +37,10 @@ export function loadRiskyKinds(file: string): readonly RiskyKind[] {
 const nameLengthMax = 256;
 const descriptionLengthMax = 16_384;
 
-export function createRiskyParameters(kinds: readonly RiskyKind[]): RiskyParameters {
+export function createRiskyParameters(kinds: readonly RiskyKind[]) {
   return {
-    kindOf({ name, description }) {
+    /** The kind of it, or undefined. Linear in the length of both. */
+    kindOf({ name, description }: ToolParameter) {
       const written = `_${toWords(name.slice(0, nameLengthMax))}_`;
       const said = plain(description.slice(0, descriptionLengthMax));
       return kinds.find(

@@ -8,20 +8,16 @@ import type { Database } from './sqlite.ts';
  * The destinations that each agent has touched. Memory holds known pairs; another one costs a look-up in the
  * database.
  */
-export interface Destinations {
-  isKnown(agentId: string, destination: string): boolean;
-  /** Known from now on, in memory, if the call was let out: what is denied or held has touched nothing. */
-  note(call: RecordedCall): void;
-}
+export type Destinations = ReturnType<typeof createDestinations>;
 
 const cachedMax = 131_072;
 
-export function createDestinations(db: Database): Destinations {
+export function createDestinations(db: Database) {
   const find = db.prepare('SELECT 1 FROM destinations WHERE agent_id = ? AND destination = ?');
   const cache = createCache<true>(cachedMax);
 
   return {
-    isKnown(agentId, destination) {
+    isKnown(agentId: string, destination: string) {
       const name = destinationName(destination);
       const pair = pairOf(agentId, name);
       if (cache.get(pair)) return true;
@@ -29,7 +25,8 @@ export function createDestinations(db: Database): Destinations {
       cache.set(pair, true);
       return true;
     },
-    note(call) {
+    /** Known from now on, in memory, if the call was let out: what is denied or held has touched nothing. */
+    note(call: RecordedCall) {
       for (const name of touchedBy(call)) cache.set(pairOf(call.agentId, name), true);
     },
   };

@@ -1,4 +1,3 @@
-import type { ToolConcern } from '../../core/call.ts';
 import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import { accept, concernsOf, mcpServerId, rememberToolList, serversMax } from '../rules/mcp-tools.ts';
@@ -9,14 +8,11 @@ import { createListing, records } from './listing.ts';
 import { parseStored, type Row } from './sqlite.ts';
 
 /** The tools that MCP servers have listed. Concerns about them are answered from memory. */
-export interface McpTools {
-  concernsOf(tenantId: string, call: McpCall, nowMs: number): readonly ToolConcern[];
-  readonly store: McpToolStore;
-}
+export type McpTools = ReturnType<typeof createEmbeddedMcpTools>;
 
 const cachedMax = 16_384;
 
-export function createEmbeddedMcpTools({ db, commits, audit }: Disk): McpTools {
+export function createEmbeddedMcpTools({ db, commits, audit }: Disk) {
   const byId = db.prepare('SELECT record FROM mcp_servers WHERE tenant_id = ? AND server_id = ?');
   const upsert = db.prepare(`
     INSERT INTO mcp_servers (server_id, tenant_id, record) VALUES (?, ?, ?)
@@ -65,7 +61,7 @@ export function createEmbeddedMcpTools({ db, commits, audit }: Disk): McpTools {
 
   return {
     store,
-    concernsOf: (tenantId, call, nowMs) =>
+    concernsOf: (tenantId: string, call: McpCall, nowMs: number) =>
       concernsOf(standingConcerns(tenantId, mcpServerId(tenantId, call.origin)), call, nowMs),
   };
 }

@@ -3,18 +3,13 @@ import { traceIdsFrom } from '../../core/trace-time.ts';
 import type { Disk } from './disk.ts';
 
 /** Findings in answers, by the trace of the call. */
-export interface ResponseScans {
-  add(tenantId: string, traceId: string, scan: string): Promise<void>;
-  of(tenantId: string, traceId: string): readonly string[];
-  /** Those of traces from before then. */
-  removeBefore(tenantId: string, ms: number): Promise<void>;
-}
+export type ResponseScans = ReturnType<typeof createResponseScans>;
 
 const perTraceMax = 16;
 /** One transaction removes no more. */
 const removedMax = 500;
 
-export function createResponseScans({ db, commits }: Disk): ResponseScans {
+export function createResponseScans({ db, commits }: Disk) {
   const count = db.prepare(
     'SELECT count(*) AS held FROM response_scans WHERE tenant_id = ? AND trace_id = ?',
   );
@@ -32,18 +27,20 @@ export function createResponseScans({ db, commits }: Disk): ResponseScans {
   `);
 
   return {
-    add: (tenantId, traceId, scan) =>
+    add: (tenantId: string, traceId: string, scan: string) =>
       commits.write(() => {
         const held = Number(count.get(tenantId, traceId)?.['held']);
         if (held >= perTraceMax)
           throw new GatewayError('CONFLICT', `A trace keeps ${perTraceMax} scans of its response.`);
         insert.run(tenantId, traceId, held, scan);
       }),
-    async removeBefore(tenantId, ms) {
+    /** Those of traces from before then. */
+    async removeBefore(tenantId: string, ms: number) {
       const firstKept = traceIdsFrom(ms);
       const removeSome = () => commits.write(() => remove.run(tenantId, firstKept));
       while ((await removeSome()) === removedMax);
     },
-    of: (tenantId, traceId) => byTrace.all(tenantId, traceId).map((row) => String(row['scan'])),
+    of: (tenantId: string, traceId: string) =>
+      byTrace.all(tenantId, traceId).map((row) => String(row['scan'])),
   };
 }

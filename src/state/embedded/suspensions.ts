@@ -3,13 +3,9 @@ import type { Disk } from './disk.ts';
 import { recordOf, rowToRecord } from './sqlite.ts';
 
 /** Suspensions of whole tenants. All of them are in memory, so that the hot path may ask for each call. */
-export interface Suspensions {
-  /** At once. */
-  find(tenantId: string): TenantSuspension | undefined;
-  readonly store: SuspensionStore;
-}
+export type Suspensions = ReturnType<typeof createEmbeddedSuspensions>;
 
-export function createEmbeddedSuspensions({ db, commits, audit }: Disk): Suspensions {
+export function createEmbeddedSuspensions({ db, commits, audit }: Disk) {
   const all = db.prepare('SELECT record FROM suspensions');
   const insert = db.prepare('INSERT INTO suspensions (tenant_id, record) VALUES (?, ?)');
   const remove = db.prepare('DELETE FROM suspensions WHERE tenant_id = ?');
@@ -21,6 +17,7 @@ export function createEmbeddedSuspensions({ db, commits, audit }: Disk): Suspens
       .map((it) => [it.tenantId, it]),
   );
 
+  /** At once. */
   const find = (tenantId: string) => held.get(tenantId);
   const store: SuspensionStore = {
     suspensionOf: async (tenantId) => find(tenantId),

@@ -53,16 +53,11 @@ export const mcpServerId = (tenantId: string, origin: string): string =>
 
 const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
 
-interface Remembered {
-  readonly server: McpServer;
-  readonly drift: ToolDrift;
-}
-
 /**
  * The record after a list was seen. It equals the former one where the list, seen again on the same day, says nothing
  * new.
  */
-export function rememberToolList(standing: McpServer | undefined, sighting: ToolSighting): Remembered {
+export function rememberToolList(standing: McpServer | undefined, sighting: ToolSighting) {
   const { tenantId, server, listId, nowMs } = sighting;
   const before = standing?.lists.find((it) => it.listId === listId);
   const { tools, drift, found } = compare(before, sighting);
@@ -112,12 +107,6 @@ const together = (one: SeenTool, other: SeenTool): SeenTool => ({
   marks: [...new Set([...one.marks, ...other.marks])],
 });
 
-interface Compared {
-  readonly tools: readonly KnownMcpTool[];
-  readonly drift: ToolDrift;
-  readonly found: readonly Found[];
-}
-
 /** Concerns about one tool of a list, perhaps none. */
 interface Found {
   readonly tool: SafeName;
@@ -126,7 +115,7 @@ interface Found {
   readonly isKnown: boolean;
 }
 
-function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }: ToolSighting): Compared {
+function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }: ToolSighting) {
   const drift: Drift = { added: [], removed: [], changed: [], risky: [], injected: [], unread: [] };
   const tools: KnownMcpTool[] = [];
   const found: Found[] = [];

@@ -202,18 +202,8 @@ class Shelf {
   }
 }
 
-interface SightingLogs {
-  find(tenantId: string): SightingLog | undefined;
-  /** The log of the tenant; a new one where there is none. */
-  open(tenantId: string): SightingLog;
-  /** Forgets what is too old of the tenant, and of the one that has called for the longest time not. */
-  expire(tenantId: string, nowMs: number): void;
-}
-
 /** The logs of the tenants that called last. Others are forgotten by the calls that come after them. */
-export function createSightingLogs(
-  create: (tenantId: string) => SightingLog = () => createSightingLog(),
-): SightingLogs {
+export function createSightingLogs(create: (tenantId: string) => SightingLog = () => createSightingLog()) {
   /** The one that was used last stands last. */
   const logs = new Map<string, SightingLog>();
 
@@ -223,15 +213,17 @@ export function createSightingLogs(
   }
 
   return {
-    find: (tenantId) => logs.get(tenantId),
-    open(tenantId) {
+    find: (tenantId: string) => logs.get(tenantId),
+    /** The log of the tenant; a new one where there is none. */
+    open(tenantId: string) {
       const log = logs.get(tenantId) ?? create(tenantId);
       use(tenantId, log);
       const [idle] = logs.keys();
       if (logs.size > logsMax && idle !== undefined) logs.delete(idle);
       return log;
     },
-    expire(tenantId, nowMs) {
+    /** Forgets what is too old of the tenant, and of the one that has called for the longest time not. */
+    expire(tenantId: string, nowMs: number) {
       const own = logs.get(tenantId);
       if (own) {
         own.expire(nowMs);

@@ -15,10 +15,7 @@ export const windowEnd = (ms: number): number => windowStart(ms) + traceWindowMs
 const lineEnd = 0x0a;
 
 /** A line of a chunk; its trace is decoded only when it is asked for. */
-export interface TraceLine {
-  readonly traceId: string;
-  read(): string;
-}
+export type TraceLine = ReturnType<typeof lineAt>;
 
 export function* traceLines(lines: Buffer): Generator<TraceLine> {
   for (let at = 0, next = 0; at < lines.length; at = next) {
@@ -36,7 +33,7 @@ export function* traceLinesWith(lines: Buffer, wanted: Buffer): Generator<TraceL
   }
 }
 
-const lineAt = (lines: Buffer, at: number, next: number): TraceLine => {
+const lineAt = (lines: Buffer, at: number, next: number) => {
   const end = lines[next - 1] === lineEnd ? next - 1 : next;
   return { traceId: idAt(lines, at), read: () => traceOf(lines.toString('utf8', at, end)) };
 };

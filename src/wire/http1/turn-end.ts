@@ -4,12 +4,10 @@ export interface TurnEndListener {
 }
 
 /** Everything that waits for the end of this turn of the event loop: until then, all that has arrived by now is read. */
-export interface TurnEnd {
-  wait(listener: TurnEndListener): void;
-}
+export type TurnEnd = ReturnType<typeof createTurnEnd>;
 
 /** One `setImmediate` for all that wait in a turn. */
-export function createTurnEnd(): TurnEnd {
+export function createTurnEnd() {
   let waiting: TurnEndListener[] = [];
   const tell = () => {
     const listeners = waiting;
@@ -17,7 +15,7 @@ export function createTurnEnd(): TurnEnd {
     for (const listener of listeners) listener.onTurnEnd();
   };
   return {
-    wait(listener) {
+    wait(listener: TurnEndListener) {
       if (waiting.push(listener) === 1) setImmediate(tell);
     },
   };

@@ -4,17 +4,7 @@ import { AgentSession } from './agent-session.ts';
 import type { Exchange } from './exchange.ts';
 import type { AllowedTicks, ConnectionLimits, Served, ServingContext } from './serving-context.ts';
 
-export interface AgentConnections {
-  /**
-   * Speaks HTTP on a connection from now on: HTTP/2 where that was agreed on in its TLS handshake, else HTTP/1.1. Bytes that were peeked at
-   * are `unshift`ed before. Without `onConnect` no tunnel can be asked for.
-   */
-  serve(socket: Socket, onExchange: (exchange: Exchange) => void, onConnect?: OnConnect): void;
-  /** Closes connections without a request at once, the others with their answer. */
-  drain(): void;
-  /** Stops the clock: the sockets are the caller's to close. */
-  close(): void;
-}
+export type AgentConnections = ReturnType<typeof createAgentConnections>;
 
 const tickMsMin = 10;
 const tickMsMax = 1000;
@@ -25,7 +15,7 @@ const lingerMsMax = 5000;
  * All connections of clients, on listeners and inside tunnels, under one coarse clock: a timer for each would cost each request its setting and clearing. What is
  * late is noticed up to two ticks later, a quarter of the shortest limit each.
  */
-export function createAgentConnections(limits: () => ConnectionLimits): AgentConnections {
+export function createAgentConnections(limits: () => ConnectionLimits) {
   const open: Served[] = [];
   const { headerTimeoutMs, idleTimeoutMs } = limits();
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, Math.min(headerTimeoutMs, idleTimeoutMs) / 4));
@@ -61,7 +51,11 @@ export function createAgentConnections(limits: () => ConnectionLimits): AgentCon
   timer.unref();
 
   return {
-    serve(socket, onExchange, onConnect) {
+    /**
+     * Speaks HTTP on a connection from now on: HTTP/2 where that was agreed on in its TLS handshake, else HTTP/1.1. Bytes that were peeked at
+     * are `unshift`ed before. Without `onConnect` no tunnel can be asked for.
+     */
+    serve(socket: Socket, onExchange: (exchange: Exchange) => void, onConnect?: OnConnect) {
       // Its `close` has come, or will come before anybody listens.
       if (socket.destroyed) return;
       const connection = isHttp2(socket)
@@ -70,10 +64,12 @@ export function createAgentConnections(limits: () => ConnectionLimits): AgentCon
       connection.slot = open.push(connection) - 1;
       if (context.isDraining) connection.drain();
     },
+    /** Closes connections without a request at once, the others with their answer. */
     drain() {
       context.isDraining = true;
       for (const connection of [...open]) connection.drain();
     },
+    /** Stops the clock: the sockets are the caller's to close. */
     close() {
       clearInterval(timer);
     },

@@ -13,11 +13,7 @@ interface ContextsOptions {
   readonly secureContextOptions?: Omit<SecureContextOptions, 'cert' | 'key' | 'minVersion'>;
 }
 
-export interface Contexts {
-  /** The context for a normalised host. Synchronous, so that a host is never made twice at the same time. */
-  contextFor(host: string): SecureContext;
-  readonly size: number;
-}
+export type Contexts = ReturnType<typeof createContexts>;
 
 interface Entry {
   readonly context: SecureContext;
@@ -47,7 +43,7 @@ const contextBytes = 40_000;
  * used once in every `contextsMax` new names stays. One that was pushed out is back for the price of a new context
  * and a full handshake. Hence this is plain least-recently-used, with no admission rule.
  */
-export function createContexts(authority: Authority, options: ContextsOptions): Contexts {
+export function createContexts(authority: Authority, options: ContextsOptions) {
   const { contextsMax = 1000, now, secureContextOptions } = options;
   // A Map keeps the order of insertion: what is used goes to its end, so the beginning is the least recently used.
   const entries = new RecentMap<string, Entry>(contextsMax);
@@ -78,7 +74,8 @@ export function createContexts(authority: Authority, options: ContextsOptions): 
   }
 
   return {
-    contextFor(host) {
+    /** The context for a normalised host. Synchronous, so that a host is never made twice at the same time. */
+    contextFor(host: string) {
       const nowMs = now();
       const kept = entries.get(host);
       // Nothing stays where no new one can be made.

@@ -36,19 +36,6 @@ export function traceFilters(query: PageQuery): Record<string, string> {
   return found;
 }
 
-interface TraceList {
-  readonly rows: readonly TraceRow[] | undefined;
-  /** Came in meanwhile; `take` puts them on top. */
-  readonly fresh: readonly TraceRow[];
-  readonly take: () => void;
-  readonly isLive: boolean;
-  readonly isLoading: boolean;
-  readonly hasMore: boolean;
-  readonly problem: Error | undefined;
-  readonly more: () => void;
-  readonly reload: () => void;
-}
-
 interface State {
   readonly rows?: readonly TraceRow[];
   /** The newest call when the list was read; what came behind it is still to come. */
@@ -71,7 +58,7 @@ async function readPage(filters: Record<string, string>, cursor: string | undefi
   }
 }
 
-export function useTraces(filters: Record<string, string>, isPaused: boolean): TraceList {
+export function useTraces(filters: Record<string, string>, isPaused: boolean) {
   const key = JSON.stringify(filters);
   const [turn, setTurn] = useState(0);
   const [state, setState] = useState<State>({ isLoading: true });
@@ -114,6 +101,7 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean): T
   const live = useLive(key, filters, isWanted ? shown : undefined);
   return {
     rows: state.rows,
+    /** Came in meanwhile; `take` puts them on top. */
     fresh: live.fresh,
     isLive: live.isOpen,
     isLoading: state.isLoading,

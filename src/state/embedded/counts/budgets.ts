@@ -11,24 +11,13 @@ import type { Tally } from './counters.ts';
  * may yet spend.
  */
 
-export interface BudgetReader {
-  usedOf(tenantId: string, name: string, day: string): number;
-}
+export type BudgetReader = ReturnType<typeof createBudgetReader>;
 
-export interface Budgets {
-  /** Names of those that are used up. */
-  exceeded(tenantId: string, charges: readonly BudgetCharge[]): readonly string[];
-  /** The same of any day, without a place in memory for it. */
-  peek(tenantId: string, charges: readonly BudgetCharge[]): readonly string[];
-  /** Charges budgets that `exceeded` was asked about in the same turn. Never throws. */
-  charge(tenantId: string, charges: readonly BudgetCharge[]): void;
-  /** A call has ended. Never throws. */
-  note(call: RecordedCall): void;
-}
+export type Budgets = ReturnType<typeof createEmbeddedBudgets>;
 
 type Day = Map<string, number>;
 
-export function createEmbeddedBudgets(stored: BudgetReader): Budgets {
+export function createEmbeddedBudgets(stored: BudgetReader) {
   /** Days by tenant. */
   const tenants = new Map<string, Map<string, Day>>();
 
@@ -61,12 +50,18 @@ export function createEmbeddedBudgets(stored: BudgetReader): Budgets {
   }
 
   return {
-    exceeded: (tenantId, charges) => exceededOf(charges, (it) => load(tenantId, it)),
-    peek: (tenantId, charges) => exceededOf(charges, (it) => usedOf(tenantId, it)),
-    charge(tenantId, charges) {
+    /** Names of those that are used up. */
+    exceeded: (tenantId: string, charges: readonly BudgetCharge[]) =>
+      exceededOf(charges, (it) => load(tenantId, it)),
+    /** The same of any day, without a place in memory for it. */
+    peek: (tenantId: string, charges: readonly BudgetCharge[]) =>
+      exceededOf(charges, (it) => usedOf(tenantId, it)),
+    /** Charges budgets that `exceeded` was asked about in the same turn. Never throws. */
+    charge(tenantId: string, charges: readonly BudgetCharge[]) {
       for (const it of charges) add(tenantId, it, it.amount);
     },
-    note(call) {
+    /** A call has ended. Never throws. */
+    note(call: RecordedCall) {
       for (const it of givenBack(call)) add(call.tenantId, it, -it.amount);
     },
   };
@@ -80,9 +75,12 @@ function forgetDays(days: Map<string, Day>): void {
   for (const day of days.keys()) if (day < first) days.delete(day);
 }
 
-export function createBudgetReader(db: Database): BudgetReader {
+export function createBudgetReader(db: Database) {
   const find = db.prepare('SELECT used FROM budgets WHERE tenant_id = ? AND day = ? AND name = ?');
-  return { usedOf: (tenantId, name, day) => Number(find.get(tenantId, day, name)?.['used'] ?? 0) };
+  return {
+    usedOf: (tenantId: string, name: string, day: string) =>
+      Number(find.get(tenantId, day, name)?.['used'] ?? 0),
+  };
 }
 
 /** Adds what calls have spent that were let out, in the transaction that is running. */

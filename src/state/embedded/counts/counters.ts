@@ -30,17 +30,7 @@ interface StoredKeyCounts {
   readonly callsByHour: readonly (readonly [number, number])[];
 }
 
-export interface CounterReader {
-  /** The counts of each key, in the order of the ids. */
-  ofKeys(keyIds: readonly string[], fromHour: number): readonly StoredKeyCounts[];
-  /** Refused with RATE_LIMITED, as hour and count. */
-  limitedOf(tenantId: string, fromHour: number): readonly (readonly [number, number])[];
-  callsInMonth(tenantId: string, month: number): number;
-  /** By name. */
-  ofCredentials(tenantId: string): ReadonlyMap<string, CredentialUse>;
-  /** The usage of each agent, in the order of the ids. */
-  ofAgents(agentIds: readonly string[], nowMs: number): readonly AgentUsage[];
-}
+export type CounterReader = ReturnType<typeof createCounterReader>;
 
 /** Calendar months (UTC) since the year 0. */
 export function monthNumberOf(ms: number): number {
@@ -65,7 +55,7 @@ interface Counts {
 
 const nothing = (): Counts => ({ total: new Map(), byHour: new Map(), firstMs: null, lastMs: null });
 
-export function createCounterReader(db: Database): CounterReader {
+export function createCounterReader(db: Database) {
   const since = db.prepare(
     'SELECT period, count FROM counters WHERE subject = ? AND counter = ? AND period >= ?',
   );
@@ -96,17 +86,23 @@ export function createCounterReader(db: Database): CounterReader {
   }
 
   return {
-    ofKeys(keyIds, fromHour) {
+    /** The counts of each key, in the order of the ids. */
+    ofKeys(keyIds: readonly string[], fromHour: number) {
       const all = read('key', keyIds, fromHour);
       return keyIds.map((id) => toKeyCounts(all.get(id) ?? nothing()));
     },
-    limitedOf: (tenantId, fromHour) =>
+    /** Refused with RATE_LIMITED, as hour and count. */
+    limitedOf: (tenantId: string, fromHour: number) =>
       since
         .all(tenantId, 'tenant.limited', fromHour)
         .map((row) => [Number(row['period']), Number(row['count'])] as const),
-    callsInMonth: (tenantId, month) => Number(at.get(tenantId, 'tenant.calls', month)?.['count'] ?? 0),
-    ofCredentials: (tenantId) => new Map(ofCredentials.all(credentialsOf(tenantId)).map(toCredentialUse)),
-    ofAgents(agentIds, nowMs) {
+    callsInMonth: (tenantId: string, month: number) =>
+      Number(at.get(tenantId, 'tenant.calls', month)?.['count'] ?? 0),
+    /** By name. */
+    ofCredentials: (tenantId: string) =>
+      new Map(ofCredentials.all(credentialsOf(tenantId)).map(toCredentialUse)),
+    /** The usage of each agent, in the order of the ids. */
+    ofAgents(agentIds: readonly string[], nowMs: number) {
       const all = read('agent', agentIds, hourOf(nowMs) - hoursInDay + 1);
       return agentIds.map((id) => toAgentUsage(all.get(id) ?? nothing(), nowMs));
     },

@@ -29,9 +29,7 @@ interface StoredHistory {
   readonly trust: TrustRecord;
 }
 
-export interface HistoryReader {
-  of(agentId: string): StoredHistory;
-}
+export type HistoryReader = ReturnType<typeof createHistoryReader>;
 
 export interface History {
   /** The call that asks is counted among those of the last minutes. */
@@ -137,9 +135,9 @@ function addTally(
   for (const mark of marks) agent.trust = afterMark(agent.trust, mark, terms);
 }
 
-export function createHistoryReader(db: Database): HistoryReader {
+export function createHistoryReader(db: Database) {
   const find = db.prepare('SELECT habits, trust FROM histories WHERE agent_id = ?');
-  return { of: (agentId) => toHistory(find.get(agentId)) };
+  return { of: (agentId: string) => toHistory(find.get(agentId)) };
 }
 
 const toHistory = (row: Row | undefined): StoredHistory =>
@@ -154,13 +152,7 @@ const toHistory = (row: Row | undefined): StoredHistory =>
 const marked = (trust: TrustRecord, mark: TrustMark | null, terms: TrustTerms): TrustRecord =>
   mark ? afterMark(trust, mark, terms) : { ...wholeTrust, atMs: trust.atMs };
 
-interface HistoryWriter {
-  /** Adds calls, in the transaction that is running. */
-  add(tallies: readonly Tally[], terms: TrustTerms): void;
-  mark(agentId: string, mark: TrustMark | null, terms: TrustTerms): void;
-}
-
-export function createHistoryWriter(db: Database): HistoryWriter {
+export function createHistoryWriter(db: Database) {
   const { of } = createHistoryReader(db);
   const put = db.prepare(`
     INSERT INTO histories (agent_id, habits, trust) VALUES (?, ?, ?)
@@ -170,7 +162,8 @@ export function createHistoryWriter(db: Database): HistoryWriter {
     put.run(agentId, JSON.stringify(habits), JSON.stringify(trust));
   };
   return {
-    add(tallies, terms) {
+    /** Adds calls, in the transaction that is running. */
+    add(tallies: readonly Tally[], terms: TrustTerms) {
       const byAgent = Map.groupBy(tallies, ({ origin }) => origin.agentId);
       for (const [agentId, own] of byAgent) {
         const agent = { ...of(agentId) };
@@ -178,7 +171,7 @@ export function createHistoryWriter(db: Database): HistoryWriter {
         save(agentId, agent);
       }
     },
-    mark(agentId, mark, terms) {
+    mark(agentId: string, mark: TrustMark | null, terms: TrustTerms) {
       const { habits, trust } = of(agentId);
       save(agentId, { habits, trust: marked(trust, mark, terms) });
     },

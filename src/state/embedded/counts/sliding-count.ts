@@ -1,25 +1,22 @@
 /** Counts by slots of time (hours, or tens of seconds), of which the newest `slots` are remembered. */
-export interface SlidingCount {
-  /** A slot that is too old to be remembered is not counted. */
-  add(slot: number, count: number): void;
-  /** The sum of the slots that end with this one. */
-  sum(slot: number): number;
-}
+export type SlidingCount = ReturnType<typeof createSlidingCount>;
 
-export function createSlidingCount(slots: number): SlidingCount {
+export function createSlidingCount(slots: number) {
   /** That of a slot stands at `slot % slots`. */
   const counts = new Array<number>(slots).fill(0);
   let newest = 0;
 
   return {
-    add(slot, count) {
+    /** A slot that is too old to be remembered is not counted. */
+    add(slot: number, count: number) {
       if (slot <= newest - slots) return;
       for (let passed = Math.max(newest + 1, slot - slots + 1); passed <= slot; passed += 1)
         counts[passed % slots] = 0;
       newest = Math.max(newest, slot);
       counts[slot % slots] = (counts[slot % slots] ?? 0) + count;
     },
-    sum(slot) {
+    /** The sum of the slots that end with this one. */
+    sum(slot: number) {
       let total = 0;
       const first = Math.max(slot, newest) - slots + 1;
       for (let at = first; at <= Math.min(slot, newest); at += 1) total += counts[at % slots] ?? 0;

@@ -1,22 +1,11 @@
 import { windowEnd, windowStart } from '../../traces/lines.ts';
-import type { TraceWindow } from '../../traces/list.ts';
 import type { Database } from '../sqlite.ts';
 import { toBuffer } from './traces-chunks.ts';
 
 /** Finds chunks by the time of the ids in them. */
-export interface ChunkReader {
-  /** Lines of each chunk of the tenant that may hold an id of that time; both ends lie in one window. One is read at a time. */
-  between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer>;
-  /** The starts of windows of the tenant that have traces, newest first: `LikelySource` of `traces/likely.ts`. */
-  starts(tenantId: string, newestMs: number, oldestMs: number): Generator<number>;
-  window(tenantId: string, startMs: number): TraceWindow;
-  /** Chunks of the tenant with greater numbers than `after`, up to `last`, in their order: that in which they were stored. */
-  stored(tenantId: string, after: number, last: number, limit: number): { chunkId: number; lines: Buffer }[];
-  /** The greatest number of any chunk; 0 where there is none. */
-  lastId(): number;
-}
+export type ChunkReader = ReturnType<typeof createChunkReader>;
 
-export function createChunkReader(db: Database): ChunkReader {
+export function createChunkReader(db: Database) {
   // A chunk does not reach beyond its window: the index alone says which ones to read.
   const find = db.prepare(`
     SELECT chunk_id FROM trace_chunks WHERE tenant_id = ? AND last_ms BETWEEN ? AND ? AND first_ms <= ?
@@ -38,6 +27,7 @@ export function createChunkReader(db: Database): ChunkReader {
     return typeof found === 'number' ? found : undefined;
   }
 
+  /** Lines of each chunk of the tenant that may hold an id of that time; both ends lie in one window. One is read at a time. */
   function* between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer> {
     for (const found of find.all(tenantId, firstMs, windowEnd(firstMs), lastMs)) {
       const row = read.get(Number(found['chunk_id']));
@@ -47,7 +37,8 @@ export function createChunkReader(db: Database): ChunkReader {
 
   return {
     between,
-    *starts(tenantId, newestMs, oldestMs) {
+    /** The starts of windows of the tenant that have traces, newest first: `LikelySource` of `traces/likely.ts`. */
+    *starts(tenantId: string, newestMs: number, oldestMs: number) {
       for (let bound = newestMs; ; ) {
         const ms = newest(tenantId, bound);
         if (ms === undefined || windowEnd(ms) < oldestMs) return;
@@ -56,12 +47,14 @@ export function createChunkReader(db: Database): ChunkReader {
         bound = startMs - 1;
       }
     },
-    window: (tenantId, startMs) => ({
+    window: (tenantId: string, startMs: number) => ({
       startMs,
       chunks: () => between(tenantId, startMs, windowEnd(startMs)),
     }),
+    /** The greatest number of any chunk; 0 where there is none. */
     lastId: () => Number(greatest.get()?.['chunk_id'] ?? 0),
-    stored: (tenantId, after, lastOne, limit) =>
+    /** Chunks of the tenant with greater numbers than `after`, up to `last`, in their order: that in which they were stored. */
+    stored: (tenantId: string, after: number, lastOne: number, limit: number) =>
       above.all(after, lastOne, tenantId, limit).map((row) => ({
         chunkId: Number(row['chunk_id']),
         lines: toBuffer(row['lines'] as Uint8Array),

@@ -27,19 +27,7 @@ type Argument = string | number | Buffer;
  * Commands to Redis, each bounded by `timeoutMs`, whatever the network does. All failures are STATE_UNAVAILABLE, of which a caller
  * does not know whether the command was carried out.
  */
-export interface RedisConnection {
-  /** Runs a script; all `keys` must lie on one node. */
-  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<unknown>;
-  /** One command; its first argument is its key. */
-  call(command: string, ...args: readonly Argument[]): Promise<unknown>;
-  /** The same, where the texts of the answer are bytes. */
-  callBuffers(command: string, ...args: readonly Argument[]): Promise<unknown>;
-  /** `INFO` of each master. */
-  info(): Promise<readonly string[]>;
-  /** Asks whether or not the last commands have failed. */
-  ping(): Promise<void>;
-  close(): Promise<void>;
-}
+export type RedisConnection = Awaited<ReturnType<typeof openConnection>>;
 
 type Client = Redis | Cluster;
 
@@ -47,7 +35,7 @@ const away = (cause?: unknown): GatewayError =>
   new GatewayError('STATE_UNAVAILABLE', 'The state does not answer.', { retryAfterSeconds: 1 }, cause);
 
 /** Connects; rejects with STATE_UNAVAILABLE where that is not done in five times `timeoutMs`. */
-export async function openConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
+export async function openConnection(options: RedisConnectionOptions) {
   const { timeoutMs } = options;
   const client = connect(options);
   let isOpen = false;
@@ -83,10 +71,18 @@ export async function openConnection(options: RedisConnectionOptions): Promise<R
   isOpen = true;
   const refreshing = refreshSlots(client);
   return {
-    run: (script, keys, args) => bounded(() => evaluate(client, script, keys, args)),
-    call: (command, ...args) => bounded(() => client.call(command, ...args.map(toArgument))),
-    callBuffers: (command, ...args) => bounded(() => client.callBuffer(command, ...args.map(toArgument))),
+    /** Runs a script; all `keys` must lie on one node. */
+    run: (script: Script, keys: readonly string[], args: readonly Argument[]) =>
+      bounded(() => evaluate(client, script, keys, args)),
+    /** One command; its first argument is its key. */
+    call: (command: string, ...args: readonly Argument[]) =>
+      bounded(() => client.call(command, ...args.map(toArgument))),
+    /** The same, where the texts of the answer are bytes. */
+    callBuffers: (command: string, ...args: readonly Argument[]) =>
+      bounded(() => client.callBuffer(command, ...args.map(toArgument))),
+    /** `INFO` of each master. */
     info: () => bounded(() => Promise.all(masters().map((it) => it.info()))),
+    /** Asks whether or not the last commands have failed. */
     ping: () => bounded(() => client.ping()).then(() => undefined),
     async close() {
       if (isClosed) return;

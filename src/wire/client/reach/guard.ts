@@ -31,14 +31,7 @@ export interface ListenerAddress {
   readonly port: number;
 }
 
-export interface Guard {
-  /** Judges a normalised host and its port without resolving it. Throws EGRESS_BLOCKED. */
-  checkHost(host: string, port: number): void;
-  /** Judges an address that is to be dialled. Throws EGRESS_BLOCKED, also for text that is no address. */
-  checkAddress(address: string, port: number): void;
-  /** The same for an address that an administrator has chosen: it may be any but our own listeners. Throws EGRESS_BLOCKED. */
-  checkChosen(address: string, port: number): void;
-}
+export type Guard = ReturnType<typeof createGuard>;
 
 /** The verdict of the ranges on an address. */
 interface Place {
@@ -67,7 +60,7 @@ export function whyBlocked(
 const isRange = (text: string): boolean => isIP(text.split('/')[0] ?? '') !== 0;
 
 /** Throws a RangeError for a CIDR that is none. */
-export function createGuard(options: AddressGuardOptions): Guard {
+export function createGuard(options: AddressGuardOptions) {
   const allowed = new RangeList(options.allowPrivate);
   const denied = new RangeList(options.deny.filter(isRange));
   const deniedHosts: readonly HostMatcher[] = options.deny
@@ -86,6 +79,7 @@ export function createGuard(options: AddressGuardOptions): Guard {
     }));
   }
 
+  /** Judges a normalised host and its port without resolving it. Throws EGRESS_BLOCKED. */
   function checkHost(host: string, port: number): void {
     if (ports.size > 0 && !ports.has(port)) block(`Port ${port} is not among the allowed ports.`);
     if (isMetadataName(host)) block('The host is a cloud metadata service.');
@@ -93,6 +87,7 @@ export function createGuard(options: AddressGuardOptions): Guard {
     if (isIP(host) !== 0) checkAddress(host, port);
   }
 
+  /** Judges an address that is to be dialled. Throws EGRESS_BLOCKED, also for text that is no address. */
   function checkAddress(address: string, port: number): void {
     // A zone would slip through BlockList, and no public address has one.
     if (isIP(address) === 0 || address.includes('%')) block('The upstream address is not an IP address.');
@@ -114,6 +109,7 @@ export function createGuard(options: AddressGuardOptions): Guard {
     }
   }
 
+  /** The same for an address that an administrator has chosen: it may be any but our own listeners. Throws EGRESS_BLOCKED. */
   function checkChosen(address: string, port: number): void {
     for (const it of [address, ...embeddedIpv4Addresses(address)])
       if (isOwnListener(it, port, options.ownListeners())) block('The address is that of this gateway.');

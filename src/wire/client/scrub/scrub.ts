@@ -13,17 +13,7 @@ const noBytes = Buffer.alloc(0);
 const lineFeed = 0x0a;
 
 /** Looks for the secrets of one credential. */
-export interface Scrub {
-  /** The fields of a head or of trailers, flat: values are redacted, a field with a secret in its name is left out. */
-  fields(flat: readonly string[]): string[];
-  /**
-   * A body as it streams. `isByLine`: each line is a message, which must not wait for the next one, so nothing is looked for that goes
-   * over the end of a line. Else the last bytes wait, as many as the longest form of a secret takes.
-   */
-  body(isByLine: boolean): ScrubbedBody;
-  /** A message with a length before it: asterisks take the place of a secret, as many as it had bytes. In protobuf its field has a length too. */
-  message(): ScrubbedBody;
-}
+export type Scrub = ReturnType<typeof createScrub>;
 
 export interface ScrubbedBody {
   /**
@@ -35,7 +25,7 @@ export interface ScrubbedBody {
   end(): Buffer;
 }
 
-export function createScrub(secrets: readonly string[]): Scrub {
+export function createScrub(secrets: readonly string[]) {
   let built: Haystack | undefined;
   /** When it is needed first: of many credentials few may be used. */
   const haystack = (): Haystack => {
@@ -43,7 +33,8 @@ export function createScrub(secrets: readonly string[]): Scrub {
     return built;
   };
   return {
-    fields(flat) {
+    /** The fields of a head or of trailers, flat: values are redacted, a field with a secret in its name is left out. */
+    fields(flat: readonly string[]) {
       const scrubbed: string[] = [];
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const name = flat[i] as string;
@@ -52,7 +43,12 @@ export function createScrub(secrets: readonly string[]): Scrub {
       }
       return scrubbed;
     },
-    body: (isByLine) => new BodyScrub(haystack(), isByLine, toLabel),
+    /**
+     * A body as it streams. `isByLine`: each line is a message, which must not wait for the next one, so nothing is looked for that goes
+     * over the end of a line. Else the last bytes wait, as many as the longest form of a secret takes.
+     */
+    body: (isByLine: boolean) => new BodyScrub(haystack(), isByLine, toLabel),
+    /** A message with a length before it: asterisks take the place of a secret, as many as it had bytes. In protobuf its field has a length too. */
     message: () => new BodyScrub(haystack(), false, toAsterisks),
   };
 }
