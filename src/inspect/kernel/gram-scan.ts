@@ -59,19 +59,21 @@ let isBusy = false;
 
 /** Looks for grams in texts, one text at a time. */
 export class GramScan {
-  readonly #tables: GramTables;
   readonly #hitsAt: number;
-  /** Memory of large tables; undefined for small ones. */
+  /** Memory that large tables were copied into; small ones are copied when they are used. */
   readonly #own: Kernel | undefined;
+  readonly #small: GramTables | undefined;
 
   constructor(tables: GramTables) {
-    this.#tables = tables;
     this.#hitsAt = roundedUp(contentsOf(tables).reduce((at, { byteLength }) => at + byteLength, tablesAt));
     // The kernel checks for room before it takes the two lists of a place, all entries of which may be hits.
     const size = this.#hitsAt - tablesAt + hitBytes * (hitsPerCall + 1 + 2 * tables.entriesPerListMax);
-    if (size <= sharedBytesMax) return;
+    if (size <= sharedBytesMax) {
+      this.#small = tables;
+      return;
+    }
     this.#own = new Kernel(size);
-    this.#fill(this.#own);
+    this.#fill(this.#own, tables);
   }
 
   /**
@@ -86,7 +88,7 @@ export class GramScan {
   #scanShared(bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
     if (isBusy) throw new Error('a scan began within another one');
     shared ??= new Kernel(sharedBytesMax);
-    if (filledBy !== this) this.#fill(shared);
+    if (filledBy !== this && this.#small) this.#fill(shared, this.#small);
     filledBy = this;
     isBusy = true;
     try {
@@ -117,10 +119,10 @@ export class GramScan {
     }
   }
 
-  #fill({ exports, view }: Kernel): void {
-    const { multiplier, shift, longShift, stride } = this.#tables;
+  #fill({ exports, view }: Kernel, tables: GramTables): void {
+    const { multiplier, shift, longShift, stride } = tables;
     let at = tablesAt;
-    const [, ...places] = contentsOf(this.#tables).map((content) => {
+    const [, ...places] = contentsOf(tables).map((content) => {
       const place = at;
       const bytes = Buffer.from(view.buffer, place, content.byteLength);
       bytes.set(new Uint8Array(content.buffer, content.byteOffset, content.byteLength));

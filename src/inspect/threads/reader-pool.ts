@@ -34,6 +34,8 @@ export interface PoolBounds {
   readonly heapMbMax: number;
   /** Time without work after which the further thread is ended, since each thread takes 50 MB. */
   readonly idleMsMax: number;
+  /** Time after which nobody waits for the first threads any more. */
+  readonly startMsMax: number;
 }
 
 const megabyte = 1024 * 1024;
@@ -46,6 +48,7 @@ const defaults: PoolBounds = {
   graceMs: 1_000,
   heapMbMax: 512,
   idleMsMax: 60_000,
+  startMsMax: 3_000,
 };
 const shortBytesMax = 64 * megabyte;
 /** One tenant can never fill a queue alone. */
@@ -100,6 +103,8 @@ export class ReaderPool {
   /** Number of threads that became ready. */
   #begun = 0;
   readonly #closing = new AbortController();
+  readonly #beginning = Promise.withResolvers<void>();
+  #startTimer: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -112,11 +117,17 @@ export class ReaderPool {
   /** Starts the threads, each of which needs a second of a core before it is ready. */
   start(): void {
     for (let i = 0; i < this.#options.threads; i++) this.#start();
+    this.#startTimer = setTimeout(this.#beginning.resolve, this.#bounds.startMsMax).unref();
   }
 
-  /** Tells whether all threads are ready. Until then calls are read on the event loop. */
+  /** Tells whether all threads are ready. */
   get hasBegun(): boolean {
     return this.#begun >= this.#options.threads;
+  }
+
+  /** Resolves when all threads are ready, or when it is not worth waiting for them any longer. */
+  get beginning(): Promise<void> {
+    return this.#beginning.promise;
   }
 
   get counts(): PoolCounts {
@@ -153,6 +164,7 @@ export class ReaderPool {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#endStart();
     for (const { resolve, timer } of [...this.#short.clear(), ...this.#long.clear()]) {
       clearTimeout(timer);
       resolve({ error: new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.') });
@@ -195,6 +207,7 @@ export class ReaderPool {
         hasBegun = true;
         this.#begun += 1;
         this.#failedStarts = 0;
+        if (this.hasBegun) this.#endStart();
       }
       this.#give(thread);
     });
@@ -206,7 +219,10 @@ export class ReaderPool {
       if (signal.aborted) return;
       const further = this.#isFurther(thread) ? this.#further : undefined;
       if (!further?.isIdle) onLost(thread.isEnding ? 'deadline' : 'death', code);
-      if (!hasBegun) this.#failedStarts += 1;
+      if (!hasBegun) {
+        this.#failedStarts += 1;
+        this.#endStart();
+      }
       const pauseMs = Math.min(restartMsMax, this.#failedStarts * 500);
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
@@ -216,6 +232,11 @@ export class ReaderPool {
       } else this.#start();
     });
     return thread;
+  }
+
+  #endStart(): void {
+    clearTimeout(this.#startTimer);
+    this.#beginning.resolve();
   }
 
   /** Starts the further thread where short jobs wait for long ones. */

@@ -69,7 +69,7 @@ export const onTheLoop: Readers = {
  * engines run on the loop.
  */
 export function createReaders(
-  pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun'>,
+  pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun' | 'beginning'>,
   settingsOf: (engine: DetectorEngine) => unknown,
 ): Readers {
   const specs = new WeakMap<DetectorEngine, WeakMap<object, ToolSpec>>();
@@ -103,15 +103,28 @@ export function createReaders(
     return 'lost' in outcome ? outcome : unpackedFindings(outcome.output as JobOutput<N>);
   }
 
+  /** Waits for the threads; where they do not begin, the event loop reads. */
+  async function onceBegun<N extends JobName>(
+    name: N,
+    input: Input<N>,
+    task: Task,
+    spec: ToolSpec,
+  ): Promise<JobOutput<N> | { lost: Lost }> {
+    await pool.beginning;
+    return pool.hasBegun ? inThread(name, input, task, spec) : jobOf(name)(input, task.tools, task.bounds);
+  }
+
   return {
     hasThreads: true,
     run(name, input, task) {
       const { tools, bounds, bytes, owner } = task;
       const spec = specOf(tools);
-      // A daemon serves as soon as it starts, and its threads take a second to be ready.
-      if (!spec || !pool.hasBegun) return jobOf(name)(input, tools, bounds);
-      const sender = `${owner.tenantId} ${owner.agentId}`;
+      if (!spec) return jobOf(name)(input, tools, bounds);
       const isLarge = bytes > loopBytesMax || mayFillWindow(input);
+      // A daemon serves as soon as it starts, and its threads take a second to be ready.
+      if (!pool.hasBegun)
+        return isLarge ? onceBegun(name, input, task, spec) : jobOf(name)(input, tools, bounds);
+      const sender = `${owner.tenantId} ${owner.agentId}`;
       const isDistrusted = (distrusted.get(sender) ?? 0) > performance.now();
       if (isDistrusted || (isLarge && !isSoonRead(task))) return inThread(name, input, task, spec);
       const moment = forAMoment(task, () => distrusted.set(sender, performance.now() + distrustedForMs));

@@ -81,6 +81,30 @@ t.test('long input that cannot be sent is an error of its own job, and its threa
   t.same(lost, []);
 });
 
+t.test(
+  'whoever waits for the threads waits until all are ready, or one cannot start, and not for long',
+  async (t) => {
+    const { pool } = startPool(t, 2);
+    t.notOk(pool.hasBegun);
+    await pool.beginning;
+    t.ok(pool.hasBegun);
+    const broken = new ReaderPool({
+      ...{ threads: 1, program: new URL('./no-such-program.ts', import.meta.url) },
+      onLost: () => undefined,
+      bounds: { startMsMax: 600_000 },
+    });
+    t.teardown(() => broken.close());
+    broken.start();
+    await broken.beginning;
+    t.notOk(broken.hasBegun, 'it has no program');
+    const { pool: late } = startPool(t, 1, { startMsMax: 1 });
+    await late.beginning;
+    t.pass('nobody waits for ever');
+    const closed = new ReaderPool({ threads: 1, program, onLost: () => undefined });
+    await Promise.all([closed.close(), closed.beginning]);
+  },
+);
+
 t.test('a job that is asked to end does so, and its thread goes on', async (t) => {
   const { lost, run } = startPool(t, 1);
   t.match(await run('read until it is over', {}, { timeoutMs: 5 }), { output: { text: 'it was over' } });

@@ -35,6 +35,7 @@ const counted = {
   },
   forget: (ids: readonly number[]) => pool.forget(ids),
   hasBegun: true,
+  beginning: pool.beginning,
 };
 const inThreads = createReaders(counted, engines.settingsOf);
 
@@ -279,6 +280,43 @@ function taskOfLoop() {
     owner: { tenantId: tenant.id, agentId: 'one' },
   };
 }
+
+t.test(
+  'what is long waits until the threads have begun, and is read on the event loop where they do not',
+  async (t) => {
+    const long = { ...taskOfLoop(), bytes: 100_000 };
+    const words = jobOf({ body: Buffer.from('words '.repeat(20_000)) });
+    const asked: string[] = [];
+    const beginning = Promise.withResolvers<void>();
+    const state = { hasBegun: false };
+    const starting = createReaders(
+      {
+        ...{ forget: () => undefined, beginning: beginning.promise },
+        get hasBegun() {
+          return state.hasBegun;
+        },
+        run: (...args) => {
+          asked.push(args[0].name);
+          return pool.run(...args);
+        },
+      },
+      engines.settingsOf,
+    );
+    const short = starting.run('body', jobOf({ body: Buffer.from('a few words') }), { ...long, bytes: 11 });
+    t.notOk(short instanceof Promise, 'what is short does not wait');
+    const [first, second] = [starting.run('body', words, long), starting.run('body', words, long)];
+    t.ok(first instanceof Promise);
+    await new Promise(setImmediate);
+    t.same(asked, [], 'nothing has begun');
+    state.hasBegun = true;
+    beginning.resolve();
+    t.match(await Promise.all([first, second]), [{ unreadable: undefined }, { unreadable: undefined }]);
+    t.same(asked, ['body', 'body']);
+    state.hasBegun = false;
+    t.match(await starting.run('body', words, long), { unreadable: undefined });
+    t.same(asked, ['body', 'body'], 'the event loop has read');
+  },
+);
 
 t.test('prose of up to 128 KB is read at once, as are no numbers and no code', async (t) => {
   const words = 'Please summarise the discussion and list every decision with its owner. ';
