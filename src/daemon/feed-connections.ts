@@ -1,8 +1,7 @@
 import type { Files } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import type { Download } from '../risk/feeds/fetch-feed.ts';
 import { Dialer } from '../wire/client/connect.ts';
-import { createHttpClient, type HttpClient } from '../wire/client/http-client.ts';
+import { createHttpClient, type HttpClient, type HttpRequest } from '../wire/client/http-client.ts';
 import { type AddressGuardOptions, createGuard, type Guard } from '../wire/client/reach/guard.ts';
 import { createResolver } from '../wire/client/reach/resolve.ts';
 import { loadRoots } from '../wire/client/reach/roots.ts';
@@ -16,21 +15,19 @@ const idleTimeoutMs = 30_000;
  * How threat feeds are reached: the way of all calls, save that administrators may fetch them from wherever they have chosen. Where a server
  * leads to another one is its own choice.
  */
-export interface FeedConnections {
-  readonly download: Download;
-  /** Puts together what this configuration says, and answers what puts it in force. Throws where a file of authorities cannot be read. */
-  prepare(config: Config, files: Files): () => void;
-}
+export type FeedConnections = ReturnType<typeof openFeedConnections>;
 
 export function openFeedConnections(
   config: Config,
   files: Files,
   ownListeners: AddressGuardOptions['ownListeners'],
-): FeedConnections {
+) {
   let clients = clientsOf(config, files, ownListeners);
   return {
-    download: (request, isChosen) => (isChosen ? clients.chosen : clients.found)(request),
-    prepare(next, itsFiles) {
+    download: (request: HttpRequest, isChosen: boolean) =>
+      (isChosen ? clients.chosen : clients.found)(request),
+    /** Puts together what this configuration says, and answers what puts it in force. Throws where a file of authorities cannot be read. */
+    prepare(next: Config, itsFiles: Files) {
       const nextClients = clientsOf(next, itsFiles, ownListeners);
       return () => {
         clients = nextClients;

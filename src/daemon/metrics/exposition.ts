@@ -3,20 +3,15 @@ import type { Family } from './families.ts';
 /** The metrics of one process, as they cross to another one. */
 export type Snapshot = readonly object[];
 
-/**
- * Writes metrics as Prometheus reads them, those of Node and the process included. prom-client is loaded when it is
- * first asked. So a daemon that nobody scrapes does not pay for it.
- */
-interface Exposition {
-  snapshot(): Promise<Snapshot>;
-}
-
 type Client = typeof import('prom-client');
 
 const load = async (): Promise<Client> => (await import('prom-client')).default;
 
-/** Takes the metrics of this process; they are those of Node from the first snapshot on. */
-export function createExposition(collect: () => Promise<Family[]>): Exposition {
+/**
+ * Creates what takes the metrics of this process, those of Node included from the first time on. prom-client is loaded when it is
+ * first asked. So a daemon that nobody scrapes does not pay for it.
+ */
+export function createSnapshot(collect: () => Promise<Family[]>): () => Promise<Snapshot> {
   let own: Promise<InstanceType<Client['Registry']>> | undefined;
   const openOwn = async () => {
     const { Registry, collectDefaultMetrics } = await load();
@@ -24,12 +19,10 @@ export function createExposition(collect: () => Promise<Family[]>): Exposition {
     collectDefaultMetrics({ register: registry });
     return registry;
   };
-  return {
-    async snapshot() {
-      own ??= openOwn();
-      const ofNode = await (await own).getMetricsAsJSON();
-      return [...(await collect()), ...ofNode];
-    },
+  return async () => {
+    own ??= openOwn();
+    const ofNode = await (await own).getMetricsAsJSON();
+    return [...(await collect()), ...ofNode];
   };
 }
 

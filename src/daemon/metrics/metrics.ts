@@ -1,7 +1,7 @@
 import type { MetricsPort } from '../../decision/gate.ts';
 import { collect, type Source } from './collect.ts';
 import { Counters } from './counters.ts';
-import { createExposition, type Snapshot, toMetricsText } from './exposition.ts';
+import { createSnapshot, type Snapshot, toMetricsText } from './exposition.ts';
 import type { Family } from './families.ts';
 
 /** Takes the metrics of all processes of a daemon, this one included. */
@@ -22,7 +22,7 @@ export function createMetrics(gather?: Gather): Metrics {
   const counters = new Counters();
   const sources: Source[] = [];
   const families = (): Promise<Family[]> => collect(counters, sources);
-  const { snapshot } = createExposition(families);
+  const snapshot = createSnapshot(families);
   let underWay: Promise<string> | undefined;
   const write = async (): Promise<string> => {
     try {

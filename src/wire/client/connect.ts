@@ -46,13 +46,6 @@ export interface TlsSessionStore {
   session: Buffer | undefined;
 }
 
-/** The judged addresses of an endpoint. */
-interface Location {
-  readonly addresses: readonly string[];
-  readonly port: number;
-  readonly parent: Parent | undefined;
-}
-
 /** Opens connections to a parent proxy. */
 interface Parent {
   readonly address: ParentAddress;
@@ -102,7 +95,8 @@ export class Dialer {
       : await this.#dialStraight(wanted, protocol, store);
   }
 
-  async #locate({ host, port }: Endpoint): Promise<Location> {
+  /** The judged addresses of an endpoint. */
+  async #locate({ host, port }: Endpoint) {
     this.#guard.checkHost(host, port);
     if (
       this.#parent &&

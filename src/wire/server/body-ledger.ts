@@ -21,14 +21,10 @@ export interface BodyRoom {
   hold(bytes: number): GatewayError | undefined;
 }
 
-export interface BodyLedger {
-  /** Room for the body of a call, given back when `answer` closes. `isShared`: there are tenants for whom room is kept. */
-  roomFor(answer: Closable, owner: ConnectionOwner, isShared: boolean): BodyRoom;
-  readonly heldBytes: number;
-}
+export type BodyLedger = ReturnType<typeof createBodyLedger>;
 
 /** `perAgentMax` is asked for each body, so that a reload counts from the next one on. */
-export function createBodyLedger(perAgentMax: () => number): BodyLedger {
+export function createBodyLedger(perAgentMax: () => number) {
   const agents = new Map<string, number>();
   const tenants = new Map<string, number>();
   let held = 0;
@@ -60,7 +56,8 @@ export function createBodyLedger(perAgentMax: () => number): BodyLedger {
     get heldBytes() {
       return held;
     },
-    roomFor(answer, owner, isShared) {
+    /** Room for the body of a call, given back when `answer` closes. `isShared`: there are tenants for whom room is kept. */
+    roomFor(answer: Closable, owner: ConnectionOwner, isShared: boolean): BodyRoom {
       let own = 0;
       return {
         hold(bytes) {

@@ -21,15 +21,6 @@ export interface Tally {
   lastMs: number;
 }
 
-/** The counts that are stored of a key when it is first seen. */
-interface StoredKeyCounts {
-  readonly uses: number;
-  readonly blocked: number;
-  readonly lastSeenAtMs: number | null;
-  /** Hour and count, of those since `fromHour`. */
-  readonly callsByHour: readonly (readonly [number, number])[];
-}
-
 export type CounterReader = ReturnType<typeof createCounterReader>;
 
 /** Calendar months (UTC) since the year 0. */
@@ -125,10 +116,12 @@ function addTo(all: Map<string, Counts>, row: Row): void {
   else byHour.set(counter, [[period, count]]);
 }
 
-const toKeyCounts = ({ total, byHour, lastMs }: Counts): StoredKeyCounts => ({
+/** The counts that are stored of a key when it is first seen. */
+const toKeyCounts = ({ total, byHour, lastMs }: Counts) => ({
   uses: total.get('key.uses') ?? 0,
   blocked: total.get('key.blocked') ?? 0,
   lastSeenAtMs: lastMs,
+  /** Hour and count, of those since `fromHour`. */
   callsByHour: byHour.get('key.calls') ?? [],
 });
 

@@ -18,26 +18,11 @@ export interface ResolverOptions {
   readonly lookup?: (host: string) => Promise<readonly { readonly address: string }[]>;
 }
 
-/** The addresses to dial, before they are judged. */
-interface Resolution {
-  /** At least one, in the order of preference. */
-  readonly addresses: readonly string[];
-  readonly port: number;
-}
-
-export interface Resolver {
-  /**
-   * The addresses behind a normalised host. Address literals stand for themselves. Throws UPSTREAM_UNREACHABLE where there are
-   * none. Neither cached nor bounded in time: who dials has the deadline.
-   */
-  resolve(host: string, port: number): Promise<Resolution>;
-  /** Tells whether the host needs no name server: it is an address, or an entry replaces it. */
-  isGiven(host: string): boolean;
-}
+export type Resolver = ReturnType<typeof createResolver>;
 
 const systemLookup = (host: string) => dns.lookup(host, { all: true });
 
-export function createResolver({ resolve, lookup = systemLookup }: ResolverOptions): Resolver {
+export function createResolver({ resolve, lookup = systemLookup }: ResolverOptions) {
   const entries: { matches: HostMatcher; entry: ResolveEntry }[] = resolve.map((entry) => {
     if (isIP(entry.address) === 0) throw new RangeError(`"${entry.address}" is not an IP address.`);
     return { matches: toHostMatcher(entry.host), entry };
@@ -47,8 +32,13 @@ export function createResolver({ resolve, lookup = systemLookup }: ResolverOptio
     entries.find(({ matches }) => matches(host))?.entry;
 
   return {
-    isGiven: (host) => isIP(host) !== 0 || findEntry(host) !== undefined,
-    async resolve(host, port) {
+    /** Tells whether the host needs no name server: it is an address, or an entry replaces it. */
+    isGiven: (host: string) => isIP(host) !== 0 || findEntry(host) !== undefined,
+    /**
+     * The addresses behind a normalised host, at least one, in the order of preference, before they are judged. Address literals stand for themselves. Throws UPSTREAM_UNREACHABLE where there are
+     * none. Neither cached nor bounded in time: who dials has the deadline.
+     */
+    async resolve(host: string, port: number) {
       if (isIP(host) !== 0) return { addresses: [host], port };
       const replaced = findEntry(host);
       if (replaced) return { addresses: [replaced.address], port: replaced.port ?? port };
