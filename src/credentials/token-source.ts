@@ -33,15 +33,8 @@ const ageMsMin = 30_000;
 const backoffMsMin = 1_000;
 const backoffMsMax = 60_000;
 
-interface Held {
-  readonly text: string;
-  readonly fetchedAtMs: number;
-  readonly refreshAtMs: number;
-  readonly endsAtMs: number;
-}
-
 export function createTokenSource({ fetch, issued, now, onFailure }: TokenSourceOptions) {
-  let held: Held | undefined;
+  let held: ReturnType<typeof toHeld> | undefined;
   let flight: Promise<string> | undefined;
   let failures = 0;
   let retryAtMs = 0;
@@ -106,7 +99,7 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
   };
 }
 
-function toHeld({ text, validMs }: AccessToken, fetchedAtMs: number): Held {
+function toHeld({ text, validMs }: AccessToken, fetchedAtMs: number) {
   const endsAtMs = fetchedAtMs + validMs - Math.min(marginMsMax, validMs * marginShare);
   return {
     text,

@@ -6,11 +6,9 @@ import { isAddressAllowed } from '../state/rules/admission.ts';
 import type { Store } from '../state/store.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 
-type CallerStore = Pick<Store, 'identify' | 'agentById' | 'keyById'>;
-
 /** The sources that tell who may still call. */
 export interface CallerSources {
-  readonly store: CallerStore;
+  readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById'>;
   readonly tenants: Pick<Tenants, 'find'>;
   /** The key that stands for callers who bring none, where there may be such. */
   readonly keyless?: Pick<Keyless, 'key'> | undefined;

@@ -27,10 +27,8 @@ export const sendsPerChannelMax = 4;
 const sendsMax = 64;
 const settleRetryMs = 500;
 
-type DeliveryStore = Pick<Store, 'claimMessages' | 'settleMessage'>;
-
 interface DeliveryOptions extends Omit<SenderOptions, 'sendTimeoutMs'> {
-  readonly store: DeliveryStore;
+  readonly store: Pick<Store, 'claimMessages' | 'settleMessage'>;
   /** 0 to 1, for the jitter. */
   readonly random: () => number;
   readonly timings: Timings;

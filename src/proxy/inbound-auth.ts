@@ -113,13 +113,11 @@ function knownBy(
   return { key, query, headers: kept, owner: ownerOf(holder.identity) };
 }
 
-type TokenAuth = Extract<InboundRoute['auth'], { type: 'token' }>;
-
 /**
  * The request without the one field or parameter that has the secret; undefined where it is not there exactly once.
  */
 function withoutToken(
-  { header, query: parameter, value }: TokenAuth,
+  { header, query: parameter, value }: Extract<InboundRoute['auth'], { type: 'token' }>,
   { headers, query }: Shown,
 ): Pick<Shown, 'headers' | 'query'> | undefined {
   if (header !== null) {

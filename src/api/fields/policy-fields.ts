@@ -21,8 +21,6 @@ export const publicPolicy = z
   })
   .meta({ id: 'Policy' });
 
-type PublicPolicy = z.infer<typeof publicPolicy>;
-
 export const describedPolicy = publicPolicy
   .extend({
     description: z.string(),
@@ -34,7 +32,7 @@ export const describedPolicy = publicPolicy
 
 export type DescribedPolicy = z.infer<typeof describedPolicy>;
 
-export const showPolicy = (record: PolicyRecord): PublicPolicy => ({
+export const showPolicy = (record: PolicyRecord): z.infer<typeof publicPolicy> => ({
   policy_id: record.policyId,
   name: record.name,
   env_name: record.envName,

@@ -105,7 +105,7 @@ async function findOwnCall(
   { store }: Gate,
   { tenantId, keyId, agentId }: KeyRecord,
   traceId: string,
-): Promise<AnsweredCall | undefined> {
+): Promise<Pick<SeenAnswer, 'agentId' | 'toolName'> | undefined> {
   const line = await store.traceById(tenantId, traceId);
   if (line === undefined) return undefined;
   const trace = JSON.parse(line) as Partial<Trace>;
@@ -114,5 +114,3 @@ async function findOwnCall(
   const asked = trace.key_id === undefined ? undefined : await store.keyById(tenantId, trace.key_id);
   return asked?.agentId === agentId ? call : undefined;
 }
-
-type AnsweredCall = Pick<SeenAnswer, 'agentId' | 'toolName'>;

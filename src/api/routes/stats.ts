@@ -89,10 +89,7 @@ export const stats = route('GET /v1/stats', {
   },
 });
 
-interface Range {
-  readonly fromMs: number;
-  readonly beforeMs: number;
-}
+type Range = ReturnType<typeof rangeOf>;
 
 /** The same time in as few buckets as have all of its counts: whole hours of minutes are read as hours. */
 function partsOf(
@@ -114,7 +111,7 @@ function rangeOf(
   { interval, from, to }: { interval: StatInterval; from?: number | undefined; to?: number | undefined },
   nowMs: number,
   keptMs: number,
-): Range {
+) {
   const lengthMs = statIntervals[interval];
   const beforeMs = Math.ceil((to ?? nowMs + 1) / lengthMs) * lengthMs;
   const asked = statStart(from ?? beforeMs - bucketsShown[interval] * lengthMs, interval);

@@ -3,8 +3,6 @@ import type { SessionCaller } from './session-caller.ts';
 
 export const roles = ['admin', 'developer', 'reviewer', 'auditor'] as const;
 
-type Role = (typeof roles)[number];
-
 /**
  * Permissions that make somebody more than an auditor. A role is a name for people: each route asks for permissions.
  */
@@ -22,7 +20,7 @@ const forPrograms: readonly string[] = ['scan', 'keys:ephemeral'];
 export const permissionsOf = (caller: SessionCaller): readonly string[] =>
   caller.kind === 'admin' || caller.key.permissions.includes('admin') ? permissions : caller.key.permissions;
 
-export function roleOf(caller: SessionCaller): Role {
+export function roleOf(caller: SessionCaller): (typeof roles)[number] {
   const held = permissionsOf(caller);
   const has = (some: readonly string[]): boolean => some.some((it) => held.includes(it));
   if (has(['admin'])) return 'admin';

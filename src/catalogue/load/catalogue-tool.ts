@@ -5,7 +5,7 @@ import { type GroupedSurface, groupedSurface, openSurface, storeSurface } from '
 import type { HostPattern } from './hosts.ts';
 import { surfacesOf } from './operations.ts';
 import type { Tool } from './schema.ts';
-import { factsOf, operationSummariesOf, type ToolFacts, type ToolSummary } from './summary.ts';
+import { factsOf, operationSummariesOf, type ToolSummary } from './summary.ts';
 import type { TemplatePart } from './template.ts';
 
 /*
@@ -30,12 +30,7 @@ export interface CatalogueSurface extends SurfaceHead {
 }
 
 /** Facts of a tool that a start needs: plain data. */
-interface ToolHead {
-  readonly name: string;
-  readonly guestOf: string | undefined;
-  readonly surfaces: readonly SurfaceHead[];
-  readonly facts: ToolFacts;
-}
+type ToolHead = ReturnType<typeof headOf>;
 
 /** A tool of a catalogue. */
 export interface CatalogueTool {
@@ -103,7 +98,7 @@ function toCatalogueTool(
   };
 }
 
-function headOf(tool: Tool): ToolHead {
+function headOf(tool: Tool) {
   const surfaces = surfacesOf(tool).map((surface) => ({
     hosts: surface.hosts ?? tool.hosts,
     bases: surface.base_paths.flatMap((base) => textOf(base) ?? []),

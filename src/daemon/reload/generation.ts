@@ -220,8 +220,6 @@ function createOutside({ config, files }: Material, on: Foundations, ownPrefix: 
   return { guard, ...waysOut, ...lifetime };
 }
 
-type Judging = ReturnType<typeof createJudging>;
-
 /** Makes what all that judge have in common: the stages of calls, messages, answers and simulations. */
 function createJudging({ config, catalogues }: Material, on: Foundations, tenants: Tenants) {
   const { store, readers, injections, meanings, beginnings, secrets } = on;
@@ -323,7 +321,7 @@ function answersOf(
 }
 
 interface AnswerParts extends Pick<Gate, 'policies' | 'tenants' | 'toolSettings'> {
-  readonly judging: Judging;
+  readonly judging: ReturnType<typeof createJudging>;
 }
 
 /** The engine of each tenant, made now: no call waits for it. Throws `ConfigError` where there is nothing to make it of. */

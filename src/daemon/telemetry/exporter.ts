@@ -48,8 +48,6 @@ interface Way {
   readonly transport: Transport;
 }
 
-type Endpoint = Pick<Config['telemetry'], 'otlp' | 'otlpHeaders'>;
-
 type Answered = 'taken' | 'refused' | 'later';
 
 export class Exporter {
@@ -80,7 +78,7 @@ export class Exporter {
   }
 
   /** Sends to this endpoint from now on; without one, to none. */
-  use({ otlp, otlpHeaders }: Endpoint, transport: Transport): void {
+  use({ otlp, otlpHeaders }: Pick<Config['telemetry'], 'otlp' | 'otlpHeaders'>, transport: Transport): void {
     const headers = { ...Object.fromEntries(otlpHeaders), 'Content-Type': 'application/json' };
     this.#way = otlp === null ? undefined : { url: otlp.replace(/\/+$/, ''), headers, transport };
     clearInterval(this.#metricsTimer);

@@ -31,8 +31,6 @@ import { Crew, loadWithFiles } from './crew.ts';
  */
 
 const graceMsDefault = 30_000;
-type First = ReturnType<typeof loadWithFiles>;
-
 /** Starts a daemon of several workers. Throws, with none left, when something is wrong; and with nothing made, where that is an address. */
 export async function startWorkers(file: string, env: Environment): Promise<Gateway> {
   const first = loadWithFiles(file, env);
@@ -49,7 +47,7 @@ export async function startWorkers(file: string, env: Environment): Promise<Gate
 async function openWorkers(
   file: string,
   env: Environment,
-  first: First,
+  first: ReturnType<typeof loadWithFiles>,
   held: HeldAddresses,
 ): Promise<Gateway> {
   const log = openLog(first.config.log);

@@ -63,13 +63,11 @@ export const noStanding: SimulatedStanding = {
   trustScore: 1,
 };
 
-type Assessed = AssessedCall<TenantConfig>;
-
 export function createSimulator(options: SimulatorOptions): Simulator {
   const judge = createJudge(options.mode);
   const assess = assessRiskStage(options);
 
-  async function assessed(call: SimulatedCall, ground: Ground): Promise<Assessed> {
+  async function assessed(call: SimulatedCall, ground: Ground): Promise<AssessedCall<TenantConfig>> {
     const { page, given } = ground;
     await options.open?.(call.received, call.identity);
     const admitted = await admittedAs(call, ground);

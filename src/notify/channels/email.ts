@@ -55,14 +55,7 @@ export function toHtml({ title, severity, summary, facts, hint }: Brief, control
   ].join('\n');
 }
 
-interface MailServer {
-  readonly host: string;
-  readonly port: number;
-  readonly isSecure: boolean;
-  readonly auth: { readonly user: string; readonly pass: string } | undefined;
-}
-
-function parseMailUrl(text: string): MailServer {
+function parseMailUrl(text: string) {
   const url = new URL(text);
   const isSecure = url.protocol === 'smtps:';
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -83,7 +76,7 @@ function messageIdOf(messageId: string, from: string): string {
 }
 
 interface Sending {
-  readonly server: MailServer;
+  readonly server: ReturnType<typeof parseMailUrl>;
   readonly channel: NotificationConfig;
   readonly context: SendContext;
   readonly signal: AbortSignal;

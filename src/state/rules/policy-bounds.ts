@@ -14,12 +14,7 @@ export const valuesMax = 10_000;
 /** Characters of the rules as JSON. */
 export const charsMax = 1_000_000;
 
-interface Size {
-  readonly policies: number;
-  readonly rules: number;
-  readonly values: number;
-  readonly chars: number;
-}
+type Size = ReturnType<typeof sizeOf>;
 
 const most: Size = { policies: policiesMax, rules: rulesMax, values: valuesMax, chars: charsMax };
 
@@ -54,7 +49,7 @@ function tooMany(key: keyof Size, total: number): GatewayError {
   });
 }
 
-function sizeOf(policies: readonly PolicyApply[]): Size {
+function sizeOf(policies: readonly PolicyApply[]) {
   const rules = policies.flatMap((it) => it.rules);
   return {
     policies: policies.length,

@@ -36,8 +36,6 @@ const publicServer = z
   })
   .meta({ id: 'McpServer' });
 
-type PublicServer = z.infer<typeof publicServer>;
-
 const showList = ({ path, tools, firstSeenAtMs, seenAtMs }: ToolList) => ({
   path,
   tools: tools.filter((it) => it.isListed).length,
@@ -52,7 +50,7 @@ const showConcern = ({ tool, kinds, sinceMs, untilMs }: StandingConcern) => ({
   until: toIso(untilMs),
 });
 
-const toPublic = (server: McpServer, nowMs: number): PublicServer => ({
+const toPublic = (server: McpServer, nowMs: number): z.infer<typeof publicServer> => ({
   server_id: server.serverId,
   origin: server.origin,
   seen_at: toIso(server.seenAtMs),

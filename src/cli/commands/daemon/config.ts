@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Config } from '../../../config/schema.ts';
-import type { bodyLimitsInForce } from '../../body-limits.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { readConfig } from '../../connection/configuration.ts';
 import { print, toJson } from '../../output.ts';
@@ -44,16 +43,10 @@ export function addConfig(program: Command): void {
     });
 }
 
-type BodyLimits = ReturnType<typeof bodyLimitsInForce>;
-
-interface Checked {
-  readonly policies: number;
-  readonly warnings: readonly string[];
-  readonly bodyLimits: BodyLimits;
-}
+type Checked = Awaited<ReturnType<typeof checkAll>>;
 
 /** Throws with the first kind of mistakes that a start of the daemon would end with. Makes nothing. */
-async function checkAll(file: string, config: Config): Promise<Checked> {
+async function checkAll(file: string, config: Config) {
   const { ConfigError, disk, mistakeSentence } = await import('../../../config/load.ts');
   const { checkTools, enginesFor } = await import('../../../daemon/reload/generation.ts');
   const { loadPolicyFiles } = await import('../../../daemon/reload/policy-files.ts');

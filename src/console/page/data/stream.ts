@@ -1,14 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-type Listeners = Readonly<Record<string, (event: MessageEvent<string>) => void>>;
-
 /**
  * Follows an event stream while the page is seen: a browser has six connections for all pages of one daemon, so those in the
  * background give theirs back. When it is seen again it goes on behind the last event.
  */
 export function useStream(
   url: string | undefined,
-  listeners: Listeners,
+  listeners: Readonly<Record<string, (event: MessageEvent<string>) => void>>,
   onOpen: (isOpen: boolean) => void,
 ): void {
   const latest = useRef({ listeners, onOpen });
