@@ -22,6 +22,7 @@ import { parseBody, parseQuery, readRequestBody } from './request-body.ts';
 import { type Caller, presentedBy, RawAnswer, type Route, StreamedAnswer } from './route.ts';
 import { type Params, RouteTable } from './route-table.ts';
 import { sendStream, sendWhole } from './send-stream.ts';
+import type { SessionRequest } from './session/session-caller.ts';
 import { tenantOf } from './tenant-of.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
@@ -42,16 +43,13 @@ export function createRouter(routes: readonly Route[], gate: () => Gate, options
 }
 
 /** A request whose caller is known and may call its endpoint. */
-interface Asked {
+interface Asked extends Pick<SessionRequest, 'headers' | 'clientAddress' | 'nowMs'> {
   readonly exchange: Exchange;
   readonly route: Route;
   readonly params: Params;
   /** Behind the question mark; undefined where there is none. */
   readonly search: string | undefined;
-  readonly headers: FieldsByName;
   readonly caller: Caller;
-  readonly clientAddress: string;
-  readonly nowMs: number;
 }
 
 class Router {

@@ -2,7 +2,7 @@ import { GatewayError } from '../core/errors.ts';
 import type { Permission } from '../core/permissions.ts';
 import type { Gate } from '../decision/gate.ts';
 import { lacking } from './fields/permissions.ts';
-import type { Caller } from './route.ts';
+import type { ApiRequest, Caller } from './route.ts';
 import { callerNow } from './session/session-caller.ts';
 
 /* Answers that last, as server-sent events (HTML, 9.2), and when they end. */
@@ -18,11 +18,8 @@ export const retryMs = 2_000;
 /** Streams of one path that may be open at once. */
 export const streamsMax = { perKeyMax: 8, perTenantMax: 32, inAllMax: 256 } as const;
 
-export interface Lasting {
-  readonly gate: Gate;
-  readonly caller: Caller;
-  readonly clientAddress: string;
-  readonly nowMs: number;
+export interface Lasting
+  extends Pick<ApiRequest<unknown, unknown>, 'gate' | 'caller' | 'clientAddress' | 'nowMs'> {
   /** Permissions of which the caller must have one, all the time. */
   readonly anyOf: readonly Permission[];
 }

@@ -2,14 +2,10 @@ import { hash } from 'node:crypto';
 import type { Config } from '../config/schema.ts';
 import type { PresentedKey } from '../core/call.ts';
 import { derivedId } from '../core/ids.ts';
+import type { AgentRecord } from '../state/store.ts';
 
 /** Whose the calls of the forward proxy are that bring no key, with `proxy.require_auth: false`. */
-export interface KeylessAgent {
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly envName: string;
-  readonly name: string;
-}
+export type KeylessAgent = Pick<AgentRecord, 'tenantId' | 'agentId' | 'envName' | 'name'>;
 
 /** The prefix of the key that stands for them. No text of a key begins like this. */
 export const keylessKeyPrefix = 'no key';

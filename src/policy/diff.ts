@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Rule } from './schema.ts';
+import type { PolicyDocument, Rule } from './schema.ts';
 
 /*
  * Finds the differences in meaning between two sets of policies. Policies are the same by name and environment, rules
@@ -7,13 +7,9 @@ import type { Rule } from './schema.ts';
  * since nowhere else does it decide anything.
  */
 
-export interface ComparedPolicy {
-  readonly name: string;
+export interface ComparedPolicy extends Pick<PolicyDocument, 'name' | 'description' | 'mode' | 'rules'> {
   /** null: all environments. */
   readonly envName: string | null;
-  readonly description: string;
-  readonly mode: 'enforce' | 'monitor';
-  readonly rules: readonly Rule[];
 }
 
 /** `before` is undefined where the key was not there, `after` where it is there no longer. */

@@ -1,4 +1,3 @@
-import type { Verb } from '../../core/call.ts';
 import { isObject } from '../body-path.ts';
 import type { OperationSummary } from '../load/summary.ts';
 import type { MessageMeaning } from './message-meaning.ts';
@@ -8,11 +7,7 @@ import type { MessageMeaning } from './message-meaning.ts';
  * names the tool. What that does only the server knows, so it counts as WRITE.
  */
 
-interface Meaning {
-  readonly name: string;
-  readonly category: string;
-  readonly verb: Verb;
-}
+type Meaning = Pick<OperationSummary, 'name' | 'category' | 'verb'>;
 
 const read = (name: string, category: string): Meaning => ({ name, category, verb: 'READ' });
 

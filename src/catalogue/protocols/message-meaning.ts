@@ -1,11 +1,7 @@
-import type { Unclear, Verb } from '../../core/call.ts';
+import type { Operation } from '../../core/operation.ts';
 
-export interface MessageMeaning {
-  readonly toolName: string;
-  readonly name: string;
-  readonly category: string;
-  readonly verb: Verb;
+export interface MessageMeaning
+  extends Pick<Operation, 'toolName' | 'name' | 'category' | 'verb' | 'unclear'> {
   /** Whom it addresses beside the agent at the other end. */
   readonly principals?: readonly string[];
-  readonly unclear?: Unclear;
 }

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { TenantTerms } from '../../state/store.ts';
 import { day, dottedName, duration, flag, integer, megabyte, size } from '../scalars.ts';
 import { orNull, section } from '../section.ts';
 
@@ -22,17 +23,12 @@ export const plan = section({
 
 type WrittenPlan = z.output<typeof plan>;
 
-/** The limits of a plan. null is unlimited. */
-export interface Plan {
+/** The limits of a plan. */
+export interface Plan extends TenantTerms {
   readonly name: string;
-  readonly scansPerMonth: number | null;
-  readonly scansPerMinute: number | null;
-  readonly burst: number | null;
   readonly maxBodyBytes: number;
   readonly bodyLimitSetBy: BodyLimitSetBy;
   readonly retentionMs: number;
-  readonly overage: boolean;
-  readonly perKeyScansPerMinute: number | null;
 }
 
 /** The place where the body limit is written; null: nowhere, so the catalogue may raise it. */

@@ -18,13 +18,12 @@ import {
 import { createBoundaryReader } from '../../inspect/boundary/boundary-reader.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { scanTimeMs } from '../../inspect/parts/scan-time.ts';
-import type { ReadingTools } from '../../inspect/read-body.ts';
 import type { CallPart, ReadBounds } from '../../inspect/read-part.ts';
-import { lostReading, onTheLoop, type Readers, type Task } from '../../inspect/threads/readers.ts';
-import type { Rules } from '../../tenants/policy-book.ts';
+import { lostReading, onTheLoop, type Task } from '../../inspect/threads/readers.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
 import { kept } from '../../util/kept.ts';
 import { RecentMap } from '../../util/recent-map.ts';
+import type { InspectOptions } from '../stages/inspect.ts';
 import { CleanAnswers } from './clean-answers.ts';
 
 export type { AnswerReading } from '../../inspect/boundary/answer-jobs.ts';
@@ -34,16 +33,10 @@ type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;
 
 export type AnswerReader = ReturnType<typeof createAnswerReader>;
 
-interface AnswerReaderOptions {
-  readonly policies: Rules;
+interface AnswerReaderOptions
+  extends Pick<InspectOptions, 'policies' | 'injections' | 'meanings' | 'readers' | 'clock'> {
   /** Give the limits and times that hold. */
   readonly tenants: Pick<Tenants, 'find'>;
-  readonly injections: ReadingTools['injections'];
-  readonly meanings: ReadingTools['meanings'];
-  /** Are the reader threads; by default all is read on the event loop. */
-  readonly readers?: Readers;
-  /** Returns a monotonic time in milliseconds. */
-  readonly clock: () => number;
 }
 
 /** Stands in place of a content type for heads. No type begins with a blank. */

@@ -17,6 +17,7 @@ import { withCandidates } from '../candidates.ts';
 import { createNoticing } from '../noticing.ts';
 import { packagedInjections, packagedMeanings } from '../packaged-readers.ts';
 import { createSimulator, noStanding, type Simulator } from '../simulation/simulate.ts';
+import type { SimulatedOutcome } from '../simulation/simulate-traces.ts';
 import { toSimulatedCall } from '../simulation/simulated-call.ts';
 import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfFile } from './case-file.ts';
 
@@ -39,13 +40,7 @@ export interface CaseResult {
   readonly name: string;
   readonly ok: boolean;
   readonly expected: Expected;
-  readonly actual: {
-    readonly decision: Decision;
-    readonly reasonCodes: readonly string[];
-    readonly ruleId: string | undefined;
-    readonly policyName: string | undefined;
-    readonly explanation: readonly string[];
-  };
+  readonly actual: SimulatedOutcome & { readonly explanation: readonly string[] };
 }
 
 export type Cases = Awaited<ReturnType<typeof openCases>>;

@@ -1,5 +1,5 @@
 import { hourMs } from '../../state/rules/limits.ts';
-import type { Store } from '../../state/store.ts';
+import type { RecordedCall, Store } from '../../state/store.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 
 /** Denials of one agent within an hour that deserve an incident. */
@@ -11,11 +11,7 @@ const pageLimit = 100;
 /** Pages of traces for one question; older ones are not seen. */
 export const pagesMax = 16;
 
-interface Denial {
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly atMs: number;
-}
+type Denial = Pick<RecordedCall, 'tenantId' | 'agentId' | 'atMs'>;
 
 /** Finds agents that are denied again and again, on one node or on many. */
 export function createRepeatedDenials(store: Pick<Store, 'agentUsage' | 'listTraces'>) {

@@ -38,17 +38,12 @@ export interface PolicyArchive {
   readonly nowMs: number;
 }
 
-export interface PolicyApply {
-  readonly tenantId: string;
+export interface PolicyApply extends PolicyArchive {
   readonly policyId: string;
-  readonly name: string;
-  /** null: all environments. */
-  readonly envName: string | null;
   readonly description: string;
   /** Rules as JSON, already validated. */
   readonly rules: readonly unknown[];
   readonly mode: 'enforce' | 'monitor';
-  readonly nowMs: number;
   readonly createdBy: string;
 }
 

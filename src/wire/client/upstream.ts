@@ -6,14 +6,11 @@ import { fieldOf } from '../http1/headers.ts';
 import { createTurnEnd } from '../http1/turn-end.ts';
 import { toRequestHead } from '../http1/write-request-head.ts';
 import type { Origin, Outgoing, StreamedBody } from './carrier.ts';
-import { Dialer, type Endpoint, type Protocol } from './connect.ts';
+import { Dialer, type DialerOptions, type Endpoint, type Protocol } from './connect.ts';
 import { createDeadlines } from './deadlines.ts';
 import { shuttingDown } from './failures.ts';
 import { keptMsDefault } from './keep-alive.ts';
 import { Pools } from './pools.ts';
-import type { Guard } from './reach/guard.ts';
-import type { ParentOptions } from './reach/parent.ts';
-import type { Resolver } from './reach/resolve.ts';
 import { type Forwarding, Relay, type RelayContext, type RelayOptions, type UpstreamWatch } from './relay.ts';
 import { NoWebSocket } from './stream-carrier.ts';
 
@@ -22,15 +19,7 @@ import { NoWebSocket } from './stream-carrier.ts';
  * that took a third off the CPU time of a call, measured against undici's `Pool.dispatch`; HTTP/2 would double it.
  */
 
-export interface UpstreamOptions {
-  readonly guard: Guard;
-  readonly resolver: Resolver;
-  /** PEM certificates of the authorities that upstreams may lead to: see `loadRoots`. */
-  readonly roots: readonly string[];
-  /** DNS, TCP and TLS together. */
-  readonly connectTimeoutMs: number;
-  /** The proxy that all leaves through; undefined: none. */
-  readonly parent?: ParentOptions | undefined;
+export interface UpstreamOptions extends DialerOptions {
   /** From `forward` to the head of the answer. */
   readonly responseTimeoutMs: number;
   /** Between bytes after that, in either direction. */
