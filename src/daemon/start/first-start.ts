@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { existsSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Environment } from '../../config/checks/references.ts';
 import { newId } from '../../core/ids.ts';
@@ -153,15 +153,9 @@ const urlsOf = ({ proxy, control }: FirstAddresses, key: string): Readonly<Recor
 const reachable = (address: string): string =>
   address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 
-/** A whole file on disk, beside the one that it is to be. */
+/** Writes a whole file to the disk, beside the one that it is to be. */
 function writeDraft(file: string, text: string): string {
   const draft = join(dirname(file), `.first-start.${randomBytes(8).toString('hex')}`);
-  const fd = openSync(draft, 'wx', 0o600);
-  try {
-    writeSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
   return draft;
 }

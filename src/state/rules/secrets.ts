@@ -3,16 +3,15 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   linkSync,
   openSync,
   readSync,
   rmSync,
   type Stats,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeFolder } from '../../util/make-folder.ts';
+import { makeFolder, syncFolder } from '../../util/make-folder.ts';
 
 /**
  * The secret in `file`, which is made on the first start: one line of hex (base64 is read as well), mode 0600. Two
@@ -72,9 +71,10 @@ function make(file: string, bytes: number): readonly Buffer[] {
   makeFolder(dirname(file), 0o700);
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   try {
-    writeDurably(draft, `${randomBytes(bytes).toString('hex')}\n`);
+    const text = `${randomBytes(bytes).toString('hex')}\n`;
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });
     linkSync(draft, file);
-    syncDirectory(dirname(file));
+    syncFolder(dirname(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
@@ -83,23 +83,4 @@ function make(file: string, bytes: number): readonly Buffer[] {
   const secret = load(file, bytes);
   if (!secret) throw new Error(`${file} was removed while it was being made.`);
   return secret;
-}
-
-function writeDurably(file: string, text: string): void {
-  const fd = openSync(file, 'wx', 0o600);
-  try {
-    writeSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function syncDirectory(dir: string): void {
-  const fd = openSync(dir, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

@@ -3,7 +3,6 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  fsyncSync,
   linkSync,
   openSync,
   readFileSync,
@@ -12,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { makeFolder } from '../../util/make-folder.ts';
+import { makeFolder, syncFolder } from '../../util/make-folder.ts';
 import { keyIdOf } from './certificate.ts';
 import type { KeyAndCertificate } from './new-authority.ts';
 
@@ -69,7 +68,7 @@ function publish({ certFile, keyFile }: PairFiles, pair: KeyAndCertificate): voi
   try {
     writeNew(pendingCert, pair.certPem, 0o644);
     writeNew(pendingKey, pair.keyPem, 0o600);
-    syncFolderOf(certFile);
+    syncFolder(dirname(certFile));
     linkSync(pendingKey, keyFile);
   } catch (error) {
     removeIfThere(pendingCert);
@@ -78,7 +77,7 @@ function publish({ certFile, keyFile }: PairFiles, pair: KeyAndCertificate): voi
   } finally {
     removeIfThere(pendingKey);
   }
-  syncFolderOf(keyFile);
+  syncFolder(dirname(keyFile));
 }
 
 /** Gives the certificate of the key that stands its final name. */
@@ -86,7 +85,7 @@ function finish({ certFile, keyFile }: PairFiles): void {
   const keyId = keyIdOf(createPublicKey(loadKey(keyFile))).toString('hex');
   try {
     renameSync(pendingName(certFile, keyId), certFile);
-    syncFolderOf(certFile);
+    syncFolder(dirname(certFile));
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
     if (existsSync(certFile)) return; // another process was faster
@@ -132,26 +131,8 @@ function readBounded(file: string, checkMode: (mode: number) => void): string {
 }
 
 /** A new file (`wx`: O_CREAT | O_EXCL), on disk when this returns. */
-function writeNew(file: string, text: string, mode: number): void {
-  const descriptor = openSync(file, 'wx', mode);
-  try {
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** A name is on disk when its folder is. Windows cannot open folders and needs no such call. */
-function syncFolderOf(file: string): void {
-  if (process.platform === 'win32') return;
-  const descriptor = openSync(dirname(file), 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
+const writeNew = (file: string, text: string, mode: number): void =>
+  writeFileSync(file, text, { flag: 'wx', mode, flush: true });
 
 function removeIfThere(file: string): void {
   try {
