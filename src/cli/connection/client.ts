@@ -57,7 +57,7 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
 
   function urlFor(path: string, query: UrlQuery): URL {
     const url = new URL(path, base);
-    const asked = { ...query, tenant_id: options.tenant };
+    const asked = { tenant_id: options.tenant, ...query };
     for (const [name, value] of Object.entries(asked))
       if (value !== undefined) url.searchParams.set(name, value);
     return url;

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { clientFor } from '../../../src/cli/connection/client.ts';
 import { readOwn } from '../../../src/util/own-file.ts';
 import { run } from '../../support/clients.ts';
 import { posternCommand } from '../../support/daemon.ts';
@@ -248,4 +249,15 @@ t.test('what another user has put into a folder leads no secret of the shell any
   if (process.getuid?.() === statSync(file).uid) return;
   t.match(await asked(), { code: 1, stderr: /listening\.json belongs to another user/ });
   t.equal(seen.length, 1);
+});
+
+t.test('the tenant that a command names itself counts before --tenant', async (t) => {
+  const asked: string[] = [];
+  const url = await serve(t, (request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.end('{}');
+  });
+  await clientFor(new URL(url), secret).send('DELETE', '/v1/keys/1', undefined, { tenant_id: 'own' });
+  await clientFor(new URL(url), secret, { tenant: 'named' }).get('/v1/usage');
+  t.strictSame(asked, ['DELETE /v1/keys/1?tenant_id=own', 'GET /v1/usage?tenant_id=named']);
 });
