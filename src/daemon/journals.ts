@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { lockDirectory } from '../state/embedded/file/lock.ts';
 import { Journal, type JournalOptions } from '../state/journal.ts';
-import type { Closers } from './closers.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /*
@@ -26,11 +25,11 @@ const dirOf = (stateDir: string, slot: number): string =>
 export function holdJournal(
   { url, dir: stateDir }: Config['state'],
   place: WorkerSlot,
-  closers: Closers,
+  closers: AsyncDisposableStack,
 ): string {
   const dir = dirOf(stateDir, place.slot);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  if (url.driver !== 'embedded') closers.add(lockDirectory(dir, handOverMs));
+  if (url.driver !== 'embedded') closers.defer(lockDirectory(dir, handOverMs));
   return dir;
 }
 

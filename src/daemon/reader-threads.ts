@@ -5,7 +5,6 @@ import { type PoolCounts, ReaderPool } from '../inspect/threads/reader-pool.ts';
 import { createReaders, onTheLoop, type Readers } from '../inspect/threads/readers.ts';
 import type { Engines } from '../tenants/engines.ts';
 import { programModule } from '../util/program-files.ts';
-import type { Closers } from './closers.ts';
 import type { Counters } from './metrics/counters.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
@@ -29,7 +28,7 @@ interface OpenedReaders {
 interface ReaderOptions {
   readonly place: WorkerSlot;
   readonly log: Log;
-  readonly closers: Closers;
+  readonly closers: AsyncDisposableStack;
   readonly counters: Counters;
 }
 
@@ -53,7 +52,7 @@ export function openReaders(
       counters.readerWork.observe(tookMs / 1000);
     },
   });
-  closers.add(() => pool.close());
+  closers.defer(() => pool.close());
   return {
     readers: createReaders(pool, engines.settingsOf),
     threads,

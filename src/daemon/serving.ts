@@ -5,7 +5,6 @@ import type { ProcessLog } from '../core/log.ts';
 import { createApprovalSweep } from '../decision/approvals/approval-sweep.ts';
 import type { GateStatus } from '../decision/gate.ts';
 import type { Bound } from './bound.ts';
-import { Closers } from './closers.ts';
 import type { Addresses, ConfigStatus, ReloadStatus } from './config-status.ts';
 import { configReloaded } from './gateway-notices.ts';
 import { createMetrics, type Gather, type Metrics } from './metrics/metrics.ts';
@@ -48,12 +47,14 @@ export interface ServingOptions {
 
 /** Opens everything that a process serves with. Throws, with nothing left open, when something is wrong. */
 export async function openServing(loaded: Loaded, options: ServingOptions): Promise<Serving> {
-  const closers = new Closers();
+  const closers = new AsyncDisposableStack();
   try {
     return await openAll(loaded, options, closers);
   } catch (error) {
     // The first failure is told.
-    await closers.close().catch((err: unknown) => options.log.warn({ err }, 'not all could be closed'));
+    await closers
+      .disposeAsync()
+      .catch((err: unknown) => options.log.warn({ err }, 'not all could be closed'));
     throw error;
   }
 }
@@ -61,7 +62,7 @@ export async function openServing(loaded: Loaded, options: ServingOptions): Prom
 async function openAll(
   { config, files, readPolicies }: Loaded,
   { place, log, standing, firstStart, gatherMetrics }: ServingOptions,
-  closers: Closers,
+  closers: AsyncDisposableStack,
 ): Promise<Serving> {
   const tls = readListenersTls(config, files);
   const shown: Shown = { bound: { proxy: [], control: [] }, status: { ...standing, isDraining: false } };
@@ -84,7 +85,7 @@ async function openAll(
   });
   const { foundations } = opened;
   const reloads = createReloadAudit(foundations.store, log);
-  closers.add(() => reloads.close());
+  closers.defer(() => reloads.close());
   const material = openMaterial(config, files, foundations);
   const policyFiles = await readPolicies(material.known, foundations.log, []);
   const gate = createGate(material, policyFiles, foundations);
@@ -111,7 +112,7 @@ interface InForce {
 /** Stays as long as the process. */
 interface Parts extends OpenedFoundations, Pick<ServingOptions, 'place' | 'log' | 'firstStart'> {
   readonly shown: Shown;
-  readonly closers: Closers;
+  readonly closers: AsyncDisposableStack;
   readonly metrics: Metrics;
   readonly exporter: Exporter;
   readonly reloads: ReturnType<typeof createReloadAudit>;
@@ -128,11 +129,11 @@ export class Serving {
     this.#parts = parts;
     this.#inForce = first;
     metrics.watch(listenerCertificates(() => this.#inForce.tls));
-    closers.add(() => this.#inForce.gate.upstream.close());
+    closers.defer(() => this.#inForce.gate.upstream.close());
     this.#servers = new Servers(() => this.#inForce.gate, authority, first.tls, log);
-    closers.add(() => this.#servers.close());
+    closers.defer(() => this.#servers.close());
     this.#tellBy(first);
-    closers.add(() => exporter.close());
+    closers.defer(() => exporter.close());
   }
 
   get certFile(): string {
@@ -178,7 +179,7 @@ export class Serving {
     notifications.start();
     startReaders();
     const sweep = createApprovalSweep({ store: foundations.store, log });
-    closers.add(() => sweep.close());
+    closers.defer(() => sweep.close());
     return opened;
   }
 
@@ -228,7 +229,7 @@ export class Serving {
     // Even no time would be a turn, in which somebody new is let in.
     if (delayMs > 0) await sleep(delayMs);
     await Promise.all([this.#servers.drain(graceMs), notifications.drain(graceMs)]);
-    await closers.close();
+    await closers.disposeAsync();
   }
 
   #take(next: InForce, { generation, loadedAtMs }: ConfigStatus): void {

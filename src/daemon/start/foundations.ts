@@ -30,7 +30,6 @@ import { packageFile } from '../../util/program-files.ts';
 import type { ListenerAddress } from '../../wire/client/reach/guard.ts';
 import { type Authority, openAuthority } from '../../wire/tls/authority.ts';
 import type { Bound } from '../bound.ts';
-import type { Closers } from '../closers.ts';
 import { type FeedConnections, openFeedConnections } from '../feed-connections.ts';
 import { withFreshTraces } from '../fresh-traces.ts';
 import { feedFailed, withErrorsTold } from '../gateway-notices.ts';
@@ -51,7 +50,7 @@ interface FoundationsOptions {
   readonly log: Log;
   readonly bound: () => Bound;
   readonly status: () => GateStatus;
-  readonly closers: Closers;
+  readonly closers: AsyncDisposableStack;
   readonly metrics: Metrics;
   readonly exporter: Exporter;
 }
@@ -98,7 +97,7 @@ export async function openFoundations(
   const { download } = feedConnections;
   const onTrouble = toldOfTrouble(plainLog, notifications);
   const feeds = await openThreatFeeds(config, place, log, { download, onTrouble });
-  closers.add(() => feeds.close());
+  closers.defer(() => feeds.close());
   const engines = loadEngines();
   const openedReaders = openReaders(config, engines, { place, log, closers, counters });
   const foundations: Foundations = {
@@ -129,11 +128,11 @@ export async function openFoundations(
   return { foundations, authority, feedConnections, notifications, startReaders: openedReaders.start };
 }
 
-async function openState({ state }: Config, log: Log, closers: Closers): Promise<Store> {
+async function openState({ state }: Config, log: Log, closers: AsyncDisposableStack): Promise<Store> {
   const { url, dir, timeoutMs, caFile } = state;
   makeFolder(dir, 0o700);
   const store = await openStore({ url, dir, timeoutMs, caFile, log });
-  closers.add(() => store.close());
+  closers.defer(() => store.close());
   return store;
 }
 
@@ -141,7 +140,7 @@ async function openState({ state }: Config, log: Log, closers: Closers): Promise
 function openNotifications(
   state: Store,
   options: Pick<NotificationsOptions, 'config' | 'controlUrl' | 'log' | 'sweeps'>,
-  closers: Closers,
+  closers: AsyncDisposableStack,
 ): { notifications: Notifications; store: Store } {
   const notifications = new Notifications({
     ...options,
@@ -152,7 +151,7 @@ function openNotifications(
       await store.alertUsage(tenantId, alert, event);
     },
   });
-  closers.add(() => notifications.close());
+  closers.defer(() => notifications.close());
   const store = withNudges(state, (tenantId) => notifications.nudge(tenantId));
   return { notifications, store };
 }
@@ -173,13 +172,18 @@ const openThreatFeeds = (
   });
 
 /** Opens the services that people and calls wait at. */
-function openDesks(store: Store, traces: Store, log: Log, closers: Closers): Omit<Desks, 'notifications'> {
+function openDesks(
+  store: Store,
+  traces: Store,
+  log: Log,
+  closers: AsyncDisposableStack,
+): Omit<Desks, 'notifications'> {
   const incidents = new IncidentDesk(store, log);
-  closers.add(() => incidents.close());
+  closers.defer(() => incidents.close());
   const answers = createAnswerDesk(traces, log);
-  closers.add(() => answers.close());
+  closers.defer(() => answers.close());
   const traceFeed = new TraceFeed(store, log);
-  closers.add(() => traceFeed.close());
+  closers.defer(() => traceFeed.close());
   return {
     incidents,
     answers,
@@ -210,11 +214,11 @@ const packagedData = (): PackagedData => ({
 async function openJournal(
   state: Config['state'],
   place: WorkerSlot,
-  closers: Closers,
+  closers: AsyncDisposableStack,
   options: Omit<JournalOptions, 'dir'>,
 ): Promise<Journal> {
   const journal = new Journal({ ...options, dir: holdJournal(state, place, closers) });
-  closers.add(() => journal.close());
+  closers.defer(() => journal.close());
   // Lines that a killed process left count before the first call does: no quota and no use is given twice.
   await journal.flush();
   await shipLeftBehind(state.dir, place, options);
