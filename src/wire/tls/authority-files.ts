@@ -7,7 +7,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  unlinkSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -71,11 +71,11 @@ function publish({ certFile, keyFile }: PairFiles, pair: KeyAndCertificate): voi
     syncFolder(dirname(certFile));
     linkSync(pendingKey, keyFile);
   } catch (error) {
-    removeIfThere(pendingCert);
+    rmSync(pendingCert, { force: true });
     // Another process was first: its pair is the pair.
     if (codeOf(error) !== 'EEXIST' || !existsSync(keyFile)) throw error;
   } finally {
-    removeIfThere(pendingKey);
+    rmSync(pendingKey, { force: true });
   }
   syncFolder(dirname(keyFile));
 }
@@ -95,7 +95,7 @@ function finish({ certFile, keyFile }: PairFiles): void {
     );
   }
   // Left behind by a crash between giving the key its name and taking the pending one away.
-  removeIfThere(pendingName(keyFile, keyId));
+  rmSync(pendingName(keyFile, keyId), { force: true });
 }
 
 /** The certificate file's text. */
@@ -133,13 +133,5 @@ function readBounded(file: string, checkMode: (mode: number) => void): string {
 /** A new file (`wx`: O_CREAT | O_EXCL), on disk when this returns. */
 const writeNew = (file: string, text: string, mode: number): void =>
   writeFileSync(file, text, { flag: 'wx', mode, flush: true });
-
-function removeIfThere(file: string): void {
-  try {
-    unlinkSync(file);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
-}
 
 const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
