@@ -78,7 +78,7 @@ function weakSettings(written: Written): readonly UnplacedMistake[] {
       message: `is shorter than ${adminSecretLength} characters`,
     });
   }
-  findings.push(...unreadCredentials(written), ...parentWarnings(written));
+  findings.push(...unreadCredentials(written), ...parentWarnings(written), ...boundless(written));
   if (!written.proxy.requireAuth && !written.proxy.listen.every(isLoopback)) {
     findings.push({
       path: ['proxy', 'require_auth'],
@@ -143,6 +143,38 @@ function unreadCredentials({ intercept, credentials }: Written): readonly Unplac
     const message = `tunnels are not read, so no credential goes with what they carry: ${names}`;
     return [{ path: ['intercept', 'passthrough', index], message }];
   });
+}
+
+/** A glob that every host matches. */
+const isAnyHost = (glob: string): boolean => /^[*?.]*\*[*?.]*$/.test(glob);
+const isAnyAddress = (range: string): boolean => range.endsWith('/0');
+
+/** What holds for all places, where some were meant. */
+function boundless({ intercept, upstream, credentials }: Written): readonly UnplacedMistake[] {
+  const among = (path: Path, texts: readonly string[], isAll: (text: string) => boolean, message: string) =>
+    texts.flatMap((text, index) => (isAll(text) ? [{ path: [...path, index], message }] : []));
+  return [
+    ...among(
+      ['intercept', 'passthrough'],
+      intercept.passthrough,
+      isAnyHost,
+      'no tunnel is read: of all calls policies see host and port alone',
+    ),
+    ...among(
+      ['upstream', 'allow_private'],
+      upstream.allowPrivate,
+      isAnyAddress,
+      'agents may reach every private address; name the ranges that they need',
+    ),
+    ...credentials.flatMap(({ hosts }, index) =>
+      among(
+        ['credentials', index, 'hosts'],
+        hosts,
+        isAnyHost,
+        'every host gets this credential, those that an agent chooses included; name the hosts that it is for',
+      ),
+    ),
+  ];
 }
 
 function parentWarnings({ upstream: { proxy, proxyResolves } }: Written): readonly UnplacedMistake[] {

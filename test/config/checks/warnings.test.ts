@@ -27,8 +27,31 @@ t.test('warns of passing hosts through that have a credential', (t) => {
     const text = `tenants: [{ id: acme }]\nintercept: { passthrough: [a.example, "${glob}"] }\ncredentials: [${credential(host)}]`;
     const warning =
       'intercept.passthrough[1]: tunnels are not read, so no credential goes with what they carry: bot';
-    t.strictSame(warningsOf(text), isWarned ? [warning] : [], `${glob} and ${host}`);
+    const found = warningsOf(text).filter((it) => it.includes('carry'));
+    t.strictSame(found, isWarned ? [warning] : [], `${glob} and ${host}`);
   }
+  t.end();
+});
+
+t.test('warns of what holds for every host or address, where some were meant', (t) => {
+  const everywhere =
+    'every host gets this credential, those that an agent chooses included; name the hosts that it is for';
+  const unread = 'no tunnel is read: of all calls policies see host and port alone';
+  const inside = 'agents may reach every private address; name the ranges that they need';
+  const cases: readonly [text: string, warnings: readonly string[]][] = [
+    [`credentials: [${credential('*')}]`, [`credentials[0].hosts[0]: ${everywhere}`]],
+    [`credentials: [${credential('*.*')}]`, [`credentials[0].hosts[0]: ${everywhere}`]],
+    [`credentials: [${credential('*.example.com')}]`, []],
+    ['intercept: { passthrough: [a.example, "*"] }', [`intercept.passthrough[1]: ${unread}`]],
+    ['intercept: { passthrough: ["*.example"] }', []],
+    [
+      'upstream: { allow_private: [10.0.0.0/8, 0.0.0.0/0, "::/0"] }',
+      [`upstream.allow_private[1]: ${inside}`, `upstream.allow_private[2]: ${inside}`],
+    ],
+    ['upstream: { allow_private: [10.0.0.0/8] }', []],
+  ];
+  for (const [text, warnings] of cases)
+    t.strictSame(warningsOf(`tenants: [{ id: acme }]\n${text}`), warnings, text);
   t.end();
 });
 
