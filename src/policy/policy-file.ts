@@ -51,10 +51,13 @@ export function parsePolicyFile(text: string, file: string, known: KnownNames = 
     if (value === null) continue;
     const validation = validateDocument(value, known);
     if (validation.ok) {
-      const { name } = validation.policy;
+      const { name, rules } = validation.policy;
       policies.push(validation.policy);
-      for (const it of validation.warnings)
-        warnings.push({ file, line, path: '', message: `${name}: ${it}` });
+      for (const it of validation.warnings) {
+        const index = rules.findIndex(({ rule_id }) => it.startsWith(`rule ${rule_id}: `));
+        const lineOfIt = index === -1 ? line : lineOf(`rules[${index}]`);
+        warnings.push({ file, line: lineOfIt, path: '', message: `${name}: ${it}` });
+      }
     } else {
       for (const it of validation.errors) errors.push({ ...it, file, line: lineOf(it.path) });
     }

@@ -93,15 +93,16 @@ t.test('aliases are refused, of which a few make a bomb', async (t) => {
   t.match(read(`name: &a x\ndescription: *a\n${rule}\n`), { ok: false, errors: [{ message: /alias/i }] });
 });
 
-t.test('warnings of a file name the line of their policy', async (t) => {
+t.test('warnings of a file name the line of their rule', async (t) => {
   const file = parsePolicyFile(
-    `# head\nname: a\nrules: [{ rule_id: r, action: DENY, escalate_to: pager }]\n`,
+    `# head\nname: a\nrules:\n  - { rule_id: q, action: ALLOW, match: { methods: [GET] } }\n` +
+      `  - { rule_id: r, action: DENY, escalate_to: pager }\n`,
     'f.yaml',
     { channelKinds: ['slack'] },
   );
   t.match(file, {
     ok: true,
-    warnings: [{ file: 'f.yaml', line: 2, path: '', message: /^a: rule r: there is no channel/ }],
+    warnings: [{ file: 'f.yaml', line: 5, path: '', message: /^a: rule r: there is no channel/ }],
   });
 });
 

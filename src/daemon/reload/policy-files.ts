@@ -51,6 +51,8 @@ export class PolicyCollector {
   readonly #before: ReadonlyMap<string, LoadedPolicyFile>;
   readonly #mistakes: Mistake[] = [];
   readonly #files: LoadedPolicyFile[] = [];
+  /** The first policy of each name and environment, and its file. */
+  readonly #named = new Map<string, { readonly file: string; readonly document: PolicyDocument }>();
 
   constructor(log: Pick<Log, 'warn'>, before: readonly LoadedPolicyFile[] = []) {
     this.#log = log;
@@ -70,9 +72,24 @@ export class PolicyCollector {
     } else {
       const { file, digest, warnings } = told;
       const documents = told.documents ?? this.#before.get(file)?.documents ?? [];
+      this.#warnOfTwins(file, documents);
       this.#files.push({ file, digest, documents });
       for (const { line, message } of warnings)
         this.#log.warn({ file, line, warning: message }, 'a policy is taken with a warning');
+    }
+  }
+
+  /** Policies of one name have one id, so that lists and traces cannot tell them apart. */
+  #warnOfTwins(file: string, documents: readonly PolicyDocument[]): void {
+    for (const document of documents) {
+      const { name, envNames = [] } = document;
+      const key = JSON.stringify([name, ...envNames.toSorted()]);
+      const first = this.#named.get(key);
+      if (!first) this.#named.set(key, { file, document });
+      else if (haveOneTenant(first.document, document)) {
+        const warning = `${name}: ${first.file} has a policy of this name, too; both judge, and cannot be told apart`;
+        this.#log.warn({ file, warning }, 'a policy is taken with a warning');
+      }
     }
   }
 
@@ -82,6 +99,9 @@ export class PolicyCollector {
     return this.#files;
   }
 }
+
+const haveOneTenant = ({ tenants: some }: PolicyDocument, { tenants: others }: PolicyDocument): boolean =>
+  !some || !others || some.some((it) => others.includes(it));
 
 /** All of it at once, for who has nothing else to do meanwhile. */
 export function loadPolicyFiles(

@@ -45,6 +45,20 @@ t.test('what policies of files cannot mean is a warning in the log, with its lin
   t.equal(warnings.length, 3);
 });
 
+t.test('two policies of one name are told, where one tenant has both', async (t) => {
+  const { count, warnings } = loaded(
+    t,
+    { name: 'twin', rules: [rule('a', {})] },
+    { name: 'twin', rules: [rule('b', {})] },
+    { name: 'twin', env_names: ['production'], rules: [rule('c', {})] },
+    { name: 'apart', tenants: ['acme'], rules: [rule('d', {})] },
+    { name: 'apart', tenants: ['minted'], rules: [rule('e', {})] },
+  );
+  t.equal(count, 5, 'they are in effect all the same');
+  t.match(warnings, [{ warning: /^twin: .*own\.yaml has a policy of this name, too; both judge/ }]);
+  t.equal(warnings.length, 1);
+});
+
 t.test('an environment that no tenant has is a mistake, as it is for an apply', async (t) => {
   const policy = (env_name: string) => ({ name: 'p', env_name, rules: [rule('a', {})] });
   t.throws(() => loaded(t, policy('prodution')), {

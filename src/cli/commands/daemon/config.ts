@@ -62,8 +62,9 @@ async function checkAll(file: string, config: Config) {
   const told: string[] = [];
   const log = {
     warn(fields: object, sentence: string) {
-      const values = Object.values(fields).join(':');
-      told.push('warning' in fields ? values : `${sentence}: ${values}`);
+      const { warning, ...places } = fields as { readonly warning?: string };
+      const place = Object.values(places).join(':');
+      told.push(warning === undefined ? `${sentence}: ${place}` : `${place}: ${warning}`);
     },
   };
   const policies = loadPolicyFiles(config, known, log, disk).flatMap((it) => it.documents).length;
