@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
+import { ownedLike } from '../util/owned-like.ts';
 import { replaceFile } from '../util/replace-file.ts';
 import { openAuthority } from '../wire/tls/authority.ts';
 
@@ -20,6 +21,7 @@ export function prepareRotation(pair: Pair): string {
   if (existsSync(oldKeyOf(pair)))
     throw new Error('a rotation is under way: "postern ca rotate --finish" ends it.');
   openAuthority({ certFile: next.cert, keyFile: next.key, nowMs: Date.now() });
+  ownedLike(next.key, pair.key);
   const [coming = ''] = certificatesOf(next.cert);
   const standing = certificatesOf(pair.cert).filter((it) => fingerprint(it) !== fingerprint(coming));
   replace(pair.cert, [...standing, coming]);

@@ -1,5 +1,18 @@
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,6 +25,11 @@ import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
 import { operatorOf, postern, terminalProgram } from './support.ts';
+
+/** The one of a daemon of its own where root runs the tests, else the only one there is. */
+const owner = process.getuid?.() === 0 ? 54_321 : (process.getuid?.() ?? 0);
+const giveToOwner = (file: string): void => chownSync(file, owner, process.getgid?.() ?? 0);
+const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 const admin = `Bearer ${adminSecret}`;
 const held = { rule_id: 'ask', priority: 1, match: { methods: ['DELETE'] }, action: 'REQUIRE_APPROVAL' };
@@ -169,12 +187,19 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     const folder = join(dir, 'saved');
     const made = await here('backup', folder);
     t.equal(made.code, 0, made.stderr);
+    const saved = readdirSync(join(folder, 'state')).filter((it) => it.includes('.db'));
+    t.strictSame(saved.sort(), ['state.db', 'traces.db'], 'each database is one file');
+    for (const name of saved) t.equal(modeOf(join(folder, 'state', name)), 0o600, name);
     t.match(await here('backup', folder), { code: 1, stderr: /is there already/ });
     t.match(await here('restore', folder), { code: 1, stderr: /has a state already; stop the daemon/ });
     t.match((await here('upgrade', '--check')).stdout, /A start changes nothing/);
     t.equal(await daemon.end('SIGTERM'), 0);
     renameSync(join(dir, 'data'), join(dir, 'old'));
     rmSync(join(dir, 'certs'), { recursive: true });
+    // As a unit with DynamicUser has it: a link to a folder of the daemon's user.
+    mkdirSync(join(dir, 'private'));
+    giveToOwner(join(dir, 'private'));
+    symlinkSync('private', join(dir, 'data'));
     const list = join(folder, 'backup.json');
     const listed = readFileSync(list, 'utf8');
     const newer = { ...JSON.parse(listed), schema: stateMigrations.length + 1, version: '9.9.9' };
@@ -184,10 +209,15 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     const pepper = readFileSync(join(folder, 'state/pepper'));
     writeFileSync(join(folder, 'state/pepper'), 'changed');
     t.match(await here('restore', folder), { code: 1, stderr: /pepper is not what the backup has listed/ });
-    t.notOk(existsSync(join(dir, 'data')), 'nothing is half restored');
+    t.strictSame(readdirSync(join(dir, 'data')), [], 'nothing is half restored');
     writeFileSync(join(folder, 'state/pepper'), pepper);
     const restored = await here('restore', folder);
     t.equal(restored.code, 0, restored.stderr);
+    t.ok(lstatSync(join(dir, 'data')).isSymbolicLink(), 'the link stays');
+    const verifiedAlone = await here('audit', 'verify');
+    t.match(verifiedAlone, { code: 0, stderr: /the state itself is read/ });
+    for (const name of readdirSync(join(dir, 'private'), { recursive: true, encoding: 'utf8' }))
+      t.equal(statSync(join(dir, 'private', name)).uid, owner, `the daemon's user owns ${name}`);
     const again = await startDaemon(t, dir, ['--config', configFile]);
     const scanned = await apiClient(again.controlUrl)(
       'POST',
@@ -200,7 +230,8 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     t.match(verified, { code: 0, stdout: /none altered or missing/ });
     await again.end('SIGTERM');
 
-    renameSync(join(dir, 'data'), join(dir, 'now'));
+    rmSync(join(dir, 'data'));
+    renameSync(join(dir, 'private'), join(dir, 'now'));
     cpSync(join(dir, 'now'), join(dir, 'data'), { recursive: true, filter: (it) => !/\.db/.test(it) });
     writeOlderState(join(dir, 'now'), join(dir, 'data'), { 'state.db': 9, 'traces.db': 5 });
     t.match(await here('upgrade', '--check'), {
@@ -236,6 +267,7 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     const count = () => readFileSync(certFile, 'utf8').match(/BEGIN CERTIFICATE/g)?.length;
     const fingerprint = async () => JSON.parse((await here('--json', 'ca', 'show')).stdout).sha256;
     const old = await fingerprint();
+    for (const name of readdirSync(join(dir, 'certs'))) giveToOwner(join(dir, 'certs', name));
     t.match(await here('ca', 'rotate', '--switch'), { code: 1, stderr: /there is no next authority/ });
     t.match(await here('ca', 'rotate'), { code: 0, stdout: /has both/ });
     t.equal(count(), 2);
@@ -243,6 +275,8 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     t.match(await here('ca', 'rotate', '--switch'), { code: 0, stdout: /Restart the daemon/ });
     t.equal(count(), 2);
     t.not(await fingerprint(), old);
+    for (const name of ['ca.pem', 'ca-key.pem'])
+      t.equal(statSync(join(dir, 'certs', name)).uid, owner, `the daemon's user owns ${name}`);
     const restarted = await startDaemon(t, dir, ['--config', configFile]);
     await restarted.end('SIGTERM');
     t.match(await here('ca', 'rotate', '--finish'), { code: 0 });

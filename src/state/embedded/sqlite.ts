@@ -1,6 +1,8 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { GatewayError, stateUnavailable } from '../../core/errors.ts';
+import { ownedLike } from '../../util/owned-like.ts';
 
 /*
  * The only file that knows node:sqlite (newer versions of Node rename its class). Whatever the database refuses (full disk,
@@ -73,6 +75,7 @@ export function openRaw(file: string, timeoutMs: number): DatabaseSync {
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
+    ownedLike(file, dirname(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     chmodSync(file, 0o600);
@@ -100,13 +103,22 @@ export function schemaVersion(file: string): number {
   return readOnly(file, (raw) => Number(raw.prepare('PRAGMA user_version').get()?.['user_version']));
 }
 
-/** Copies a database as it is at one moment, while a daemon writes to it. Rejects where the copy is not whole. */
+/**
+ * Copies a database as it is at one moment, while a daemon writes to it. The copy is one file with mode 0600, that can
+ * be read without writing beside it. Rejects where it is not whole.
+ */
 export async function copyDatabase(file: string, to: string): Promise<void> {
   const raw = new DatabaseSync(file, { readOnly: true });
   try {
     await backup(raw, to);
   } finally {
     raw.close();
+  }
+  const copy = openRaw(to, busyTimeoutMs);
+  try {
+    copy.exec('PRAGMA journal_mode = DELETE');
+  } finally {
+    copy.close();
   }
   checkDatabase(to);
 }

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -13,6 +14,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/schema.ts';
+import { ownedLike } from '../../../util/owned-like.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
@@ -140,7 +142,9 @@ function allFiles(dir: string): readonly string[] {
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 async function restoreBackup(config: Config, folder: string): Promise<Listed> {
-  const dir = embeddedDir(config);
+  const named = embeddedDir(config);
+  // The state folder of a unit with DynamicUser is a link, which must stay.
+  const dir = existsSync(named) ? realpathSync(named) : named;
   const listed = readList(folder);
   for (const [file, digest] of Object.entries(listed.files)) {
     const path = join(folder, file);
@@ -166,8 +170,13 @@ async function restoreBackup(config: Config, folder: string): Promise<Listed> {
   try {
     for (const file of Object.keys(listed.files))
       if (file.startsWith('state/')) copyInto(join(folder, file), join(draft, file.slice('state/'.length)));
+    for (const path of ['.', ...readdirSync(draft, { recursive: true, encoding: 'utf8' })])
+      ownedLike(join(draft, path), dir);
     for (const [name, file] of outside(config))
-      if (name !== 'postern.yaml' && existsSync(join(folder, name))) copyInto(join(folder, name), file);
+      if (name !== 'postern.yaml' && existsSync(join(folder, name)) && !existsSync(file)) {
+        copyInto(join(folder, name), file);
+        ownedLike(file, dirname(file));
+      }
     rmSync(dir, { recursive: true, force: true });
     renameSync(draft, dir);
   } finally {
