@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import type { Config } from '../config/schema.ts';
 import type { Log } from '../core/log.ts';
-import { type PoolCounts, ReaderPool } from '../inspect/threads/reader-pool.ts';
-import { createReaders, onTheLoop, type Readers } from '../inspect/threads/readers.ts';
+import { ReaderPool } from '../inspect/threads/reader-pool.ts';
+import { createReaders, onTheLoop } from '../inspect/threads/readers.ts';
 import type { Engines } from '../tenants/engines.ts';
 import { programModule } from '../util/program-files.ts';
 import type { Counters } from './metrics/counters.ts';
@@ -16,15 +16,6 @@ const sentences = {
   death: 'a reader thread has died; what it read is denied',
 } as const;
 
-interface OpenedReaders {
-  readonly readers: Readers;
-  /** The number of threads, and the counts of their pool where there is one. */
-  readonly threads: number;
-  counts(): PoolCounts | undefined;
-  /** Starts the threads. Their start takes a core for a second, which a daemon that is not ready yet needs itself. */
-  start(): void;
-}
-
 interface ReaderOptions {
   readonly place: WorkerSlot;
   readonly log: Log;
@@ -32,12 +23,15 @@ interface ReaderOptions {
   readonly counters: Counters;
 }
 
-/** Reads with the threads that the configuration asks for, to be ended with everything else; with none, all is read on the event loop. */
+/**
+ * Reads with the threads that the configuration asks for, to be ended with everything else; with none, all is read on the event loop.
+ * Answers their number, and the counts of their pool where there is one.
+ */
 export function openReaders(
   { reading }: Pick<Config, 'reading'>,
   engines: Engines,
   { place, log, closers, counters }: ReaderOptions,
-): OpenedReaders {
+) {
   const threads = threadsOf(reading.threads, place, availableParallelism());
   if (threads === 0) return { readers: onTheLoop, threads, counts: () => undefined, start: () => undefined };
   const pool = new ReaderPool({
@@ -57,6 +51,7 @@ export function openReaders(
     readers: createReaders(pool, engines.settingsOf),
     threads,
     counts: () => pool.counts,
+    /** Starts the threads. Their start takes a core for a second, which a daemon that is not ready yet needs itself. */
     start: () => pool.start(),
   };
 }

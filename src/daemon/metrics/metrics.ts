@@ -1,4 +1,3 @@
-import type { MetricsPort } from '../../decision/gate.ts';
 import { collect, type Source } from './collect.ts';
 import { Counters } from './counters.ts';
 import { createSnapshot, type Snapshot, toMetricsText } from './exposition.ts';
@@ -8,20 +7,14 @@ import type { Family } from './families.ts';
 export type Gather = () => Promise<readonly Snapshot[]>;
 
 /** Counts for one process, and shows the metrics. */
-export interface Metrics extends MetricsPort {
-  readonly counters: Counters;
-  /** Asks this source too, at every collection. */
-  watch(source: Source): void;
-  /** The metrics of this process but those of Node. */
-  families(): Promise<Family[]>;
-  /** All metrics of this process. */
-  snapshot(): Promise<Snapshot>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
-export function createMetrics(gather?: Gather): Metrics {
+export function createMetrics(gather?: Gather) {
   const counters = new Counters();
   const sources: Source[] = [];
+  /** The metrics of this process but those of Node. */
   const families = (): Promise<Family[]> => collect(counters, sources);
+  /** All metrics of this process. */
   const snapshot = createSnapshot(families);
   let underWay: Promise<string> | undefined;
   const write = async (): Promise<string> => {
@@ -33,7 +26,8 @@ export function createMetrics(gather?: Gather): Metrics {
   };
   return {
     counters,
-    watch: (source) => void sources.push(source),
+    /** Asks this source too, at every collection. */
+    watch: (source: Source) => void sources.push(source),
     families,
     snapshot,
     text() {

@@ -1,11 +1,5 @@
-import type { LifecyclePort } from '../../decision/gate.ts';
-
-interface Lifetime extends Pick<LifecyclePort, 'enter' | 'retire'> {
-  isRetired(): boolean;
-}
-
 /** Counts the requests of a generation. `close` is called once, when it has retired and its last request is over. */
-export function createLifetime(close: () => void): Lifetime {
+export function createLifetime(close: () => void) {
   let isRetired = false;
   let running = 0;
   const closeWhenIdle = (): void => {

@@ -63,7 +63,7 @@ export interface OpenedFoundations {
   readonly feedConnections: FeedConnections;
   /** To be given the channels, and then started. */
   readonly notifications: Notifications;
-  /** See `OpenedReaders`. */
+  /** See `openReaders`. */
   startReaders(): void;
 }
 

@@ -33,14 +33,8 @@ export interface AssessOptions {
   readonly privilegesOf: PrivilegesOf;
 }
 
-/** A stage that never waits and never refuses. */
-interface AssessRisk {
-  readonly name: string;
-  run(call: InspectedCall<TenantConfig>): AssessedCall<TenantConfig>;
-}
-
-/** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never decides. */
-export function assessRiskStage(options: AssessOptions): AssessRisk {
+/** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never waits, refuses or decides. */
+export function assessRiskStage(options: AssessOptions) {
   const { engines, findThreats, findCarriedReads, hashSecrets, privilegesOf } = options;
 
   function evidenceOf(call: InspectedCall<TenantConfig>): RiskEvidence {
@@ -66,7 +60,7 @@ export function assessRiskStage(options: AssessOptions): AssessRisk {
 
   return {
     name: 'assess-risk',
-    run(call) {
+    run(call: InspectedCall<TenantConfig>) {
       const evidence = evidenceOf(call);
       const signals = signalsOf(call, evidence);
       const { trustScore, habits } = call.history;

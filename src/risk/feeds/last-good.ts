@@ -32,13 +32,7 @@ export interface Draft extends Validators {
   discard(): Promise<void>;
 }
 
-export interface LastGood {
-  /** Undefined where there is none of this source. */
-  find(): Promise<Kept | undefined>;
-  draft(validators: Validators): Promise<Draft>;
-  /** Says that what is kept is still what the source has. */
-  confirm(nowMs: number): Promise<void>;
-}
+export type LastGood = ReturnType<typeof lastGoodOf>;
 
 const headBytesMax = 4096;
 const draftName = /\.[0-9a-f]{16}\.draft$/;
@@ -53,11 +47,12 @@ export async function openFolder(dir: string): Promise<void> {
 }
 
 /** `url` and `format` may not be told from what is written: the URL may hold a key. What was kept of other ones does not count. */
-export function lastGoodOf(dir: string, name: string, url: string, format: string): LastGood {
+export function lastGoodOf(dir: string, name: string, url: string, format: string) {
   const source = createHash('sha256').update(`${format} ${url}`).digest('hex');
   // Names differ where file systems fold their case, and none is a path.
   const place = join(dir, `${createHash('sha256').update(name).digest('hex').slice(0, 32)}.feed`);
 
+  /** Undefined where there is none of this source. */
   async function find(): Promise<Kept | undefined> {
     const head = await readHead(place);
     if (head?.source !== source) return undefined;
@@ -99,7 +94,10 @@ export function lastGoodOf(dir: string, name: string, url: string, format: strin
     };
   }
 
-  return { find, draft, confirm: (nowMs) => utimes(place, nowMs / 1000, nowMs / 1000) };
+  /** Says that what is kept is still what the source has. */
+  const confirm = (nowMs: number) => utimes(place, nowMs / 1000, nowMs / 1000);
+
+  return { find, draft, confirm };
 }
 
 /** A number of a file that is gone may come back; with the same size and the same time of making it does not. */

@@ -15,12 +15,6 @@ import type { KnownKeys } from './known-keys.ts';
 import { createListing, records } from './listing.ts';
 import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 
-interface Keys {
-  /** Which of these are keys of the tenant. */
-  among(tenantId: string, keyIds: readonly string[]): ReadonlySet<string>;
-  readonly store: Omit<KeyStore, 'keyUsage'>;
-}
-
 interface KeysOptions {
   readonly agents: Pick<Agents, 'load'>;
   readonly known: Pick<KnownKeys, 'forget'>;
@@ -28,7 +22,7 @@ interface KeysOptions {
   readonly onGone: (keyIds: readonly string[]) => void;
 }
 
-export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOptions): Keys {
+export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOptions) {
   const { agents, known, onGone } = options;
   const table = new KeyTable(db);
 
@@ -62,7 +56,7 @@ export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOp
     return commits.write(work, (key) => key && known.forget(key));
   }
 
-  const store: Keys['store'] = {
+  const store: Omit<KeyStore, 'keyUsage'> = {
     keyById: async (tenantId, keyId) => table.find(tenantId, keyId),
     listKeys: async (tenantId, page) => table.list([['tenant_id = ?', tenantId]], page),
     async addKey(key, event) {
@@ -77,7 +71,11 @@ export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOp
       change(tenantId, keyId, event, (key) => ({ ...key, ...fields })),
     revokeKey: (tenantId, keyId, event) => change(tenantId, keyId, event, (key) => revokedKey(key, event)),
   };
-  return { store, among: (tenantId, keyIds) => table.among(tenantId, keyIds) };
+  return {
+    store,
+    /** Which of these are keys of the tenant. */
+    among: (tenantId: string, keyIds: readonly string[]) => table.among(tenantId, keyIds),
+  };
 }
 
 class KeyTable {

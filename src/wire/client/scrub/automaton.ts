@@ -10,18 +10,7 @@ export interface Needle {
   readonly characters: Buffer;
 }
 
-export interface Automaton {
-  /** For each byte its column. Bytes that no view tells apart share one. */
-  readonly columns: Uint8Array;
-  /** The state behind a state and a column is `next[state + column]`. */
-  readonly next: Int32Array;
-  /** The first state of each view. */
-  readonly roots: readonly number[];
-  /** From this state on each says that needles begin. */
-  readonly firstFound: number;
-  /** Those whose first `depthMax` characters stand here. */
-  needlesAt(state: number): readonly Needle[];
-}
+export type Automaton = ReturnType<typeof createAutomaton>;
 
 /** Characters of a needle that make states, which bounds the table. Where these stand, the others are looked at one by one. */
 const depthMax = 256;
@@ -35,7 +24,7 @@ class Node {
   state = 0;
 }
 
-export function createAutomaton(views: readonly ScrubView[]): Automaton {
+export function createAutomaton(views: readonly ScrubView[]) {
   const tries = views.map(toTrie);
   const { columns, samples } = toColumns(views);
   // Those that find are the last ones: one comparison tells them.
@@ -52,11 +41,16 @@ export function createAutomaton(views: readonly ScrubView[]): Automaton {
     );
   const firstFound = nodes.findIndex((node) => node.needles.length > 0);
   return {
+    /** For each byte its column. Bytes that no view tells apart share one. */
     columns,
+    /** The state behind a state and a column is `next[state + column]`. */
     next,
+    /** The first state of each view. */
     roots: tries.map(([root]) => (root as Node).state),
+    /** From this state on each says that needles begin. */
     firstFound: firstFound < 0 ? next.length : firstFound * samples.length,
-    needlesAt: (state) => (nodes[state / samples.length] as Node).needles,
+    /** Those whose first `depthMax` characters stand here. */
+    needlesAt: (state: number): readonly Needle[] => (nodes[state / samples.length] as Node).needles,
   };
 }
 
