@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parseCidr } from '../../config/scalars.ts';
 import { verbs } from '../../core/call.ts';
 import { permissions } from '../../core/permissions.ts';
 import { keylessKeyPrefix } from '../../credentials/keyless.ts';
@@ -9,18 +9,14 @@ import { envName, freeText, time, title, toIso, toIsoOrNull } from './fields.ts'
 
 /* A key as requests name it and as answers show it. */
 
-const cidr = z.string().max(64).refine(isCidr, 'must be an address or a CIDR range, such as 10.0.0.0/8');
+const cidr = z
+  .string()
+  .max(64)
+  .refine((text) => parseCidr(text) !== undefined, 'must be an address or a CIDR range, such as 10.0.0.0/8');
 export const keyName = title;
 export const keyDescription = freeText;
 export const ipAllowlist = z.array(cidr).max(256);
 export const toolName = z.string().min(1).max(128);
-
-function isCidr(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || address.includes('%') || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
 
 export const publicScope = z.object({
   tools: z.array(z.string()).nullable(),

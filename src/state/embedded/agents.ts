@@ -1,24 +1,17 @@
 import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import type { AgentRecord, AgentStore } from '../store.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, writeAudited } from './disk.ts';
 import { createListing, records } from './listing.ts';
 import { rowToRecord } from './sqlite.ts';
 
 /** Agents, and the tenants that were registered by minting for them. */
-export interface Agents {
-  /** At once: from memory, or by one look-up in the database. */
-  find(agentId: string): AgentRecord | undefined;
-  /** The record in the database, as the running transaction has left it; memory learns nothing of it. */
-  load(agentId: string): AgentRecord | undefined;
-  /** Which of these are agents of the tenant. */
-  among(tenantId: string, agentIds: readonly string[]): ReadonlySet<string>;
-  readonly store: Omit<AgentStore, 'agentUsage'>;
-}
+export type Agents = ReturnType<typeof createEmbeddedAgents>;
 
 const cachedMax = 32_768;
 
-export function createEmbeddedAgents({ db, commits, audit }: Disk): Agents {
+export function createEmbeddedAgents(disk: Disk) {
+  const { db, commits } = disk;
   const byId = db.prepare('SELECT record FROM agents WHERE agent_id = ?');
   const insert = db.prepare('INSERT INTO agents (agent_id, tenant_id, record) VALUES (?, ?, ?)');
   const update = db.prepare('UPDATE agents SET record = ? WHERE agent_id = ?');
@@ -33,11 +26,13 @@ export function createEmbeddedAgents({ db, commits, audit }: Disk): Agents {
   });
   const cache = createCache<AgentRecord>(cachedMax);
 
+  /** The record in the database, as the running transaction has left it; memory learns nothing of it. */
   const load = (agentId: string) => rowToRecord<AgentRecord>(byId.get(agentId));
 
+  /** At once: from memory, or by one look-up in the database. */
   const find = (agentId: string) => kept(cache, agentId, () => load(agentId));
 
-  const store: Agents['store'] = {
+  const store: Omit<AgentStore, 'agentUsage'> = {
     async ensureAgent(agent) {
       const add = () => {
         const standing = load(agent.agentId);
@@ -54,10 +49,9 @@ export function createEmbeddedAgents({ db, commits, audit }: Disk): Agents {
         if (standing?.tenantId !== tenantId) return undefined;
         const changed: AgentRecord = { ...standing, ...change };
         update.run(JSON.stringify(changed), agentId);
-        audit.append(event);
         return changed;
       };
-      return commits.write(work, (changed) => changed && cache.set(agentId, changed));
+      return writeAudited(disk, event, work, (changed) => changed && cache.set(agentId, changed));
     },
     async registerTenant(tenantId, nowMs) {
       await commits.write(() => insertTenant.run(tenantId, nowMs));
@@ -69,6 +63,8 @@ export function createEmbeddedAgents({ db, commits, audit }: Disk): Agents {
     store,
     find,
     load,
-    among: (tenantId, agentIds) => new Set(agentIds.filter((it) => find(it)?.tenantId === tenantId)),
+    /** Which of these are agents of the tenant. */
+    among: (tenantId: string, agentIds: readonly string[]) =>
+      new Set(agentIds.filter((it) => find(it)?.tenantId === tenantId)),
   };
 }

@@ -1,17 +1,14 @@
 import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
-import type { CredentialStore, SealedCredential } from '../store.ts';
-import type { Disk } from './disk.ts';
+import type { AuditEvent, CredentialStore, SealedCredential } from '../store.ts';
+import { type Disk, writeAudited } from './disk.ts';
 import { recordOf, rowToRecord } from './sqlite.ts';
 
 const cachedMax = 4_096;
 
 /** Sealed credentials: nothing here can open them. */
-export function createEmbeddedCredentials({
-  db,
-  commits,
-  audit,
-}: Disk): Omit<CredentialStore, 'credentialUses'> {
+export function createEmbeddedCredentials(disk: Disk): Omit<CredentialStore, 'credentialUses'> {
+  const { db } = disk;
   const upsert = db.prepare(`
     INSERT INTO credentials (tenant_id, name, record) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET record = excluded.record
@@ -22,14 +19,14 @@ export function createEmbeddedCredentials({
   const cache = createCache<SealedCredential>(cachedMax);
   const place = (tenantId: string, name: string): string => JSON.stringify([tenantId, name]);
 
+  const save = (credential: SealedCredential): boolean =>
+    upsert.run(credential.tenantId, credential.name, JSON.stringify(credential)) > 0;
+  const change = (tenantId: string, name: string, event: AuditEvent, work: () => boolean) =>
+    writeAudited(disk, event, work, () => cache.delete(place(tenantId, name)));
+
   return {
     async putCredential(credential, event) {
-      const { tenantId, name } = credential;
-      const work = () => {
-        upsert.run(tenantId, name, JSON.stringify(credential));
-        audit.append(event);
-      };
-      await commits.write(work, () => cache.delete(place(tenantId, name)));
+      await change(credential.tenantId, credential.name, event, () => save(credential));
     },
 
     credentialOf: (tenantId, name) =>
@@ -37,24 +34,13 @@ export function createEmbeddedCredentials({
 
     listCredentials: async (tenantId) => byTenant.all(tenantId).map(recordOf<SealedCredential>),
 
-    resealCredential({ tenantId, name, from, to }, event) {
-      const work = () => {
+    resealCredential: ({ tenantId, name, from, to }, event) =>
+      change(tenantId, name, event, () => {
         const standing = rowToRecord<SealedCredential>(byName.get(tenantId, name));
-        if (standing?.sealed !== from) return false;
-        upsert.run(tenantId, name, JSON.stringify({ ...standing, sealed: to }));
-        audit.append(event);
-        return true;
-      };
-      return commits.write(work, () => cache.delete(place(tenantId, name)));
-    },
+        return standing?.sealed === from && save({ ...standing, sealed: to });
+      }),
 
-    removeCredential(tenantId, name, event) {
-      const work = () => {
-        const wasThere = remove.run(tenantId, name) > 0;
-        if (wasThere) audit.append(event);
-        return wasThere;
-      };
-      return commits.write(work, () => cache.delete(place(tenantId, name)));
-    },
+    removeCredential: (tenantId, name, event) =>
+      change(tenantId, name, event, () => remove.run(tenantId, name) > 0),
   };
 }

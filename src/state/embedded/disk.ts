@@ -1,3 +1,4 @@
+import type { AuditEvent } from '../store.ts';
 import type { Audit } from './audit.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Database } from './sqlite.ts';
@@ -8,3 +9,16 @@ export interface Disk {
   readonly commits: GroupCommit;
   readonly audit: Pick<Audit, 'append'>;
 }
+
+/** Writes a change with its audit entry, or neither where `work` answers that there is nothing to change. */
+export const writeAudited = <T>(
+  { commits, audit }: Disk,
+  event: AuditEvent,
+  work: () => T,
+  apply?: (result: T) => void,
+): Promise<T> =>
+  commits.write(() => {
+    const changed = work();
+    if (changed) audit.append(event);
+    return changed;
+  }, apply);

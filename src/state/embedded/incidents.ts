@@ -2,11 +2,12 @@ import { GatewayError } from '../../core/errors.ts';
 import { incidentsMax, withChange, withTraces } from '../rules/incident.ts';
 import type { IncidentFilter, IncidentRecord, IncidentStore } from '../store.ts';
 import { createBound } from './bound.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, writeAudited } from './disk.ts';
 import { type Condition, createListing, given, records } from './listing.ts';
 import { rowToRecord } from './sqlite.ts';
 
-export function createEmbeddedIncidents({ db, commits, audit }: Disk): IncidentStore {
+export function createEmbeddedIncidents(disk: Disk): IncidentStore {
+  const { db, commits, audit } = disk;
   const standing = db.prepare(`
     SELECT record FROM incidents WHERE tenant_id = ? AND agent_id = ? AND cause = ? AND status <> 'closed' LIMIT 1
   `);
@@ -54,12 +55,9 @@ export function createEmbeddedIncidents({ db, commits, audit }: Disk): IncidentS
     listIncidents: async (tenantId, filter, page) => list(conditionsOf(tenantId, filter), page),
 
     changeIncident: (tenantId, incidentId, expectedStatus, change, event) =>
-      commits.write(() => {
+      writeAudited(disk, event, () => {
         const before = load(tenantId, incidentId);
-        if (!before) return undefined;
-        const changed = save(withChange(before, expectedStatus, change, event));
-        audit.append(event);
-        return changed;
+        return before && save(withChange(before, expectedStatus, change, event));
       }),
   };
 }

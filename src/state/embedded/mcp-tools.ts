@@ -3,7 +3,7 @@ import { createCache } from '../cache.ts';
 import { accept, concernsOf, mcpServerId, rememberToolList, serversMax } from '../rules/mcp-tools.ts';
 import type { McpCall, McpServer, McpToolStore, StandingConcern } from '../store.ts';
 import { createBound } from './bound.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, writeAudited } from './disk.ts';
 import { createListing, records } from './listing.ts';
 import { parseStored, type Row } from './sqlite.ts';
 
@@ -12,7 +12,8 @@ export type McpTools = ReturnType<typeof createEmbeddedMcpTools>;
 
 const cachedMax = 16_384;
 
-export function createEmbeddedMcpTools({ db, commits, audit }: Disk) {
+export function createEmbeddedMcpTools(disk: Disk) {
+  const { db, commits } = disk;
   const byId = db.prepare('SELECT record FROM mcp_servers WHERE tenant_id = ? AND server_id = ?');
   const upsert = db.prepare(`
     INSERT INTO mcp_servers (server_id, tenant_id, record) VALUES (?, ?, ?)
@@ -52,10 +53,9 @@ export function createEmbeddedMcpTools({ db, commits, audit }: Disk) {
         if (!before) return undefined;
         const accepted = accept(before, tools);
         upsert.run(serverId, tenantId, JSON.stringify(accepted));
-        audit.append(event);
         return accepted;
       };
-      return commits.write(work, (it) => it && learn(it));
+      return writeAudited(disk, event, work, (it) => it && learn(it));
     },
   };
 

@@ -2,12 +2,13 @@ import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import { prefixTaken, routesMax, tooManyRoutes } from '../rules/routes.ts';
 import type { AuditEvent, RouteStore, StoredRoute } from '../store.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, writeAudited } from './disk.ts';
 import { recordOf, rowToRecord } from './sqlite.ts';
 
 const tenantsMax = 1_024;
 
-export function createEmbeddedRoutes({ db, commits, audit }: Disk): RouteStore {
+export function createEmbeddedRoutes(disk: Disk): RouteStore {
+  const { db } = disk;
   const insert = db.prepare('INSERT INTO inbound_routes (prefix, tenant_id, record) VALUES (?, ?, ?)');
   const update = db.prepare('UPDATE inbound_routes SET record = ? WHERE prefix = ? AND tenant_id = ?');
   const remove = db.prepare('DELETE FROM inbound_routes WHERE prefix = ? AND tenant_id = ?');
@@ -21,14 +22,7 @@ export function createEmbeddedRoutes({ db, commits, audit }: Disk): RouteStore {
     return row && String(row['tenant_id']);
   };
   const change = (tenantId: string, event: AuditEvent, work: () => boolean): Promise<boolean> =>
-    commits.write(
-      () => {
-        const isMade = work();
-        if (isMade) audit.append(event);
-        return isMade;
-      },
-      () => held.delete(tenantId),
-    );
+    writeAudited(disk, event, work, () => held.delete(tenantId));
 
   return {
     async addRoute(route, event) {

@@ -1,9 +1,10 @@
 import { liveSessions, sessionsToEnd } from '../rules/sessions.ts';
 import type { SessionRecord, SessionStore } from '../store.ts';
-import type { Disk } from './disk.ts';
+import { type Disk, writeAudited } from './disk.ts';
 import { recordOf, rowToRecord } from './sqlite.ts';
 
-export function createEmbeddedSessions({ db, commits, audit }: Disk): SessionStore {
+export function createEmbeddedSessions(disk: Disk): SessionStore {
+  const { db, commits, audit } = disk;
   const ofTenant = db.prepare('SELECT record FROM sessions WHERE tenant_id = ?');
   const byId = db.prepare('SELECT record FROM sessions WHERE tenant_id = ? AND session_id = ?');
   const put = db.prepare('INSERT OR REPLACE INTO sessions (tenant_id, session_id, record) VALUES (?, ?, ?)');
@@ -30,10 +31,6 @@ export function createEmbeddedSessions({ db, commits, audit }: Disk): SessionSto
         if (standing && standing.seenAtMs < nowMs) save({ ...standing, seenAtMs: nowMs });
       }),
     endSession: (tenantId, sessionId, event) =>
-      commits.write(() => {
-        const isGone = remove.run(tenantId, sessionId) > 0;
-        if (isGone) audit.append(event);
-        return isGone;
-      }),
+      writeAudited(disk, event, () => remove.run(tenantId, sessionId) > 0),
   };
 }
