@@ -21,21 +21,32 @@ export interface AuthThrottles {
   readonly signIns: AuthThrottle;
 }
 
-/** The throttles of one of several processes, among which the connections of an address are spread evenly. */
-export const createAuthThrottles = (processes = 1): AuthThrottles => ({
-  keys: createAuthThrottle(processes),
+/** Hears of each failure that counts; after one that `isLast`, the address is held up. */
+type FailureListener = (failure: {
+  readonly address: string;
+  readonly keyId: string | undefined;
+  readonly isLast: boolean;
+}) => void;
+
+/**
+ * The throttles of one of several processes, among which the connections of an address are spread evenly. Of keys and tokens that are not
+ * valid `told` hears.
+ */
+export const createAuthThrottles = (processes = 1, told?: FailureListener): AuthThrottles => ({
+  keys: createAuthThrottle(processes, { told }),
   adminSecret: createAuthThrottle(processes),
-  routeTokens: createAuthThrottle(processes),
-  signIns: createAuthThrottle(
-    processes,
-    'Too many sessions were opened from this address; wait before the next.',
-  ),
+  routeTokens: createAuthThrottle(processes, { told }),
+  signIns: createAuthThrottle(processes, {
+    detail: 'Too many sessions were opened from this address; wait before the next.',
+  }),
 });
+
+const tooMany = 'Too many requests from this address had no valid key; wait before the next.';
 
 /** Remembers at most `addressesMax` addresses; beyond that the one that has not failed for longest is forgotten. */
 export function createAuthThrottle(
   processes = 1,
-  detail = 'Too many requests from this address had no valid key; wait before the next.',
+  { detail = tooMany, told }: { readonly detail?: string; readonly told?: FailureListener | undefined } = {},
 ) {
   const rate = {
     perMinute: Math.max(1, Math.floor(whole.perMinute / processes)),
@@ -65,6 +76,7 @@ export function createAuthThrottle(
       const source = keyId === undefined ? networkOf(address) : `${networkOf(address)} ${keyId}`;
       const level = levelOf(source, nowMs) - partsPerToken;
       buckets.set(source, { level, atMs: nowMs });
+      told?.({ address, keyId, isLast: level < partsPerToken });
     },
   };
 }

@@ -7,10 +7,16 @@ import { isAddressAllowed } from '../state/rules/admission.ts';
 import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 import { type ProxyUser, readProxyAuthorization } from './proxy-authorization.ts';
 
-export const proxyAuthRequired = (): GatewayError =>
+const proxyAuthRequired = (): GatewayError =>
   new GatewayError(
     'PROXY_AUTH_REQUIRED',
     'Send an API key: Proxy-Authorization: Basic base64("agent:<key>").',
+  );
+
+export const keyRefused = (): GatewayError =>
+  new GatewayError(
+    'PROXY_AUTH_REQUIRED',
+    'The API key in Proxy-Authorization is not valid: it was mistyped, revoked, or has expired.',
   );
 
 /**
@@ -18,7 +24,7 @@ export const proxyAuthRequired = (): GatewayError =>
  * was is for its tenant alone.
  */
 export const inProxyTerms = (error: GatewayError): GatewayError =>
-  error.code === 'INVALID_KEY' ? proxyAuthRequired() : error;
+  error.code === 'INVALID_KEY' ? keyRefused() : error;
 
 /** Somebody who may use the forward proxy; without a tenant where the key has the form of one and is not valid. */
 interface Authenticated {
@@ -73,6 +79,6 @@ export async function authenticateProxyUser(
   const { keys } = gate.throttles;
   if (!holder?.ok || !tenant) keys.failed(address, nowMs);
   else if (!isAddressAllowed(holder.key, address)) keys.failed(address, nowMs, holder.key.keyId);
-  if (!user) throw proxyAuthRequired();
+  if (!user) throw keyRefused();
   return { user, tenant, owner: holder?.ok ? ownerOf(holder.identity) : nobody };
 }

@@ -13,7 +13,7 @@ import { peerAddress } from '../wire/server/peer-address.ts';
 import { rawProblem, toLines } from '../wire/server/problem.ts';
 import { acceptTls } from '../wire/tls/accept.ts';
 import type { Contexts } from '../wire/tls/contexts.ts';
-import { authenticateProxyUser, inProxyTerms, proxyAuthRequired } from './authenticate.ts';
+import { authenticateProxyUser, inProxyTerms, keyRefused } from './authenticate.ts';
 import type { Tunnel } from './forward.ts';
 import type { JoinedTunnels } from './joined-tunnels.ts';
 import { passThrough } from './pass-through.ts';
@@ -79,7 +79,7 @@ export class ConnectEntrance {
     const { user, tenant, owner } = await authenticateProxyUser(current, proxyAuthorization, clientAddress);
     const turnBack = async (error: GatewayError): Promise<GatewayError> =>
       inProxyTerms(await rejectEarly(current, connectAsCall(authority, user.key, clientAddress), error));
-    if (!tenant) throw await turnBack(proxyAuthRequired());
+    if (!tenant) throw await turnBack(keyRefused());
     const blocked = whyBlocked(current.guard, authority);
     if (blocked) throw await turnBack(blocked);
     this.#options.connections.claim(socket, owner, current.tenants.connectionBounds(tenant.id));

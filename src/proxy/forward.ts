@@ -34,7 +34,7 @@ import {
   authenticateProxyUser,
   claimedBy,
   inProxyTerms,
-  proxyAuthRequired,
+  keyRefused,
   refusalOfClaim,
 } from './authenticate.ts';
 import { enforce, type Switched, type Way } from './enforce.ts';
@@ -324,7 +324,7 @@ async function addressedOutside(
     throw new GatewayError('VALIDATION_FAILED', 'The proxy forwards http and https.');
   }
   agreeWithHost(head, target);
-  const blocked = tenant ? whyBlocked(gate.guard, target) : proxyAuthRequired();
+  const blocked = tenant ? whyBlocked(gate.guard, target) : keyRefused();
   const { key, claimed, isKeyless } = user;
   const refusal = blocked ?? (isKeyless ? refusalOfClaim(head.claimed ?? {}) : undefined);
   const tenantId = tenant?.id ?? '';

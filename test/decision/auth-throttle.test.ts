@@ -1,5 +1,5 @@
 import t from 'tap';
-import { addressesMax, createAuthThrottle } from '../../src/decision/auth-throttle.ts';
+import { addressesMax, createAuthThrottle, createAuthThrottles } from '../../src/decision/auth-throttle.ts';
 
 /** How many failures an address may have before it is held up. */
 function failuresUntilLimited(throttle: ReturnType<typeof createAuthThrottle>, address: string): number {
@@ -54,6 +54,19 @@ t.test('keys that may not be used from an address count each for itself', async 
   t.throws(() => throttle.failed('2001:db8:1:2::2', 0, 'one'), { code: 'RATE_LIMITED' });
   t.doesNotThrow(() => throttle.failed(address, 0, 'other'));
   t.doesNotThrow(() => throttle.failed(address, 0), 'nor does the address count with them');
+});
+
+t.test('each failure that counts is told, the last before an address is held up as such', async (t) => {
+  const told: object[] = [];
+  const { keys, adminSecret, routeTokens, signIns } = createAuthThrottles(30, (it) => told.push(it));
+  for (const throttle of [keys, keys, adminSecret, signIns]) throttle.failed('192.0.2.1', 0);
+  t.throws(() => keys.failed('192.0.2.1', 0), { code: 'RATE_LIMITED' });
+  routeTokens.failed('192.0.2.2', 0, 'one');
+  t.strictSame(told, [
+    { address: '192.0.2.1', keyId: undefined, isLast: false },
+    { address: '192.0.2.1', keyId: undefined, isLast: true },
+    { address: '192.0.2.2', keyId: 'one', isLast: false },
+  ]);
 });
 
 t.test('beyond the bound the address that has not failed for longest is forgotten', async (t) => {

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import t from 'tap';
 import { newKeyText } from '../../src/core/key-text.ts';
 import { basic, openTunnel } from '../support/clients.ts';
@@ -31,5 +34,27 @@ t.test(
     const { key: elsewhere } = await gateway.mint({ ip_allowlist: ['203.0.113.0/24'] });
     for (let i = 0; i < 100; i++) statuses.push((await connect(basic(elsewhere))).status);
     t.equal(statuses.at(-1), 429, 'a key that is good elsewhere is held up, too');
+  },
+);
+
+t.test(
+  'a refused CONNECT says whether a key is missing or wrong, and the log has each wrong one',
+  async (t) => {
+    const log = join(t.testdir({}), 'log');
+    const gateway = await startTestGateway(t, { config: { log: { level: 'warn', file: log } } });
+    const detailOf = async (authorization?: string): Promise<unknown> => {
+      const { proxyUrl } = gateway;
+      const authority = 'api.test.example:443';
+      const asked = authorization === undefined ? {} : { authorization };
+      const { status, socket } = await openTunnel({ proxyUrl, authority, ...asked });
+      t.equal(status, 407);
+      return Object(await json(socket)).detail;
+    };
+    t.match(await detailOf(), /^Send an API key/);
+    const wrong = newKeyText('live');
+    for (const text of [wrong, 'no key at all']) t.match(await detailOf(basic(text)), /mistyped, revoked/);
+    const lines = readFileSync(log, 'utf8');
+    t.equal(lines.match(/"client_address":"127\.0\.0\.1".*"msg":"an authentication failed"/g)?.length, 2);
+    t.notMatch(lines, wrong);
   },
 );

@@ -112,7 +112,12 @@ export async function openFoundations(
     secrets: createTenantSecrets(pepper),
     vault,
     issuedTokens: new TokenBook(),
-    throttles: createAuthThrottles(place.workers),
+    throttles: createAuthThrottles(place.workers, ({ address, keyId, isLast }) =>
+      log.warn(
+        { client_address: address, ...(keyId === undefined ? {} : { key_id: keyId }) },
+        isLast ? 'an authentication failed, and its address is held up' : 'an authentication failed',
+      ),
+    ),
     ...desks,
     notifications: notifications.desk,
     metrics,
