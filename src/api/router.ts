@@ -93,6 +93,8 @@ class Router {
     if (exchange.answer.headersSent && !exchange.answer.destroyed)
       log.warn({ err: error.cause ?? error, path: safePath() }, 'an answer is broken off');
     if (error.code === 'INTERNAL') log.error({ err: error.cause, path: safePath() }, 'an endpoint failed');
+    if (error.code === 'STATE_UNAVAILABLE')
+      log.warn({ err: error.cause ?? error, path: safePath() }, 'the state failed an endpoint');
     answerProblem(exchange, error, this.#fieldsBeside(error, path));
     return problems[error.code].status;
   }

@@ -34,6 +34,27 @@ t.test('the audit log is verified and exported with a daemon and without one', a
   );
   t.match(lines[0], { tenant_id: 'acme', kind: 'agent.trust_reset', operator: 'admin', subject: agentId });
 
+  const listed = JSON.parse(
+    (await operator(['audit', 'list', '--json', '--limit', '2', '--kind', 'agent.trust_reset'])).stdout,
+  );
+  t.same(
+    listed.items.map((it: { seq: number }) => it.seq),
+    [entries, entries - 1],
+    'newest first',
+  );
+  t.match(
+    (await operator(['audit', 'list', '--limit', '1'])).stdout,
+    /agent\.trust_reset +admin +.*"note":"x"/,
+  );
+  t.match(await operator(['audit', 'list', '--subject', 'nobody', '--json']), { stdout: /"items":\[\]/ });
+
+  const kept = lines[499].hash;
+  const held = await operator(['audit', 'verify', '--head', kept]);
+  t.match(held, { code: 0, stderr: /^acme: entry 500 has the head that was kept/m });
+  const cut = await operator(['audit', 'verify', '--head', '0'.repeat(64)]);
+  t.match(cut, { code: 1, stderr: /no entry has the head that was kept: the log was cut off/ });
+  t.match(await operator(['audit', 'verify', '--head', 'abc']), { code: 2, stderr: /64 hexadecimal digits/ });
+
   const locked = await postern([...config, 'audit', 'verify'], {
     env: { POSTERN_URL: 'http://127.0.0.1:9' },
   });
@@ -47,6 +68,10 @@ t.test('the audit log is verified and exported with a daemon and without one', a
   const offline = await postern([...config, 'audit', 'verify', '--json']);
   t.same(JSON.parse(offline.stdout), verified, 'the state itself says the same, and asks for no secret');
   t.equal((await postern([...config, 'audit', 'export'])).stdout, exported);
+  t.match(await postern([...config, 'audit', 'verify', '--head', kept]), {
+    code: 0,
+    stderr: /entry 500 has/,
+  });
 
   const db = new DatabaseSync(join(dir, 'data', 'state.db'));
   t.teardown(() => db.close());
@@ -63,6 +88,10 @@ t.test('the audit log is verified and exported with a daemon and without one', a
   const answered = await operatorOf(again)(['audit', 'verify']);
   t.equal(answered.code, 1);
   t.equal(answered.stdout, `acme: entry ${altered} is altered.\n`, 'the daemon need not be believed');
+
+  db.exec(`UPDATE audit SET entry = 'none' WHERE seq = ${entries}`);
+  const broken = await operatorOf(again)(['audit', 'list']);
+  t.match(broken, { code: 1, stderr: /none any more: somebody has altered it/ });
 });
 
 t.test('a state that is not there is not made', async (t) => {

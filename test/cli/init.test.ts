@@ -135,6 +135,15 @@ t.test('run gives each program a key of its own, and says what became of its cal
     t.ok(folder !== '' && !existsSync(folder), 'its files are gone');
   });
 
+  await t.test('a secret of the configuration that was changed holds from the next reload on', async (t) => {
+    const file = join(dir, 'admin-secret');
+    const before = readFileSync(file);
+    writeFileSync(file, 'another secret of thirty characters'.replaceAll(' ', '-'));
+    const asked = await postern(['--config', config, 'key', 'list']);
+    t.match(asked, { code: 1, stderr: /secret that .*postern\.yaml names now: one that was changed holds/ });
+    writeFileSync(file, before);
+  });
+
   await t.test('without a key of the shell, the admin secret makes one, and it ends as well', async (t) => {
     const [key, aside] = [join(dir, 'agent-key'), join(dir, 'agent-key.aside')];
     renameSync(key, aside);

@@ -97,6 +97,7 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     t.match(stdout, /^\S+Z INFO configuration reloaded \{"generation":3\}\n$/);
     t.match((await here('logs', '--level', 'error')).stdout, /^\S+Z ERROR the configuration was refused/);
     t.equal((await here('logs', '--level', 'fatal')).stdout, '');
+    t.match((await here('logs')).stdout, /^\S+Z INFO started \{"version":"\d+\.\d+\.\d+","proxy":"http:/m);
   });
 
   await t.test('a reload moves the log and the process id, and opens a rotated log anew', async (t) => {

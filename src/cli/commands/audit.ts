@@ -1,7 +1,7 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/rules/audit-entry.ts';
 import type { AuditCheck } from '../../state/store.ts';
-import { command } from '../ask.ts';
+import { command, listCommand, type PageOptions, showList } from '../ask.ts';
 import {
   type Client,
   type CommonOptions,
@@ -24,6 +24,24 @@ interface PublicEntry {
   readonly hash: string;
 }
 
+type ListedEntry = PublicEntry & Readonly<Record<string, unknown>>;
+
+interface VerifyOptions extends CommonOptions {
+  readonly head?: string;
+}
+
+interface ListOptions extends PageOptions {
+  readonly kind?: string;
+  readonly subject?: string;
+}
+
+const columns = ['seq', 'at', 'kind', 'operator', 'subject', 'details'];
+
+function headArgument(text: string): string {
+  if (/^[0-9a-f]{64}$/.test(text)) return text;
+  throw new InvalidArgumentError('it has 64 hexadecimal digits, as "audit verify" prints it.');
+}
+
 /** The log of one tenant, wherever it is read. */
 type AuditLog = Awaited<ReturnType<typeof openAnswered>>;
 
@@ -33,20 +51,37 @@ export function addAudit(program: Command): void {
     .command('audit')
     .description('the log of who did what, each entry with the hash of the one before');
 
-  command(
-    group,
-    'verify',
-    'recompute the chain; fails with the first entry that is missing or altered',
-  ).action(async (_options: unknown, verify: Command) => {
-    const options = verify.optsWithGlobals<CommonOptions>();
-    for await (const { tenantId, ...log } of openLogs(options)) {
-      const checked = await log.verify();
-      if (!checked.ok) process.exitCode = 1;
-      await print(
-        `${options.json ? toJson({ tenant_id: tenantId, ...checked }) : toSentence(tenantId, checked)}\n`,
-      );
-    }
-  });
+  command(group, 'verify', 'recompute the chain; fails with the first entry that is missing or altered')
+    .option('--head <hash>', 'a head that was kept elsewhere; fails where no entry has it', headArgument)
+    .action(async (_options: unknown, verify: Command) => {
+      const options = verify.optsWithGlobals<VerifyOptions>();
+      const { head } = options;
+      let place: string | undefined;
+      for await (const { tenantId, ...log } of openLogs(options)) {
+        const checked = await log.verify();
+        if (!checked.ok) process.exitCode = 1;
+        await print(
+          `${options.json ? toJson({ tenant_id: tenantId, ...checked }) : toSentence(tenantId, checked)}\n`,
+        );
+        if (head === undefined) continue;
+        for await (const { seq, hash } of log.entries())
+          if (hash === head) place = `${tenantId}: entry ${seq}`;
+      }
+      if (head === undefined) return;
+      if (place === undefined)
+        throw new Error('no entry has the head that was kept: the log was cut off, or written anew.');
+      note(`${place} has the head that was kept; the log goes on from there.`);
+    });
+
+  listCommand(group, 'who did what, newest first')
+    .option('--kind <name>', 'of this kind, as key.revoked')
+    .option('--subject <id>', 'about this key, agent, approval or policy')
+    .action(
+      showList<ListOptions, ListedEntry>('/v1/audit', columns, {
+        query: ({ kind, subject }) => ({ kind, subject }),
+        toRow: (entry) => ({ ...entry, details: toJson(entry.details) }),
+      }),
+    );
 
   command(group, 'export', 'write the log to standard output, oldest first, one JSON object a line').action(
     async (_options: unknown, exports: Command) => {

@@ -30,7 +30,11 @@ export const isUnknown = (status: number, answer: unknown): boolean =>
   (status === 401 && Object(answer).code === 'INVALID_KEY') ||
   (status === 404 && /^Without an admin secret\b/.test(String(Object(answer).detail)));
 
-export const unknownSecret = (secret: string, config: string | undefined): string =>
-  secret === process.env['POSTERN_KEY']
-    ? 'The daemon does not take the key in POSTERN_KEY.'
+export function unknownSecret(secret: string, config: string | undefined): string {
+  const { POSTERN_KEY: key, SERVICE_API_KEYS_ADMIN_SECRET: admin } = process.env;
+  if (secret === key) return 'The daemon does not take the key in POSTERN_KEY.';
+  const file = findConfigFile(config, process.env);
+  return secret !== admin && file !== undefined
+    ? `The daemon does not take the secret that ${file} names now: one that was changed holds from the next reload on ("systemctl reload postern", SIGHUP).`
     : `The daemon does not take what this shell has in SERVICE_API_KEYS_ADMIN_SECRET; it must be the daemon's own. ${toHaveSecret(config)}`;
+}

@@ -45,7 +45,7 @@ const busyTimeoutMs = 100;
 export function toStateError(error: unknown): GatewayError {
   return error instanceof GatewayError
     ? error
-    : stateUnavailable('The state cannot be read or written; the log says why.', error);
+    : stateUnavailable(`The state cannot be read or written: ${whyRefused(error)}.`, error);
 }
 
 /** The sentence that SQLite has for the code of an error, which quotes nothing. */

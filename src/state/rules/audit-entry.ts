@@ -52,7 +52,9 @@ export function parseEntry({ entry, hash }: StoredEntry): AuditEntry | undefined
 export function readEntry(stored: StoredEntry): AuditEntry {
   const entry = parseEntry(stored);
   if (entry) return entry;
-  throw stateUnavailable('The audit log is not what was written; verify it.');
+  throw stateUnavailable(
+    'An entry of the audit log is none any more: somebody has altered it. "postern audit verify" says which, while the daemon is down.',
+  );
 }
 
 /** Recomputes a chain, oldest entry first. `placeOf` is the number that the store has an entry under. */

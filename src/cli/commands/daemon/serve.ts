@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Command } from 'commander';
 import { withSetting } from '../../../config/origins.ts';
+import { ownName } from '../../../core/safe-name.ts';
 import type { Gateway } from '../../../daemon/gateway.ts';
 import type { FirstStart } from '../../../daemon/start/first-start.ts';
+import { version } from '../../../util/version.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { openServiceManager, type ServiceManager } from '../../service-manager.ts';
 import { ownCommand } from './own-command.ts';
@@ -33,6 +35,9 @@ export function addServe(program: Command): void {
       const manager = openServiceManager(process.env);
       // Before anybody learns that it is ready, and may end it at once.
       obeySignals(gateway, manager);
+      // People at a terminal are told so on standard output.
+      if (!process.stderr.isTTY)
+        gateway.log.info({ version: ownName(version()), proxy: ownName(gateway.proxyUrl) }, 'started');
       announce(gateway, json ?? false);
       manager.ready(`proxy ${gateway.proxyUrl}, control ${gateway.controlUrl}`);
     });
