@@ -251,11 +251,11 @@ class PartSearch {
   } {
     const { found, partialSecrets, uncounted } = this;
     const { bytes, format } = this.#part;
-    const { from, newFrom, names: earlier } = this.#known;
+    const { from, newFrom, settledTo, names: earlier } = this.#known;
     const { isOver } = this.#limits;
-    const pieces = { bytes, searched, format, found, partialSecrets, newFrom, earlier };
+    const pieces = { bytes, searched, format, found, partialSecrets, newFrom, settledTo, earlier };
     const split = findSplit(pieces, this.#engine, { maxDecodedBytes, isOver });
-    found.push(...split.found.map((it) => ({ ...it, view: undefined })));
+    found.push(...split.found.map((it) => ({ ...it, view: undefined, isJoined: true }) as const));
     const shown = found.slice(this.#known.found.length);
     found.push(...distinct(weighHints(found, this.hints)));
     const views = from === undefined ? this.#views : newTexts(bytes, this.#views, from);

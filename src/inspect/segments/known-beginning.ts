@@ -234,14 +234,19 @@ export function rememberBeginning(
   const ends = later.map(({ end }) => end);
   const settledFrom = known.settledTo;
   /** Groups spans by the checkpoint at which they become final, leaving out those that were final before. */
-  const grouped = <T extends Span>(all: readonly T[]): ReadonlyMap<number, readonly T[]> =>
+  const grouped = <T extends Span>(
+    all: readonly T[],
+    endOf: (it: T) => number = endOfSpan,
+  ): ReadonlyMap<number, readonly T[]> =>
     Map.groupBy(
-      all.filter(({ end }) => end > settledFrom),
-      ({ end }) => lastAtOrBefore(ends, end + settledBytes - 1) + 1,
+      all.filter((it) => endOf(it) > settledFrom),
+      (it) => lastAtOrBefore(ends, endOf(it) + settledBytes - 1) + 1,
     );
   const pieces = shown.decoded.flatMap(piecesOf);
+  const endOf = lastEnds(shown.found);
+  const late = shown.found.filter((it) => endOf(it) <= settledFrom);
   const groups = {
-    found: grouped(shown.found),
+    found: grouped(shown.found, endOf),
     knownValueMatches: grouped(shown.knownValueMatches),
     hints: grouped(shown.hints),
     partialSecrets: grouped(shown.partialSecrets.filter((it) => !isOfWords(bytes, it))),
@@ -273,9 +278,21 @@ export function rememberBeginning(
       };
       return { key, content, size: sizeOf(content), before };
     },
-    known.names.fields || !shown.numbered ? known.last : withFields(known.last, fieldsBetween),
+    known.names.fields || !shown.numbered ? known.last : withFields(known.last, fieldsBetween, late),
   );
   if (last) by.memory.segments.keep(by.tenantId, last);
+}
+
+const endOfSpan = ({ end }: Span): number => end;
+
+/**
+ * Returns a function that gives the end of the last place of a match. The first places of one that was joined from
+ * pieces may lie in what was known before.
+ */
+function lastEnds(found: readonly LocatedMatch[]): (it: LocatedMatch) => number {
+  const ends = new Map<LocatedMatch['match'], number>();
+  for (const { match, end } of found) ends.set(match, Math.max(end, ends.get(match) ?? 0));
+  return ({ match, end }) => ends.get(match) ?? end;
 }
 
 /** Returns a function that gives the fields that end between two places; undefined where none were looked for. */
@@ -286,16 +303,23 @@ function fieldsIn(numbered: readonly NumberedField[] | undefined) {
     inOrder?.slice(lastAtOrBefore(ends, after) + 1, lastAtOrBefore(ends, to) + 1);
 }
 
-/** Returns the segments with the fields that nobody had looked for when they were made. */
+/** Returns the segments with fields that nobody had looked for when they were made, and with what these show. */
 function withFields(
   last: Segment<Remembered> | undefined,
   fieldsBetween: ReturnType<typeof fieldsIn>,
+  shown: readonly LocatedMatch[],
 ): Segment<Remembered> | undefined {
   const segments: Segment<Remembered>[] = [];
   for (let it = last; it; it = it.before) segments.unshift(it);
-  return segments.reduce<Segment<Remembered> | undefined>((before, { key, content }) => {
+  const ends = segments.map(({ content }) => content.end);
+  const found = Map.groupBy(shown, ({ end }) => lastAtOrBefore(ends, end + settledBytes - 1) + 1);
+  return segments.reduce<Segment<Remembered> | undefined>((before, { key, content }, at) => {
     const fields = fieldsBetween(before?.content.end ?? 0, content.end);
-    const filled = { ...content, names: { ...content.names, fields } };
+    const filled = {
+      ...content,
+      found: [...content.found, ...(found.get(at) ?? none).map(withoutView)],
+      names: { ...content.names, fields },
+    };
     return { key, content: filled, size: sizeOf(filled), before };
   }, undefined);
 }

@@ -15,6 +15,8 @@ import { standsAlone } from '../match/token-start.ts';
 /** Match with the view that it was found in; the view is undefined where it was joined from pieces. */
 export interface LocatedMatch extends Placed<Match> {
   readonly view: View | undefined;
+  /** Says that it was joined from pieces, none of which shows it alone. */
+  readonly isJoined?: true;
   /** Holds the value that counts wherever it stands, where the view is not kept. */
   readonly value?: string | undefined;
 }

@@ -14,6 +14,7 @@ import { seriesSigns } from '../kernel/series-signs.ts';
 import type { DetectorEngine, Match, PartialSecret } from '../match/engine.ts';
 import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 import { findContinued } from './continuations.ts';
+import type { LocatedMatch } from './known-values.ts';
 
 /*
  * Finds a value cut into pieces that lie in several fields of one call. Two signs give it away: fields with numbered
@@ -27,10 +28,12 @@ export interface SplitSearch {
   readonly searched: View;
   readonly format: FieldFormat;
   /** Lists what the part shows by itself. */
-  readonly found: readonly Placed<Match>[];
+  readonly found: readonly (Placed<Match> & Pick<LocatedMatch, 'isJoined'>)[];
   readonly partialSecrets: readonly Placed<PartialSecret>[];
   /** Place up to which all was searched before; no field lies across it. */
   readonly newFrom: number;
+  /** Place up to which findings are known. */
+  readonly settledTo: number;
   /** Describes the names of the fields before that place. */
   readonly earlier: NumberedNames;
 }
@@ -57,7 +60,7 @@ export function findSplit(
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
 ): { readonly found: readonly Placed<Match>[]; readonly numbered: readonly NumberedField[] | undefined } {
-  const { bytes, format, partialSecrets, newFrom, earlier } = search;
+  const { bytes, format, partialSecrets, newFrom, settledTo, earlier } = search;
   const hasSeries = maySearchSeries(search);
   if (partialSecrets.length === 0 && !hasSeries) return nothing;
   // Pieces stand behind the beginning of their secret.
@@ -68,7 +71,8 @@ export function findSplit(
   const continued =
     partialSecrets.length > 0 ? findContinuations(search, { fieldLists, from }, engine, look) : [];
   const numbered = hasSeries ? allNumbered(earlier, numberedFields(fieldLists), from) : undefined;
-  const inSeries = numbered ? findInSeries(seriesOf(numbered), newFrom, look) : [];
+  const lookedTo = earlier.fields ? settledTo : -1;
+  const inSeries = numbered ? findInSeries(seriesOf(numbered), lookedTo, look) : [];
   const found = [...continued, ...inSeries].flatMap(({ match, spans }) =>
     spans.map((span) => ({ match, ...span })),
   );
@@ -122,15 +126,15 @@ const placedFrom = <T extends Span>(from: number, fields: readonly T[]): readonl
   from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
 
 /**
- * Finds values split over fields whose names alone say that they belong together, one of them behind `newFrom`.
+ * Finds values split over fields whose names alone say that they belong together, of which one ends behind `lookedTo`.
  */
-function findInSeries(series: readonly (readonly Span[])[], newFrom: number, look: Look): BoundaryMatch[] {
+function findInSeries(series: readonly (readonly Span[])[], lookedTo: number, look: Look): BoundaryMatch[] {
   const found: BoundaryMatch[] = [];
   let bytes = 0;
   for (const pieces of series.slice(0, seriesMax)) {
     for (const { start, end } of pieces) bytes += end - start;
     if (bytes > seriesBytesMax) break;
-    if (pieces.some(({ start }) => start >= newFrom)) found.push(...look(pieces));
+    if (pieces.some(({ end }) => end > lookedTo)) found.push(...look(pieces));
   }
   return found;
 }
@@ -159,6 +163,8 @@ function findOverPieces(
  */
 function isShown({ found }: SplitSearch, { detector }: Match, spans: readonly Span[]): boolean {
   const isFound = (span: Span): boolean =>
-    found.some((it) => it.match.confidence !== 'low' && it.start < span.end && span.start < it.end);
+    found.some(
+      (it) => !it.isJoined && it.match.confidence !== 'low' && it.start < span.end && span.start < it.end,
+    );
   return spans.some((span, index) => (index > 0 || detector.class !== 'SECRETS') && isFound(span));
 }
