@@ -178,10 +178,15 @@ function startBefore(bytes: Buffer, at: number): number | undefined {
 const isPlainByte = (byte: number): boolean => byte > 0x20 && byte < 0x80 && byte !== backslash;
 const backslash = 0x5c;
 
+/** Returns the segments of a beginning from its first to this one. */
+function segmentsTo(last: Segment<Remembered> | undefined): readonly Segment<Remembered>[] {
+  const segments: Segment<Remembered>[] = [];
+  for (let it = last; it; it = it.before) segments.push(it);
+  return segments.reverse();
+}
+
 function allOf(last: Segment<Remembered>, from: number): KnownBeginning {
-  const contents: Remembered[] = [];
-  for (let it: Segment<Remembered> | undefined = last; it; it = it.before) contents.push(it.content);
-  contents.reverse();
+  const contents = segmentsTo(last).map(({ content }) => content);
   const { end } = last.content;
   return {
     last,
@@ -309,8 +314,7 @@ function withFields(
   fieldsBetween: ReturnType<typeof fieldsIn>,
   shown: readonly LocatedMatch[],
 ): Segment<Remembered> | undefined {
-  const segments: Segment<Remembered>[] = [];
-  for (let it = last; it; it = it.before) segments.unshift(it);
+  const segments = segmentsTo(last);
   const ends = segments.map(({ content }) => content.end);
   const found = Map.groupBy(shown, ({ end }) => lastAtOrBefore(ends, end + settledBytes - 1) + 1);
   return segments.reduce<Segment<Remembered> | undefined>((before, { key, content }, at) => {
