@@ -31,9 +31,9 @@ import {
   type KnownBeginning,
   type KnownBy,
   nothingKnown,
-  rememberBeginning,
   standsInKnown,
 } from './segments/known-beginning.ts';
+import { rememberBeginning } from './segments/remember-beginning.ts';
 import { findKnownValues, type LocatedMatch } from './split/known-values.ts';
 import { mayGoOn } from './split/secret-beginning.ts';
 import { findSplit } from './split/split-values.ts';
