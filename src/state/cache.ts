@@ -1,15 +1,11 @@
 /** A bounded map of what was used lately. What falls out is read from the disk again when it is asked for. */
-export interface Cache<V> {
-  get(key: string): V | undefined;
-  set(key: string, value: V): void;
-  delete(key: string): void;
-}
+export type Cache<V> = ReturnType<typeof createCache<V>>;
 
 /**
  * Holds between `entriesMax / 2` and `entriesMax` of the entries used last. Two generations instead of a list of uses: when the
  * young one is full it becomes the old one, and the old one is forgotten at once. A hit in the young one is a plain lookup.
  */
-export function createCache<V>(entriesMax: number): Cache<V> {
+export function createCache<V>(entriesMax: number) {
   const generationMax = Math.max(1, Math.floor(entriesMax / 2));
   let young = new Map<string, V>();
   let old = new Map<string, V>();
@@ -23,7 +19,7 @@ export function createCache<V>(entriesMax: number): Cache<V> {
   }
 
   return {
-    get(key) {
+    get(key: string) {
       const value = young.get(key);
       if (value !== undefined) return value;
       const kept = old.get(key);
@@ -31,7 +27,7 @@ export function createCache<V>(entriesMax: number): Cache<V> {
       return kept;
     },
     set,
-    delete(key) {
+    delete(key: string) {
       young.delete(key);
       old.delete(key);
     },

@@ -79,20 +79,7 @@ function parseMore(
 export const toLine = (call: RecordedCall): string => `${toHead(call)}${call.line}\n`;
 
 /** The fields that calls share which touch the same from the same place: the head behind the time. */
-export type CallOrigin = Pick<
-  RecordedCall,
-  | 'tenantId'
-  | 'agentId'
-  | 'keyId'
-  | 'decision'
-  | 'outcome'
-  | 'destination'
-  | 'sizeClass'
-  | 'names'
-  | 'marks'
-  | 'charges'
-  | 'credential'
->;
+export type CallOrigin = Omit<RecordedCall, 'traceId' | 'atMs' | 'line'>;
 
 const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
   'call',

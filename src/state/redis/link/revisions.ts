@@ -16,7 +16,7 @@ export class Revisions {
   readonly #names: Names;
   /** By tenant: the last revision of its keys that was heard of; nothing since this node changed them itself. */
   readonly #keys = createCache<string>(tenantsHeardMax);
-  readonly #followers = new Map<RevisedKind, Follower<unknown>>();
+  readonly #followers = new Map<RevisedKind, ReturnType<typeof createFollower>>();
 
   constructor(connection: RedisConnection, names: Names) {
     this.#connection = connection;
@@ -57,18 +57,12 @@ export class Revisions {
   }
 }
 
-interface Follower<T> {
-  saw(tenantId: string, revision: string): void;
-  forget(tenantId: string): void;
-  of(tenantId: string): MaybePromise<T>;
-}
-
 function createFollower<T>(
   kind: RevisedKind,
   read: (tenantId: string) => Promise<T>,
   names: Names,
   connection: RedisConnection,
-): Follower<T> {
+) {
   const held = createCache<{ readonly revision: string; readonly value: T }>(tenantsMax);
   const wanted = createCache<string>(tenantsMax);
   const reading = new Map<string, { readonly wanted: string | undefined; readonly value: Promise<T> }>();
@@ -97,11 +91,11 @@ function createFollower<T>(
 
   return {
     saw: wanted.set,
-    forget(tenantId) {
+    forget(tenantId: string) {
       changes += 1;
       wanted.set(tenantId, `changed here ${changes}`);
     },
-    of(tenantId) {
+    of(tenantId: string): MaybePromise<T> {
       const standing = held.get(tenantId);
       const revision = wanted.get(tenantId);
       return standing && standing.revision === revision ? standing.value : loadShared(tenantId, revision);
