@@ -26,12 +26,7 @@ import { scripts } from './scripts/scripts.ts';
  */
 
 /** The events of a tenant that a node knows. */
-export interface SightingsSeen {
-  /** Id of the last entry; '-' where there was none. */
-  lastId(tenantId: string): string;
-  /** Takes in what `admit.lua` answers, and asks for more where that was not all. */
-  learn(tenantId: string, entries: string, nowMs: number): MaybePromise<Sightings>;
-}
+export type SightingsSeen = Pick<RedisHistory, 'lastId' | 'learn'>;
 
 /** That `admit.lua` answers at once. */
 const answeredMax = 16;
@@ -48,7 +43,7 @@ const charsInTurn = 128 * 1024;
 type Entry = readonly [id: string, text: string];
 
 /** `onError` is told of what could not be noted. */
-export class RedisHistory implements SightingsSeen {
+export class RedisHistory {
   readonly #link: Link;
   readonly #onError: (error: unknown) => void;
   readonly #termsOf: () => TrustTerms;
@@ -76,12 +71,14 @@ export class RedisHistory implements SightingsSeen {
     this.#link.connection.call('PEXPIRE', key, sightingsKeptMs).catch(this.#onError);
   }
 
+  /** Id of the last entry; '-' where there was none. */
   lastId(tenantId: string): string {
     const log = this.#logs.find(tenantId);
     return (log && this.#lastIds.get(log)) ?? '-';
   }
 
-  learn(tenantId: string, entries: string, nowMs: number): Sightings | Promise<Sightings> {
+  /** Takes in what `admit.lua` answers, and asks for more where that was not all. */
+  learn(tenantId: string, entries: string, nowMs: number): MaybePromise<Sightings> {
     if (entries === '') {
       this.#logs.expire(tenantId, nowMs);
       return this.#logs.find(tenantId) ?? noSightings;

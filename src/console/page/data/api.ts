@@ -28,8 +28,6 @@ export interface Session {
   readonly permissions: readonly string[];
   readonly tenant_id: string;
   readonly subject: string;
-  readonly idle_expires_at: string;
-  readonly expires_at: string;
 }
 export const session = signal<Session | null | undefined>(undefined);
 

@@ -35,14 +35,11 @@ export const policyTextOf = (it: ListedPolicy): PolicyText => ({
 
 interface ShownOutcome {
   readonly decision: Decision;
-  readonly reason_codes: readonly string[];
-  readonly policy_name: string | null;
   readonly rule_id: string | null;
 }
 
 export interface Simulation {
   readonly evaluated: number;
-  readonly unchanged: number;
   readonly changed: readonly {
     readonly trace_id: string;
     readonly before: ShownOutcome;
@@ -65,8 +62,6 @@ export const simulate = (policies: readonly unknown[]): Promise<Simulation> =>
 export interface Applied {
   readonly name: string;
   readonly version: number;
-  readonly unchanged: boolean;
-  readonly warnings: readonly string[];
 }
 
 export const apply = (policy: unknown): Promise<Applied> => post<Applied>('/v1/policies/apply', policy);

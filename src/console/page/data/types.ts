@@ -93,7 +93,6 @@ export interface Agent {
   readonly trust_score: number;
   readonly trust_reasons: readonly string[];
   readonly trust_trend: readonly { readonly at: string; readonly score: number }[];
-  readonly created_at: string;
   readonly first_seen: string | null;
   readonly last_seen: string | null;
   readonly calls_total: number;
@@ -108,7 +107,6 @@ export interface CountedNames {
 export interface Stats {
   readonly interval: 'minute' | 'hour' | 'day';
   readonly from: string;
-  readonly to: string;
   readonly total: number;
   readonly series: readonly {
     readonly at: string;
@@ -130,10 +128,8 @@ export interface Incident {
   readonly title: string;
   readonly severity: Band;
   readonly status: 'open' | 'investigating' | 'closed';
-  readonly trace_ids: readonly string[];
   readonly trace_count: number;
   readonly opened_at: string;
-  readonly changed_at: string;
   readonly closed_at: string | null;
   readonly close_code: string | null;
   readonly closed_by: string | null;

@@ -2,7 +2,6 @@ import { Time } from '../kit/bits.tsx';
 import type { Column } from '../kit/table.tsx';
 
 export interface AuditEntry {
-  readonly tenant_id: string;
   readonly seq: number;
   readonly at: string;
   readonly kind: string;

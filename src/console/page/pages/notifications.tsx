@@ -14,7 +14,6 @@ interface Channel {
   readonly waiting: number;
   readonly failed: number;
   readonly delivered: number;
-  readonly dropped: number;
   readonly last_delivered: string | null;
   readonly last_error: string | null;
 }
@@ -25,7 +24,6 @@ interface Failed {
   readonly type: string;
   readonly summary: string;
   readonly trace_ids: readonly string[];
-  readonly attempts: number;
   readonly failed_at: string;
   readonly reason: string;
 }

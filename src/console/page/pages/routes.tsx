@@ -24,11 +24,9 @@ interface Route {
   readonly url: string;
   readonly agent: string | null;
   readonly upstream: string;
-  readonly tool: string | null;
   readonly credential: string | null;
   readonly auth: { readonly type: string };
   readonly source: 'file' | 'api';
-  readonly changed_at: string | null;
   readonly warnings: readonly string[];
 }
 

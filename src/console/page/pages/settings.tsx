@@ -50,10 +50,8 @@ export default function Settings() {
 interface OpenSession {
   readonly session_id: string;
   readonly subject: string;
-  readonly role?: string;
   readonly client_address?: string;
   readonly created_at?: string;
-  readonly last_seen?: string;
   readonly expires_at?: string;
 }
 
