@@ -81,7 +81,7 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
     tags: policy.tags,
     escalateTo: policy.escalateTo,
     incidents: incidentOfPolicy(policy),
-    wouldBe: policy.wouldBe && toDecision(policy.wouldBe.action),
+    wouldBe: policy.wouldBe && toDecision(policy.wouldBe),
   };
 }
 
@@ -100,7 +100,7 @@ export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecisi
   tags: byPolicy?.tags ?? [],
   escalateTo: [],
   incidents: [],
-  wouldBe: byPolicy?.wouldBe && toDecision(byPolicy.wouldBe.action),
+  wouldBe: byPolicy?.wouldBe && toDecision(byPolicy.wouldBe),
 });
 
 function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readonly IncidentCause[] {

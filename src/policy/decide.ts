@@ -23,13 +23,7 @@ export interface PolicyDecision {
   /** Sentences that name rules and what they asked, never content of the call. */
   readonly explanation: readonly string[];
   /** The decision of policies in monitor mode. */
-  readonly wouldBe: WouldBe | undefined;
-}
-
-export interface WouldBe {
-  readonly action: RuleAction;
-  readonly decidedBy: MatchedRule;
-  readonly matched: readonly MatchedRule[];
+  readonly wouldBe: RuleAction | undefined;
 }
 
 /** The severity of an incident whose rule names none. */
@@ -63,7 +57,7 @@ export function combine(holding: readonly CompiledRule[]): PolicyDecision {
   if (holding.length === 0) return noDecision;
   const enforced = holding.filter(({ isEnforced }) => isEnforced).sort(strictestFirst);
   const monitored = holding.filter(({ isEnforced }) => !isEnforced).sort(strictestFirst);
-  const wouldBe = wouldBeOf(monitored);
+  const wouldBe = monitored[0]?.rule.action;
   const explainedWouldBe = monitored
     .slice(0, 1)
     .map((rule) => `${nameOf(rule)} only monitors; it would be ${rule.rule.action}.`);
@@ -115,17 +109,6 @@ const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
 
 const nameOf = ({ policy, rule }: CompiledRule): string =>
   `Rule "${rule.rule_id}" of policy "${policy.policyName}" (version ${policy.version})`;
-
-function wouldBeOf(monitored: readonly CompiledRule[]): WouldBe | undefined {
-  const [first] = monitored;
-  return (
-    first && {
-      action: first.rule.action,
-      decidedBy: first.matched,
-      matched: monitored.map(({ matched }) => matched),
-    }
-  );
-}
 
 /** The classes that several sanitising rules cut: a rule that cuts less must not spare what another names. */
 function classesOf(sanitizing: readonly CompiledRule[]): readonly DataClass[] {

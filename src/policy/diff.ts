@@ -119,21 +119,14 @@ function orderChanges(before: readonly Rule[], after: readonly Rule[]): OrderCha
   const [old, next] = [byId(before), byId(after)];
   const isIn = (rules: ReadonlyMap<string, Rule>) => (rule: Rule) =>
     rules.get(rule.rule_id)?.priority === rule.priority;
+  const byPriority = (rules: readonly Rule[]) => Map.groupBy(rules, ({ priority }) => priority);
   const [stood, stand] = [byPriority(before.filter(isIn(next))), byPriority(after.filter(isIn(old)))];
   return [...stood]
-    .map(([priority, ids]) => changedStretch(ids, stand.get(priority) ?? []))
+    .map(([priority, rules]) => changedStretch(idsOf(rules), idsOf(stand.get(priority) ?? [])))
     .filter((change) => change !== undefined);
 }
 
-function byPriority(rules: readonly Rule[]): Map<number, string[]> {
-  const ids = new Map<number, string[]>();
-  for (const { priority, rule_id } of rules) {
-    const standing = ids.get(priority);
-    if (standing) standing.push(rule_id);
-    else ids.set(priority, [rule_id]);
-  }
-  return ids;
-}
+const idsOf = (rules: readonly Rule[]): string[] => rules.map((it) => it.rule_id);
 
 /** From the first place that differs to the last one, of two orders of the same ids. */
 function changedStretch(before: readonly string[], after: readonly string[]): OrderChange | undefined {

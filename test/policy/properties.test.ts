@@ -45,7 +45,7 @@ t.test('compiled policies decide as a naive reading of them', async (t) => {
           {
             action: decision.action,
             matched: idsOf(decision.matched),
-            monitored: idsOf(decision.wouldBe?.matched),
+            wouldBe: decision.wouldBe,
             reason: decision.reasonCodes[0],
             tags: sorted(decision.tags),
             escalateTo: sorted(decision.escalateTo),
@@ -53,7 +53,7 @@ t.test('compiled policies decide as a naive reading of them', async (t) => {
           {
             action: deciding?.action,
             matched: enforced.map(idOf),
-            monitored: monitored.map(idOf),
+            wouldBe: monitored[0]?.rule.action,
             reason: deciding && (deciding.reason_code ?? `POLICY_${deciding.action}`),
             tags: sorted(enforced.map(({ rule }) => rule.tag)),
             escalateTo: sorted(enforced.map(({ rule }) => rule.escalate_to)),
