@@ -4,6 +4,7 @@ import { withSetting } from '../config/origins.ts';
 import { placed } from '../config/places.ts';
 import type { Config } from '../config/schema.ts';
 import { openLog, type ProcessLog } from '../core/log.ts';
+import { ownName } from '../core/safe-name.ts';
 import type { Bound } from './bound.ts';
 import type { ConfigStatus } from './config-status.ts';
 import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
@@ -205,9 +206,10 @@ class Reloader {
     this.#inForce = { config, standing };
     await prepared.take(standing);
     movePid(config, next);
-    noteReload(next, { generation, changed: changedKeys(config, next), error: null });
+    const changed = changedKeys(config, next);
+    noteReload(next, { generation, changed, error: null });
     this.#inForce = { config: next, standing };
     warn(next, this.#log);
-    this.#log.info({ generation }, 'configuration reloaded');
+    this.#log.info({ generation, changed: changed.map(ownName) }, 'configuration reloaded');
   }
 }

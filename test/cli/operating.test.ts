@@ -94,7 +94,7 @@ t.test('the commands of whoever runs a daemon', async (t) => {
 
   await t.test('logs prints the last lines as text, from a level on', async (t) => {
     const { stdout } = await here('logs', '--lines', '1');
-    t.match(stdout, /^\S+Z INFO configuration reloaded \{"generation":3\}\n$/);
+    t.match(stdout, /^\S+Z INFO configuration reloaded \{"generation":3,"changed":\[.*\]\}\n$/);
     t.match((await here('logs', '--level', 'error')).stdout, /^\S+Z ERROR the configuration was refused/);
     t.equal((await here('logs', '--level', 'fatal')).stdout, '');
     t.match((await here('logs')).stdout, /^\S+Z INFO started \{"version":"\d+\.\d+\.\d+","proxy":"http:/m);
@@ -108,7 +108,10 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     const file = join(dir, 'log.json');
     renameSync(file, `${file}.1`);
     t.match(await reloadWith({ log: { level: 'info', file: 'log.json' }, pid_file: 'run/one' }), { code: 0 });
-    t.match(readFileSync(file, 'utf8'), /"generation":4,"msg":"configuration reloaded"/);
+    t.match(
+      readFileSync(file, 'utf8'),
+      /"generation":4,"changed":\["pid_file"\],"msg":"configuration reloaded"/,
+    );
     t.notMatch(readFileSync(`${file}.1`, 'utf8'), /"generation":4/, 'what was rotated is left');
     const pid = readFileSync(join(dir, 'run/one'), 'utf8');
     t.match(pid, /^\d+\n$/);
@@ -164,6 +167,13 @@ t.test('the commands of whoever runs a daemon', async (t) => {
       source: 'api',
     });
     t.match(await operator(['inbound-route', 'delete', 'hook']), { code: 0 });
+    t.notMatch((await here('status')).stdout, /all_agents/);
+    await operator(['agent', 'suspend', '--all', '--note', 'incident 7']);
+    t.match(
+      (await here('status')).stdout,
+      /incidents_open +1\nall_agents +suspended since \d{4}-\S+Z: incident 7\n/,
+    );
+    await operator(['agent', 'reactivate', '--all']);
   });
 
   await t.test('approval watch decides on a held call with one key', async (t) => {

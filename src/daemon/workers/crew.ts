@@ -9,6 +9,7 @@ import type { Config } from '../../config/schema.ts';
 import { parseListenAddress } from '../../config/sections/addresses.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { ProcessLog } from '../../core/log.ts';
+import { ownName } from '../../core/safe-name.ts';
 import { threadEnvironment } from '../../util/prepared.ts';
 import { programModule } from '../../util/program-files.ts';
 import { loadRoots } from '../../wire/client/reach/roots.ts';
@@ -220,11 +221,12 @@ export class Crew {
     const { standing, config } = next;
     await this.#tellAll((it) => it.ask({ to: 'take', standing }, stepMs));
     const { generation } = standing;
-    noteReload(config, { generation, changed: changedKeys(before, config), error: null });
+    const changed = changedKeys(before, config);
+    noteReload(config, { generation, changed, error: null });
     this.#log.use(config.log);
     movePid(before, config);
     warn(config, this.#log);
-    this.#log.info({ generation: standing.generation }, 'configuration reloaded');
+    this.#log.info({ generation, changed: changed.map(ownName) }, 'configuration reloaded');
   }
 
   /** Whoever cannot do what no worker may fail to do is started anew, with what is in force. */

@@ -89,11 +89,24 @@ async function traffic(options: CommonOptions): Promise<Record<string, unknown>>
     const named = stats.decisions.names.map(({ name, count }) => `${name} ${count}`).join(', ');
     return named === '' ? '0' : `${stats.total}: ${named}`;
   });
-  await look('approvals_waiting', async (it) => {
-    const page = await it.get<ListPage<unknown>>('/v1/approvals', { status: 'pending', limit: '1000' });
-    return page.next_cursor === null ? page.items.length : `more than ${page.items.length}`;
+  await look('approvals_waiting', (it) => countOf(it, '/v1/approvals', 'pending'));
+  await look('incidents_open', (it) => countOf(it, '/v1/incidents', 'open'));
+  await look('all_agents', async (it) => {
+    const { status, since, note } = await it.get<Suspension>('/v1/agents/suspension');
+    return status === 'active' ? undefined : `suspended since ${since}: ${note ?? 'without a note'}`;
   });
   return Object.fromEntries(Object.entries(seen).filter(([, value]) => value !== undefined));
+}
+
+async function countOf(client: Client, path: string, status: string): Promise<string | number> {
+  const { items, next_cursor } = await client.get<ListPage<unknown>>(path, { status, limit: '1000' });
+  return next_cursor === null ? items.length : `more than ${items.length}`;
+}
+
+interface Suspension {
+  readonly status: 'active' | 'suspended';
+  readonly since: string | null;
+  readonly note: string | null;
 }
 
 interface Stats {
