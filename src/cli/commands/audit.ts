@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/rules/audit-entry.ts';
 import type { AuditCheck } from '../../state/store.ts';
 import { command, listCommand, type PageOptions, showList } from '../ask.ts';
@@ -37,10 +37,7 @@ interface ListOptions extends PageOptions {
 
 const columns = ['seq', 'at', 'kind', 'operator', 'subject', 'details'];
 
-function headArgument(text: string): string {
-  if (/^[0-9a-f]{64}$/.test(text)) return text;
-  throw new InvalidArgumentError('it has 64 hexadecimal digits, as "audit verify" prints it.');
-}
+const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
 
 /** The log of one tenant, wherever it is read. */
 type AuditLog = Awaited<ReturnType<typeof openAnswered>>;
@@ -52,10 +49,14 @@ export function addAudit(program: Command): void {
     .description('the log of who did what, each entry with the hash of the one before');
 
   command(group, 'verify', 'recompute the chain; fails with the first entry that is missing or altered')
-    .option('--head <hash>', 'a head that was kept elsewhere; fails where no entry has it', headArgument)
+    .option('--head <hash>', 'a head that was kept elsewhere; fails where no entry has it')
     .action(async (_options: unknown, verify: Command) => {
       const options = verify.optsWithGlobals<VerifyOptions>();
       const { head } = options;
+      if (head !== undefined && !isHash(head))
+        return verify.error('error: a head has 64 hexadecimal digits, as "audit verify" prints it', {
+          exitCode: 2,
+        });
       let place: string | undefined;
       for await (const { tenantId, ...log } of openLogs(options)) {
         const checked = await log.verify();
