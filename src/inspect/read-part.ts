@@ -6,7 +6,6 @@ import type { OpaqueContent } from './decode/packed/opaque.ts';
 import type { Span } from './decode/span-map.ts';
 import type { PlainSpace } from './decode/unescape-json.ts';
 import { decodeViews, type View } from './decode/views.ts';
-import type { NumberedField } from './fingerprint/series.ts';
 import {
   type DetectorEngine,
   type Earlier,
@@ -36,7 +35,7 @@ import {
 import { rememberBeginning } from './segments/remember-beginning.ts';
 import { findKnownValues, type LocatedMatch } from './split/known-values.ts';
 import { mayGoOn } from './split/secret-beginning.ts';
-import { findSplit } from './split/split-values.ts';
+import { findSplit, type SplitFound } from './split/split-values.ts';
 
 const depthMax = 3;
 const findingsMax = 1000;
@@ -164,7 +163,8 @@ function readFrom(
     search.found.push(...known.knownValueMatches, ...shown.knownValueMatches);
     if (search.found.length > 0 && isOver()) search.problem ??= tookTooLong;
     if (beginning && !isKnownNew && search.problem === undefined && search.uncounted.size === 0) {
-      const { hints, partialSecrets, opaque } = search;
+      const { hints, opaque } = search;
+      const partialSecrets = distinct(search.partialSecrets);
       const searched = views.filter((it) => !it.isSuperseded);
       rememberBeginning(bytes, beginning, known, engine, {
         ...{ ...shown, hints, partialSecrets, opaque, wordEnds: wordEnds ?? none },
@@ -247,20 +247,22 @@ class PartSearch {
   ): {
     readonly found: readonly LocatedMatch[];
     readonly knownValueMatches: readonly LocatedMatch[];
-    readonly numbered: readonly NumberedField[] | undefined;
+    readonly split: SplitFound;
   } {
-    const { found, partialSecrets, uncounted } = this;
+    const { found, uncounted } = this;
+    // Each form of the text has shown them once more.
+    const partialSecrets = distinct(this.partialSecrets);
     const { bytes, format } = this.#part;
-    const { from, newFrom, settledTo, names: earlier } = this.#known;
+    const { from, newFrom, names: earlier } = this.#known;
     const { isOver } = this.#limits;
-    const pieces = { bytes, searched, format, found, partialSecrets, newFrom, settledTo, earlier };
+    const pieces = { bytes, searched, format, found, partialSecrets, newFrom, earlier };
     const split = findSplit(pieces, this.#engine, { maxDecodedBytes, isOver });
     found.push(...split.found.map((it) => ({ ...it, view: undefined, isJoined: true }) as const));
     const shown = found.slice(this.#known.found.length);
     found.push(...distinct(weighHints(found, this.hints)));
     const views = from === undefined ? this.#views : newTexts(bytes, this.#views, from);
     const knownValueMatches = findKnownValues(found, views, { max: findingsMax, isOver, uncounted });
-    return { found: shown, knownValueMatches, numbered: split.numbered };
+    return { found: shown, knownValueMatches, split };
   }
 
   /** Returns the findings and why there may be more. */
@@ -330,7 +332,7 @@ class PartReading implements PartResult {
 }
 
 /** Keeps one match for each detector and place, since the same value is often found in a decoded form again. */
-function distinct(found: readonly LocatedMatch[]): readonly LocatedMatch[] {
+function distinct<T extends Placed<Match | PartialSecret>>(found: readonly T[]): readonly T[] {
   if (found.length < 2) return found;
   return [...new Map(found.map((it) => [keyOf(it), it])).values()];
 }
@@ -359,7 +361,8 @@ function unseen(found: readonly LocatedMatch[], known: readonly LocatedMatch[]):
   return found.filter((it) => !keys.has(keyOf(it)));
 }
 
-const keyOf = ({ match, start, end }: LocatedMatch): string => `${match.detector.id}:${start}:${end}`;
+const keyOf = ({ match, start, end }: Placed<Match | PartialSecret>): string =>
+  `${match.detector.id}:${start}:${end}`;
 
 function toFindings(part: CallPart, found: readonly LocatedMatch[]): Finding[] {
   const locate = part.locator(found);

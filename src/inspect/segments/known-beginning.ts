@@ -114,7 +114,7 @@ export const nothingKnown: KnownBeginning = {
     partialSecrets: none,
     opaque: none,
     wordEnds: none,
-    names: { fields: none, signs: 0 },
+    names: { fields: none, signs: 0, searched: none },
     decoded: none,
   },
 };
@@ -200,6 +200,7 @@ function allOf(last: Segment<Remembered>, from: number): KnownBeginning {
         ? contents.flatMap((it) => it.names.fields ?? none)
         : undefined,
       signs: contents.reduce((signs, it) => signs | it.names.signs, 0),
+      searched: contents.flatMap((it) => it.names.searched),
     },
     decoded: contents.flatMap((it) => (it.decoded.length > 0 ? it.decoded : [])),
   };

@@ -8,7 +8,7 @@ import type { FarReaching } from '../match/far-reaching.ts';
 import { createMatcher, type Matcher } from '../match/matcher.ts';
 import type { Placed } from '../match/placed.ts';
 import { countedValue, isWord, type LocatedMatch } from '../split/known-values.ts';
-import { signsBetween } from '../split/split-values.ts';
+import { type SplitFound, signsBetween } from '../split/split-values.ts';
 import {
   againBytes,
   type Beginning,
@@ -36,8 +36,7 @@ interface Shown extends Pick<Remembered, Lists> {
   /** Hold the searched texts; `decoded` are those of them that are decoded forms. */
   readonly views: readonly View[];
   readonly decoded: readonly View[];
-  /** Lists all numbered fields of the body, where they were looked for. */
-  readonly numbered: readonly NumberedField[] | undefined;
+  readonly split: SplitFound;
 }
 
 /** Remembers what a body shows, which must have been read to its end. */
@@ -67,7 +66,13 @@ export function rememberBeginning(
     );
   const pieces = shown.decoded.flatMap(piecesOf);
   const endOf = lastEnds(shown.found);
-  const late = shown.found.filter((it) => endOf(it) <= settledFrom);
+  // Something new may say that pieces in what is known belong together.
+  const isLate = <T extends Span>(it: T, end = it.end): boolean => end <= settledFrom;
+  const late = unseen(
+    shown.found.filter((it) => isLate(it, endOf(it))),
+    known.found,
+  );
+  const lateSeries = shown.split.series.filter((it) => isLate(it));
   const groups = {
     found: grouped(shown.found, endOf),
     knownValueMatches: grouped(shown.knownValueMatches),
@@ -75,9 +80,10 @@ export function rememberBeginning(
     partialSecrets: grouped(shown.partialSecrets.filter((it) => !isOfWords(bytes, it))),
     opaque: grouped(shown.opaque),
     wordEnds: grouped(shown.wordEnds),
+    series: grouped(shown.split.series),
     pieces: grouped(pieces),
   };
-  const fieldsBetween = fieldsIn(shown.numbered);
+  const fieldsBetween = fieldsIn(shown.split.numbered);
   const isOpen = openAt(ends, [
     ...[...shown.found, ...shown.knownValueMatches, ...shown.hints, ...shown.partialSecrets, ...shown.opaque],
     ...[...shown.across, ...pieces, ...shown.views.flatMap((view) => farReachingIn(view, engine))],
@@ -87,7 +93,7 @@ export function rememberBeginning(
       const content: Remembered = {
         end,
         isResumable: end > againBytes && !isOpen(at),
-        found: (groups.found.get(at) ?? none).map(withoutView),
+        found: [...(at === 0 ? late : none), ...(groups.found.get(at) ?? none)].map(withoutView),
         knownValueMatches: (groups.knownValueMatches.get(at) ?? none).map(withoutView),
         hints: (groups.hints.get(at) ?? none).map(withoutView),
         partialSecrets: (groups.partialSecrets.get(at) ?? none).map(withoutText),
@@ -96,12 +102,13 @@ export function rememberBeginning(
         names: {
           fields: fieldsBetween(ends[at - 1] ?? start, end),
           signs: signsBetween(bytes, ends[at - 1] ?? start, end),
+          searched: [...(at === 0 ? lateSeries : none), ...(groups.series.get(at) ?? none)],
         },
         decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
       };
       return { key, content, size: sizeOf(content), before };
     },
-    known.names.fields || !shown.numbered ? known.last : withFields(known.last, fieldsBetween, late),
+    known.names.fields || !shown.split.numbered ? known.last : withFields(known.last, fieldsBetween),
   );
   if (last) by.memory.segments.keep(by.tenantId, last);
 }
@@ -126,22 +133,22 @@ function fieldsIn(numbered: readonly NumberedField[] | undefined) {
     inOrder?.slice(lastAtOrBefore(ends, after) + 1, lastAtOrBefore(ends, to) + 1);
 }
 
-/** Returns the segments with fields that nobody had looked for when they were made, and with what these show. */
+/** Returns what was not found before. */
+function unseen(found: readonly LocatedMatch[], before: readonly LocatedMatch[]): readonly LocatedMatch[] {
+  if (found.length === 0) return none;
+  const keyOf = ({ match, start, end }: LocatedMatch): string => `${match.detector.id}:${start}:${end}`;
+  const keys = new Set(before.map(keyOf));
+  return found.filter((it) => !keys.has(keyOf(it)));
+}
+
+/** Returns the segments with fields that nobody had looked for when they were made. */
 function withFields(
   last: Segment<Remembered> | undefined,
   fieldsBetween: ReturnType<typeof fieldsIn>,
-  shown: readonly LocatedMatch[],
 ): Segment<Remembered> | undefined {
-  const segments = segmentsTo(last);
-  const ends = segments.map(({ content }) => content.end);
-  const found = Map.groupBy(shown, ({ end }) => lastAtOrBefore(ends, end + settledBytes - 1) + 1);
-  return segments.reduce<Segment<Remembered> | undefined>((before, { key, content }, at) => {
+  return segmentsTo(last).reduce<Segment<Remembered> | undefined>((before, { key, content }) => {
     const fields = fieldsBetween(before?.content.end ?? 0, content.end);
-    const filled = {
-      ...content,
-      found: [...content.found, ...(found.get(at) ?? none).map(withoutView)],
-      names: { ...content.names, fields },
-    };
+    const filled = { ...content, names: { ...content.names, fields } };
     return { key, content: filled, size: sizeOf(filled), before };
   }, undefined);
 }
@@ -249,5 +256,5 @@ const sizeOf = ({
   segmentBytes +
   (names.fields ?? none).reduce((sum, { stem }) => sum + numberedBytes + stem.length, 0) +
   placedBytes * (found.length + knownValueMatches.length + hints.length + partialSecrets.length) +
-  placedBytes * (opaque.length + wordEnds.length) +
+  placedBytes * (opaque.length + wordEnds.length + names.searched.length) +
   decoded.length;

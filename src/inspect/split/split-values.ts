@@ -32,8 +32,6 @@ export interface SplitSearch {
   readonly partialSecrets: readonly Placed<PartialSecret>[];
   /** Place up to which all was searched before; no field lies across it. */
   readonly newFrom: number;
-  /** Place up to which findings are known. */
-  readonly settledTo: number;
   /** Describes the names of the fields before that place. */
   readonly earlier: NumberedNames;
 }
@@ -44,6 +42,21 @@ export interface NumberedNames {
   readonly fields: readonly NumberedField[] | undefined;
   /** Signs of numbered names in a JSON text, see `seriesSigns`. */
   readonly signs: number;
+  /** Series whose pieces were joined and searched. */
+  readonly searched: readonly Series[];
+}
+
+/** Series of fields, as the span from its first piece to its last; one text has no two with the same span and list. */
+export interface Series extends Span {
+  readonly list: number;
+}
+
+export interface SplitFound {
+  readonly found: readonly Placed<Match>[];
+  /** All fields of the part with numbers, where they were looked for. */
+  readonly numbered: readonly NumberedField[] | undefined;
+  /** Series that were searched now. */
+  readonly series: readonly Series[];
 }
 
 /** Limit the series of pieces in one part of a call, and the bytes of all of them. */
@@ -51,16 +64,13 @@ const seriesMax = 64;
 const seriesBytesMax = 65_536;
 const matchesMax = 32;
 
-/**
- * Finds values split over fields; each match has a place for every piece. `numbered` are all fields of the part with
- * numbers, where they were looked for.
- */
+/** Finds values split over fields; each match has a place for every piece. */
 export function findSplit(
   search: SplitSearch,
   engine: DetectorEngine,
   bounds: Omit<Bounds, 'depthMax'>,
-): { readonly found: readonly Placed<Match>[]; readonly numbered: readonly NumberedField[] | undefined } {
-  const { bytes, format, partialSecrets, newFrom, settledTo, earlier } = search;
+): SplitFound {
+  const { bytes, format, partialSecrets, newFrom, earlier } = search;
   const hasSeries = maySearchSeries(search);
   if (partialSecrets.length === 0 && !hasSeries) return nothing;
   // Pieces stand behind the beginning of their secret.
@@ -71,15 +81,14 @@ export function findSplit(
   const continued =
     partialSecrets.length > 0 ? findContinuations(search, { fieldLists, from }, engine, look) : [];
   const numbered = hasSeries ? allNumbered(earlier, numberedFields(fieldLists), from) : undefined;
-  const lookedTo = earlier.fields ? settledTo : -1;
-  const inSeries = numbered ? findInSeries(seriesOf(numbered), lookedTo, look) : [];
-  const found = [...continued, ...inSeries].flatMap(({ match, spans }) =>
+  const inSeries = findInSeries(numbered ?? [], earlier.searched, look);
+  const found = [...continued, ...inSeries.found].flatMap(({ match, spans }) =>
     spans.map((span) => ({ match, ...span })),
   );
-  return { found, numbered };
+  return { found, numbered, series: inSeries.series };
 }
 
-const nothing = { found: [], numbered: undefined };
+const nothing: SplitFound = { found: [], numbered: undefined, series: [] };
 
 /** Returns the fields before `from`, which are known, and those behind it, list by list. */
 function allNumbered(
@@ -125,19 +134,33 @@ function findContinuations(
 const placedFrom = <T extends Span>(from: number, fields: readonly T[]): readonly T[] =>
   from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
 
-/**
- * Finds values split over fields whose names alone say that they belong together, of which one ends behind `lookedTo`.
- */
-function findInSeries(series: readonly (readonly Span[])[], lookedTo: number, look: Look): BoundaryMatch[] {
+/** Finds values split over fields whose names alone say that they belong together, but not in series searched before. */
+function findInSeries(
+  numbered: readonly NumberedField[],
+  searched: readonly Series[],
+  look: Look,
+): { readonly found: readonly BoundaryMatch[]; readonly series: readonly Series[] } {
+  const keyOf = ({ list, start, end }: Series): string => `${list} ${start} ${end}`;
+  const isSearched = new Set(searched.map(keyOf));
   const found: BoundaryMatch[] = [];
+  const series: Series[] = [];
   let bytes = 0;
-  for (const pieces of series.slice(0, seriesMax)) {
+  for (const pieces of seriesOf(numbered).slice(0, seriesMax)) {
     for (const { start, end } of pieces) bytes += end - start;
     if (bytes > seriesBytesMax) break;
-    if (pieces.some(({ end }) => end > lookedTo)) found.push(...look(pieces));
+    const whole = wholeOf(pieces);
+    if (isSearched.has(keyOf(whole))) continue;
+    found.push(...look(pieces));
+    series.push(whole);
   }
-  return found;
+  return { found, series };
 }
+
+const wholeOf = (pieces: readonly NumberedField[]): Series => ({
+  list: pieces[0]?.list ?? 0,
+  start: pieces.reduce((first, { start }) => Math.min(first, start), Number.POSITIVE_INFINITY),
+  end: pieces.reduce((last, { end }) => Math.max(last, end), 0),
+});
 
 function findOverPieces(
   search: SplitSearch,
