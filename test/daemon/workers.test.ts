@@ -27,7 +27,7 @@ t.test('all workers serve, a reload reaches all of them or none, and a crash is 
   const flags = [...readFileSync('bin/postern', 'utf8').matchAll(/setFlagsFromString\('(.*)'\)/g)].map(
     ([, flag]) => flag,
   );
-  t.equal(flags.length, 3);
+  t.equal(flags.length, 4);
   for (const pid of pids)
     t.strictSame(
       flags.filter(
