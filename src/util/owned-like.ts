@@ -1,4 +1,4 @@
-import { existsSync, lchownSync, statSync } from 'node:fs';
+import { existsSync, lchownSync, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
@@ -10,5 +10,11 @@ export function ownedLike(path: string, like: string, user = process.getuid?.())
   let model = like;
   while (!existsSync(model)) model = dirname(model);
   const { uid, gid } = statSync(model);
-  lchownSync(path, uid, gid);
+  if (uid === lstatSync(path).uid) return;
+  try {
+    lchownSync(path, uid, gid);
+  } catch (error) {
+    // Root of a container may give nothing away (CAP_CHOWN), or not to whom it does not know, and keeps what it makes.
+    if (!['EPERM', 'EINVAL'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
+  }
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -22,6 +23,18 @@ t.test('what root makes goes to the owner of its model, or of the nearest folder
 t.test('whoever is not root keeps what they make', (t) => {
   const dir = t.testdir({ made: '' });
   ownedLike(join(dir, 'made'), '/', 1000);
+  t.equal(statSync(join(dir, 'made')).uid, self);
+  t.end();
+});
+
+t.test('root that may give nothing away keeps it', (t) => {
+  const dir = t.testdir({ made: '' });
+  mkdirSync(join(dir, 'state'));
+  chownSync(join(dir, 'state'), other, process.getgid?.() ?? 0);
+  const script = `import { ownedLike } from '${new URL('../../src/util/owned-like.ts', import.meta.url)}'; ownedLike('made', 'state', 0)`;
+  const bound = self === 0 ? ['setpriv', '--bounding-set', '-chown', '--inh-caps', '-chown'] : [];
+  const [program = '', ...args] = [...bound, process.execPath, '--input-type=module', '-e', script];
+  execFileSync(program, args, { cwd: dir });
   t.equal(statSync(join(dir, 'made')).uid, self);
   t.end();
 });
