@@ -18,12 +18,13 @@ const skippedMax = 8;
 /** Limits how many fields that look like pieces are skipped. */
 const gapsMax = 16;
 /**
- * Limit the joined texts that are tried: for one beginning, for all in one list of fields, and those searched in
- * full.
+ * Limit the joined texts that are tried, and those searched in full: for one beginning, and for all in one list of
+ * fields. What only looks like a beginning must not use up the tries of a secret behind it.
  */
 const trialsOfOneMax = 256;
 const trialsMax = 2048;
-const looksMax = 32;
+const looksOfOneMax = 16;
+const looksMax = 64;
 /** Generated text has rare pairs of letters, even where all its letters are of one kind. */
 const pieceBitsMin = 5;
 /** Matches MD5, SHA-1, SHA-256 and UUIDs, which any call may have. */
@@ -129,16 +130,18 @@ function trialOf(
 ): Trial {
   const pattern = new RegExp(detector.pattern, `${detector.flags}y`);
   let trialsLeft = Math.min(trialsOfOneMax, room.trials);
+  let looksLeft = Math.min(looksOfOneMax, room.looks);
   const offset = start - first.start;
   return (pieces, text) => {
     const isPlain = !mayBeDecoded.test(text);
     const lastFrom = text.length - (pieces.at(-1)?.text.length ?? 0);
-    if (trialsLeft === 0 || room.looks === 0 || (isPlain && lastFrom > offset + detector.bounds.reachMax))
+    if (trialsLeft === 0 || looksLeft === 0 || (isPlain && lastFrom > offset + detector.bounds.reachMax))
       return [];
     trialsLeft -= 1;
     room.trials -= 1;
     pattern.lastIndex = offset;
     if (isPlain && !(pattern.test(text) && pattern.lastIndex > lastFrom)) return [];
+    looksLeft -= 1;
     room.looks -= 1;
     return look(pieces).filter(
       ({ match, spans }) =>

@@ -243,6 +243,16 @@ t.test('names of code that begin like a short prefix take no place from a secret
   t.equal(read(body, 'json').length, 2);
 });
 
+t.test('beginnings without an end take no tries from a secret behind them', async (t) => {
+  const [one = '', two = ''] = cut(gitlabToken(), 2);
+  for (const count of [1, 2, 3]) {
+    const decoys = Array.from({ length: count }, () => `glpat-${randomBytes(3).toString('hex')}%41`);
+    const pieces = Array.from({ length: 40 }, () => randomBytes(9).toString('hex').slice(0, 7).concat('!Q'));
+    const body = JSON.stringify([...decoys.map((it) => [it, ...pieces]), { user: one }, { note: two }]);
+    t.equal(read(body, 'json').length, 2, `${count} of them`);
+  }
+});
+
 t.test('the pieces of a secret are looked for within bounds', async (t) => {
   const [one, two] = cut(gitlabToken(), 2);
   const between = (count: number, filler: (index: number) => string) => {
