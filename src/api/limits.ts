@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '../core/errors.ts';
 import { type Bucket, levelAt, partsPerToken, type Rate, secondsUntilToken } from '../state/rules/limits.ts';
 import { RecentMap } from '../util/recent-map.ts';
+import { Tally } from '../util/tally.ts';
 import type { Caller, Route } from './route.ts';
 
 /*
@@ -19,7 +20,7 @@ export class ApiLimits {
   // Buckets in the order of their last use.
   readonly #buckets = new RecentMap<string, Bucket>(bucketsMax);
   readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>();
-  readonly #running = new Map<string, number>();
+  readonly #running = new Tally();
 
   /** Throws RATE_LIMITED where the key of the caller, with all that it has made, asks for more than it may. */
   spend(route: Route, caller: Caller, nowMs: number): void {
@@ -61,17 +62,13 @@ export class ApiLimits {
 
   async #amongFew<T>(places: readonly Place[], work: () => Promise<T>): Promise<T> {
     for (const { name, max, whose } of places)
-      if ((this.#running.get(name) ?? 0) >= max)
+      if (this.#running.of(name) >= max)
         throw tooMuch(`${whose} has ${max} of these requests under way, which is all it may.`, 5);
-    for (const { name } of places) this.#running.set(name, (this.#running.get(name) ?? 0) + 1);
+    for (const { name } of places) this.#running.add(name);
     try {
       return await work();
     } finally {
-      for (const { name } of places) {
-        const left = (this.#running.get(name) ?? 1) - 1;
-        if (left > 0) this.#running.set(name, left);
-        else this.#running.delete(name);
-      }
+      for (const { name } of places) this.#running.add(name, -1);
     }
   }
 }

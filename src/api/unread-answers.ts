@@ -1,4 +1,5 @@
 import { GatewayError } from '../core/errors.ts';
+import { Tally } from '../util/tally.ts';
 import type { Answer } from '../wire/http1/answer.ts';
 
 /*
@@ -15,13 +16,11 @@ export const unreadOfCallerMax = 32 * 1024 * 1024;
 const patience = { graceMs: 60_000, bytesPerSecondMin: 16_384 };
 
 export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience) {
-  const heldBy = new Map<string, number>();
+  const heldBy = new Tally();
   let held = 0;
 
   function change(caller: string, bytes: number): void {
-    const own = (heldBy.get(caller) ?? 0) + bytes;
-    if (own > 0) heldBy.set(caller, own);
-    else heldBy.delete(caller);
+    heldBy.add(caller, bytes);
     held += bytes;
   }
 
@@ -29,7 +28,7 @@ export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience) {
     /** Takes room for an answer until it has gone out, or its connection has. Throws GATEWAY_BUSY where there is none. */
     hold(response: Answer, caller: string, bytes: number) {
       if (bytes <= shortBytes || response.destroyed) return;
-      const own = heldBy.get(caller) ?? 0;
+      const own = heldBy.of(caller);
       if ((own > 0 && own + bytes > unreadOfCallerMax) || (held > 0 && held + bytes > unreadBytesMax))
         throw new GatewayError(
           'GATEWAY_BUSY',

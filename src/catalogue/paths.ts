@@ -102,11 +102,7 @@ export class PathTree<T> {
     let node = this.#root;
     for (const part of parts) node = childOf(node, this.#ignoresCase ? folded(part) : part);
     node.byMethod ??= new Map();
-    for (const method of methods) {
-      const values = node.byMethod.get(method);
-      if (values) values.push(value);
-      else node.byMethod.set(method, [value]);
-    }
+    for (const method of methods) kept(node.byMethod, method, () => []).push(value);
   }
 
   /** All that was added for the method at the most specific template of the path. */

@@ -1,6 +1,7 @@
 import type { NotificationConfig } from '../config/schema.ts';
 import type { ChannelType } from '../config/sections/notifications.ts';
 import type { ChannelClaim, ClaimedMessage, Settlement, Store } from '../state/store.ts';
+import { Tally } from '../util/tally.ts';
 import type { DeliveryOutcome, Transport } from './channel.ts';
 import type { Message, Notice } from './notice.ts';
 import { Sender, type SenderOptions } from './sender.ts';
@@ -39,7 +40,7 @@ export class Delivery {
   readonly #sender: Sender;
   #configs: ReadonlyMap<string, NotificationConfig> = new Map();
   /** Sends that are under way, by channel. */
-  readonly #running = new Map<string, number>();
+  readonly #running = new Tally();
   readonly #sends = new Set<Promise<void>>();
   #turn = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -129,7 +130,7 @@ export class Delivery {
     let room = sendsMax - this.#sends.size;
     const asked: ChannelClaim[] = [];
     for (const { name, tenantId, type } of [...all.slice(this.#turn), ...all.slice(0, this.#turn)]) {
-      const limit = Math.min(room, sendsPerChannelMax - (this.#running.get(name) ?? 0));
+      const limit = Math.min(room, sendsPerChannelMax - this.#running.of(name));
       if (limit <= 0) continue;
       room -= limit;
       asked.push({ name, owner: tenantId, limit, ...rateOf(type), probingMin: pauseFrom });
@@ -139,12 +140,9 @@ export class Delivery {
 
   #begin(message: ClaimedMessage, claimedAtMs: number): void {
     const { channel } = message;
-    const running = this.#running;
-    running.set(channel, (running.get(channel) ?? 0) + 1);
+    this.#running.add(channel);
     const sending = this.#deliver(message, claimedAtMs).finally(() => {
-      const left = (running.get(channel) ?? 1) - 1;
-      if (left > 0) running.set(channel, left);
-      else running.delete(channel);
+      this.#running.add(channel, -1);
       this.#sends.delete(sending);
       this.nudge();
     });

@@ -1,4 +1,5 @@
 import { deserialize, serialize } from 'node:v8';
+import { kept } from '../../util/kept.ts';
 import { lazily } from '../../util/lazily.ts';
 import { type NamedOperation, operationsAt } from './operations.ts';
 import type { Extract, Surface, Tool } from './schema.ts';
@@ -46,7 +47,7 @@ export function groupedSurface(tool: Tool, surface: Surface): GroupedSurface {
     const { call = [], ...entry } = operation.entry;
     if (entry.rpc ?? entry.graphql) named.push({ ...operation, entry });
     for (const [length, routes] of Map.groupBy(call, lengthOf)) {
-      const group = length === undefined ? ofAnyLength : groupAt(byLength, length);
+      const group = length === undefined ? ofAnyLength : kept(byLength, length, () => []);
       group.push({ ...operation, entry: { ...entry, call: routes } });
     }
     for (const route of call) for (const method of toRoute(route).methods) methods.add(method);
@@ -84,10 +85,4 @@ function lengthOf(route: string): number | undefined {
   const { path } = toRoute(route);
   if (path.includes('+}')) return undefined;
   return path === '/' ? 0 : path.split('/').length - 1;
-}
-
-function groupAt(byLength: Map<number, NamedOperation[]>, length: number): NamedOperation[] {
-  const group = byLength.get(length) ?? [];
-  byLength.set(length, group);
-  return group;
 }

@@ -1,3 +1,4 @@
+import { kept } from '../../util/kept.ts';
 import { fits, parsePart, type TemplatePart } from './template.ts';
 
 /** The place of a tool's surface: a host, or a path below one. */
@@ -60,9 +61,7 @@ export class HostTree<T> {
   add(pattern: HostPattern, value: T): void {
     if (pattern.labels.every((part) => part.kind === 'literal')) {
       const host = pattern.text.split('/')[0] ?? '';
-      const values = this.#exact.get(host);
-      if (values) values.push(value);
-      else this.#exact.set(host, [value]);
+      kept(this.#exact, host, () => []).push(value);
       return;
     }
     let node = this.#root;
@@ -84,11 +83,7 @@ export class HostTree<T> {
 }
 
 function childOf<T>(node: Label<T>, part: Exclude<TemplatePart, { kind: 'rest' }>): Label<T> {
-  if (part.kind === 'literal') {
-    const known = node.literals.get(part.text) ?? new Label<T>();
-    node.literals.set(part.text, known);
-    return known;
-  }
+  if (part.kind === 'literal') return kept(node.literals, part.text, () => new Label<T>());
   const { name, prefix, suffix } = part;
   for (const { part: other, to } of node.placeholders) {
     if (other.name === name && other.prefix === prefix && other.suffix === suffix) return to;

@@ -33,13 +33,11 @@ export function mountAll(tools: readonly CatalogueTool[], mistakes: string[]): M
   );
   checkOwners(mounts, mistakes);
   const hosts = new HostTree<Mounted>();
-  const byTool = new Map<string, Mounted[]>();
-  for (const { pattern, mounted } of mounts) {
-    hosts.add(pattern, mounted);
-    const known = byTool.get(mounted.toolName);
-    if (known) known.push(mounted);
-    else byTool.set(mounted.toolName, [mounted]);
-  }
+  for (const { pattern, mounted } of mounts) hosts.add(pattern, mounted);
+  const byTool = Map.groupBy(
+    mounts.map(({ mounted }) => mounted),
+    ({ toolName }) => toolName,
+  );
   return { hosts, byTool };
 }
 

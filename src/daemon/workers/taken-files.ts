@@ -1,4 +1,5 @@
 import { disk, type Files } from '../../config/load.ts';
+import { kept } from '../../util/kept.ts';
 
 /**
  * Files as they were read at one time. All workers of a daemon stand on the same ones, also a worker that is started when those on the disk
@@ -17,15 +18,9 @@ export function takeFiles(): { readonly files: Files; readonly taken: TakenFiles
   const files: Files = {
     read(path, maxBytes) {
       // Once each: what is checked here is what the workers get.
-      const content = contents.get(path) ?? disk.read(path, maxBytes);
-      contents.set(path, content);
-      return toBuffer(content);
+      return toBuffer(kept(contents, path, () => disk.read(path, maxBytes)));
     },
-    find(pattern) {
-      const paths = found.get(pattern) ?? disk.find(pattern);
-      found.set(pattern, paths);
-      return paths;
-    },
+    find: (pattern) => kept(found, pattern, () => disk.find(pattern)),
   };
   return { files, taken: { contents, found } };
 }

@@ -8,6 +8,7 @@ import { ownName } from '../../core/safe-name.ts';
 import { counts } from '../../inspect/parts/sanitize.ts';
 import { toCanonicalJson } from '../../state/rules/canonical-json.ts';
 import type { ApprovalRecord, AuditEvent, Hold, KeyRecord, Store } from '../../state/store.ts';
+import { Tally } from '../../util/tally.ts';
 import { toRequest } from '../request.ts';
 import { publicFinding, recordedFindingsMax } from '../trace/record.ts';
 import { redactedMethod, redactedPreview, redactedUrl } from '../trace/redacted.ts';
@@ -25,7 +26,7 @@ export class ApprovalDesk {
   readonly #store: Store;
   readonly #now;
   readonly #waiters = new Map<string, Set<() => void>>();
-  readonly #waitingOf = new Map<string, number>();
+  readonly #waitingOf = new Tally();
   #waiting = 0;
 
   constructor(store: Store, now: () => number = Date.now) {
@@ -40,7 +41,7 @@ export class ApprovalDesk {
 
   /** Tells whether there is no room for another waiter, here or of this tenant. */
   isFull(tenantId: string): boolean {
-    return this.#waiting >= waitersMax || (this.#waitingOf.get(tenantId) ?? 0) >= waitersOfTenantMax;
+    return this.#waiting >= waitersMax || this.#waitingOf.of(tenantId) >= waitersOfTenantMax;
   }
 
   /**
@@ -76,10 +77,8 @@ export class ApprovalDesk {
   }
 
   #count(tenantId: string, by: 1 | -1): void {
-    const ofTenant = (this.#waitingOf.get(tenantId) ?? 0) + by;
     this.#waiting += by;
-    if (ofTenant === 0) this.#waitingOf.delete(tenantId);
-    else this.#waitingOf.set(tenantId, ofTenant);
+    this.#waitingOf.add(tenantId, by);
   }
 
   /** Until somebody wakes, or the time is over. */

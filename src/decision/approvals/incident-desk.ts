@@ -5,6 +5,7 @@ import type { Log } from '../../core/log.ts';
 import { ownName, safely } from '../../core/safe-name.ts';
 import { gateway, withTraces } from '../../state/rules/incident.ts';
 import type { AuditEvent, IncidentRecord, Store } from '../../state/store.ts';
+import { Tally } from '../../util/tally.ts';
 import { excuseOf } from '../excuse.ts';
 import { createRepeatedDenials, denialsEnough } from '../facts/repeated-denials.ts';
 
@@ -42,7 +43,7 @@ export class IncidentDesk {
   readonly #log: Log;
   readonly #denials;
   readonly #waiting = new Map<string, Entry>();
-  readonly #waitingOf = new Map<string, number>();
+  readonly #waitingOf = new Tally();
   #dropped = 0;
   #complainedAtMs = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
@@ -73,7 +74,7 @@ export class IncidentDesk {
   #add(entry: Entry): void {
     const name = nameOf(entry.incident);
     const same = this.#waiting.get(name);
-    const ofTenant = this.#waitingOf.get(entry.incident.tenantId) ?? 0;
+    const ofTenant = this.#waitingOf.of(entry.incident.tenantId);
     if (!same && (this.#waiting.size >= waitingMax || ofTenant >= waitingOfTenantMax)) this.#drop(entry);
     else this.#put(name, same ? joined(same, entry) : entry);
   }
@@ -88,8 +89,7 @@ export class IncidentDesk {
   }
 
   #put(name: string, entry: Entry): void {
-    const { tenantId } = entry.incident;
-    if (!this.#waiting.has(name)) this.#waitingOf.set(tenantId, (this.#waitingOf.get(tenantId) ?? 0) + 1);
+    if (!this.#waiting.has(name)) this.#waitingOf.add(entry.incident.tenantId);
     this.#waiting.set(name, entry);
   }
 
@@ -97,11 +97,8 @@ export class IncidentDesk {
     const [first] = this.#waiting;
     if (!first) return undefined;
     const [name, entry] = first;
-    const { tenantId } = entry.incident;
-    const left = (this.#waitingOf.get(tenantId) ?? 0) - 1;
     this.#waiting.delete(name);
-    if (left > 0) this.#waitingOf.set(tenantId, left);
-    else this.#waitingOf.delete(tenantId);
+    this.#waitingOf.add(entry.incident.tenantId, -1);
     return entry;
   }
 

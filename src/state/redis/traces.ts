@@ -232,23 +232,15 @@ function placesOf<T>(calls: readonly RecordedCall[], of: (call: RecordedCall) =>
 }
 
 function sort(lines: Uint8Array<ArrayBuffer>) {
-  const byTenant = new Map<string, RecordedCall[]>();
-  let unreadable = 0;
   const text = new TextDecoder().decode(lines);
   const pieces = text.split('\n');
   // The text behind the last newline is an unfinished line.
   const rest = pieces.pop();
-  if (rest) unreadable += 1;
-  for (const piece of pieces) {
-    const call = parseLine(piece);
-    if (!call) unreadable += 1;
-    else {
-      const calls = byTenant.get(call.tenantId);
-      if (calls) calls.push(call);
-      else byTenant.set(call.tenantId, [call]);
-    }
-  }
-  return { byTenant, unreadable };
+  const calls = pieces.map(parseLine).filter((it) => it !== undefined);
+  return {
+    byTenant: Map.groupBy(calls, ({ tenantId }) => tenantId),
+    unreadable: pieces.length - calls.length + (rest ? 1 : 0),
+  };
 }
 
 function* partsOf(calls: readonly RecordedCall[]): Generator<readonly RecordedCall[]> {

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import { sizeText } from '../../util/byte-size.ts';
+import { Tally } from '../../util/tally.ts';
 import type { Closable } from './closable.ts';
 import type { ConnectionOwner } from './connections.ts';
 
@@ -25,14 +26,14 @@ export type BodyLedger = ReturnType<typeof createBodyLedger>;
 
 /** `perAgentMax` is asked for each body, so that a reload counts from the next one on. */
 export function createBodyLedger(perAgentMax: () => number) {
-  const agents = new Map<string, number>();
-  const tenants = new Map<string, number>();
+  const agents = new Tally();
+  const tenants = new Tally();
   let held = 0;
 
   function change({ agentId, tenantId }: ConnectionOwner, bytes: number): void {
     held += bytes;
-    add(agents, agentId, bytes);
-    add(tenants, tenantId, bytes);
+    agents.add(agentId, bytes);
+    tenants.add(tenantId, bytes);
   }
 
   function whyNone(
@@ -42,11 +43,11 @@ export function createBodyLedger(perAgentMax: () => number) {
   ): GatewayError | undefined {
     const perAgent = perAgentMax();
     const inAll = perAgent * agentsInAll;
-    if ((agents.get(agentId) ?? 0) + more > perAgent)
+    if (agents.of(agentId) + more > perAgent)
       return busy('The calls of this agent hold as many bytes as those of one agent may', perAgent);
     if (held + more > inAll)
       return busy('The calls of all agents hold as many bytes as the gateway keeps', inAll);
-    const isMuch = (tenants.get(tenantId) ?? 0) + more > inAll - held - more;
+    const isMuch = tenants.of(tenantId) + more > inAll - held - more;
     return isShared && isMuch
       ? busy('The calls of this tenant leave too little to others', inAll)
       : undefined;
@@ -77,13 +78,6 @@ export function createBodyLedger(perAgentMax: () => number) {
       };
     },
   };
-}
-
-/** Entries that reach zero are removed. */
-function add(counts: Map<string, number>, name: string, bytes: number): void {
-  const left = (counts.get(name) ?? 0) + bytes;
-  if (left > 0) counts.set(name, left);
-  else counts.delete(name);
 }
 
 const busy = (why: string, limit: number): GatewayError =>

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Identity } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { isWithin, networkOf, unmapped } from '../../util/ranges.ts';
+import { Tally } from '../../util/tally.ts';
 import type { Closable } from './closable.ts';
 import { peerAddress } from './peer-address.ts';
 
@@ -202,7 +203,7 @@ export class Connections {
   /** It is no stranger's any more. */
   #known(place: Place): void {
     if (place.address === undefined) return;
-    this.#addresses.take(place.address);
+    this.#addresses.add(place.address, -1);
     this.#strangers -= 1;
     place.address = undefined;
     this.#waiting.delete(place);
@@ -212,8 +213,8 @@ export class Connections {
     const tenantId = place.owners.get(agentId);
     if (tenantId === undefined) return;
     place.owners.delete(agentId);
-    this.#agents.take(agentId);
-    this.#tenants.take(tenantId);
+    this.#agents.add(agentId, -1);
+    this.#tenants.add(tenantId, -1);
   }
 
   /** Closes the connection that has waited longest, of one address or of all; false where none waits but `place`. */
@@ -235,25 +236,6 @@ export class Connections {
     return (
       held < this.#connectionsMax() - (this.#open - this.#strangers) + (place.address === undefined ? 1 : 0)
     );
-  }
-}
-
-/** How many of each there are; of what there is none it keeps nothing. */
-class Tally {
-  readonly #counts = new Map<string, number>();
-
-  of(name: string): number {
-    return this.#counts.get(name) ?? 0;
-  }
-
-  add(name: string): void {
-    this.#counts.set(name, this.of(name) + 1);
-  }
-
-  take(name: string): void {
-    const left = this.of(name) - 1;
-    if (left > 0) this.#counts.set(name, left);
-    else this.#counts.delete(name);
   }
 }
 

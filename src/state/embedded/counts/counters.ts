@@ -1,4 +1,5 @@
 import { type Decision, decisions } from '../../../core/call.ts';
+import { kept } from '../../../util/kept.ts';
 import type { CallOrigin } from '../../journal/line.ts';
 import { hourOf, hoursInDay } from '../../rules/limits.ts';
 import type { AgentUsage, CredentialUse } from '../../store.ts';
@@ -106,14 +107,10 @@ function toCredentialUse({ counter, count, last_ms }: Row): [name: string, use: 
 }
 
 function addTo(all: Map<string, Counts>, row: Row): void {
-  const counts = all.get(String(row['subject'])) ?? nothing();
-  all.set(String(row['subject']), counts);
-  const { total, byHour } = counts;
+  const { total, byHour } = kept(all, String(row['subject']), nothing);
   const [counter, period, count] = [String(row['counter']), Number(row['period']), Number(row['count'])];
-  const hours = byHour.get(counter);
   if (period === ever) total.set(counter, count);
-  else if (hours) hours.push([period, count]);
-  else byHour.set(counter, [[period, count]]);
+  else kept(byHour, counter, () => []).push([period, count]);
 }
 
 /** The counts that are stored of a key when it is first seen. */

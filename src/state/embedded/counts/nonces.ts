@@ -1,3 +1,4 @@
+import { Tally } from '../../../util/tally.ts';
 import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../../rules/nonces.ts';
 
 interface Seen {
@@ -9,7 +10,7 @@ interface TenantNonces {
   /** Nonces in the order in which they came, which is about that of their ends. */
   readonly seen: Map<string, Seen>;
   /** How many of them are of each key. */
-  readonly held: Map<string, number>;
+  readonly held: Tally;
 }
 
 /**
@@ -27,16 +28,15 @@ export class Nonces {
     const standing = nonces.seen.get(name);
     if (standing && standing.endsAtMs > nowMs) return false;
     if (standing) drop(nonces, name, standing);
-    const held = nonces.held.get(keyId) ?? 0;
-    if (held >= noncesPerKeyMax || nonces.seen.size >= noncesPerTenantMax)
+    if (nonces.held.of(keyId) >= noncesPerKeyMax || nonces.seen.size >= noncesPerTenantMax)
       throw tooManyNonces(endsAtMs - nowMs);
     nonces.seen.set(name, { keyId, endsAtMs });
-    nonces.held.set(keyId, held + 1);
+    nonces.held.add(keyId);
     return true;
   }
 
   #nothingYet(tenantId: string): TenantNonces {
-    const none: TenantNonces = { seen: new Map(), held: new Map() };
+    const none: TenantNonces = { seen: new Map(), held: new Tally() };
     this.#byTenant.set(tenantId, none);
     return none;
   }
@@ -51,7 +51,5 @@ function dropEnded(nonces: TenantNonces, nowMs: number): void {
 
 function drop({ seen, held }: TenantNonces, name: string, { keyId }: Seen): void {
   seen.delete(name);
-  const left = (held.get(keyId) ?? 1) - 1;
-  if (left === 0) held.delete(keyId);
-  else held.set(keyId, left);
+  held.add(keyId, -1);
 }
