@@ -15,7 +15,15 @@ import { noncesPerTenantMax } from '../../src/state/rules/nonces.ts';
 import type { Store } from '../../src/state/store.ts';
 import { createTestAuthority } from '../support/certificates.ts';
 import { documentedAcl, type RedisServer, startRedis, until } from '../support/redis.ts';
-import { approvalRecord, auditEvent, callBatch, decided, noonMs, recordedCall } from './records.ts';
+import {
+  agentRecord,
+  approvalRecord,
+  auditEvent,
+  callBatch,
+  decided,
+  noonMs,
+  recordedCall,
+} from './records.ts';
 import { storeSuite } from './store-suite.ts';
 import { admitRequest, openLab } from './suite/lab.ts';
 
@@ -542,6 +550,34 @@ t.test('a prefix that another tenant has by now is not let go with a route of th
   t.not(await redis.command('PTTL', 'p:route:chat'), -1, 'what is let go leaves nothing in the end');
   await store.addRoute(routeOf('one'), auditEvent({ tenantId: 'one' }));
   t.equal(await store.routeOwner('chat'), 'one');
+});
+
+t.test('a claim to an agent whose record was never written is taken over', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const store = await opened(t, redis);
+  for (const text of ['gone', 'gone?']) {
+    const agent = agentRecord();
+    await redis.command('SET', `p:agent:${agent.agentId}`, text);
+    t.equal(await store.agentById(agent.agentId), undefined, text);
+    t.same(await store.ensureAgent(agent), agent, `${text}: after a while`);
+    t.equal(
+      await redis.command('GET', `p:agent:${agent.agentId}`),
+      agent.tenantId,
+      'and the claim is confirmed',
+    );
+  }
+});
+
+t.test('a claim that nobody has confirmed belongs to whoever has the record', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const store = await opened(t, redis);
+  const agent = await store.ensureAgent(agentRecord());
+  await redis.command('SET', `p:agent:${agent.agentId}`, `${agent.tenantId}?`);
+  t.same(await store.agentById(agent.agentId), agent);
+  t.same(await store.ensureAgent({ ...agent, tenantId: 'another' }), agent);
+  t.equal(await redis.command('GET', `p:agent:${agent.agentId}`), agent.tenantId, 'and is confirmed for it');
 });
 
 t.test('names in Redis hold nothing that a tenant could have made up', async (t) => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../core/errors.ts';
 import type { AgentRecord, AgentStore } from '../store.ts';
 import type { Change } from './link/commits.ts';
@@ -7,33 +8,61 @@ import { readRecord, toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
 const claimsMax = 5;
+/** Stands behind the tenant until its record is written: others may take such a claim over, and no other one that has a record. */
+const unconfirmed = '?';
+/** Whoever claimed the id is given this time to write the record: `looksMax` looks, `lookEveryMs` apart. */
+const looksMax = 40;
+const lookEveryMs = 50;
+
+/** The tenant that an agent's id belongs to, or will belong to. */
+interface Claim {
+  readonly text: string;
+  readonly tenantId: string;
+}
 
 export function createRedisAgents({ connection, names, commits }: Link): Omit<AgentStore, 'agentUsage'> {
-  const ownerOf = async (agentId: string): Promise<string | undefined> =>
-    ((await connection.call('GET', names.agent(agentId))) as string | null) ?? undefined;
+  const claimOf = async (agentId: string): Promise<Claim | undefined> => {
+    const text = (await connection.call('GET', names.agent(agentId))) as string | null;
+    return text === null ? undefined : { text, tenantId: text.replace(unconfirmed, '') };
+  };
+  const replaceClaim = async (agentId: string, from: string, to: string): Promise<boolean> =>
+    from === to || (await connection.run(scripts.takeOver, [names.agent(agentId)], [to, from])) === 1;
   const readOf = (tenantId: string, agentId: string) =>
     readRecord<AgentRecord>(connection, names.of(tenantId).agents, agentId);
+
+  /** The record, once the claim to it is confirmed; undefined where another tenant has taken the claim over in between. */
+  async function addClaimed(agent: AgentRecord): Promise<AgentRecord | undefined> {
+    const { agentId, tenantId } = agent;
+    const added = await commits.write(tenantId, (change) => add(change, agent));
+    if (await replaceClaim(agentId, `${tenantId}${unconfirmed}`, tenantId)) return added;
+    if ((await claimOf(agentId))?.tenantId === tenantId) return added;
+    await commits.write(tenantId, (change) => withdraw(change, added));
+    return undefined;
+  }
 
   return {
     /** The tenant claims the agent's id first. A claim whose record was never written counts for nothing. */
     async ensureAgent(agent) {
-      for (let at = 0; at < claimsMax; at += 1) {
-        const owner = await ownerOf(agent.agentId);
-        const standing = owner === undefined ? undefined : await readOf(owner, agent.agentId);
-        if (standing) return standing;
-        const claim = [agent.tenantId, owner ?? ''];
-        if (
-          owner === agent.tenantId ||
-          (await connection.run(scripts.takeOver, [names.agent(agent.agentId)], claim)) === 1
-        )
-          return commits.write(agent.tenantId, (change) => add(change, agent));
+      const { agentId, tenantId } = agent;
+      const own = `${tenantId}${unconfirmed}`;
+      for (let looks = 1; looks <= looksMax + claimsMax; looks += 1) {
+        const claim = await claimOf(agentId);
+        const standing = claim && (await readOf(claim.tenantId, agentId));
+        if (standing) {
+          if (await replaceClaim(agentId, claim.text, claim.tenantId)) return standing;
+        } else if (claim && claim.tenantId !== tenantId && looks <= looksMax) {
+          await sleep(lookEveryMs);
+        } else if (await replaceClaim(agentId, claim?.text ?? '', own)) {
+          const added = await addClaimed(agent);
+          if (added) return added;
+        }
       }
       throw new GatewayError('CONFLICT', 'Others are adding the same agent.');
     },
 
     async agentById(agentId) {
-      const owner = await ownerOf(agentId);
-      return owner === undefined ? undefined : readOf(owner, agentId);
+      const claim = await claimOf(agentId);
+      return claim && readOf(claim.tenantId, agentId);
     },
 
     async listAgents(tenantId, page) {
@@ -69,4 +98,11 @@ async function add(change: Change, agent: AgentRecord): Promise<AgentRecord> {
   change.seedRevision();
   change.index(indexOf('agents'), indexPlaceOf(agent.createdAtMs, agent.agentId));
   return agent;
+}
+
+async function withdraw(change: Change, agent: AgentRecord): Promise<void> {
+  const { agents, indexOf } = change.names;
+  if ((await change.read(agents, agent.agentId)) !== JSON.stringify(agent)) return;
+  change.drop(agents, agent.agentId);
+  change.leave(indexOf('agents'), indexPlaceOf(agent.createdAtMs, agent.agentId));
 }

@@ -17,6 +17,28 @@ export const agents: SuitePart = async (t, { store, ...lab }) => {
     t.equal(await store.agentById('nonsense'), undefined);
   });
 
+  await t.test('an agent that tenants claim at once belongs to one of them alone', async (t) => {
+    const tenants = [await lab.tenant(), await lab.tenant(), await lab.tenant()];
+    for (let round = 0; round < 10; round += 1) {
+      const agent = agentRecord();
+      const answers = await Promise.all(
+        [...tenants, ...tenants].map(({ tenantId }) => store.ensureAgent({ ...agent, tenantId })),
+      );
+      const [owner] = answers;
+      t.same(
+        new Set(answers.map((it) => it.tenantId)),
+        new Set([owner?.tenantId]),
+        'all hear of the same one',
+      );
+      t.same(await store.agentById(agent.agentId), owner);
+      for (const { tenantId } of tenants) {
+        const { items } = await store.listAgents(tenantId, firstPage);
+        const isListed = items.some((it) => it.agentId === agent.agentId);
+        t.equal(isListed, tenantId === owner?.tenantId, 'and no other lists it');
+      }
+    }
+  });
+
   await t.test('a suspension holds from the next call on', async (t) => {
     const acme = await lab.tenant();
     const other = await lab.tenant();
