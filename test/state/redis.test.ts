@@ -116,7 +116,9 @@ t.test('versions that read each other’s records work side by side; an older on
 t.test('survives a SIGKILL of Redis, and goes on by itself', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;
-  const lab = await openLab(t, () => open(redis, { timeoutMs: 2_000 }), { clock: 'argument' });
+  const told: string[] = [];
+  const log = { warn: (_: object, message: string) => told.push(message) };
+  const lab = await openLab(t, () => open(redis, { timeoutMs: 2_000, log }), { clock: 'argument' });
   const acme = await lab.tenant({ scansPerMonth: 3 });
   const key = await acme.key({ type: 'ephemeral', maxUses: 2 });
   t.match(await acme.admit(key), { ok: true, scansUsed: 1 });
@@ -129,11 +131,14 @@ t.test('survives a SIGKILL of Redis, and goes on by itself', async (t) => {
   await t.rejects(lab.store.appendAudit(acme.event()), away);
   t.type(await lab.store.trouble(), 'string');
   t.match(lab.store.recall(key.hash, noonMs, 1), { ok: true }, 'and who was there lately is still known');
+  const healed = () => told.filter((it) => it === 'Redis answers again').length;
+  t.equal(healed(), 0);
 
   await redis.start();
   await until('a state without trouble', async () => (await lab.store.trouble()) === undefined);
   await until('an answer', async () => (await lab.store.keyById(acme.tenantId, key.keyId)) !== undefined);
   t.match(await acme.admit(key), { ok: true, scansUsed: 2 });
+  t.equal(healed(), 1, 'the log says that it is over, once');
   t.match(await acme.admit(key), { ok: false, code: 'INVALID_KEY' }, 'no use is given twice');
   t.same(await lab.store.verifyAudit(acme.tenantId), before, 'what was reported as failed is not in the log');
 });

@@ -36,7 +36,7 @@ import { createUsage } from './usage.ts';
  * docs/administration/redis.md.
  */
 
-export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError'> {
+export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError' | 'onHealed'> {
   readonly prefix: string;
   readonly log: { warn(fields: object, message: string): void };
   /** `caller`: buckets, quotas and windows go by the times that callers give, not by Redis's own clock. Default `server`. */
@@ -62,7 +62,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   if (options.cluster && /[{}]/.test(options.prefix))
     throw new GatewayError('VALIDATION_FAILED', 'On a cluster the prefix of state.url must not have braces.');
   const names = new Names(options.prefix);
-  const connection = await openConnection({ ...options, onError: report });
+  // As loud as its failure, so that whoever reads the one reads the other.
+  const onHealed = (): void => log.warn({}, 'Redis answers again');
+  const connection = await openConnection({ ...options, onError: report, onHealed });
   const revisions = new Revisions(connection, names);
   const link: Link = { connection, names, revisions, commits: new Commits(connection, names, revisions) };
   let terms = defaultTrustTerms;

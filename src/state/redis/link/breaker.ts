@@ -16,8 +16,11 @@ export class Breaker {
     return true;
   }
 
-  succeeded(): void {
+  /** Answers whether the state was taken for away until now. */
+  succeeded(): boolean {
+    const wasAway = this.#failures >= failuresMax;
     this.#failures = 0;
+    return wasAway;
   }
 
   failed(nowMs: number): void {

@@ -19,6 +19,8 @@ export interface RedisConnectionOptions extends RedisAddress {
   readonly ca: string | undefined;
   /** Told of errors of the connection; commands report theirs to whoever sent them. */
   readonly onError: (error: Error) => void;
+  /** Told when a command succeeds after so many failures that Redis was taken for away. */
+  readonly onHealed?: () => void;
 }
 
 type Argument = string | number | Buffer;
@@ -51,7 +53,7 @@ export async function openConnection(options: RedisConnectionOptions) {
     if (!breaker.mayTry(Date.now())) throw away();
     try {
       const answer = await within(timeoutMs, send());
-      breaker.succeeded();
+      if (breaker.succeeded()) options.onHealed?.();
       return answer;
     } catch (error) {
       if (hasAnswered(error)) breaker.succeeded();
