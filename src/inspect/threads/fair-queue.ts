@@ -14,7 +14,13 @@ export interface QueueBounds {
 interface Waiting<T> {
   readonly item: T;
   readonly bytes: number;
+  /** Counts the items behind it that were taken before it. */
+  passedBy: number;
 }
+
+/** Limits the items of an agent that one is chosen from, and those that may be taken before one that came first. */
+const choiceMax = 16;
+const passedByMax = 8;
 
 interface Line<T> {
   readonly agents: Map<string, Waiting<T>[]>;
@@ -52,21 +58,22 @@ export class FairQueue<T> {
     this.#tenants.set(tenantId, line);
     const own = line.agents.get(agentId) ?? [];
     line.agents.set(agentId, own);
-    own.push({ item, bytes });
+    own.push({ item, bytes, passedBy: 0 });
     this.#change(line, 1, bytes);
     return true;
   }
 
-  /** Takes the next item, by turns. */
-  take(): T | undefined {
+  /** Takes the next item, by turns; of the items of one agent rather one that is `wanted`. */
+  take(isWanted: (item: T) => boolean = () => true): T | undefined {
     for (const [tenantId, line] of this.#tenants) {
       for (const [agentId, own] of line.agents) {
         const [next] = own;
         if (!next) throw new Error('an agent in the queue has nothing that waits');
         this.#tenants.delete(tenantId);
         this.#tenants.set(tenantId, line);
-        this.#drop(tenantId, line, agentId, own, 0);
-        return next.item;
+        const at = next.passedBy < passedByMax ? placeOf(own, isWanted) : 0;
+        if (at > 0) next.passedBy += 1;
+        return this.#drop(tenantId, line, agentId, own, at) ?? next.item;
       }
     }
     return undefined;
@@ -93,12 +100,13 @@ export class FairQueue<T> {
     return all;
   }
 
-  #drop(tenantId: string, line: Line<T>, agentId: string, own: Waiting<T>[], at: number): void {
-    const [{ bytes } = { bytes: 0 }] = own.splice(at, 1);
+  #drop(tenantId: string, line: Line<T>, agentId: string, own: Waiting<T>[], at: number): T | undefined {
+    const [dropped] = own.splice(at, 1);
     line.agents.delete(agentId);
     if (own.length > 0) line.agents.set(agentId, own);
-    this.#change(line, -1, -bytes);
+    this.#change(line, -1, -(dropped?.bytes ?? 0));
     if (line.count === 0) this.#tenants.delete(tenantId);
+    return dropped?.item;
   }
 
   #change(line: Line<T>, count: number, bytes: number): void {
@@ -107,4 +115,11 @@ export class FairQueue<T> {
     this.#count += count;
     this.#bytes += bytes;
   }
+}
+
+/** Returns the place of the first item that is wanted; 0 where none is. */
+function placeOf<T>(own: readonly Waiting<T>[], isWanted: (item: T) => boolean): number {
+  const choice = Math.min(own.length, choiceMax);
+  for (let at = 0; at < choice; at++) if (isWanted((own[at] as Waiting<T>).item)) return at;
+  return 0;
 }

@@ -147,7 +147,8 @@ export class ReaderPool {
     if (this.#closing.signal.aborted)
       throw new GatewayError('SHUTTING_DOWN', 'The gateway is shutting down.');
     const mayDo = (it: ReaderThread): boolean => it.isFree && (!isLong(bytes) || !this.#isFurther(it));
-    const free = this.#queueOf(bytes).length === 0 ? [...this.#threads].find(mayDo) : undefined;
+    const threads = [this.#homeOf(job), ...this.#threads].filter((it) => it !== undefined);
+    const free = this.#queueOf(bytes).length === 0 ? threads.find(mayDo) : undefined;
     const outcome = await (free ? this.#work(free, { job, bytes }, 0) : this.#wait(job, owner, bytes));
     if ('error' in outcome) throw outcome.error;
     if ('lost' in outcome) {
@@ -266,10 +267,17 @@ export class ReaderPool {
     }, this.#bounds.idleMsMax).unref();
   }
 
+  /** Returns the thread that has read content that begins as this one, if one has; undefined for all other content. */
+  #homeOf({ beginning }: Job): ReaderThread | undefined {
+    if (beginning === undefined) return undefined;
+    const threads = [...this.#threads].filter((it) => !this.#isFurther(it));
+    return threads[beginning % threads.length];
+  }
+
   /** Gives a free thread its next job. A thread counts as busy with a long job until it takes another or none waits. */
   #give(thread: ReaderThread): void {
     if (!thread.isFree) return;
-    const next = this.#isFurther(thread) ? this.#short.take() : this.#takeByTurns();
+    const next = this.#isFurther(thread) ? this.#short.take() : this.#takeByTurns(thread);
     if (next) {
       clearTimeout(next.timer);
       void this.#work(thread, next, performance.now() - next.sinceMs).then(next.resolve);
@@ -279,10 +287,11 @@ export class ReaderPool {
     if (this.#further?.thread === thread) this.#endLater(this.#further);
   }
 
-  #takeByTurns(): Waiting | undefined {
+  #takeByTurns(thread: ReaderThread): Waiting | undefined {
+    const isWanted = ({ job }: Waiting): boolean => this.#homeOf(job) === thread;
     const next = this.#isLongNext
-      ? (this.#long.take() ?? this.#short.take())
-      : (this.#short.take() ?? this.#long.take());
+      ? (this.#long.take(isWanted) ?? this.#short.take(isWanted))
+      : (this.#short.take(isWanted) ?? this.#long.take(isWanted));
     if (next) this.#isLongNext = !isLong(next.bytes);
     return next;
   }

@@ -14,6 +14,11 @@ export interface Job {
   readonly maxDecodedBytes: number;
   readonly timeoutMs: number;
   readonly tools: ToolSpec;
+  /**
+   * Stands for what the content begins with. A thread remembers beginnings, so jobs with the same number are done by the
+   * same thread where that costs no time.
+   */
+  readonly beginning?: number | undefined;
 }
 
 export interface ThreadOptions {

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { after, type MaybePromise } from '../../util/maybe-promise.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { tookTooLong } from '../decode/budget.ts';
@@ -99,7 +100,8 @@ export function createReaders(
     tools: ToolSpec,
   ): Promise<JobOutput<N> | { lost: Lost }> {
     const size = Number.isFinite(bytes) ? bytes : maxDecodedBytes;
-    const outcome = await pool.run({ name, input, maxDecodedBytes, timeoutMs, tools }, owner, size);
+    const job = { name, input, maxDecodedBytes, timeoutMs, tools, beginning: beginningIn(input) };
+    const outcome = await pool.run(job, owner, size);
     return 'lost' in outcome ? outcome : unpackedFindings(outcome.output as JobOutput<N>);
   }
 
@@ -134,6 +136,17 @@ export function createReaders(
       );
     },
   };
+}
+
+/** Bytes that tell conversations apart; shorter bodies have no beginning that is remembered. */
+const beginningBytes = 4_096;
+const bodyBytesMin = 8_192;
+
+/** Returns a number for what a body begins with; undefined for other input, and for what is read as a whole anyway. */
+function beginningIn(input: object): number | undefined {
+  if (!('body' in input) || !Buffer.isBuffer(input.body) || input.body.length < bodyBytesMin)
+    return undefined;
+  return crc32(input.body.subarray(0, beginningBytes));
 }
 
 /**

@@ -33,10 +33,19 @@ function startPool(t: Test, threads: number, bounds: Partial<PoolBounds> = {}) {
   const run = (
     name: string,
     input: object = {},
-    { owner = acme, timeoutMs = 60_000, bytes = 1, tools = { id: 1, settings: 'mild' } as object } = {},
+    {
+      owner = acme,
+      timeoutMs = 60_000,
+      bytes = 1,
+      tools = { id: 1, settings: 'mild' } as object,
+      beginning = undefined as number | undefined,
+    } = {},
   ) =>
     pool.run(
-      { name, input, timeoutMs, maxDecodedBytes: 1000, tools: tools as { id: number; settings: unknown } },
+      {
+        ...{ name, input, timeoutMs, maxDecodedBytes: 1000, beginning },
+        tools: tools as { id: number; settings: unknown },
+      },
       owner,
       bytes,
     );
@@ -280,6 +289,50 @@ t.test('tenants take turns, and so do the agents of each', async (t) => {
     'acme one 2',
   ]);
 });
+
+t.test('what begins alike is read by the same thread, unless that one has other work', async (t) => {
+  const { pool, run } = startPool(t, 2);
+  await pool.beginning;
+  const threadFor = async (beginning: number): Promise<number> => idIn(await run('echo', {}, { beginning }));
+  const [even, odd] = [await threadFor(4), await threadFor(7)];
+  t.not(even, odd);
+  for (let round = 0; round < 5; round += 1) {
+    t.equal(await threadFor(4), even);
+    t.equal(await threadFor(7), odd);
+  }
+  const busy = run('read until it is over', {}, { timeoutMs: 50, beginning: 4 });
+  t.equal(await threadFor(4), odd, 'nobody waits for it');
+  await busy;
+});
+
+t.test(
+  'where all threads have work each takes what it has read the beginning of, and passes over others for a while',
+  async (t) => {
+    const { pool, run } = startPool(t, 2);
+    await pool.beginning;
+    const even = idIn(await run('echo', {}, { beginning: 0 }));
+    const blocked = run('read until it is over', {}, { timeoutMs: 400, beginning: 1 });
+    const busy = run('read until it is over', { text: 'busy' }, { timeoutMs: 30, beginning: 0 });
+    const ofOther = run('echo', { text: 'of the other' }, { beginning: 1 });
+    const own = Array.from({ length: 12 }, (_, at) => run('echo', { text: `own ${at}` }, { beginning: 0 }));
+    t.same((await Promise.all(own)).map(idIn), Array(12).fill(even));
+    await Promise.all([busy, ofOther]);
+    const { output } = (await run('order', {}, { beginning: 0 })) as { output: { order: string[] } };
+    t.same(
+      output.order.slice(output.order.indexOf('busy') + 1, -1),
+      [
+        ...Array.from({ length: 8 }, (_, at) => `own ${at}`),
+        'of the other',
+        'own 8',
+        'own 9',
+        'own 10',
+        'own 11',
+      ],
+      'eight were taken before it',
+    );
+    await blocked;
+  },
+);
 
 t.test('when it is closed nothing is left', async (t) => {
   const { pool, run, lost } = startPool(t, 1);

@@ -257,8 +257,15 @@ t.test('whose content held up the event loop is read in threads for a while, and
     bytes: 100,
     owner: { tenantId: 'plain', agentId },
   });
-  t.ok(await inThreads.run('body', jobOf({ body, contentType: 'application/json' }), taskOf('hostile')));
+  const hostile = jobOf({ body, contentType: 'application/json' });
   const words = jobOf({ body: Buffer.from('a few words') });
+  // A fast machine may fill the window in less time than counts.
+  jobsInThreads.length = 0;
+  for (let tries = 0; tries < 50 && jobsInThreads.length === 0; tries += 1) {
+    t.ok(await inThreads.run('body', hostile, taskOf('hostile')));
+    jobsInThreads.length = 0;
+    await isRead(inThreads.run('body', words, taskOf('hostile')));
+  }
   jobsInThreads.length = 0;
   for (let call = 0; call < 10; call += 1) await isRead(inThreads.run('body', words, taskOf('hostile')));
   t.equal(jobsInThreads.length, 10);
