@@ -102,6 +102,8 @@ export function toProblem(error: GatewayError): Record<string, unknown> {
     code: error.code,
     ...(status === 403 || status === 429 ? { reason: error.code } : {}),
     ...(error.traceId ? { trace_id: error.traceId } : {}),
+    // An empty path is the whole request.
+    ...(status === 400 ? { errors: [{ path: '', message: error.message }] } : {}),
     ...extra,
   };
 }

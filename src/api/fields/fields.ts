@@ -3,6 +3,7 @@ import { bands, decisions } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { parseUuid } from '../../core/ids.ts';
 import type { SafeName } from '../../core/safe-name.ts';
+import { notACursor } from '../../state/rules/cursor.ts';
 import type { Page, Paged } from '../../state/store.ts';
 
 /* Fields that requests and answers of several endpoints share. */
@@ -61,13 +62,16 @@ export function pageByPlace<T>(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Paged<T> {
   const after = cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString();
+  if (after !== undefined && toCursor(after) !== cursor) throw notACursor();
   const rest = all
     .filter((it) => after === undefined || placeOf(it) > after)
     .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
   const items = rest.slice(0, limit);
   const last = rest.length > limit ? items.at(-1) : undefined;
-  return { items, nextCursor: last === undefined ? null : Buffer.from(placeOf(last)).toString('base64url') };
+  return { items, nextCursor: last === undefined ? null : toCursor(placeOf(last)) };
 }
+
+const toCursor = (place: string): string => Buffer.from(place).toString('base64url');
 
 /** The id of a path; one that is no UUID names nothing. */
 export function idOf(

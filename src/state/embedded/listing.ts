@@ -1,5 +1,5 @@
-import { GatewayError } from '../../core/errors.ts';
 import { kept } from '../../util/kept.ts';
+import { notACursor } from '../rules/cursor.ts';
 import type { Page, Paged } from '../store.ts';
 import { type Database, type Row, recordOf, type Statement, type Value } from './sqlite.ts';
 
@@ -74,10 +74,4 @@ function parseJson(text: string): unknown {
   } catch {
     throw notACursor();
   }
-}
-
-/** Whoever sends a cursor that no list has given is told so. */
-function notACursor(): GatewayError {
-  const message = 'The cursor is none that a list has given; leave it out to begin at the newest.';
-  return new GatewayError('VALIDATION_FAILED', message, { errors: [{ path: 'cursor', message }] });
 }

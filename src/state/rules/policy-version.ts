@@ -1,6 +1,6 @@
-import { GatewayError } from '../../core/errors.ts';
 import type { AuditEvent, Page, PolicyApply, PolicyArchive, PolicyRecord } from '../store.ts';
 import { toCanonicalJson } from './canonical-json.ts';
+import { notACursor } from './cursor.ts';
 import { checkBounds } from './policy-bounds.ts';
 
 /** Versions kept of each policy; the numbers of older ones are not given again. */
@@ -73,6 +73,5 @@ export function versionsOn({ limit, cursor }: Page): { readonly before: number; 
   const most = Math.min(limit, versionsPerPage);
   if (cursor === undefined) return { before: Number.MAX_SAFE_INTEGER, most };
   if (/^[1-9]\d{0,14}$/.test(cursor)) return { before: Number(cursor), most };
-  const message = 'The cursor is none that a list has given; leave it out to begin at the newest.';
-  throw new GatewayError('VALIDATION_FAILED', message, { errors: [{ path: 'cursor', message }] });
+  throw notACursor();
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GatewayError } from '../../core/errors.ts';
 import { traceIdLength } from '../../core/ids.ts';
 import { traceIdsFrom } from '../../core/trace-time.ts';
+import { notACursor } from '../rules/cursor.ts';
 import type { Page, Paged, TraceFilter } from '../store.ts';
 import { createSearch, matchesTrace } from './filter.ts';
 import { type LikelySource, likelyStarts, type SearchReach } from './likely.ts';
@@ -153,7 +153,7 @@ function firstBound(cursor: string | undefined, beforeMs: number | undefined): s
   if (cursor === undefined) return byTime;
   const bound = Buffer.from(cursor, 'base64url').toString('latin1');
   if (!cursorShape.test(bound) || bound.length > traceIdLength || toCursor(bound) !== cursor)
-    throw new GatewayError('VALIDATION_FAILED', 'The cursor is not one that an earlier answer gave.');
+    throw notACursor();
   return bound < byTime ? bound : byTime;
 }
 

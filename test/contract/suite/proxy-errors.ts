@@ -176,7 +176,7 @@ export async function proxyErrors(t: Test, lab: Lab): Promise<void> {
         const answer = await rawAnswer(url, text);
         t.match(
           answer,
-          /^HTTP\/1\.1 400 [\s\S]*"code":"VALIDATION_FAILED"/,
+          /^HTTP\/1\.1 400 [\s\S]*"code":"VALIDATION_FAILED"[\s\S]*"errors":\[\{"path":"","message":"The request/,
           JSON.stringify(text.slice(0, 20)),
         );
       }

@@ -106,6 +106,11 @@ export async function tenants(t: Test, lab: Lab): Promise<void> {
         const reply = await tenant.admin('GET', `${path}?${query}`);
         t.match(reply, { status: 400, body: { code: 'VALIDATION_FAILED' } }, `${name}: ${query}`);
       }
+      for (const rubbish of ['%00rubbish', 'rubbish', '-1']) {
+        const reply = await tenant.admin('GET', `${path}?cursor=${rubbish}`);
+        const body = { code: 'VALIDATION_FAILED', errors: [{ path: 'cursor', message: String }] };
+        t.match(reply, { status: 400, body }, `${name}: cursor ${rubbish}`);
+      }
     }
   });
 }

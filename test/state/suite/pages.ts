@@ -110,7 +110,7 @@ export const pages: SuitePart = async (t, { store, ...lab }) => {
       for (const cursor of rubbishCursors)
         await t.rejects(
           list(acme.tenantId, { limit: 10, cursor }),
-          { code: 'VALIDATION_FAILED' },
+          { code: 'VALIDATION_FAILED', extra: { errors: [{ path: 'cursor' }] } },
           JSON.stringify(cursor.slice(0, 20)),
         );
       const { nextCursor } = await list(acme.tenantId, { limit: 1, cursor: undefined });

@@ -73,7 +73,7 @@ export function Time({ at }: { at: string | null | undefined }) {
 /** What went wrong, as a sentence, with every mistake of what was sent. */
 export function Problem({ of, again }: { of: Error | undefined; again?: (() => void) | undefined }) {
   if (of === undefined) return null;
-  const errors = of instanceof ApiProblem ? of.errors : [];
+  const errors = of instanceof ApiProblem ? of.errors.filter((it) => it.message !== of.message) : [];
   return (
     <div class="problem" role="alert">
       <p>

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../core/errors.ts';
+import { notACursor } from '../../rules/cursor.ts';
 import type { Page, Paged } from '../../store.ts';
 import { readMany } from '../records.ts';
 import type { RedisConnection } from './connection.ts';
@@ -14,8 +14,7 @@ const isPlace = (text: string): boolean => placeShape.test(text);
 
 /** A cursor is the place of the last record that was looked at. */
 export function parseCursor(cursor: string | undefined, isCursor = isPlace): string | undefined {
-  if (cursor !== undefined && !isCursor(cursor))
-    throw new GatewayError('VALIDATION_FAILED', 'The cursor is not one that an earlier answer gave.');
+  if (cursor !== undefined && !isCursor(cursor)) throw notACursor();
   return cursor;
 }
 
