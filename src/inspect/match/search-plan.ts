@@ -5,6 +5,7 @@ import type { TokenBody } from '../patterns/partial-secret.ts';
 import { markerStart } from './markers.ts';
 import { type Beside, beside, createMatcher, type Matcher } from './matcher.ts';
 import { tokenRunLengthMin } from './token-runs.ts';
+import { turnedWords } from './turned-text.ts';
 
 /* Prepares a search: the words to look for, and what a hit of each means to which detector. */
 
@@ -92,6 +93,8 @@ export interface SearchPlan {
   readonly ids: ReadonlySet<string>;
   /** Index of the word with which redaction markers begin. */
   readonly markerWord: number;
+  /** Index of the first of the `turnedWords`; the others follow it. */
+  readonly firstTurned: number;
   /** Room for `Search`, of which only one runs at a time. */
   readonly room: Room;
 }
@@ -103,7 +106,7 @@ export function planSearch(
   keptAs?: string,
 ): SearchPlan {
   const usesOf = usesOfWords(rules.filter((rule) => !beginsRun(rule)));
-  const search = wordSearchOf(usesOf, [folded(markerStart)], keptAs);
+  const search = wordSearchOf(usesOf, folded(markerStart), keptAs);
   const singles = [...usesOf.keys()].filter((word) => Buffer.byteLength(word) === 1);
   const size = 1 + (rules.at(-1)?.index ?? -1);
   return {
@@ -117,6 +120,7 @@ export function planSearch(
     nearRules: rules.filter((rule) => rule.detector.near.length > 0),
     ids,
     markerWord: search.words.indexOf(folded(markerStart)),
+    firstTurned: search.words.length - turnedWords.length,
     room: {
       matchedTo: new Int32Array(size),
       retriesLeft: new Int32Array(size),
@@ -151,16 +155,17 @@ function singleOf(word: string, uses: readonly Use[]): Single {
   return { byte: word.charCodeAt(0), uses, flag: singleFlags[word] ?? anyFlag };
 }
 
-/** Prepares the search for the words of more than one byte, and for further words. */
+/** Prepares the search for the words of more than one byte, the redaction marker, and the turned words at the end. */
 function wordSearchOf(
   usesOf: ReadonlyMap<string, readonly Use[]>,
-  further: readonly string[],
+  marker: string,
   keptAs: string | undefined,
 ): Pick<SearchPlan, 'matcher' | 'usesOfWord'> & { readonly words: readonly string[] } {
   const found = [...usesOf].flatMap(([word, uses]) =>
     Buffer.byteLength(word) > 1 ? spellingsOf(word, uses) : [],
   );
-  for (const word of further) if (!usesOf.has(word)) found.push({ word, uses: [], isInCase: false });
+  if (!usesOf.has(marker)) found.push({ word: marker, uses: [], isInCase: false });
+  for (const { word } of turnedWords) found.push({ word, uses: [], isInCase: true });
   const words = found.map(({ word }) => word);
   const inCase = new Set(found.filter(({ isInCase }) => isInCase).map(({ word }) => word));
   const needs = new Map(found.map(({ word, uses }) => [word, neededBeside(uses)] as const));

@@ -1,4 +1,4 @@
-import type { Outline } from '../kernel/outline.ts';
+import { type Outline, outlineOf } from '../kernel/outline.ts';
 import { beginOf, has } from '../patterns/alphabet.ts';
 import { AnchorSearch } from './anchor-search.ts';
 import { findDigitRuns } from './digit-runs.ts';
@@ -10,6 +10,7 @@ import type { SearchPlan, SearchRule, Use } from './search-plan.ts';
 import { SearchWindows } from './search-windows.ts';
 import { findTokenStarts } from './token-runs.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
+import { inTurned, TurnedPlaces, type TurnedWord, turnedWords } from './turned-text.ts';
 
 /** Searches one text, once: finds the places of words, and has patterns tried there. */
 export class Search {
@@ -20,8 +21,10 @@ export class Search {
   readonly #patterns: PatternSearch;
   readonly #anchors: AnchorSearch;
   readonly #windows: SearchWindows;
+  readonly #limits: FindLimits;
   /** End of the last redaction marker. */
   #markedTo = 0;
+  #turned: TurnedPlaces | undefined;
 
   constructor(plan: SearchPlan, bytes: Buffer, outline: Outline, limits: FindLimits, earlier?: Earlier) {
     this.#plan = plan;
@@ -30,12 +33,31 @@ export class Search {
     const budget = new SearchBudget(limits.isOver);
     const patterns = new PatternSearch(plan, bytes, outline, budget, limits, earlier);
     this.#budget = budget;
+    this.#limits = limits;
     this.#patterns = patterns;
     this.#anchors = new AnchorSearch(plan.room, bytes, budget, patterns);
     this.#windows = new SearchWindows(plan.room, patterns);
   }
 
   run(): Found {
+    const found = this.#runAsItStands();
+    return this.#turned ? this.#withTurned(found, this.#turned) : found;
+  }
+
+  /** Adds the secrets of a text that was turned. Such a text, turned back, is not turned again. */
+  #withTurned(found: Found, turned: TurnedPlaces): Found {
+    let { matches, complete } = found;
+    for (const stretch of turned.stretches()) {
+      if (!complete) break;
+      const text = stretch.turning.turn(this.#bytes.subarray(stretch.start, stretch.end));
+      const other = new Search(this.#plan, text, outlineOf(text), this.#limits).#runAsItStands();
+      matches = [...matches, ...inTurned(stretch, other.matches)];
+      complete = other.complete;
+    }
+    return { ...found, matches: matches.toSorted((a, b) => a.start - b.start), complete };
+  }
+
+  #runAsItStands(): Found {
     this.#searchWords();
     this.#searchSingles();
     this.#searchRuns();
@@ -57,8 +79,12 @@ export class Search {
   }
 
   #searchWords(): void {
-    const { matcher, usesOfWord, markerWord } = this.#plan;
+    const { matcher, usesOfWord, markerWord, firstTurned } = this.#plan;
     const onHit = (word: number, start: number): void => {
+      if (word >= firstTurned) {
+        this.#noteTurned(turnedWords[word - firstTurned] as TurnedWord, start);
+        return;
+      }
       // The marker is noted before the words in it, since the matcher goes from left to right.
       if (word === markerWord) this.#noteMarker(start);
       if (start >= this.#markedTo) this.#hit(usesOfWord[word] as readonly Use[], start);
@@ -92,6 +118,11 @@ export class Search {
       });
     if (digitRules.length > 0)
       findDigitRuns(bytes, this.#outline, (start, end, count) => this.#digits(start, end, count));
+  }
+
+  #noteTurned(word: TurnedWord, start: number): void {
+    this.#turned ??= new TurnedPlaces(this.#bytes);
+    this.#turned.add(word, start);
   }
 
   #noteMarker(start: number): void {
