@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type Outline, outlineOf } from '../kernel/outline.ts';
 import { type Bounds, DecodeBudget, OutOfTimeError, UnreadableError } from './budget.ts';
-import { blockDecoders, escapeDecoders } from './decoders.ts';
+import { blockDecodersFor, escapeDecoders } from './decoders.ts';
 import { formSpace } from './forms/percent.ts';
 import { evenLines, type HighEntropyRegion, isHighEntropy } from './high-entropy.ts';
 import { isBinaryFile } from './packed/binary-format.ts';
@@ -255,7 +255,7 @@ function decodeBlocks(
   const runs = layer.spans && all.length > 0 ? all.filter(isNew) : all;
   const text = { bytes, outline, runs, runKinds: runs.reduce((kinds, it) => kinds | it.kinds, 0) };
   let joined: JoinedValues | undefined;
-  for (const decoder of blockDecoders) {
+  for (const decoder of blockDecodersFor(outline.flags)) {
     // The work counts for decoders that are not asked too, since the steps up to here took time.
     budget.work(bytes.length);
     if (!decoder.mayHold(text)) continue;
@@ -268,7 +268,7 @@ function decodeBlocks(
       if (kind && opaque.length < opaqueMax) opaque.push({ kind, ...layer.toSource(block.start, block.end) });
       const isLiteral = block.isLiteral === true;
       if (readable.names.length === 0 && isHighEntropy(readable.bytes, block.bytes))
-        for (const { start, end } of isLiteral ? [block] : evenLines(bytes, block))
+        for (const { start, end } of isLiteral || block.isOne ? [block] : evenLines(bytes, block))
           highEntropyRegions.push({ isLiteral, ...layer.toSource(start, end) });
       else {
         const file = fileOf(readable, block);

@@ -28,6 +28,8 @@ export const blockFlags = {
 /** Flags of a text for what stands somewhere in it. */
 export const textFlags = {
   ...blockFlags,
+  /** Some places of `seams`. */
+  seams: 1 << 8,
   plus: 1 << 12,
   at: 1 << 13,
   parenthesis: 1 << 14,
@@ -36,6 +38,12 @@ export const textFlags = {
   override: 1 << 16,
   /** `<![CDATA[` */
   cdata: 1 << 17,
+  /** `?=`, white space and `=?`, as between two encoded words (RFC 2047). */
+  encodedWords: 1 << 18,
+  /** `*0=` or `*0*=`, as at the first piece of a parameter (RFC 2231). */
+  parameterPieces: 1 << 19,
+  /** `<~`, as before Ascii85. */
+  ascii85: 1 << 20,
   /** `eyJ` with four dots behind it, as a JWE has. */
   encrypted: 1 << 21,
   /** `-----BEGI` */
@@ -52,6 +60,8 @@ export const textFlags = {
   grid: 1 << 27,
   /** `value"` or `values"` */
   valueName: 1 << 28,
+  /** `end` behind a line of at most one character, as behind uuencoded content. */
+  uuencode: 1 << 29,
 } as const;
 
 /** Flag of every text, even of an empty one. */
@@ -87,6 +97,8 @@ export interface Places {
    * apart, or the fifth of five 4 bytes apart, with token characters between them.
    */
   readonly groups: Int32Array;
+  /** Closing quotes of literals that another one may continue. */
+  readonly seams: Int32Array;
 }
 
 export interface Outline {
@@ -110,12 +122,15 @@ const bitsPerBlock = 8;
 const knownBytes = 2560;
 const listsAt = tablesAt + knownBytes;
 const listBytes = 4 * (pieceBytesMax + 1);
-const listsCount = 7;
+const listsCount = 8;
+/** Number of lists that most texts have something in. */
+const usualLists = 7;
 const kernel = new Kernel(knownBytes + listsCount * listBytes);
 /** A block is judged with its neighbours, so each piece begins with the last blocks of the one before. */
 const stepBytes = pieceBytesMax - 1024;
 const nowhere = new Int32Array(0);
 const groupsList = 6;
+const seamsList = 7;
 const placeMax = 2 ** 31 - 1;
 
 const shiftOf = (block: number): number => (block % blocksPerWord) * bitsPerBlock;
@@ -129,9 +144,11 @@ export function outlineOf(bytes: Uint8Array): Outline {
   for (let from = 0; from < length; from += stepBytes) {
     const end = Math.min(length, from + pieceBytesMax);
     kernel.take(end - from === length ? bytes : bytes.subarray(from, end));
-    flags |= kernel.exports.outline(end - from);
-    for (let list = 0; list < listsCount; list++)
+    const some = kernel.exports.outline(end - from);
+    flags |= some;
+    for (let list = 0; list < usualLists; list++)
       (lists[list] as PlaceList).add(list, list === 0 ? from << runKindBits : from);
+    if ((some & textFlags.seams) !== 0) (lists[seamsList] as PlaceList).add(seamsList, from);
     const first = from / (blockBytes * blocksPerWord);
     const count = Math.ceil((end - from) / blockBytes);
     for (let block = 0, word = first; block < count; block += blocksPerWord, word++) {
@@ -145,7 +162,7 @@ export function outlineOf(bytes: Uint8Array): Outline {
     }
     if (end === length) break;
   }
-  return { flags, blocks, marked, places: takePlaces() };
+  return { flags, blocks, marked, places: takePlaces(flags) };
 }
 
 /** Places from left to right, piece by piece. */
@@ -201,7 +218,7 @@ class PlaceList {
 /** Lists of the text that is being outlined. */
 const lists = Array.from({ length: listsCount }, () => new PlaceList());
 
-function takePlaces(): Places {
+function takePlaces(flags: number): Places {
   const take = (list: number): Int32Array => (lists[list] as PlaceList).take();
   return {
     runs: take(0),
@@ -211,6 +228,7 @@ function takePlaces(): Places {
     markup: take(4),
     codes: take(5),
     groups: take(groupsList),
+    seams: (flags & textFlags.seams) === 0 ? nowhere : take(seamsList),
   };
 }
 

@@ -109,6 +109,101 @@ const groups: readonly Dressing[] = [
   { name: 'base64 in segments', source: `"${cut(Buffer.from(long).toString('base64url'), 20).join('/')}"` },
 ];
 
+const literals: readonly Dressing[] = [
+  ...['+', '.', '..', '&', '||', '++'].map((sign) => ({
+    name: `literals with ${sign} between them`,
+    source: `k = "${head}" ${sign} "${tail}";`,
+    left: 'k = "#";',
+  })),
+  { name: 'literals without spaces', source: `f('${head}'+'${tail}')`, left: "f('#')" },
+  { name: 'literals in lines', source: `k = "${head}" +\r\n    "${tail}"\r\n`, left: 'k = "#"\r\n' },
+  { name: 'literals of two kinds', source: `k = '${head}' + "${tail}"`, left: `k = '#"` },
+  { name: 'many literals', source: `k = "${cut(secret, 3).join('" + "')}"`, left: 'k = "#"' },
+  { name: 'literals side by side', source: `k = ("${head}"\n     "${tail}")`, left: 'k = ("#")' },
+  {
+    name: 'literals in a string',
+    source: JSON.stringify({ a: `k='${head}' + '${tail}'` }),
+    left: `{"a":"k='#'"}`,
+  },
+  { name: 'empty quotes of a shell', source: `curl ${cut(secret, 5).join("''")} -v`, left: 'curl # -v' },
+  { name: 'empty double quotes', source: `curl ${head}""${tail} -v`, left: 'curl # -v' },
+];
+
+const quoted = (text: string): string => `=?utf-8?q?${text.replaceAll('_', '=5F')}?=`;
+const pieces: readonly Dressing[] = [
+  {
+    name: 'encoded words',
+    source: `Subject: =?UTF-8?B?${base64(head)}?=\r\n =?utf-8?b?${base64(tail)}?=\r\n`,
+    left: 'Subject: #\r\n',
+  },
+  {
+    name: 'encoded words in quoted-printable',
+    source: `x\nSubject: ${cut(secret, 9).map(quoted).join(' ')}\nTo: a`,
+    left: 'x\nSubject: #\nTo: a',
+  },
+  {
+    name: 'a parameter in pieces',
+    source: `a; filename*0="${head}";\r\n filename*1="${tail}"; b=c`,
+    left: 'a; filename*0="#"; b=c',
+  },
+  {
+    name: 'a parameter in escaped pieces',
+    source: `a; name*0*=utf-8''${head};name*1*=${tail}; b=c`,
+    left: "a; name*0*=utf-8''#; b=c",
+  },
+];
+
+const ascii85 = Array.from({ length: 85 }, (_, value) => String.fromCharCode(33 + value)).join('');
+
+/** Writes each four bytes as five characters, and fewer at the end as one more than there are. */
+function base85(bytes: Buffer, alphabet: string): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 4) {
+    const four = Buffer.alloc(4);
+    const count = bytes.copy(four, 0, at, at + 4);
+    let number = four.readUInt32BE();
+    let five = '';
+    for (let digit = 0; digit < 5; digit += 1) {
+      five = `${alphabet[number % 85]}${five}`;
+      number = Math.floor(number / 85);
+    }
+    text += five.slice(0, count + 1);
+  }
+  return text;
+}
+
+function uuencode(bytes: Buffer, zero: string): string {
+  const character = (value: number): string => (value === 0 ? zero : String.fromCharCode(32 + value));
+  const lines = Array.from({ length: Math.ceil(bytes.length / 45) }, (_, line) => {
+    const some = bytes.subarray(45 * line, 45 * line + 45);
+    const bits = Array.from(some, (byte) => byte.toString(2).padStart(8, '0')).join('');
+    const padded = bits.padEnd(24 * Math.ceil(bits.length / 24), '0');
+    return (
+      character(some.length) +
+      cut(padded, 6)
+        .map((six) => character(Number.parseInt(six, 2)))
+        .join('')
+    );
+  });
+  return `${lines.join('\n')}\n${zero}\n`;
+}
+
+const plain = Buffer.from(`${secret} is the key`);
+const binaries: readonly Dressing[] = [
+  { name: 'Ascii85', source: `x <~${base85(plain, ascii85)}~> y`, left: 'x <~#~> y' },
+  {
+    name: 'Ascii85 in lines, with zeros',
+    source: `<~z${cut(base85(plain, ascii85), 20).join('\n')}~>`,
+    left: '<~#~>',
+  },
+  { name: 'packed Ascii85', source: `<~${base85(gzipSync(plain), ascii85)}~>`, left: '<~#~>' },
+  ...['`', ' '].map((zero) => ({
+    name: `uuencode with "${zero}" for zero`,
+    source: `begin 644 a.txt\n${uuencode(Buffer.concat([plain, Buffer.alloc(60), plain]), zero)}end\n`,
+    left: `begin 644 a.txt\n#\n${zero}\nend\n`,
+  })),
+];
+
 const grpc = grpcFrame(gzipSync(long), true);
 const files: readonly Dressing[] = [
   { name: 'Brotli', source: brotliCompressSync(long), left: '#' },
@@ -165,7 +260,7 @@ function viewsWith(source: Buffer): { view: View; at: number }[] {
   return views.map((view) => ({ view, at: view.bytes.indexOf(secret) })).filter(({ at }) => at >= 0);
 }
 
-const kinds = { markups, numbers, groups, files, packed };
+const kinds = { markups, numbers, groups, literals, pieces, binaries, files, packed };
 for (const [kind, dressings] of Object.entries(kinds)) {
   t.test(`a value dressed by ${kind} is found and cut whole`, async (t) => {
     for (const { name, source, left } of dressings) {
@@ -192,6 +287,15 @@ const strangers: readonly Dressing[] = [
   { name: 'a processing instruction that is not closed', source: `${head}<?x > ${tail}` },
   { name: 'a comment of more than 256 bytes', source: `${head}<!--${'x'.repeat(260)}-->${tail}` },
   { name: 'words around a tag', source: `${head} <b> ${tail}</b>` },
+  { name: 'literals of words', source: `"${head}" "${tail} and more"` },
+  { name: 'literals in a list', source: `["${head}", "${tail}"]` },
+  { name: 'a text that ends with a sign', source: `"${head}. " + "${tail}"` },
+  { name: 'literals with another sign', source: `"${head}" == "${tail}"` },
+  {
+    name: 'encoded words in one line with words',
+    source: `=?u?b?${base64(head)}?= and =?u?b?${base64(tail)}?=`,
+  },
+  { name: 'pieces of a parameter that do not follow each other', source: `a*0="${head}"; a*2="${tail}"` },
   { name: 'a list longer than a cut value', source: `${'abc12 '.repeat(1100)}${cut(secret, 5).join(' ')}` },
 ];
 
@@ -261,7 +365,11 @@ t.test('lists of numbers with zeros before them, and of pictures, are read', asy
 });
 
 t.test('texts that nearly wear such a dress are read in linear time', async (t) => {
-  for (const source of ['a<!--', 'a<?', 'a<b ', 'a]]><![CDATA[', 'a<b>', 'abc12 ', '1.2-'] as const) {
+  for (const source of [
+    ...['a<!--', 'a<?', 'a<b ', 'a]]><![CDATA[', 'a<b>', 'abc12 ', '1.2-', 'a"+"', 'a" "', "a''", '"a"."'],
+    ...['=?a?q?', '=?a?b?=20?= ', '=?', '*0=a', 'a*0=b;', '<~', '<~abcdefghijklmno', 'begin 644 a\n'],
+    ...['begin 644 a\n#86)C\n`\nend\n'],
+  ]) {
     const { unreadable } = decodeViews(Buffer.from(source.repeat(20_000)), {
       ...bounds,
       maxDecodedBytes: 1 << 24,

@@ -274,6 +274,41 @@ const cases: readonly Case[] = [
     encodings: ['look-alike'],
   },
   {
+    name: 'digits of other scripts',
+    source: 'SSN \u0660\u0667\u0668-\u0966\u096b-\u0e51\u0ed1\u06f2\u09e6',
+    finds: '078-05-1120',
+    cut: '\u0660\u0667\u0668-\u0966\u096b-\u0e51\u0ed1\u06f2\u09e6',
+    encodings: ['look-alike'],
+  },
+  {
+    name: 'digits in keycaps',
+    source: 's3\ufe0f\u20e3cret',
+    finds: 's3cret',
+    cut: 's3\ufe0f\u20e3cret',
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'hyphens that do not break the line',
+    source: 'my\u2011secret\u2010is',
+    finds: 'my-secret-is',
+    cut: 'my\u2011secret\u2010is',
+    encodings: ['look-alike'],
+  },
+  {
+    name: 'bytes in variation selectors',
+    source: `\u{1f600}${[...Buffer.from('my secret')].map((byte) => String.fromCodePoint(0xe_0100 + byte - 16)).join('')}!`,
+    finds: 'my secret',
+    cut: [...Buffer.from('my secret')].map((byte) => String.fromCodePoint(0xe_0100 + byte - 16)).join(''),
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'variation selectors that choose a form',
+    source: 's\ufe0fe\ufe0fcr\ufe0eet',
+    finds: 'secret',
+    cut: 's\ufe0fe\ufe0fcr\ufe0eet',
+    encodings: ['zero-width'],
+  },
+  {
     name: 'text behind an override',
     source: 'x "\u202eterces"',
     finds: 'secret',
@@ -828,6 +863,11 @@ const disguised = [
   { name: 'long base64 behind a letter', source: `x${base64(hidden.repeat(30))}` },
   { name: 'base64 in short lines', source: `cert:\n${wrapped(16, '\n')}\n` },
   { name: 'base64 in short lines that end in CRLF', source: `cert:\r\n${wrapped(16, '\r\n')}\r\n` },
+  { name: 'base64 in a line before others', source: `see\n${base64('my secret is out, and')}\nI hope so\n` },
+  {
+    name: 'base64 in a line before others that end in CRLF',
+    source: `${base64('and my secret is out')}\r\nI hope so`,
+  },
   { name: 'base64 in short lines of a JSON string', source: JSON.stringify(`x\r\n${wrapped(16, '\r\n')}`) },
   { name: 'base64 in indented lines', source: `k: !!binary |\n  ${wrapped(16, '\n  ')}\nz: 1` },
   { name: 'base64 in lines with tabs', source: JSON.stringify(`x\r\n\t${wrapped(76, '\r\n\t')}`) },
@@ -922,6 +962,11 @@ const tedious = [
   'a1B-ab12cD34 ',
   '\\\n',
   '\x1b[m',
+  'a"+"',
+  '=?a?q?b?= ',
+  'a*0=b;',
+  '<~abcdefghijklmnopqrst~>',
+  'begin 644 a\n#86)C\n`\nend\n',
 ];
 
 t.test('looks at the clock all along, and once time is over no more', async (t) => {
@@ -988,6 +1033,9 @@ t.test('hostile texts of 256 KB come to an end with bounded views', async (t) =>
 
 /** Texts in which the sign that ends one thing stands behind many that begin one, or nowhere. */
 const distant = [
+  '<~abcdefghijklmnopq ',
+  'begin 644 a\n`\nend\n',
+  '?= =?',
   '\u202eab"',
   '\u202eab\u202c',
   '\u202e',

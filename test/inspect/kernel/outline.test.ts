@@ -187,6 +187,10 @@ t.test('tells which rare things begin anywhere in a text', async (t) => {
     valueName: ['value"', 'values"'],
     transferField: ['Content-Transfer-Encoding', 'content-transfer-encoding', 'CONTENT-TRANSFER-ENCODING'],
     quotedWord: [`=4A${'b'.repeat(32)}=5F`, '=\nab=\r\n', '=41=42'],
+    encodedWords: ['?= =?', '?=\r\n =?'],
+    parameterPieces: ['*0=', '*0*='],
+    ascii85: ['<~'],
+    uuencode: ['\n`\nend', '\n\r\nend', '\n \nend'],
     grid: ['[[', '[ \n\t[', `[${' '.repeat(300)}[`],
   };
   for (const [name, texts] of Object.entries(things) as [keyof typeof things, readonly string[]][])
@@ -355,6 +359,29 @@ const parts = [
   ],
 ];
 
+/** Signs of literals and of further encodings, with words to stand between. */
+const furtherParts = [
+  ...[
+    'ab',
+    'cd_1',
+    ' ',
+    '\n',
+    '"',
+    "'",
+    '+',
+    '" + "',
+    "'.\n'",
+    '""',
+    '" "',
+    '||',
+    '=',
+    'a\u2011b',
+    '\u0967',
+    '1',
+  ],
+  ...['?= =?', '=?u?q?a?=', '*0=', 'a*0="b"; a*1="c"', '<~', '~>', '`\nend\n', 'begin 644 a\n', '#86)C\n'],
+];
+
 /** All places where something could be, told without a look at what is there. */
 function everywhere(outline: Outline, bytes: Buffer): Outline {
   const all = (isOne: (byte: number) => boolean): Int32Array =>
@@ -379,6 +406,7 @@ function everywhere(outline: Outline, bytes: Buffer): Outline {
       headers: breaks.filter((at) => /[\w"'|)*? \t\x80-\xff]\r?$/.test(bytes.toString('latin1', at - 2, at))),
       markup: all((byte) => byte === 0x3c),
       codes: Int32Array.from(codes),
+      seams: all((byte) => byte === 0x22 || byte === 0x27),
     },
   };
 }
@@ -399,8 +427,9 @@ function foundIn(bytes: Buffer, outline: Outline): unknown {
 
 t.test('decoders find nothing in other places than those that are told', async (t) => {
   const random = seeded(13);
-  for (let round = 0; round < 600; round++) {
-    const few = Array.from({ length: 2 + random(5) }, () => parts[random(parts.length)] as string);
+  for (let round = 0; round < 1200; round++) {
+    const some = round < 600 ? parts : furtherParts;
+    const few = Array.from({ length: 2 + random(5) }, () => some[random(some.length)] as string);
     const text = Array.from({ length: 1 + random(60) }, () => few[random(few.length)]).join('');
     const before = round % 50 === 0 ? ' word'.repeat(pieceBytesMax / 5).slice(random(1300)) : '';
     const bytes = Buffer.from(before + text);

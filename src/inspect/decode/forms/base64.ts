@@ -10,6 +10,12 @@ import type { Span } from '../span-map.ts';
 const letters = upperCase + lowerCase + digits;
 const code = bitCode(6, `${letters}+/`, `${letters}-_`);
 const padding = 0x3d;
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+/** Limits a value that is also read without its last line; a longer one loses little by a spoilt end. */
+const linesBytesMax = 4096;
+/** Contains what may stand behind the last line of a value. */
+const endsValue = byteSet('\r\n"\'`\\<>()[]{}*|');
 
 /** Eight characters of text are hardly an accident. One in 300 short identifiers decodes to it, which costs little. */
 const textMin = 8;
@@ -67,8 +73,12 @@ export const base64: BlockDecoder = {
       const isEncoded = (from: number, min: number): boolean =>
         (mayBeText && holdsTextIn(bytes, { start: from, end }, min, budget)) ||
         isCompressedStart(bytes, { start: from, end }, code);
-      if (isLong || isEncoded(start, textMin)) yield { start, end, bytes: decode(bytes, { start, end }) };
-      else if (mayInflateUnmarked(bytes, { start, end }, code))
+      if (isLong || isEncoded(start, textMin)) {
+        yield { start, end, bytes: decode(bytes, { start, end }) };
+        const before = beforeLastLine(bytes, { start, end });
+        if (before - start >= runLengthMin)
+          yield { start, end: before, bytes: decode(bytes, { start, end: before }) };
+      } else if (mayInflateUnmarked(bytes, { start, end }, code))
         yield { start, end, bytes: decode(bytes, { start, end }), isGuess: true };
       const guessedMin = isLong ? guessedTextMinLong : guessedTextMin;
       for (let phase = 1; phase <= lastPhase; phase += 1) {
@@ -104,6 +114,18 @@ function nextSegment(bytes: Buffer, from: number, end: number): number {
   let at = from;
   while (at < end && bytes[at] !== slash) at += 1;
   return Math.min(end, at + 1);
+}
+
+/**
+ * Returns the end of the lines before the last one where that goes on behind the run: the run then ends with the
+ * first word of a text, which would spoil the last bytes. Returns `start` where the last line is of the value.
+ */
+function beforeLastLine(bytes: Buffer, { start, end }: Span): number {
+  const isWhole = end === bytes.length || endsValue[bytes[end] as number] === 1;
+  if (isWhole || end - start > linesBytesMax) return start;
+  let at = end - 1;
+  while (at > start && bytes[at] !== newline) at -= 1;
+  return bytes[at - 1] === carriageReturn ? at - 1 : at;
 }
 
 /** Twenty base64 characters are hardly ever only small letters. */

@@ -20,6 +20,7 @@ const padding = 0x3d;
  */
 export const declaredBase64: BlockDecoder = {
   name: 'declared-base64',
+  signs: textFlags.transferField,
   mayHold: ({ outline }) => (outline.flags & textFlags.transferField) !== 0,
   *find({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     for (const { start, end } of base64Contents(bytes, budget)) {

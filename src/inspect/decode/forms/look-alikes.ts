@@ -13,6 +13,8 @@ function pair(from: string, to: string): [number, number][] {
   return Array.from(from, (letter, index) => [letter.codePointAt(0) ?? 0, to.charCodeAt(index)]);
 }
 
+/** Zeros of Arabic, Persian, Thai and Lao. Each script of India has 128 code points with the digits in one place. */
+const zeros = [0x660, 0x6f0, 0xe50, 0xed0];
 /** Limits a run of look-alikes; longer words of one script are left alone. */
 const runLengthMax = 16;
 const space = 0x20;
@@ -23,18 +25,19 @@ const isOfWord = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Decodes full-width, mathematical and circled letters and digits, homoglyphs inside words, and dashes and spaces
- * between digits.
+ * Decodes full-width, mathematical and circled letters and digits, digits of other scripts, homoglyphs inside words,
+ * hyphens inside words, and dashes and spaces between digits.
  */
 export const lookAlikes: EscapeDecoder = {
   name: 'look-alike',
-  leads: [0xc2, 0xce, 0xcf, 0xd0, 0xd1, 0xd3, 0xd4, 0xe2, 0xe3, 0xef, 0xf0],
+  leads: [0xc2, 0xce, 0xcf, 0xd0, 0xd1, 0xd3, 0xd4, 0xd9, 0xdb, 0xe0, 0xe2, 0xe3, 0xef, 0xf0],
   read(bytes: Buffer, at: number, out: Output): number {
     const lead = bytes[at] ?? 0;
     if (lead >= 0xce && lead <= 0xd4) return readHomoglyphs(bytes, at, out);
     const codePoint = readCodePoint(bytes, at);
     const length = sequenceLength(lead);
-    const byte = toAscii(codePoint) || toSeparator(codePoint, bytes[at - 1], bytes[at + length]);
+    const byte =
+      toAscii(codePoint) || toDigit(codePoint) || toSeparator(codePoint, bytes[at - 1], bytes[at + length]);
     if (byte === 0) return 0;
     out.push(byte);
     return length;
@@ -51,9 +54,20 @@ function toAscii(codePoint: number): number {
   return plain.length === 1 && plain.charCodeAt(0) < 0x80 ? plain.charCodeAt(0) : 0;
 }
 
-/** Returns an ASCII separator for any space or dash between groups of digits; 0 for all others. */
+/** Returns the ASCII digit of a digit in Arabic, Persian, Thai, Lao, or a script of India; 0 for all others. */
+function toDigit(codePoint: number): number {
+  const zero =
+    codePoint >= 0x900 && codePoint < 0xe00
+      ? (codePoint & ~0x7f) | 0x66
+      : zeros.findLast((it) => it <= codePoint);
+  return zero !== undefined && codePoint >= zero && codePoint < zero + 10 ? 0x30 + codePoint - zero : 0;
+}
+
+/** Returns an ASCII separator for a hyphen inside a word, or any space or dash behind a digit; 0 for all others. */
 function toSeparator(codePoint: number, before: number | undefined, after: number | undefined): number {
-  if (!isDigit(before) || !isAlphanumeric(after)) return 0;
+  if (!isAlphanumeric(before) || !isAlphanumeric(after)) return 0;
+  if (codePoint === 0x2010 || codePoint === 0x2011) return 0x2d;
+  if (!isDigit(before)) return 0;
   const isSpace =
     codePoint === 0xa0 ||
     codePoint === 0x202f ||

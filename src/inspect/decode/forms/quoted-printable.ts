@@ -24,6 +24,7 @@ const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
  */
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
+  signs: textFlags.quotedWord | textFlags.transferField,
   mayHold: ({ outline: { flags } }) => (flags & (textFlags.quotedWord | textFlags.transferField)) !== 0,
   *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     let declaredFrom = (outline.flags & textFlags.transferField) === 0 ? Number.POSITIVE_INFINITY : undefined;

@@ -1,6 +1,7 @@
 import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import { searchForwards } from '../search-forwards.ts';
 
 const override = Buffer.from('\u202e');
 const pop = Buffer.from('\u202c');
@@ -13,6 +14,7 @@ const lengthMax = 65_536;
  */
 export const reversed: BlockDecoder = {
   name: 'bidi',
+  signs: textFlags.override,
   mayHold: ({ outline }) => (outline.flags & textFlags.override) !== 0,
   *find({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     const nextPop = searchForwards(bytes, pop, budget);
@@ -27,21 +29,6 @@ export const reversed: BlockDecoder = {
     }
   },
 };
-
-/**
- * Creates a search for the next place of a sign, or the text's end. Places must be asked for from left to right; the
- * answer is kept, since a distant sign would be searched again each time.
- */
-function searchForwards(bytes: Buffer, sign: Buffer, budget: DecodeBudget): (from: number) => number {
-  let found = -1;
-  return (from) => {
-    if (found >= from) return found;
-    const at = bytes.indexOf(sign, from);
-    found = at < 0 ? bytes.length : at;
-    budget.work(found - from);
-    return found;
-  };
-}
 
 function reverse(text: Buffer): Buffer {
   return Buffer.from(Array.from(text.toString('utf8')).reverse().join(''));

@@ -17,6 +17,7 @@ const ranges: readonly (readonly [number, number])[] = [
   [0x200a, 0x200f], // hair space and zero-width space, joiners, direction marks
   [0x202a, 0x202d], // embeddings; the override to the left reverses text and has a decoder of its own
   [0x2060, 0x206f], // word joiner, isolates
+  [0x20e3, 0x20e3], // keycap around the digit before it
   [0x3164, 0x3164],
   [0xfe00, 0xfe0f], // variation selectors
   [0xfeff, 0xfeff],
@@ -35,7 +36,10 @@ export const isInvisible = (codePoint: number): boolean => invisible.has(codePoi
 
 const rightToLeftOverride = 0x202e;
 
-/** Drops invisible characters, and turns tags (U+E0009..E007E), which are invisible too, into the ASCII they copy. */
+/**
+ * Drops invisible characters, and turns tags (U+E0009..E007E), which are invisible too, into the ASCII they copy. Of
+ * several variation selectors in a row each is a byte, since a character takes only one.
+ */
 export const zeroWidth: EscapeDecoder = {
   name: 'zero-width',
   leads: [0x00, 0xc2, 0xcc, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3],
@@ -49,6 +53,24 @@ export const zeroWidth: EscapeDecoder = {
     if (codePoint === rightToLeftOverride) {
       return isAlphanumeric(bytes[at - 1]) && isAlphanumeric(bytes[at + length]) ? length : 0;
     }
-    return invisible.has(codePoint) ? length : 0;
+    if (!invisible.has(codePoint)) return 0;
+    const byte = selectedByte(codePoint);
+    if (byte >= 0 && (isSelectorBefore(bytes, at) || selectedByte(readCodePoint(bytes, at + length)) >= 0))
+      out.push(byte);
+    return length;
   },
 };
+
+/** Returns the byte that one of the 256 variation selectors may stand for; -1 for all others. */
+function selectedByte(codePoint: number): number {
+  if (codePoint >= 0xfe00 && codePoint <= 0xfe0f) return codePoint - 0xfe00;
+  return codePoint >= 0xe_0100 && codePoint <= 0xe_01ef ? codePoint - 0xe_0100 + 16 : -1;
+}
+
+/** Answers whether a selector of three or of four bytes ends at `at`. */
+const isSelectorBefore = (bytes: Buffer, at: number): boolean =>
+  [3, 4].some(
+    (length) =>
+      sequenceLength(bytes[at - length] ?? 0) === length &&
+      selectedByte(readCodePoint(bytes, at - length)) >= 0,
+  );

@@ -23,6 +23,8 @@ export interface Block extends Span {
   readonly bytes: Buffer;
   /** Says that the bytes stand there unencoded, so that only what can be unpacked is new. */
   readonly isLiteral?: boolean;
+  /** Says that all its lines are one value, as a frame tells. */
+  readonly isOne?: boolean;
   /** Says that it may be packed; bytes that cannot be unpacked are dropped. */
   readonly isGuess?: boolean;
   /** Kind of content if nothing can be unpacked. */
@@ -34,6 +36,8 @@ export interface Block extends Span {
 /** Decodes an encoding that writes a value as a whole in another way. */
 export interface BlockDecoder {
   readonly name: string;
+  /** Flags of a text, see `textFlags`; where it has none of them, nothing would be found, and the decoder is not asked. */
+  readonly signs?: number;
   /** Rules out nearly all texts cheaply, without allocating; where it returns false, nothing would be found. */
   mayHold(text: EncodedText): boolean;
   /**

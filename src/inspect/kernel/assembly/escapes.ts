@@ -58,6 +58,8 @@ function mayBeOther(at: i32, lead: i32): bool {
     if (second === 0x80 && third >= 0xaa && third <= 0xae) return true;
     if (second === 0x81) return third >= 0xa0;
     if (second >= 0x91 && second <= 0x93) return true;
+    if (second === 0x83) return third === 0xa3;
+    if (second === 0x80 && (third === 0x90 || third === 0x91)) return isAlphanumericByte(byteAt(at - 1));
     return (second === 0x80 || second === 0x88) && isDigitByte(byteAt(at - 1));
   }
   if (lead === 0xc2) return second === 0xad || (second === 0xa0 && isDigitByte(byteAt(at - 1)));
@@ -65,10 +67,19 @@ function mayBeOther(at: i32, lead: i32): bool {
     return second === 0x85 || (second === 0x80 && third === 0x80 && isDigitByte(byteAt(at - 1)));
   if (lead === 0xef) return second >= 0xb8 && (second !== 0xbf || third >= 0xb0);
   if (lead === 0xe1) return second === 0x85 || second === 0x9e || second === 0xa0;
+  if (lead === 0xd9) return second >= 0xa0 && second <= 0xa9;
+  if (lead === 0xdb) return second >= 0xb0 && second <= 0xb9;
+  if (lead === 0xe0) return isDigitOfScript(second, third);
   if (lead === 0xf0) return second === 0x9d || second === 0x9b;
   return (
     lead === 0xcc || lead === 0xcd || (lead === 0xd8 && second === 0x9c) || (lead === 0xf3 && second === 0xa0)
   );
+}
+
+/** Tells digits of the scripts of India, and of Thai and Lao. */
+function isDigitOfScript(second: i32, third: i32): bool {
+  if (second >= 0xb8) return (second === 0xb9 || second === 0xbb) && third >= 0x90 && third <= 0x99;
+  return second >= 0xa5 && (second & 1) !== 0 && third >= 0xa6 && third <= 0xaf;
 }
 
 /**

@@ -19,6 +19,9 @@ import {
  * header (src/inspect/decode/tables/delimited.ts). It may report too many, never too few.
  */
 
+// Flag of the whole text, as in src/inspect/kernel/outline.ts.
+const hasUuencode: u32 = 1 << 29;
+
 const tab: i32 = 0x09;
 const newline: i32 = 0x0a;
 const carriageReturn: i32 = 0x0d;
@@ -63,10 +66,10 @@ export function beginLines(): void {
 }
 
 /**
- * Takes the line end at `at`. Nearly all are passed over without a branch, because the ends of lines cannot be
+ * Takes the line end at `at`; returns the flag of the end of uuencoded content. Nearly all are passed over without a branch, because the ends of lines cannot be
  * predicted.
  */
-export function takeLineEnd(at: i32, length: i32): void {
+export function takeLineEnd(at: i32, length: i32): u32 {
   const end = byteAt(at - 1) === carriageReturn ? at - 1 : at;
   const lineLength = end - lineStart;
   const isEqual = <i32>(lineLength === endBefore - startBefore) & <i32>(breakBefore >= 0);
@@ -92,6 +95,8 @@ export function takeLineEnd(at: i32, length: i32): void {
     isHeader(at, delimiters, length)
   )
     addTo(headersList, at);
+  // A line without content stands before the end.
+  return lineLength <= 1 && (load<u32>(textAt + next) & 0xffffff) === 0x646e65 ? hasUuencode : 0;
 }
 
 /** Returns the place behind spaces and tabs. */

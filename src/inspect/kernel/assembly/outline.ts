@@ -2,8 +2,9 @@ import { beginCodes, takeDigits } from './codes';
 import { takeEscapes } from './escapes';
 import { beginLines, endLines, takeLineEnd } from './lines';
 import { blocksAt, textAt } from './memory';
-import { clearLists } from './places';
+import { clearLists, lastOf, seamsList } from './places';
 import { beginRuns, takeRun } from './runs';
+import { takeSeams } from './seams';
 import {
   beginSigns,
   takeBracket,
@@ -30,6 +31,7 @@ const hasEncoded: u32 = 8;
 const hasRhythm: u32 = 16;
 
 // Flags of the whole text: those of blocks, these from the ninth bit on, and those of signs.
+const hasSeams: u32 = 1 << 8;
 const signBits: u32 = 8;
 const hasNonAscii: u32 = 1 << 15;
 const hasValueName: u32 = 1 << 28;
@@ -162,7 +164,7 @@ function furtherFlags(signs: v128, at: i32, length: i32): u32 {
       flags |= takeLess(at + <i32>ctz(rest), length);
   if (hasAnyOf(signs, newlines))
     for (let rest = placesOf(0x0a, at); rest !== 0; rest &= rest - 1)
-      takeLineEnd(at + <i32>ctz(rest), length);
+      flags |= takeLineEnd(at + <i32>ctz(rest), length);
   return flags;
 }
 
@@ -191,29 +193,43 @@ function areLeads(bytes: v128): v128 {
   return v128.and(bytes, i16x8.shl(bytes, 1));
 }
 
-/** Tells quotes behind an `e` or `s`. */
-function areEndsOfNames(at: i32): v128 {
+/** Tells bytes behind an `e` or `s`. */
+function areBehindNames(at: i32): v128 {
   const before = v128.load(textAt + at - 1);
-  return v128.and(
-    i8x16.eq(v128.load(textAt + at), i8x16.splat(0x22)),
-    v128.or(i8x16.eq(before, i8x16.splat(0x65)), i8x16.eq(before, i8x16.splat(0x73))),
-  );
+  return v128.or(i8x16.eq(before, i8x16.splat(0x65)), i8x16.eq(before, i8x16.splat(0x73)));
 }
 
-/** Answers whether `value"` or `values"` ends in the block. */
-function holdsValueName(at: i32): bool {
-  let rest = mask(
-    areEndsOfNames(at),
-    areEndsOfNames(at + 16),
-    areEndsOfNames(at + 32),
-    areEndsOfNames(at + 48),
-  );
+/** Answers whether `value"` or `values"` ends in the block, which has these quotes. */
+function holdsValueName(at: i32, quotes: u64): bool {
+  let rest =
+    quotes &
+    mask(areBehindNames(at), areBehindNames(at + 16), areBehindNames(at + 32), areBehindNames(at + 48));
   for (; rest !== 0; rest &= rest - 1) {
     const quote = textAt + at + <i32>ctz(rest);
     const end = load<u8>(quote - 1) === 0x73 ? quote - 1 : quote;
     if (load<u32>(end - 4) === 0x65756c61 && load<u8>(end - 5) === 0x76) return true;
   }
   return false;
+}
+
+/*
+ * The next two look up the only byte of the class with that lower half.
+ */
+
+/** Tells quotes. */
+function areQuotes(bytes: v128, low: v128): v128 {
+  return i8x16.eq(
+    bytes,
+    i8x16.relaxed_swizzle(i8x16(-1, 0, 0x22, 0, 0, 0, 0, 0x27, 0, 0, 0, 0, 0, 0, 0, 0), low),
+  );
+}
+
+/** Tells white space and `+.&|`. */
+function areBetween(bytes: v128, low: v128): v128 {
+  return i8x16.eq(
+    bytes,
+    i8x16.relaxed_swizzle(i8x16(0x20, 0, 0, 0, 0, 0, 0x26, 0, 0, 0x09, 0x0a, 0x2b, 0x7c, 0x0d, 0x2e, 0), low),
+  );
 }
 
 /** Tells bytes that are one of `-./:` or a newline. */
@@ -308,6 +324,8 @@ export function outline(length: i32): u32 {
   let by3Before: u64 = 0;
   let by3twiceBefore: u64 = 0;
   let by4Before: u64 = 0;
+  // A quote, and what may stand between two literals, at the end of the block before.
+  let seamBefore: u64 = 0;
   for (let at = 0, block = blocksAt; at < length; at += 64, block += 1) {
     const a = v128.load(textAt + at);
     const b = v128.load(textAt + at, 16);
@@ -355,7 +373,22 @@ export function outline(length: i32): u32 {
     if (i8x16.bitmask(bytes) !== 0) escapes |= mask(areLeads(a), areLeads(b), areLeads(c), areLeads(d));
     if (escapes !== 0) all |= takeEscapes(at, escapes);
     seen = v128.or(seen, bytes);
-    if ((all & hasValueName) === 0 && holdsValueName(at)) all |= hasValueName;
+    const quotes = mask(areQuotes(a, lowA), areQuotes(b, lowB), areQuotes(c, lowC), areQuotes(d, lowD));
+    if ((quotes | seamBefore) !== 0) {
+      if ((all & hasValueName) === 0 && holdsValueName(at, quotes)) all |= hasValueName;
+      const between = mask(
+        areBetween(a, lowA),
+        areBetween(b, lowB),
+        areBetween(c, lowC),
+        areBetween(d, lowD),
+      );
+      const behind = (quotes << 1) | seamBefore;
+      // The carry of the sum goes through a run of such bytes that begins behind a quote.
+      const sum = (behind & between) + between;
+      const ends = ((sum & ~between) | behind) & quotes;
+      if (ends !== 0) takeSeams(at, ends);
+      seamBefore = <u64>(sum < between) | (quotes >> 63);
+    }
     const classesA = classesOf(highA, lowA);
     const classesB = classesOf(highB, lowB);
     const classesC = classesOf(highC, lowC);
@@ -465,6 +498,7 @@ export function outline(length: i32): u32 {
   }
   endLines();
   all |= (joined(signSeen) & plainSigns) << signBits;
+  if (lastOf(seamsList) >= 0) all |= hasSeams;
   if (i8x16.bitmask(seen) !== 0) all |= hasNonAscii;
   return all;
 }

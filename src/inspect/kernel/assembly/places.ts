@@ -15,6 +15,7 @@ export const headersList: i32 = cutsList + listBytes;
 export const markupList: i32 = headersList + listBytes;
 export const codesList: i32 = markupList + listBytes;
 export const groupsList: i32 = codesList + listBytes;
+export const seamsList: i32 = groupsList + listBytes;
 
 export function clearLists(): void {
   store<i32>(runsList, 0);
@@ -24,6 +25,7 @@ export function clearLists(): void {
   store<i32>(markupList, 0);
   store<i32>(codesList, 0);
   store<i32>(groupsList, 0);
+  store<i32>(seamsList, 0);
 }
 
 /** Adds a number. A list has at most as many as the text has bytes; further ones are dropped. */

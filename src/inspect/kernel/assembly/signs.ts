@@ -18,6 +18,9 @@ import {
 
 // Flags of the whole text, as in src/inspect/kernel/outline.ts.
 const hasCdata: u32 = 1 << 17;
+const hasEncodedWords: u32 = 1 << 18;
+const hasParameterPieces: u32 = 1 << 19;
+const hasAscii85: u32 = 1 << 20;
 const hasEncrypted: u32 = 1 << 21;
 const hasArmour: u32 = 1 << 22;
 const hasTransferField: u32 = 1 << 23;
@@ -79,11 +82,12 @@ export function takeJ(at: i32, length: i32): u32 {
 }
 
 /**
- * Returns the flag of `<td` and `<th`. Adds phrase tags, comments, processing instructions and CDATA sections with token
+ * Returns the flag of `<td` and `<th`, and of `<~`. Adds phrase tags, comments, processing instructions and CDATA sections with token
  * bytes before and behind them.
  */
 export function takeLess(at: i32, length: i32): u32 {
   const next = byteAt(at + 1);
+  if (next === 0x7e) return hasAscii85;
   const isCdata = next === 0x21 && load<u32>(textAt + at + 2) === 0x4144435b;
   if (isCdata || ((traitsOf(at - 1) & ofMarkup) !== 0 && mayBeMarkup(at, next, length)))
     addTo(markupList, at);
@@ -120,15 +124,28 @@ export function takeHyphen(at: i32): u32 {
   return isSecondHalf && (load<u32>(textAt + at - 8) | 0x20202020) === 0x6e617274 ? hasTransferField : 0;
 }
 
-/** Tells two escapes in one word: `=41`, or `=` at the end of a line. */
+/**
+ * Tells two escapes in one word, `=41` or `=` at the end of a line; two encoded words, `?= =?`; and the first piece of
+ * a parameter, `*0=` or `*0*=`.
+ */
 export function takeEquals(at: i32): u32 {
   const length = escapeLength(at);
-  if (length === 0) return 0;
+  if (length === 0) {
+    const isPiece = byteAt(at - 1) === 0x30 ? byteAt(at - 2) === 0x2a : load<u16>(textAt + at - 2) === 0x2a30;
+    if (isPiece) return hasParameterPieces;
+    return byteAt(at + 1) === 0x3f && isBehindEncodedWord(at) ? hasEncodedWords : 0;
+  }
   const before = escapeEnd;
   escapeEnd = at + length;
   if (at - before > gapMax) return 0;
   for (let one = before; one < at; one += 1) if ((furtherTraitsOf(one) & endsQuoted) !== 0) return 0;
   return hasQuotedWord;
+}
+
+function isBehindEncodedWord(start: i32): bool {
+  let at = start - 1;
+  while (at > 0 && start - at <= gapMax && byteAt(at) <= space) at -= 1;
+  return at > 0 && at < start - 1 && load<u16>(textAt + at - 1) === 0x3d3f;
 }
 
 function escapeLength(at: i32): i32 {

@@ -1,0 +1,82 @@
+import { textFlags } from '../../kernel/outline.ts';
+import type { DecodeBudget } from '../budget.ts';
+import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import { searchForwards } from '../search-forwards.ts';
+import type { Span } from '../span-map.ts';
+
+const none = 255;
+const opening = Buffer.from('<~');
+const closing = Buffer.from('~>');
+const zeros = 0x7a;
+const groupLength = 5;
+const groupBytes = 4;
+/** A shorter value holds no secret. */
+const lengthMin = 15;
+/** Value of the character that stands for the missing ones of the last group. */
+const filling = 84;
+
+/** Values of the characters from `!` to `u`. */
+const values = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x21 && byte <= 0x75 ? byte - 0x21 : none,
+);
+
+/** Decodes Ascii85 between `<~` and `~>`, whatever it holds. */
+export const base85: BlockDecoder = {
+  name: 'base85',
+  signs: textFlags.ascii85,
+  mayHold: ({ outline: { flags } }) => (flags & textFlags.ascii85) !== 0,
+  find: ({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> => framed(bytes, budget),
+};
+
+function* framed(bytes: Buffer, budget: DecodeBudget): Iterable<Block> {
+  const nextClosing = searchForwards(bytes, closing, budget);
+  let at = bytes.indexOf(opening);
+  while (at >= 0) {
+    const start = at + opening.length;
+    const end = nextClosing(start);
+    if (end === bytes.length) return;
+    // A comparison and a destructor are no frame: the characters between have to be of the alphabet.
+    const isValue = end - start >= lengthMin && isOfValue(bytes, { start, end });
+    budget.work(end - start);
+    if (isValue) yield { start, end, bytes: decode(bytes, { start, end }), isOne: true };
+    at = bytes.indexOf(opening, isValue ? end : start);
+  }
+}
+
+const isBlank = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+
+function isOfValue(bytes: Buffer, { start, end }: Span): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (values[byte] === none && byte !== zeros && !isBlank(byte)) return false;
+  }
+  return true;
+}
+
+/** Decodes groups of five characters; `z` stands for four zeros. Other characters are skipped. */
+function decode(bytes: Buffer, { start, end }: Span): Buffer {
+  const decoded = Buffer.alloc(groupBytes * (end - start + 1));
+  let length = 0;
+  let number = 0;
+  let count = 0;
+  const write = (bytesCount: number): void => {
+    decoded.writeUInt32BE(number % 2 ** 32, length);
+    length += bytesCount;
+    number = count = 0;
+  };
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    const value = values[byte] as number;
+    if (value === none && byte === zeros && count === 0) write(groupBytes);
+    if (value === none) continue;
+    number = number * 85 + value;
+    count += 1;
+    if (count === groupLength) write(groupBytes);
+  }
+  if (count > 1) {
+    const rest = count - 1;
+    for (let missing = count; missing < groupLength; missing += 1) number = number * 85 + filling;
+    write(rest);
+  }
+  return decoded.subarray(0, length);
+}

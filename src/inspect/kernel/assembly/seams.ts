@@ -1,0 +1,36 @@
+import { addTo, seamsList } from './places';
+import { byteAt, isAlphanumericByte } from './traits';
+
+/*
+ * Finds seams between literals that a program puts together (src/inspect/decode/forms/literals.ts). It may report too
+ * many, never too few.
+ */
+
+const seamBytesMax: i32 = 64;
+
+/** Takes quotes, one bit each in the block at `block`, that stand behind another one with nothing else between. */
+export function takeSeams(block: i32, ends: u64): void {
+  for (let rest = ends; rest !== 0; rest &= rest - 1) {
+    const end = block + <i32>ctz(rest);
+    if (!isOfLiteral(byteAt(end + 1))) continue;
+    let start = end - 1;
+    while (end - start <= seamBytesMax && !isQuote(byteAt(start))) start -= 1;
+    if (end - start <= seamBytesMax && isOfLiteral(byteAt(start - 1))) addTo(seamsList, start);
+  }
+}
+
+function isQuote(byte: i32): bool {
+  return byte === 0x22 || byte === 0x27;
+}
+
+/** Tells letters, digits and `+-/=_`. */
+function isOfLiteral(byte: i32): bool {
+  return (
+    isAlphanumericByte(byte) ||
+    byte === 0x2d ||
+    byte === 0x2f ||
+    byte === 0x3d ||
+    byte === 0x5f ||
+    byte === 0x2b
+  );
+}
