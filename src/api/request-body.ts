@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { GatewayError } from '../core/errors.ts';
 import { inWords } from '../util/schema-words.ts';
 import { readYaml, type YamlMistake } from '../util/yaml.ts';
-import type { BodyRoom } from '../wire/server/body-ledger.ts';
+import type { BodyBounds } from '../wire/server/collect.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
 import { invalid } from './fields/invalid.ts';
 import type { Route } from './route.ts';
@@ -14,11 +14,7 @@ const noBody = Buffer.alloc(0);
 
 export const formType = 'application/x-www-form-urlencoded';
 
-export function readRequestBody(
-  exchange: Exchange,
-  bytesMax: number,
-  room: BodyRoom | undefined,
-): Promise<Buffer> {
+export function readRequestBody(exchange: Exchange, bounds: BodyBounds): Promise<Buffer> {
   if (!exchange.hasBody) return Promise.resolve(noBody);
   return new Promise((resolve, reject) => {
     let isAwaited = true;
@@ -31,7 +27,7 @@ export function readRequestBody(
       isAwaited = false;
       resolve(body);
     };
-    exchange.collect(bytesMax, { done, failed: reject }, room);
+    exchange.collect(bounds, { done, failed: reject });
   });
 }
 

@@ -204,7 +204,9 @@ async function receive(
   if (!route.body) return { raw: noBody, body: undefined };
   const bytesMax = (url?: string): number => describedBytesMaxOf(gate, route, caller, url);
   const inBase64 = (bytes: number): number => (route.takesBase64 ? Math.ceil((bytes * 4) / 3) : bytes);
-  const raw = await readRequestBody(exchange, inBase64(bytesMax()), room);
+  const timeoutMs =
+    caller.kind === 'key' ? gate.tenants.find(caller.identity.tenantId)?.bodyTimeoutMs : undefined;
+  const raw = await readRequestBody(exchange, { bytesMax: inBase64(bytesMax()), room, timeoutMs });
   const begun = route.describesCall ? bytesMax(urlAtBeginning(raw)) : bytesMax();
   if (raw.length > inBase64(begun)) throw tooLarge(raw.length, begun);
   const body = parseBody(route, raw, headers['content-type'] ?? '');

@@ -175,10 +175,11 @@ class ForwardedRequest {
     const bodyless = () => toCall(noBody);
     const bytesMax = bodyBytesMaxOf(this.#gate, tenantId, { bodyless, target, isOneOfMany: false });
     const { isShared } = this.#gate.tenants.connectionBounds(tenantId);
+    const timeoutMs = this.#gate.tenants.find(tenantId)?.bodyTimeoutMs;
     const room = this.#entrance.bodies.roomFor(this.#exchange.answer, owner, isShared);
     const done = (body: Buffer): void => this.#judge(toCall(body, bytesMax));
     const failed = (error: GatewayError): void => this.#rejectEarly(bodyless(), error);
-    this.#exchange.collect(bytesMax, { done, failed }, room);
+    this.#exchange.collect({ bytesMax, room, timeoutMs }, { done, failed });
   }
 
   #receiveGrpc(head: RequestHead, { tenantId, target }: Addressed, toCall: ToCall): void {

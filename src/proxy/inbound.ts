@@ -25,8 +25,8 @@ import { compilePathGlob, type PathGlob } from '../util/path-glob.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
 import { foldedName } from '../wire/http1/folded-name.ts';
-import type { BodyRoom } from '../wire/server/body-ledger.ts';
 import { clientAddressOf } from '../wire/server/client-address.ts';
+import type { BodyBounds } from '../wire/server/collect.ts';
 import { type ConnectionOwner, claimRequest } from '../wire/server/connections.ts';
 import { refusalHeaders } from '../wire/server/decision-headers.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
@@ -202,7 +202,10 @@ async function passOn(gate: EntranceGate, held: InboundHeld, passing: Passing): 
     await receiveMessages(gate, held, passing, { bodyless: bodyless(), bytesMax, turnBack });
   else {
     const room = held.bodies.roomFor(exchange.answer, owner, bounds.isShared);
-    const body = exchange.hasBody ? await readBody(exchange, bytesMax, room).catch(turnBack) : noBody;
+    const timeoutMs = gate.tenants.find(route.tenantId)?.bodyTimeoutMs;
+    const body = exchange.hasBody
+      ? await readBody(exchange, { bytesMax, room, timeoutMs }).catch(turnBack)
+      : noBody;
     const call = toCall(body, bytesMax);
     const opening: void | Promise<void> = gate.open(call);
     if (opening instanceof Promise) await opening;
@@ -352,8 +355,6 @@ const changedMeanwhile = (): GatewayError =>
 const noBody = Buffer.alloc(0);
 
 /** Never settles where the client leaves before its body is there: then there is nobody to answer. */
-function readBody(exchange: Exchange, bytesMax: number, room: BodyRoom): Promise<Buffer> {
-  return new Promise((resolve, reject) =>
-    exchange.collect(bytesMax, { done: resolve, failed: reject }, room),
-  );
+function readBody(exchange: Exchange, bounds: BodyBounds): Promise<Buffer> {
+  return new Promise((resolve, reject) => exchange.collect(bounds, { done: resolve, failed: reject }));
 }

@@ -20,7 +20,7 @@ interface Door {
   open(): Promise<Socket> | Socket;
 }
 
-async function startDoors(t: Test): Promise<readonly Door[]> {
+async function startDoors(t: Test, own: object = {}): Promise<readonly Door[]> {
   const secure = await startUpstream(t);
   const plain = await startUpstream(t, undefined, { tls: false });
   const patience = { header_timeout: '1s', body_timeout: '1s' };
@@ -36,6 +36,7 @@ async function startDoors(t: Test): Promise<readonly Door[]> {
           { host: secureHost, address: '127.0.0.1', port: secure.port },
         ],
       },
+      ...own,
     },
   });
   const { proxyUrl, controlUrl, key } = gateway;
@@ -146,3 +147,18 @@ t.test(
     }
   },
 );
+
+t.test('the time for a body may be that of the tenant', async (t) => {
+  const doors = await startDoors(t, {
+    limits: { header_timeout: '100ms', body_timeout: '10m' },
+    tenants: [{ id: 'acme', environments: ['production'], limits: { body_timeout: '100ms' } }],
+  });
+  for (const door of doors) {
+    const half = `POST ${door.target} HTTP/1.1\r\nHost: ${door.host}\r\n${door.auth}Content-Length: 9\r\n\r\nab`;
+    t.match(
+      await answerTo(door, half),
+      /^400, closing: VALIDATION_FAILED: .*did not arrive in time/,
+      door.name,
+    );
+  }
+});

@@ -121,7 +121,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
       if (isIdle && ticks >= allowed.idle) this.#leave();
       else if (!isIdle && ticks >= allowed.head) this.#refuse(tooSlow());
     } else if (this.#body?.isAwaited) {
-      if (ticks >= allowed.request) this.#failBody(tooSlow());
+      if (ticks >= allowed.request(this.#body.timeoutMs)) this.#failBody(tooSlow());
     } else if (this.#answer?.writableEnded && ticks >= allowed.idle) {
       // The client does not take the rest of its answer.
       this.socket.destroy();

@@ -40,7 +40,7 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
     const now = limits();
     const allowed: AllowedTicks = {
       head: toTicks(now.headerTimeoutMs),
-      request: toTicks(now.headerTimeoutMs + now.bodyTimeoutMs),
+      request: (bodyTimeoutMs = now.bodyTimeoutMs) => toTicks(now.headerTimeoutMs + bodyTimeoutMs),
       idle: toTicks(now.idleTimeoutMs),
       linger: toTicks(Math.min(lingerMsMax, now.headerTimeoutMs)),
     };

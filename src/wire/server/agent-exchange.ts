@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream';
 import type { Answer } from '../http1/answer.ts';
 import { fieldOf } from '../http1/field.ts';
 import type { ParsedRequestHead } from '../http1/head.ts';
-import type { BodyRoom } from './body-ledger.ts';
 import type { BodyBounds } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
 import { switchingHead } from './switching-head.ts';
@@ -51,8 +50,8 @@ export class AgentExchange implements Exchange {
     return this.#line.socket;
   }
 
-  collect(bytesMax: number, into: Collected, room?: BodyRoom): void {
-    this.#line.collect(this.#head, { bytesMax, room }, into);
+  collect(bounds: BodyBounds, into: Collected): void {
+    this.#line.collect(this.#head, bounds, into);
   }
 
   receive(into: Receiver): Flow {

@@ -5,7 +5,10 @@ import type { BodyRoom } from './body-ledger.ts';
 /** Bounds of a body while it is collected. */
 export interface BodyBounds {
   readonly bytesMax: number;
-  readonly room: BodyRoom | undefined;
+  /** The body may have no more than there is place for; undefined where it is not counted. */
+  readonly room?: BodyRoom | undefined;
+  /** Instead of the daemon's time for a body. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** A body of at most `bytesMax` bytes, while it arrives. */

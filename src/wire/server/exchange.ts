@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../../core/errors.ts';
 import type { Answer } from '../http1/answer.ts';
-import type { BodyRoom } from './body-ledger.ts';
 import type { Closable } from './closable.ts';
+import type { BodyBounds } from './collect.ts';
 
 /**
  * One request as a server has read it, and the answer to it. There are two: the one of an `AgentConnection`, which speaks HTTP/1.1 on the
@@ -22,10 +22,9 @@ export interface Exchange {
   readonly stream?: Closable;
   readonly answer: Answer;
   /**
-   * Reads the body, once; at most `bytesMax` bytes of it, and no more than `room` has place for. A client that waits to be asked for it is
-   * asked now.
+   * Reads the body, once and within bounds. A client that waits to be asked for it is asked now.
    */
-  collect(bytesMax: number, into: Collected, room?: BodyRoom): void;
+  collect(bounds: BodyBounds, into: Collected): void;
   /** Reads the body as it comes, in place of `collect`. Nothing of it is told before this returns. */
   receive(into: Receiver): Flow;
   /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */

@@ -11,6 +11,7 @@ export class RequestBody {
   #collector: BodyCollector | undefined;
   #problem: GatewayError | undefined;
   #into: Collected | undefined;
+  #timeoutMs: number | undefined;
   #receiver: Receiver | undefined;
 
   /** `length` in bytes, or `chunked`. */
@@ -23,6 +24,11 @@ export class RequestBody {
     return this.#reader.isDone;
   }
 
+  /** Instead of the daemon's time for a body. */
+  get timeoutMs(): number | undefined {
+    return this.#timeoutMs;
+  }
+
   /** Somebody waits for what is to come. */
   get isAwaited(): boolean {
     return this.#into !== undefined || this.#receiver !== undefined;
@@ -30,6 +36,7 @@ export class RequestBody {
 
   /** A body that is declared too large fails before its first byte. */
   collect(bounds: BodyBounds, into: Collected): void {
+    this.#timeoutMs = bounds.timeoutMs;
     try {
       this.#collector = new BodyCollector(bounds, this.#declaredBytes);
       this.#into = into;

@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type GatewayError, toGatewayError } from '../../core/errors.ts';
 import { acceptOf, isKey, keyIn } from '../websocket/handshake.ts';
-import type { BodyRoom } from './body-ledger.ts';
-import { BodyCollector } from './collect.ts';
+import { type BodyBounds, BodyCollector } from './collect.ts';
 import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
 import { cutShort, tooSlow } from './request-problems.ts';
 import type { AllowedTicks } from './serving-context.ts';
@@ -25,6 +24,7 @@ export class StreamExchange implements Exchange {
   /** When the stream began, or its answer was whole. */
   #sinceTick: number;
   #failBody: ((error: GatewayError) => void) | undefined;
+  #bodyTimeoutMs: number | undefined;
   #receiver: Receiver | undefined;
   /** Since when the receiver waits for the end of the same message, and how many were whole then. */
   #midwayTick = 0;
@@ -62,19 +62,19 @@ export class StreamExchange implements Exchange {
       return;
     }
     const ticks = this.#clock.tick - this.#sinceTick;
-    if (this.#receiver) this.#checkMessage(this.#receiver, request);
-    if (this.#failBody && ticks >= request) this.#failBody(tooSlow());
+    if (this.#receiver) this.#checkMessage(this.#receiver, request());
+    if (this.#failBody && ticks >= request(this.#bodyTimeoutMs)) this.#failBody(tooSlow());
     else if (!this.answer.writableEnded) return;
     else if (this.#isAnsweredEarly) this.stream.close(constants.NGHTTP2_NO_ERROR);
     else if (ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
   }
 
-  collect(bytesMax: number, { done, failed }: Collected, room?: BodyRoom): void {
+  collect(bounds: BodyBounds, { done, failed }: Collected): void {
     const stream = this.stream;
     const { contentLength, expectsContinue } = this.#request;
     let body: BodyCollector;
     try {
-      body = new BodyCollector({ bytesMax, room }, contentLength);
+      body = new BodyCollector(bounds, contentLength);
     } catch (error) {
       failed(toGatewayError(error));
       return;
@@ -99,6 +99,7 @@ export class StreamExchange implements Exchange {
     };
     const onAborted = (): void => fail(cutShort());
     this.#failBody = fail;
+    this.#bodyTimeoutMs = bounds.timeoutMs;
     stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
   }
 

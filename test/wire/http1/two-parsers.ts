@@ -258,13 +258,16 @@ export class Lane {
     };
     if (!exchange.hasBody) judge(Buffer.alloc(0));
     else {
-      exchange.collect(bodyBytesMax, {
-        done: judge,
-        failed: (error) => {
-          this.#hasFailed = true;
-          answerProblem(exchange, error, []);
+      exchange.collect(
+        { bytesMax: bodyBytesMax },
+        {
+          done: judge,
+          failed: (error) => {
+            this.#hasFailed = true;
+            answerProblem(exchange, error, []);
+          },
         },
-      });
+      );
     }
   }
 

@@ -301,10 +301,13 @@ t.test('an answer that is over has no power over the next', async (t) => {
   t.equal(old.answer.write(Buffer.from('x')), false);
   old.answer.end(Buffer.from('x'));
   old.answer.flushHeaders();
-  old.collect(10, {
-    done: () => t.fail('there is nothing to collect'),
-    failed: () => t.fail('and nothing to fail'),
-  });
+  old.collect(
+    { bytesMax: 10 },
+    {
+      done: () => t.fail('there is nothing to collect'),
+      failed: () => t.fail('and nothing to fail'),
+    },
+  );
   client.write('GET /2 HTTP/1.1\r\nHost: a\r\n\r\n');
   t.match(readAnswers(await client.until('\r\n\r\n/2')), [{ body: '/1' }, { body: '/2' }]);
 });

@@ -89,14 +89,17 @@ export async function startLab(t: Test, options: LabOptions = {}): Promise<Lab> 
   const sockets = new Set<net.Socket>();
   let last: net.Socket | undefined;
   const collect = (exchange: Exchange): void =>
-    exchange.collect(bodyBytesMax, {
-      done(body) {
-        const { method, target, fields } = exchange;
-        requests.push({ method, target, fields, body });
-        onRequest(exchange, body);
+    exchange.collect(
+      { bytesMax: bodyBytesMax },
+      {
+        done(body) {
+          const { method, target, fields } = exchange;
+          requests.push({ method, target, fields, body });
+          onRequest(exchange, body);
+        },
+        failed: (error) => answerProblem(exchange, error, []),
       },
-      failed: (error) => answerProblem(exchange, error, []),
-    });
+    );
   // As the proxy's own listener, which leaves it to HTTP when a side is closed.
   const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     last = socket;
