@@ -18,11 +18,20 @@ import { startRawUpstream, startUpstream, type TestServer } from '../support/ups
 
 /* HTTP/2 inside tunnels: what agents that speak it see, and what the upstream is sent. */
 
-const startLab = async (t: Test, handler?: Parameters<typeof startUpstream>[1], limits: object = {}) =>
-  await openLab(t, await startUpstream(t, handler), limits);
+const startLab = async (
+  t: Test,
+  handler?: Parameters<typeof startUpstream>[1],
+  limits?: object,
+  own?: object,
+) => await openLab(t, await startUpstream(t, handler), limits, own);
 
-async function openLab<Upstream extends TestServer>(t: Test, upstream: Upstream, limits: object = {}) {
-  const config = { limits: { scan_timeout: '30s', ...limits } };
+async function openLab<Upstream extends TestServer>(
+  t: Test,
+  upstream: Upstream,
+  limits: object = {},
+  own: object = {},
+) {
+  const config = { limits: { scan_timeout: '30s', ...limits }, ...own };
   const gateway = await startTestGateway(t, { upstream, config });
   t.equal((await gateway.apply([denyDeletes])).status, 200, 'the policy is applied');
   const ca = readFileSync(gateway.caFile, 'utf8');
@@ -296,6 +305,17 @@ t.test('answers that HTTP/2 would not carry as they are end none but themselves'
     t.match(reply, want, name);
     t.notOk('http2-settings' in reply.headers || 'http2-settings' in reply.trailers);
   }
+});
+
+t.test('a body that does not come in the time of its tenant is told so', async (t) => {
+  const limits = { header_timeout: '100ms', body_timeout: '10m' };
+  const acme = { id: 'acme', environments: ['production'], limits: { body_timeout: '100ms' } };
+  const { open } = await startLab(t, undefined, limits, { tenants: [acme] });
+  const stream = (await open()).request(post);
+  stream.write('half of ');
+  const [headers] = await once(stream, 'response');
+  t.equal(headers[':status'], 400);
+  t.match(String(Buffer.concat(await stream.toArray())), 'did not arrive in time');
 });
 
 t.test('a client that never closes its side after our goodbye is cut off', async (t) => {
