@@ -1,5 +1,6 @@
 import type { InboundRoute } from '../config/schema.ts';
 import type { DataClass, DecidedCall, Finding } from '../core/call.ts';
+import { ownName } from '../core/safe-name.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
 import { toResponseScan } from '../decision/answers/response-scan.ts';
 import type { AnswerGate } from '../decision/gate.ts';
@@ -60,6 +61,9 @@ interface PieceOptions {
   /** Is called with the piece without its coding, once it was judged. */
   facts?(plain: Buffer): Promise<PieceFacts>;
 }
+
+/** Holds what of a scan people look for. */
+type Told = Outcome & Partial<Pick<ReturnType<typeof toResponseScan>, 'injection'>>;
 
 interface Outcome {
   readonly blocked?: readonly string[];
@@ -194,7 +198,7 @@ export class ResponseInspector {
   }
 
   /** Records facts that no reading has brought. */
-  note(facts: object): void {
+  note(facts: Told): void {
     const { identity } = this.#call;
     if (identity) this.#record(this.#gate(), identity.tenantId, { at: new Date().toISOString(), ...facts });
   }
@@ -248,8 +252,14 @@ export class ResponseInspector {
     this.#record(gate, tenant.id, { ...scan, part, response_status: status, ...outcome });
   }
 
-  #record(gate: AnswerGate, tenantId: string, scan: object): void {
-    gate.answers.take(tenantId, this.#call.traceId, JSON.stringify(scan));
+  #record<T extends Told>(gate: AnswerGate, tenantId: string, scan: T): void {
+    const { traceId } = this.#call;
+    const told = { trace_id: traceId, tenant_id: tenantId };
+    // Searches of traces find calls by how they were decided, which was before there was an answer.
+    if (scan.blocked) gate.log.warn({ ...told, reasons: scan.blocked.map(ownName) }, 'an answer is withheld');
+    else if (scan.injection?.detected)
+      gate.log.warn(told, 'an answer that gives orders to the agent came in');
+    gate.answers.take(tenantId, traceId, JSON.stringify(scan));
   }
 }
 
