@@ -9,6 +9,7 @@ import { serveGit } from '../support/git-server.ts';
 import { createNoise } from '../support/noise.ts';
 import { createPackageRegistry } from '../support/package-registry.ts';
 import { needProgram, needPythonModule } from '../support/programs.ts';
+import { awsKeyId } from '../support/secrets.ts';
 import { startUpstream, type UpstreamHandler } from '../support/upstream.ts';
 
 /*
@@ -172,6 +173,14 @@ t.test('git clones, pushes and fetches over smart HTTP', async (t) => {
     upstream.requests.some(({ method, url }) => method === 'POST' && url === '/work.git/git-receive-pack'),
     'by the real protocol',
   );
+  writeFileSync(join(one, 'settings'), `key = ${awsKeyId()}\n`);
+  await git(one, 'add', '.');
+  await git(one, 'commit', '--quiet', '-m', 'third');
+  const before = await git(join(root, 'work.git'), 'rev-parse', 'main');
+  const { code, stderr } = await run('git', ['-C', one, 'push', 'origin', 'HEAD:main'], env);
+  t.not(code, 0);
+  t.match(stderr, '403', 'a commit with a secret does not leave');
+  t.equal(await git(join(root, 'work.git'), 'rev-parse', 'main'), before);
 });
 
 /** The tests may themselves be run by npm, which hands down how it is configured: its registry, its authorities, its proxy. */

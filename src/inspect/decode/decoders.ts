@@ -23,6 +23,7 @@ import { uuencode } from './forms/uuencode.ts';
 import { zeroWidth } from './forms/zero-width.ts';
 import type { BlockDecoder } from './packed/block-decoder.ts';
 import { files } from './packed/files.ts';
+import { gitPack } from './packed/git-pack.ts';
 import type { EscapeDecoder } from './unescape.ts';
 
 /**
@@ -55,6 +56,7 @@ export const blockDecoders: readonly BlockDecoder[] = [
   declaredBase64,
   uuencode,
   reversed,
+  gitPack,
   files,
   markup,
 ];

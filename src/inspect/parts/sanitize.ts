@@ -16,8 +16,8 @@ export const counts = (finding: Finding): boolean => finding.confidence !== 'low
  */
 const roundsMax = 4;
 
-/** Matches formats that write the length of each text: a cut would make another message of them, or none. */
-const countedTypes = /^application\/(?:grpc(?!\+json)|(?:x-|vnd\.google\.)?protobuf)/i;
+/** Matches formats that write lengths or digests of what they hold: a cut would make another message of them, or none. */
+const countedTypes = /^application\/(?:grpc(?!\+json)|(?:x-|vnd\.google\.)?protobuf|x-git-)/i;
 /** Tells a gRPC message that still has its length in front. */
 const isFramed = ({ contentType, body }: InspectedCall): boolean =>
   /^application\/grpc/i.test(contentType) && (body[0] ?? 0) <= 1;
