@@ -40,6 +40,7 @@ interface Typing {
 }
 
 const done = 'this-block-is-done';
+const otherAgentId = '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c44';
 
 /** A shell of its own for each page, whose blocks go on where the last one has stopped. */
 function openShell(t: Test, cwd: string, path: string): Typing {
@@ -119,6 +120,15 @@ export async function typePages(t: Test, { node, postern }: TypedProgram): Promi
   };
   const seen = await api('POST', '/v1/scan', { method: 'GET', url: 'https://a.example/' }, `Bearer ${key}`);
   const approvals = [await ask(), await ask()];
+  // What a page suspends or revokes belongs to an agent of its own.
+  const spare = { tenant_id: 'acme', name: 'spare', default_agent_id: otherAgentId };
+  const admin = `Bearer ${adminSecret}`;
+  const ofOther = [
+    (await api('POST', '/v1/keys', spare, admin)).body,
+    (await api('POST', '/v1/keys', spare, admin)).body,
+  ];
+  const token = { tenant_id: 'acme', type: 'bearer', secret: { value: 'x'.repeat(20) } };
+  t.equal((await api('PUT', '/v1/credentials/NAME', token, admin)).status, 200, 'a credential to revoke');
 
   const bin = join(dir, 'path');
   const user = join(dir, 'user');
@@ -143,6 +153,10 @@ export async function typePages(t: Test, { node, postern }: TypedProgram): Promi
       .replaceAll('KEY=…', `KEY=${key}`)
       .replaceAll('python3 agent.py', 'true')
       .replaceAll('TRACE_ID', seen.body.trace_id)
+      .replaceAll('AGENT_ID', otherAgentId)
+      .replaceAll('OLD_ID', ofOther[0].key_id)
+      .replaceAll('KEY_ID', ofOther[1].key_id)
+      .replaceAll('--head HASH', '')
       .replaceAll('METHOD URL [BODY]', 'GET https://api.test.example/')
       .replaceAll('show ID', `show ${approvals[0]}`)
       .replaceAll('approve ID', `approve ${approvals[0]}`)
