@@ -7,6 +7,7 @@ import { isBinary } from './binary.ts';
 import { isBinaryFile } from './binary-format.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 import { beginsLikeCompressed, compressionOf, inflateUnmarked } from './compression.ts';
+import { isPush } from './git-pack.ts';
 import { beginsLikeMessage, grpcMessages } from './grpc-messages.ts';
 import { beginsLikeOpaque, opaqueKindOf } from './opaque.ts';
 import { textPieces } from './readable.ts';
@@ -27,7 +28,8 @@ export const files: BlockDecoder = {
   name: 'file',
   mayHold: ({ bytes, outline }) => (outline.flags & textFlags.nonAscii) !== 0 || beginsLikeFile(bytes),
   *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
-    const mayBeBinary = (outline.flags & textFlags.nonAscii) !== 0;
+    // The objects of a pack are read one by one.
+    const mayBeBinary = (outline.flags & textFlags.nonAscii) !== 0 && !isPush(bytes);
     const parts = partsOf(bytes);
     for (const part of parts.length > 0 ? parts : [{ start: 0, end: bytes.length }]) {
       const file = bytes.subarray(part.start, part.end);

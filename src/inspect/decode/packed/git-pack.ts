@@ -28,10 +28,7 @@ const isFirstByte = byteSet('0123456789abcdefPACK');
 
 export const gitPack: BlockDecoder = {
   name: 'git-pack',
-  mayHold: ({ bytes, outline }) =>
-    (outline.flags & textFlags.nonAscii) !== 0 &&
-    [0, 1, 2, 3].every((at) => isFirstByte[bytes[at] ?? 0] === 1) &&
-    packStart(bytes) >= 0,
+  mayHold: ({ bytes, outline }) => (outline.flags & textFlags.nonAscii) !== 0 && isPush(bytes),
   *find({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> {
     const start = packStart(bytes);
     const count = bytes.length < start + headerLength ? 0 : bytes.readUInt32BE(start + 8);
@@ -49,6 +46,10 @@ export const gitPack: BlockDecoder = {
       yield { start, end: bytes.length, bytes: bytes.subarray(start, start), opaque: 'archive' };
   },
 };
+
+/** Tells a pack, with or without commands before it. */
+export const isPush = (bytes: Buffer): boolean =>
+  [0, 1, 2, 3].every((at) => isFirstByte[bytes[at] ?? 0] === 1) && packStart(bytes) >= 0;
 
 /** Returns the place of the pack, which follows the commands; -1 where there is none. */
 const packStart = (bytes: Buffer): number => bytes.subarray(0, commandBytesMax).indexOf(magic);
