@@ -149,7 +149,7 @@ function unreadCredentials({ intercept, credentials }: Written): readonly Unplac
 const isAnyHost = (glob: string): boolean => /^[*?.]*\*[*?.]*$/.test(glob);
 const isAnyAddress = (range: string): boolean => range.endsWith('/0');
 
-/** What holds for all places, where some were meant. */
+/** Tells of lists that match every place, where some were meant. */
 function boundless({ intercept, upstream, credentials }: Written): readonly UnplacedMistake[] {
   const among = (path: Path, texts: readonly string[], isAll: (text: string) => boolean, message: string) =>
     texts.flatMap((text, index) => (isAll(text) ? [{ path: [...path, index], message }] : []));

@@ -61,7 +61,7 @@ export class JsonTokens {
   }
 }
 
-/** Of a long text the kernel lists the long strings, in a third of the time that walking them takes. */
+/** The kernel lists the long strings of a long text, in a third of the time that walking them takes. */
 const longTextBytes = 8_192;
 const longBytes = 512;
 const none: readonly never[] = Object.freeze([]);

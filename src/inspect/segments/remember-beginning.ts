@@ -54,7 +54,40 @@ export function rememberBeginning(
     return;
   }
   const ends = later.map(({ end }) => end);
-  const settledFrom = known.settledTo;
+  const groups = groupsOf(bytes, known, shown, ends);
+  const fieldsBetween = fieldsIn(shown.split.numbered);
+  const isOpen = openAt(ends, [
+    ...[...shown.found, ...shown.knownValueMatches, ...shown.hints, ...shown.partialSecrets, ...shown.opaque],
+    ...[...shown.across, ...groups.allPieces, ...shown.views.flatMap((view) => farReachingIn(view, engine))],
+  ]);
+  const last = later.reduce<Segment<Remembered> | undefined>(
+    (before, { end, key }, at) => {
+      const content: Remembered = {
+        end,
+        isResumable: end > againBytes && !isOpen(at),
+        found: [...(at === 0 ? groups.late : none), ...(groups.found.get(at) ?? none)].map(withoutView),
+        knownValueMatches: (groups.knownValueMatches.get(at) ?? none).map(withoutView),
+        hints: (groups.hints.get(at) ?? none).map(withoutView),
+        partialSecrets: (groups.partialSecrets.get(at) ?? none).map(withoutText),
+        opaque: groups.opaque.get(at) ?? none,
+        wordEnds: groups.wordEnds.get(at) ?? none,
+        names: {
+          fields: fieldsBetween(ends[at - 1] ?? start, end),
+          signs: signsBetween(bytes, ends[at - 1] ?? start, end),
+          searched: [...(at === 0 ? groups.lateSeries : none), ...(groups.series.get(at) ?? none)],
+        },
+        decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
+      };
+      return { key, content, size: sizeOf(content), before };
+    },
+    known.names.fields || !shown.split.numbered ? known.last : withFields(known.last, fieldsBetween),
+  );
+  if (last) by.memory.segments.keep(by.tenantId, last);
+}
+
+/** Groups what was shown by the checkpoints, which end there, at which it becomes final. */
+function groupsOf(bytes: Buffer, known: KnownBeginning, shown: Shown, ends: readonly number[]) {
+  const { settledTo: settledFrom } = known;
   /** Groups spans by the checkpoint at which they become final, leaving out those that were final before. */
   const grouped = <T extends Span>(
     all: readonly T[],
@@ -73,7 +106,9 @@ export function rememberBeginning(
     known.found,
   );
   const lateSeries = shown.split.series.filter((it) => isLate(it));
-  const groups = {
+  return {
+    late,
+    lateSeries,
     found: grouped(shown.found, endOf),
     knownValueMatches: grouped(shown.knownValueMatches),
     hints: grouped(shown.hints),
@@ -82,35 +117,8 @@ export function rememberBeginning(
     wordEnds: grouped(shown.wordEnds),
     series: grouped(shown.split.series),
     pieces: grouped(pieces),
+    allPieces: pieces,
   };
-  const fieldsBetween = fieldsIn(shown.split.numbered);
-  const isOpen = openAt(ends, [
-    ...[...shown.found, ...shown.knownValueMatches, ...shown.hints, ...shown.partialSecrets, ...shown.opaque],
-    ...[...shown.across, ...pieces, ...shown.views.flatMap((view) => farReachingIn(view, engine))],
-  ]);
-  const last = later.reduce<Segment<Remembered> | undefined>(
-    (before, { end, key }, at) => {
-      const content: Remembered = {
-        end,
-        isResumable: end > againBytes && !isOpen(at),
-        found: [...(at === 0 ? late : none), ...(groups.found.get(at) ?? none)].map(withoutView),
-        knownValueMatches: (groups.knownValueMatches.get(at) ?? none).map(withoutView),
-        hints: (groups.hints.get(at) ?? none).map(withoutView),
-        partialSecrets: (groups.partialSecrets.get(at) ?? none).map(withoutText),
-        opaque: groups.opaque.get(at) ?? none,
-        wordEnds: groups.wordEnds.get(at) ?? none,
-        names: {
-          fields: fieldsBetween(ends[at - 1] ?? start, end),
-          signs: signsBetween(bytes, ends[at - 1] ?? start, end),
-          searched: [...(at === 0 ? lateSeries : none), ...(groups.series.get(at) ?? none)],
-        },
-        decoded: Buffer.concat((groups.pieces.get(at) ?? none).flatMap(({ bytes }) => [bytes, separator])),
-      };
-      return { key, content, size: sizeOf(content), before };
-    },
-    known.names.fields || !shown.split.numbered ? known.last : withFields(known.last, fieldsBetween),
-  );
-  if (last) by.memory.segments.keep(by.tenantId, last);
 }
 
 const endOfSpan = ({ end }: Span): number => end;

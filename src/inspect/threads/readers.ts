@@ -73,25 +73,9 @@ export function createReaders(
   pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun' | 'beginning'>,
   settingsOf: (engine: DetectorEngine) => unknown,
 ): Readers {
-  const specs = new WeakMap<DetectorEngine, WeakMap<object, ToolSpec>>();
-  const unused = new FinalizationRegistry<number>((id) => pool.forget([id]));
-  let lastId = 0;
+  const specOf = toolSpecs(pool, settingsOf);
   /** Owners whose content held up a decoder on the loop, with the time until which they are not trusted. */
   const distrusted = new RecentMap<string, number>(distrustedMax);
-
-  function specOf({ engine, words }: ReadingTools): ToolSpec | undefined {
-    const own = specs.get(engine) ?? new WeakMap();
-    const known = own.get(words ?? noWords);
-    if (known) return known;
-    const settings = settingsOf(engine);
-    if (settings === undefined) return undefined;
-    lastId += 1;
-    const spec = { id: lastId, settings: { settings, words } };
-    specs.set(engine, own.set(words ?? noWords, spec));
-    unused.register(engine, lastId);
-    if (words) unused.register(words, lastId);
-    return spec;
-  }
 
   async function inThread<N extends JobName>(
     name: N,
@@ -135,6 +119,29 @@ export function createReaders(
         isWhole(it) && !moment.isOver() ? it : inThread(name, input, task, spec),
       );
     },
+  };
+}
+
+/** Returns a function that describes tools for threads; undefined where an engine was made of no settings. */
+function toolSpecs(
+  pool: Pick<ReaderPool, 'forget'>,
+  settingsOf: (engine: DetectorEngine) => unknown,
+): (tools: ReadingTools) => ToolSpec | undefined {
+  const specs = new WeakMap<DetectorEngine, WeakMap<object, ToolSpec>>();
+  const unused = new FinalizationRegistry<number>((id) => pool.forget([id]));
+  let lastId = 0;
+  return ({ engine, words }) => {
+    const own = specs.get(engine) ?? new WeakMap();
+    const known = own.get(words ?? noWords);
+    if (known) return known;
+    const settings = settingsOf(engine);
+    if (settings === undefined) return undefined;
+    lastId += 1;
+    const spec = { id: lastId, settings: { settings, words } };
+    specs.set(engine, own.set(words ?? noWords, spec));
+    unused.register(engine, lastId);
+    if (words) unused.register(words, lastId);
+    return spec;
   };
 }
 

@@ -62,7 +62,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   if (options.cluster && /[{}]/.test(options.prefix))
     throw new GatewayError('VALIDATION_FAILED', 'On a cluster the prefix of state.url must not have braces.');
   const names = new Names(options.prefix);
-  // As loud as its failure, so that whoever reads the one reads the other.
+  // The level is that of the failure, so that whoever reads the one reads the other.
   const onHealed = (): void => log.warn({}, 'Redis answers again');
   const connection = await openConnection({ ...options, onError: report, onHealed });
   const revisions = new Revisions(connection, names);

@@ -1,8 +1,8 @@
 import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
-import { searchForwards } from '../search-forwards.ts';
 import type { Span } from '../span-map.ts';
+import { searchForwards } from './search-forwards.ts';
 
 const none = 255;
 const opening = Buffer.from('<~');

@@ -1,7 +1,7 @@
 import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
-import { searchForwards } from '../search-forwards.ts';
+import { searchForwards } from './search-forwards.ts';
 
 const override = Buffer.from('\u202e');
 const pop = Buffer.from('\u202c');

@@ -97,7 +97,7 @@ function inflate(packed: Buffer, size: number, budget: DecodeBudget): Inflated |
     };
     return buffer.length === size ? { bytes: buffer, packedLength: engine.bytesWritten } : undefined;
   } catch {
-    // What is no stream, or a longer one than was said, leaves the rest of the pack opaque.
+    // The rest of the pack stays opaque behind what is no stream, or a longer one than was said.
     return undefined;
   }
 }

@@ -43,8 +43,8 @@ export function beginStrings(far: i32, long: i32): void {
 function stringEnd(from: i32, length: i32, checks: bool): i32 {
   for (let at = from; at < length; at += 64) {
     const backslashes = marksOf(at, backslash);
-    // Of a row of backslashes every other one begins an escape. Subtracting those that may begin one from all odd places
-    // carries through each row, and so tells where it ends.
+    // Every other backslash of a row begins an escape. Subtracting those that may begin one from all odd places carries
+    // through each row, and so tells where it ends.
     const first = backslashes & ~escapedNext;
     const ends = (((first << 1) | oddPlaces) - first) ^ oddPlaces;
     const escaped = ends ^ (backslashes | escapedNext);

@@ -1,4 +1,4 @@
-import type { DecodeBudget } from './budget.ts';
+import type { DecodeBudget } from '../budget.ts';
 
 /**
  * Creates a search for the next place of a sign, or the text's end. Places must be asked for from left to right; the
