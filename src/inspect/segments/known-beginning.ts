@@ -68,9 +68,9 @@ const tenantShare = 0.25;
 const lastBodies = { countMax: 64, bytesMax: 16 * megabyte };
 const begunMax = 4096;
 /** Bodies that are alike so far count as the same conversation. */
-const begunBytes = 4096;
+export const begunBytes = 4096;
 /** Smaller bodies are read faster than they are looked up. */
-const bodyBytesMin = 8192;
+export const bodyBytesMin = 8192;
 /** Distance behind a value within which a word may still change its meaning. */
 export const settledBytes = 1536;
 /** Bytes that are read again before a checkpoint. */

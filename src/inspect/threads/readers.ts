@@ -6,6 +6,7 @@ import { blockFlags, outlineOf } from '../kernel/outline.ts';
 import type { DetectorEngine } from '../match/engine.ts';
 import type { ReadingTools } from '../read-body.ts';
 import type { ReadBounds } from '../read-part.ts';
+import { begunBytes, bodyBytesMin } from '../segments/known-beginning.ts';
 import type { QueueOwner } from './fair-queue.ts';
 import { type Input, type JobName, type JobOutput, jobOf } from './jobs.ts';
 import type { ToolSpec } from './messages.ts';
@@ -145,15 +146,11 @@ function toolSpecs(
   };
 }
 
-/** Bytes that tell conversations apart; shorter bodies have no beginning that is remembered. */
-const beginningBytes = 4_096;
-const bodyBytesMin = 8_192;
-
 /** Returns a number for what a body begins with; undefined for other input, and for what is read as a whole anyway. */
 function beginningIn(input: object): number | undefined {
   if (!('body' in input) || !Buffer.isBuffer(input.body) || input.body.length < bodyBytesMin)
     return undefined;
-  return crc32(input.body.subarray(0, beginningBytes));
+  return crc32(input.body.subarray(0, begunBytes));
 }
 
 /**
