@@ -16,7 +16,7 @@ import {
   Verdicts,
 } from './match/engine.ts';
 import { weighHints } from './match/evidence.ts';
-import type { Placed } from './match/placed.ts';
+import { type Placed, placeKey, unseen } from './match/placed.ts';
 import { type WordsFound, wordsOfList } from './match/rule-words.ts';
 import { newTexts, PartTexts, wordEndsIn, wordsFoundIn } from './part-texts.ts';
 import { formFields } from './parts/form-fields.ts';
@@ -229,6 +229,7 @@ class PartSearch {
     for (const name of uncounted) this.uncounted.add(name);
     const own = this.#form ? matches.map((match) => this.#form?.within(view, match) ?? match) : matches;
     const placed = this.#placed(view, own);
+    // A table repeats the text it is made of.
     this.found.push(...(view.isTable ? unseen(placed, this.found) : placed));
     this.hints.push(...this.#placed(view, hints));
     if (!view.isTable && partialSecrets.length > 0) {
@@ -334,7 +335,7 @@ class PartReading implements PartResult {
 /** Keeps one match for each detector and place, since the same value is often found in a decoded form again. */
 function distinct<T extends Placed<Match | PartialSecret>>(found: readonly T[]): readonly T[] {
   if (found.length < 2) return found;
-  return [...new Map(found.map((it) => [keyOf(it), it])).values()];
+  return [...new Map(found.map((it) => [placeKey(it), it])).values()];
 }
 
 /**
@@ -353,16 +354,6 @@ function firstOfEach(found: readonly LocatedMatch[], uncounted: Set<DataClass>):
     return false;
   });
 }
-
-/** Returns the matches of a table that were not found before, since a table repeats the text it is made of. */
-function unseen(found: readonly LocatedMatch[], known: readonly LocatedMatch[]): LocatedMatch[] {
-  if (found.length === 0) return [];
-  const keys = new Set(known.map(keyOf));
-  return found.filter((it) => !keys.has(keyOf(it)));
-}
-
-const keyOf = ({ match, start, end }: Placed<Match | PartialSecret>): string =>
-  `${match.detector.id}:${start}:${end}`;
 
 function toFindings(part: CallPart, found: readonly LocatedMatch[]): Finding[] {
   const locate = part.locator(found);

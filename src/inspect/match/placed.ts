@@ -1,5 +1,5 @@
 import type { Span } from '../decode/span-map.ts';
-import type { Match } from './engine.ts';
+import type { Match, PartialSecret } from './engine.ts';
 
 /** A match with its place in the bytes of its part. */
 export interface Placed<T> extends Span {
@@ -14,3 +14,14 @@ export interface BoundaryMatch {
 
 /** Finds what lies across the boundaries of pieces and is seen in none of them. */
 export type Look = (pieces: readonly Span[]) => readonly BoundaryMatch[];
+
+/** Returns what was not found before by the same detector in the same place. */
+export function unseen<T extends Placed<Match>>(found: readonly T[], before: readonly Placed<Match>[]): T[] {
+  if (found.length === 0) return [];
+  const keys = new Set(before.map(placeKey));
+  return found.filter((it) => !keys.has(placeKey(it)));
+}
+
+/** Returns a key that is equal for what the same detector found in the same place. */
+export const placeKey = ({ match, start, end }: Placed<Match | PartialSecret>): string =>
+  `${match.detector.id}:${start}:${end}`;

@@ -6,7 +6,7 @@ import type { NumberedField } from '../fingerprint/series.ts';
 import type { DetectorEngine, PartialSecret } from '../match/engine.ts';
 import type { FarReaching } from '../match/far-reaching.ts';
 import { createMatcher, type Matcher } from '../match/matcher.ts';
-import type { Placed } from '../match/placed.ts';
+import { type Placed, unseen } from '../match/placed.ts';
 import { countedValue, isWord, type LocatedMatch } from '../split/known-values.ts';
 import { type SplitFound, signsBetween } from '../split/split-values.ts';
 import {
@@ -139,14 +139,6 @@ function fieldsIn(numbered: readonly NumberedField[] | undefined) {
   const ends = inOrder?.map(({ end }) => end) ?? [];
   return (after: number, to: number): readonly NumberedField[] | undefined =>
     inOrder?.slice(lastAtOrBefore(ends, after) + 1, lastAtOrBefore(ends, to) + 1);
-}
-
-/** Returns what was not found before. */
-function unseen(found: readonly LocatedMatch[], before: readonly LocatedMatch[]): readonly LocatedMatch[] {
-  if (found.length === 0) return none;
-  const keyOf = ({ match, start, end }: LocatedMatch): string => `${match.detector.id}:${start}:${end}`;
-  const keys = new Set(before.map(keyOf));
-  return found.filter((it) => !keys.has(keyOf(it)));
 }
 
 /** Returns the segments with fields that nobody had looked for when they were made. */
