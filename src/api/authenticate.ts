@@ -17,8 +17,9 @@ const notAllowedHere = (): GatewayError =>
   new GatewayError('IP_NOT_ALLOWED', 'The key may not be used from this address.');
 
 /**
- * Who asks, and whether they may. What has not even the form of a key is turned away without asking the state. A key that may be used from
- * this address passes; whatever fails is counted against the address, and answered RATE_LIMITED once that was too often.
+ * Who asks, and whether they may. What has not even the form of a key is turned away without asking the
+ * state. A key that may be used from this address passes; whatever fails is counted against the address, and
+ * answered RATE_LIMITED once that was too often.
  */
 export async function authenticate(gate: Gate, route: Route, presented: SessionRequest): Promise<Caller> {
   if (route.access === 'public') return { kind: 'anybody' };

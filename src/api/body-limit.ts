@@ -13,8 +13,8 @@ export function apiBodyBytesMaxOf({ config, tenants }: Gate, caller: Caller): nu
 const envelopeBytesMax = 65_536;
 
 /**
- * The limit of a request that may describe a call. Without `url` it is that of the largest call that the caller may
- * describe.
+ * The limit of a request that may describe a call. Without `url` it is that of the largest call that the
+ * caller may describe.
  */
 export function describedBytesMaxOf(
   gate: Gate,
@@ -41,8 +41,8 @@ const beginningBytes = 4096;
 const urlMember = /^\s*\{[^{}[\]]*?"url"\s*:\s*("(?:[^"\\]|\\.)*")/;
 
 /**
- * The URL that a description begins with, as far as a look at its first bytes can tell: what is too large for it need not be parsed. What it
- * says holds for nothing else.
+ * The URL that a description begins with, as far as a look at its first bytes can tell: what is too large for
+ * it need not be parsed. What it says holds for nothing else.
  */
 export function urlAtBeginning(raw: Buffer): string | undefined {
   const [, url] = urlMember.exec(raw.toString('latin1', 0, beginningBytes)) ?? [];

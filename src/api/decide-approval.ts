@@ -10,8 +10,8 @@ interface Deciding extends Pick<ApprovalDecision, 'decision' | 'note' | 'scope' 
 }
 
 /**
- * Decides once, wakes who waits, and holds a denial against the agent. Whether this one may decide is for the caller to know. Undefined
- * where the approval is gone.
+ * Decides once, wakes who waits, and holds a denial against the agent. Whether this one may decide is for the
+ * caller to know. Undefined where the approval is gone.
  */
 export async function settleApproval(
   gate: Gate,

@@ -6,8 +6,8 @@ import { Tally } from '../util/tally.ts';
 import type { Caller, Route } from './route.ts';
 
 /*
- * Bounds on one caller's use of the control plane, so that others find it free. They are of this process, and bound
- * work.
+ * Bounds on one caller's use of the control plane, so that others find it free. They are of this process, and
+ * bound work.
  */
 
 /** Management calls of one key. The bucket holds what a console or a script asks in one go. */
@@ -34,9 +34,9 @@ export class ApiLimits {
   }
 
   /**
-   * Does the work of a route, within what the route allows. Listings of a tenant run one after another, each in a
-   * turn of the event loop of its own. A route with `perKeyMax`, `perTenantMax` or `inAllMax` runs so many at once.
-   * Throws RATE_LIMITED beyond that.
+   * Does the work of a route, within what the route allows. Listings of a tenant run one after another, each
+   * in a turn of the event loop of its own. A route with `perKeyMax`, `perTenantMax` or `inAllMax` runs so
+   * many at once. Throws RATE_LIMITED beyond that.
    */
   run<T>(route: Route, caller: Caller, tenantId: () => string, work: () => Promise<T>): Promise<T> {
     if (route.isListing) return this.#inLine(tenantId(), work);

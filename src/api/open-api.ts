@@ -9,8 +9,9 @@ import type { Route } from './route.ts';
 import { csrfHeader } from './session/cookie.ts';
 
 /*
- * The OpenAPI 3.1 document of the control plane, made of the routes and their schemas alone. Schemas with an id stand once, under
- * `components`; what requests and answers differ in (defaults, what is parsed) follows from the side that they stand on.
+ * The OpenAPI 3.1 document of the control plane, made of the routes and their schemas alone. Schemas with an
+ * id stand once, under `components`; what requests and answers differ in (defaults, what is parsed) follows
+ * from the side that they stand on.
  */
 
 type Json = Record<string, unknown>;

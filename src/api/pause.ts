@@ -5,8 +5,8 @@ import { GatewayError } from '../core/errors.ts';
 const workMsMax = 20_000;
 
 /**
- * Pauses a long request between its pieces, so that others have their turn. Rejects with GATEWAY_BUSY where it took
- * too much time, or nobody waits for it. `clock` is monotonic, in milliseconds.
+ * Pauses a long request between its pieces, so that others have their turn. Rejects with GATEWAY_BUSY where
+ * it took too much time, or nobody waits for it. `clock` is monotonic, in milliseconds.
  */
 export function createPause(signal: AbortSignal, clock = () => performance.now()): () => Promise<void> {
   const endsAt = clock() + workMsMax;

@@ -34,8 +34,8 @@ export interface ApiRequest<Body, Query> {
   readonly clientAddress: string;
   readonly nowMs: number;
   /**
-   * The tenant that the request acts for: the key's own; for the admin secret the one named by `tenant_id` in query or body, or the only
-   * one. Throws where there is none.
+   * The tenant that the request acts for: the key's own; for the admin secret the one named by `tenant_id` in
+   * query or body, or the only one. Throws where there is none.
    */
   tenantId(): string;
   /** The tenant that query or body name; undefined where they name none. */
@@ -75,8 +75,9 @@ export class RawAnswer {
 }
 
 /**
- * An answer that is written piece by piece, no faster than the client reads it: of what is written at most a piece waits. Where `pieces` throws
- * before the first one, that is answered as a problem; later the connection is broken off, so that what is cut does not look whole.
+ * An answer that is written piece by piece, no faster than the client reads it: of what is written at most a
+ * piece waits. Where `pieces` throws before the first one, that is answered as a problem; later the
+ * connection is broken off, so that what is cut does not look whole.
  */
 export class StreamedAnswer {
   readonly contentType: string;
@@ -124,8 +125,9 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 interface Endpoint<Body, Query, Answer> extends RouteBounds, BodyForms {
   readonly summary: string;
   /**
-   * `public`: nobody is asked. `key`: any valid key. `session`: whoever has a session of the console. `secret`: the admin secret, or a key with `admin`. `call`: the pipeline asks, which
-   * records whom it refuses. Else the permissions of which a key must have one. The admin secret has them all.
+   * `public`: nobody is asked. `key`: any valid key. `session`: whoever has a session of the console.
+   * `secret`: the admin secret, or a key with `admin`. `call`: the pipeline asks, which records whom it
+   * refuses. Else the permissions of which a key must have one. The admin secret has them all.
    */
   readonly access: 'public' | 'key' | 'session' | 'secret' | 'call' | Permission | readonly Permission[];
   /** The admin secret does not do: the caller must be a key. */

@@ -7,8 +7,8 @@ const stallMsMax = 60_000;
 const pieceBytes = 65_536;
 
 /**
- * Writes the answer as fast as the client reads it, and no faster. Resolves when all is written, or nobody waits for it any more; rejects where
- * it cannot be made whole. `pieces` is ended in any case.
+ * Writes the answer as fast as the client reads it, and no faster. Resolves when all is written, or nobody
+ * waits for it any more; rejects where it cannot be made whole. `pieces` is ended in any case.
  */
 export async function sendStream(
   answer: Answer,

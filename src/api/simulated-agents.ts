@@ -29,8 +29,8 @@ export class SimulatedAgents {
   }
 
   /**
-   * Who makes a call that names this agent and environment: the agent with a key of its own. One that is not known is as it would be once
-   * registered. Without a name it is the caller's.
+   * Who makes a call that names this agent and environment: the agent with a key of its own. One that is not
+   * known is as it would be once registered. Without a name it is the caller's.
    */
   async of(named: string | undefined, envName: string | undefined): Promise<SimulatedAgent> {
     const own = this.#caller.kind === 'key' ? this.#caller.identity : undefined;

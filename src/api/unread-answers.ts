@@ -3,8 +3,8 @@ import { Tally } from '../util/tally.ts';
 import type { Answer } from '../wire/http1/answer.ts';
 
 /*
- * Answers that lie here until their client takes them. Who asks for long lists and reads none of them would have the daemon hold as many as
- * it has connections.
+ * Answers that lie here until their client takes them. Who asks for long lists and reads none of them would
+ * have the daemon hold as many as it has connections.
  */
 
 /** Shorter ones fit into what the system holds for a connection. */

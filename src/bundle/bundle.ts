@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { folderStamp } from '../util/folder-stamp.ts';
 
 /*
- * A checkout has a thousand modules, and finding and linking them is a third of each start. So the first start of each
- * version joins them into a bundle, which is kept in `node_modules/.cache`: only those who may change the program may
- * write there. Where nobody may, or where the bundler is not installed, the program runs from its sources.
+ * A checkout has a thousand modules, and finding and linking them is a third of each start. So the first
+ * start of each version joins them into a bundle, which is kept in `node_modules/.cache`: only those who may
+ * change the program may write there. Where nobody may, or where the bundler is not installed, the program
+ * runs from its sources.
  */
 
 /** A daemon may still load parts of an older bundle, so the last ones stay. */

@@ -1,5 +1,6 @@
 /*
- * Whom a message addresses (RFC 5322). Servers are lenient, so this is too: what is malformed is still told, as it stands.
+ * Whom a message addresses (RFC 5322). Servers are lenient, so this is too: what is malformed is still told,
+ * as it stands.
  */
 
 /** More than are kept of one call. */
@@ -60,8 +61,9 @@ const groupName = /^[\w\s.-]{1,128}:\s*/;
 const betweenTokens = /[\s<>\\,;\0]+/;
 
 /**
- * `Ann <ann@acme.com>` is ann@acme.com, and so is the first of a group (`team: ann@acme.com`). Of several each counts, in brackets or not:
- * servers may take either. What is no address without what seems a comment is taken as `written`.
+ * `Ann <ann@acme.com>` is ann@acme.com, and so is the first of a group (`team: ann@acme.com`). Of several
+ * each counts, in brackets or not: servers may take either. What is no address without what seems a comment
+ * is taken as `written`.
  */
 function addressesIn(bare: string, written = bare): readonly string[] {
   const text = bare.includes('@') ? bare : written;
@@ -91,8 +93,9 @@ const oddHead = /\r(?!\n)|[\0\v\f]|^\s/;
 const fieldLine = /^[!-9;-~]+[ \t]*:/;
 
 /**
- * The recipients that a message names in its head, which may be encoded in base64 or base64url as a whole. With `*`, which is nobody's
- * address, where servers may find others: where there is no head, or more of it than 64 KB, or lines that are no fields.
+ * The recipients that a message names in its head, which may be encoded in base64 or base64url as a whole.
+ * With `*`, which is nobody's address, where servers may find others: where there is no head, or more of it
+ * than 64 KB, or lines that are no fields.
  */
 export function messageRecipients(message: string): readonly string[] {
   const start = message.slice(0, headBytesMax);

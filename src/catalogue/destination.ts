@@ -2,10 +2,11 @@ import type { Operation } from '../core/call.ts';
 import { isWebScheme, type Target } from '../core/target.ts';
 
 /**
- * Names the destination that a call touches, as "is this destination new" counts it. It is the repository, channel or
- * bucket where the tool has one, else the host. Examples are `github:acme/app`, `slack:#general`, `aws:acme-logs`,
- * `host:api.example.com` and `mcp:search`. A call to several places at once has all of them, joined by ` + `. A call
- * to two places is new where no single call of the agent has been to both. So nothing new hides beside what is known.
+ * Names the destination that a call touches, as "is this destination new" counts it. It is the repository,
+ * channel or bucket where the tool has one, else the host. Examples are `github:acme/app`, `slack:#general`,
+ * `aws:acme-logs`, `host:api.example.com` and `mcp:search`. A call to several places at once has all of them,
+ * joined by ` + `. A call to two places is new where no single call of the agent has been to both. So nothing
+ * new hides beside what is known.
  */
 export function destinationOf(operation: Operation, target: Target): string {
   if (!operation.parts) return placeOf(operation, target);

@@ -114,9 +114,9 @@ const bounded = (value: string): string =>
   value.length > valueLengthMax ? value.slice(0, valueLengthMax) : value;
 
 /**
- * Returns the value that stands at the places. Several different values are joined by commas, since we cannot know
- * which of them the vendor takes. Joined they equal no name of a policy, so a rule that allows one name allows no
- * pair of names.
+ * Returns the value that stands at the places. Several different values are joined by commas, since we cannot
+ * know which of them the vendor takes. Joined they equal no name of a policy, so a rule that allows one name
+ * allows no pair of names.
  */
 function valueAt(sources: readonly RequestSource[], reading: RequestReading): string | undefined {
   const values = new Set<string>();
@@ -136,8 +136,8 @@ function byName(tags: readonly (readonly [name: string, value: string])[]): NonN
 const reposMax = 100;
 
 /**
- * `repo` is `org/name`, without the `.git` that clones append; of several joined by commas, each, in any of several organisations. Answers
- * whether it can be told: nobody names so many in good faith.
+ * `repo` is `org/name`, without the `.git` that clones append; of several joined by commas, each, in any of
+ * several organisations. Answers whether it can be told: nobody names so many in good faith.
  */
 function qualifyRepo(resource: Draft): boolean {
   const { repo, org } = resource;

@@ -69,8 +69,9 @@ export const toSnakeCase = (text: string): string =>
     .toLowerCase();
 
 /**
- * The strictest of the actions that a remote procedure call names. Several places may each name one, and a duplicate field
- * may name two: the vendor takes one of them, and we do not know which. Nobody names more than 16 in good faith.
+ * The strictest of the actions that a remote procedure call names. Several places may each name one, and a
+ * duplicate field may name two: the vendor takes one of them, and we do not know which. Nobody names more
+ * than 16 in good faith.
  */
 export function rpcMeaning(
   rpc: Procedures,

@@ -4,8 +4,8 @@ import { otherReadingsOf } from '../core/url-readings.ts';
 import { foldedName } from '../wire/http1/folded-name.ts';
 
 /*
- * Fields by which servers take another URL than that of the request line. Proxies write them for the servers behind them, and many servers
- * believe whoever sends them.
+ * Fields by which servers take another URL than that of the request line. Proxies write them for the servers
+ * behind them, and many servers believe whoever sends them.
  */
 
 const takes = {
@@ -62,10 +62,10 @@ interface Head {
 }
 
 /**
- * The URLs that servers may take instead of the call's own. Which of them a server takes is not known, hence all are
- * judged and the strictest counts. Throws VALIDATION_FAILED where there are more than 32, and where a value is not
- * plain. The fields are sent as they came, so servers must not be able to read them in another way than is judged
- * here.
+ * The URLs that servers may take instead of the call's own. Which of them a server takes is not known, hence
+ * all are judged and the strictest counts. Throws VALIDATION_FAILED where there are more than 32, and where a
+ * value is not plain. The fields are sent as they came, so servers must not be able to read them in another
+ * way than is judged here.
  */
 export function overridingTargets({ target, headers }: Head): readonly Target[] {
   if (!hasOverridingTarget(headers) || !isWebScheme(target.scheme)) return none;

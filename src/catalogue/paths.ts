@@ -37,9 +37,9 @@ export function parsePathTemplate(text: string): readonly TemplatePart[] | undef
 const segmentsMax = 1024;
 
 /**
- * The segments of a path with query. Empty ones are left out, as the vendors do. Each is percent-decoded once; one that
- * would then hold a slash stays encoded, so that `%2f` never makes two segments of one. Undefined past 1024 segments: no
- * vendor has such a path.
+ * The segments of a path with query. Empty ones are left out, as the vendors do. Each is percent-decoded
+ * once; one that would then hold a slash stays encoded, so that `%2f` never makes two segments of one.
+ * Undefined past 1024 segments: no vendor has such a path.
  */
 export function splitPath(path: string): readonly string[] | undefined {
   const question = path.indexOf('?');
@@ -87,8 +87,9 @@ class Node<T> {
 }
 
 /**
- * Path templates. A literal goes before a placeholder, a placeholder before `{rest+}`; a branch that lacks the method is
- * left for the next. Each node has one depth and a path one `{rest+}`, so a search takes at most nodes × segments steps.
+ * Path templates. A literal goes before a placeholder, a placeholder before `{rest+}`; a branch that lacks
+ * the method is left for the next. Each node has one depth and a path one `{rest+}`, so a search takes at
+ * most nodes × segments steps.
  */
 export class PathTree<T> {
   readonly #root = new Node<T>();
@@ -211,8 +212,8 @@ const idLike = /^(?:\d+|[0-9a-fA-F-]{8,}|.*[^\w.~-].*|(?=\D*\d).{8,})$/s;
 const templateLengthMax = 128;
 
 /**
- * A path with its ids as `{id}`, at most 128 characters: the name of what the catalogue does not know. The first segments
- * are those of `known`, a template.
+ * A path with its ids as `{id}`, at most 128 characters: the name of what the catalogue does not know. The
+ * first segments are those of `known`, a template.
  */
 export function templateOf(segments: readonly string[], known: readonly TemplatePart[] = []): string {
   let template = known.map((part) => (part.kind === 'rest' ? `/{${part.name}}` : partText(part))).join('');

@@ -49,7 +49,8 @@ export class RequestBodyReading {
     const body = this.#request.bodyValue();
     this.#isUnclear ||= body.kind === 'unclear';
     if (body.kind !== 'value' || !/^\s*(?:[[{]|$)/.test(text)) return undefined;
-    // Further readings are lines, which a batch is like; but those of a declared form are its fields, which `form` reads.
+    // Further readings are lines, which a batch is like; but those of a declared form are its fields, which
+    // `form` reads.
     const isForm = this.#contentType.startsWith('application/x-www-form-urlencoded');
     return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
   }

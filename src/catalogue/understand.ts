@@ -41,10 +41,10 @@ export class Catalogue {
   }
 
   /**
-   * Names the operation of a request, always. A path that the tool's table lacks is `METHOD:/path/{id}` of category
-   * `other`. A host that no tool has is `http_post` (by method) of `custom_proxy`. A request that is not HTTP bears
-   * the scheme's name there. This costs CPU only, in time linear in the request. The body is asked for only where the
-   * operation depends on it.
+   * Names the operation of a request, always. A path that the tool's table lacks is `METHOD:/path/{id}` of
+   * category `other`. A host that no tool has is `http_post` (by method) of `custom_proxy`. A request that is
+   * not HTTP bears the scheme's name there. This costs CPU only, in time linear in the request. The body is
+   * asked for only where the operation depends on it.
    */
   understand(request: Request): Operation {
     return this.#understand(request, true);
@@ -60,9 +60,9 @@ export class Catalogue {
   }
 
   /**
-   * The same where the tool is known and the host says nothing of it, as behind a relay: `below` is the path below the relay's own. The
-   * tool's table is asked for the whole path, and for the rest as it would stand at the tool's own hosts. Of a tool that the catalogue
-   * lacks the name alone is known.
+   * The same where the tool is known and the host says nothing of it, as behind a relay: `below` is the path
+   * below the relay's own. The tool's table is asked for the whole path, and for the rest as it would stand
+   * at the tool's own hosts. Of a tool that the catalogue lacks the name alone is known.
    */
   understandAs(toolName: string, below: string, request: Request): Operation {
     const match = { values: this.#byTool.get(toolName) ?? [], captures: noCaptures };

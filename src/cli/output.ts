@@ -48,8 +48,8 @@ export const terminal = (isWide = false): Terminal | undefined =>
   process.stdout.isTTY && !isWide ? { columns: process.stdout.columns } : undefined;
 
 /**
- * One line a row under a line of names; every column as wide as it must be, and a cell at most 80 characters. In a
- * terminal, a line is no longer than that is wide.
+ * One line a row under a line of names; every column as wide as it must be, and a cell at most 80 characters.
+ * In a terminal, a line is no longer than that is wide.
  */
 export function toTable(rows: readonly Row[], columns: readonly string[], shownIn?: Terminal): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => toShortCell(row[name])))];

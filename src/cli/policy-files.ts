@@ -92,8 +92,8 @@ export async function readValidPolicies(files: readonly string[]): Promise<reado
 }
 
 /**
- * Names that policies may use: without a configuration the tools alone. Throws for a tenant that the configuration
- * lacks.
+ * Names that policies may use: without a configuration the tools alone. Throws for a tenant that the
+ * configuration lacks.
  */
 export async function namesKnownIn(
   config: Config | undefined,

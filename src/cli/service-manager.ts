@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 
 /*
- * Tells a service manager (sd_notify(3)) that the daemon is ready, reloads, stops, and is alive. Node has no datagram
- * sockets of the Unix domain, so `systemd-notify` sends the messages. The unit allows that with NotifyAccess=all.
+ * Tells a service manager (sd_notify(3)) that the daemon is ready, reloads, stops, and is alive. Node has no
+ * datagram sockets of the Unix domain, so `systemd-notify` sends the messages. The unit allows that with
+ * NotifyAccess=all.
  */
 
 export interface ServiceManager {
@@ -17,7 +18,8 @@ const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
 export function openServiceManager(env: NodeJS.ProcessEnv): ServiceManager {
   if (!env['NOTIFY_SOCKET']) return nobody;
   const send = (lines: readonly string[]): Promise<void> =>
-    // A message that cannot be sent is no reason to stop. A manager that waits in vain ends the daemon by itself.
+    // A message that cannot be sent is no reason to stop. A manager that waits in vain ends the daemon by
+    // itself.
     new Promise((done) => void execFile('systemd-notify', lines, { timeout: 10_000 }, () => done()));
   let last = Promise.resolve();
   // One after another: a READY=1 before the RELOADING=1 that it ends would leave the manager waiting.

@@ -16,8 +16,8 @@ interface StoredState {
 const tenantOfFirstStart = 'default';
 
 /**
- * Opens the state of a configuration while its daemon is down. An embedded one is locked as long as it is open, so that a daemon cannot
- * run beside it; one that is not there is not made.
+ * Opens the state of a configuration while its daemon is down. An embedded one is locked as long as it is
+ * open, so that a daemon cannot run beside it; one that is not there is not made.
  */
 export async function openStoredState(named: string | undefined): Promise<StoredState> {
   const { file, config } = await readConfig(named);

@@ -34,8 +34,8 @@ interface UnknownAgents {
 }
 
 /**
- * Looks in the state for the agents that the file names and does not have. Where there is no state yet, none is known; where it cannot be read,
- * as while a daemon has it, that is a warning.
+ * Looks in the state for the agents that the file names and does not have. Where there is no state yet, none
+ * is known; where it cannot be read, as while a daemon has it, that is a warning.
  */
 export async function findUnknownAgents(config: Config): Promise<UnknownAgents> {
   const named = agentsElsewhere(config);

@@ -22,7 +22,8 @@ function readBytes(path: string, maxBytes: number): Buffer {
   const file = openSync(path, 'r');
   try {
     if (!fstatSync(file).isFile()) throw new Error('it is not a regular file');
-    // One byte more than may be there, read to the end: the size that a file tells can change while it is read.
+    // One byte more than may be there, read to the end: the size that a file tells can change while it is
+    // read.
     const buffer = Buffer.alloc(Math.min(fstatSync(file).size, maxBytes) + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length < buffer.length; length += read) {
@@ -51,8 +52,9 @@ function decode(bytes: Buffer): string {
 }
 
 /**
- * The file to read: what was named, else `POSTERN_CONFIG`, else the system's where it exists. A named file is answered
- * whether it exists or not, so that a misspelt path ends in an error and never in a start without configuration.
+ * The file to read: what was named, else `POSTERN_CONFIG`, else the system's where it exists. A named file is
+ * answered whether it exists or not, so that a misspelt path ends in an error and never in a start without
+ * configuration.
  */
 export function findConfigFile(
   explicit: string | undefined,

@@ -8,7 +8,8 @@ import { parseSigningKey } from '../util/signing-key.ts';
 import { durationField, type Milliseconds } from './section.ts';
 
 /*
- * Schemas of single values. No message quotes the value: only the author of the file knows which of them is secret.
+ * Schemas of single values. No message quotes the value: only the author of the file knows which of them is
+ * secret.
  */
 
 /** A text that `parse` understands; it answers undefined for any other. */
@@ -179,7 +180,8 @@ export const hostOrCidr = parsed(
   'must be a host, a glob of hosts or an address range',
 );
 /**
- * An entry of deny and allow lists: a range (with `/` and digits), a URL prefix (with `://`), or else a host glob.
+ * An entry of deny and allow lists: a range (with `/` and digits), a URL prefix (with `://`), or else a host
+ * glob.
  */
 export const destination = parsed(
   (text) => parseCidr(text) ?? parseUrlPrefix(text) ?? parseHostGlob(text),

@@ -130,8 +130,9 @@ type Resolved =
   | 'notifications';
 
 /**
- * The configuration as the daemon uses it: parsed once, checked as a whole, frozen. Paths are absolute, durations are in
- * milliseconds and sizes in bytes, names lead to what exists, and what a tenant inherits is already in it.
+ * The configuration as the daemon uses it: parsed once, checked as a whole, frozen. Paths are absolute,
+ * durations are in milliseconds and sizes in bytes, names lead to what exists, and what a tenant inherits is
+ * already in it.
  */
 export interface Config extends Omit<Written, Resolved> {
   /** The file that it was read from; undefined where there is none. */

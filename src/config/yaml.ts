@@ -11,8 +11,9 @@ const nodesMax = 500_000;
 type Resolve = (text: string, complain: (message: string) => void) => string;
 
 /**
- * Reads one YAML 1.2 document (core schema). `resolve` puts variables and files into its texts. A key whose value is null says
- * nothing, so it becomes undefined. Nesting and the number of values are bounded, aliases included.
+ * Reads one YAML 1.2 document (core schema). `resolve` puts variables and files into its texts. A key whose
+ * value is null says nothing, so it becomes undefined. Nesting and the number of values are bounded, aliases
+ * included.
  */
 export function readConfigYaml(text: string, resolve: Resolve) {
   const { documents, mistakes, placeOf } = composeYaml(text, { documentsMax: 1, aliasesMax: nodesMax });

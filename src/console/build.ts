@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /*
- * A checkout has no built page, and no step of its own that builds it: the first visit does. The page is built beside its place and moved
- * there when it is whole, so that several daemons of one checkout never serve half of one.
+ * A checkout has no built page, and no step of its own that builds it: the first visit does. The page is
+ * built beside its place and moved there when it is whole, so that several daemons of one checkout never
+ * serve half of one.
  */
 
 const buildMsMax = 120_000;

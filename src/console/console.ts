@@ -8,8 +8,9 @@ import type { Asset } from './assets.ts';
 import { createPageSource, type PagePlace, placeOfPage } from './page-source.ts';
 
 /*
- * Serves the page of the console under /console/: files that were built, from memory. What the page shows it gets from /v1, with the session
- * of whoever signed in. Nothing here needs a secret, and nothing of a request but its path and its cache is looked at.
+ * Serves the page of the console under /console/: files that were built, from memory. What the page shows it
+ * gets from /v1, with the session of whoever signed in. Nothing here needs a secret, and nothing of a request
+ * but its path and its cache is looked at.
  */
 
 /** A browser is told to wait, and asks again, where building takes longer. */

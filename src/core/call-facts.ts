@@ -38,8 +38,8 @@ export interface CarriedRead {
 export type AgentStatus = 'active' | 'suspended' | 'tenant-suspended';
 
 /**
- * The state's answer to a call: admitted and counted, blocked by the allowlist of its key, over a rate, or refused
- * for anything else.
+ * The state's answer to a call: admitted and counted, blocked by the allowlist of its key, over a rate, or
+ * refused for anything else.
  */
 export type Outcome = 'call' | 'blocked' | 'limited' | 'refused';
 

@@ -24,10 +24,11 @@ export * from './received-call.ts';
 export * from './verdict.ts';
 
 /*
- * The states of a call. An agent makes a call through an entrance, and each stage takes it in one state and returns it in the next:
- * `ReceivedCall`, `ClassifiedCall`, `AdmittedCall`, `InspectedCall`, `AssessedCall`, `DecidedCall`. A state holds the groups of facts that
- * its stages have found out, and a stage that needs a group cannot be given a call without it. Nothing is copied but references to groups.
- * Live calls, messages of open calls, and simulated and recorded ones all go through these constructors.
+ * The states of a call. An agent makes a call through an entrance, and each stage takes it in one state and
+ * returns it in the next: `ReceivedCall`, `ClassifiedCall`, `AdmittedCall`, `InspectedCall`, `AssessedCall`,
+ * `DecidedCall`. A state holds the groups of facts that its stages have found out, and a stage that needs a
+ * group cannot be given a call without it. Nothing is copied but references to groups. Live calls, messages
+ * of open calls, and simulated and recorded ones all go through these constructors.
  */
 
 /** The facts of the request that every later state tells as well. */
@@ -98,7 +99,8 @@ abstract class CallState {
 }
 
 /**
- * A call whose operation is known: the catalogue has named tool, operation and resource, or the entrance knew them.
+ * A call whose operation is known: the catalogue has named tool, operation and resource, or the entrance knew
+ * them.
  */
 export class ClassifiedCall extends CallState {
   readonly operation: Operation;

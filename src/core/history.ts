@@ -1,12 +1,13 @@
 import type { DataClass } from './finding.ts';
 
 /*
- * The nouns of what came before a call: what was usual for its agent, what is held against it, and what was seen lately in its tenant.
+ * The nouns of what came before a call: what was usual for its agent, what is held against it, and what was
+ * seen lately in its tenant.
  */
 
 /**
- * The behaviour of an agent so far, reduced to what the present call can be compared with. Only calls that were let
- * out count.
+ * The behaviour of an agent so far, reduced to what the present call can be compared with. Only calls that
+ * were let out count.
  */
 export interface Habits {
   readonly calls: number;
@@ -83,8 +84,8 @@ export interface SensitiveRead extends SightingOf<'read'> {
   readonly isSlight?: true;
   readonly classes: readonly DataClass[];
   /**
-   * Numbers by which the content is recognised (`inspect/fingerprint/shingles.ts`); empty where only the classes are
-   * known.
+   * Numbers by which the content is recognised (`inspect/fingerprint/shingles.ts`); empty where only the
+   * classes are known.
    */
   readonly shingles: Shingles;
 }

@@ -35,8 +35,8 @@ class TraceIds {
 const traceIds = new TraceIds();
 
 /**
- * A UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have these, because ids that grow with time
- * are appended at the end of an index instead of all over it.
+ * A UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have these, because ids that
+ * grow with time are appended at the end of an index instead of all over it.
  */
 export const newTraceId = (nowMs: number): string => traceIds.next(nowMs);
 

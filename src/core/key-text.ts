@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import type { PresentedKey } from './call.ts';
 
 /*
- * A key is a prefix, 32 random bytes in base62, and six characters of CRC-32 over all of it. The checksum turns
- * rubbish away without asking the state, and tells a leaked key from a random text.
+ * A key is a prefix, 32 random bytes in base62, and six characters of CRC-32 over all of it. The checksum
+ * turns rubbish away without asking the state, and tells a leaked key from a random text.
  */
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -43,8 +43,8 @@ export interface Log {
 /** The log of a whole process, which each reload may send elsewhere. */
 export interface ProcessLog extends Log {
   /**
-   * Goes on with other options, in a file that is opened anew, so that a rotated one is left. Where it cannot be opened
-   * the lines go on to where they went.
+   * Goes on with other options, in a file that is opened anew, so that a rotated one is left. Where it cannot
+   * be opened the lines go on to where they went.
    */
   use(options: LogOptions): void;
 }
@@ -56,8 +56,8 @@ interface LogOptions {
 }
 
 /**
- * Opens the log: JSON lines on standard error, or in `file`; text where standard error is a terminal. Never given a header, a body or a key
- * by anyone.
+ * Opens the log: JSON lines on standard error, or in `file`; text where standard error is a terminal. Never
+ * given a header, a body or a key by anyone.
  */
 export function openLog(options: LogOptions): ProcessLog {
   let file = options.file;
@@ -106,8 +106,8 @@ const messageLengthMax = 1_024;
 const causesMax = 4;
 
 /**
- * Writes an error as its type, code, origin and causes. Messages of libraries may quote secrets, so only messages of
- * the gateway, the file system and bugs are kept.
+ * Writes an error as its type, code, origin and causes. Messages of libraries may quote secrets, so only
+ * messages of the gateway, the file system and bugs are kept.
  */
 export function toLogged(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };

@@ -1,7 +1,8 @@
 import type { Target } from './target.ts';
 
 /*
- * The nouns of what a call does: its operation, what that acts on, and its parts where it does several things at once.
+ * The nouns of what a call does: its operation, what that acts on, and its parts where it does several things
+ * at once.
  */
 
 export const verbs = ['READ', 'WRITE', 'ADMIN'] as const;
@@ -25,8 +26,8 @@ export interface Operation {
   /** Whose it is what it acts on, where the organisation of the resource does not say it: accounts, webhooks, chats; empty: nobody's. */
   readonly owners?: readonly string[];
   /**
-   * All operations of a call that does several things (a batch, several messages or root fields); absent where there
-   * is one. Each is judged by itself, and the strictest stands for the call.
+   * All operations of a call that does several things (a batch, several messages or root fields); absent
+   * where there is one. Each is judged by itself, and the strictest stands for the call.
    */
   readonly parts?: readonly OperationPart[];
   /** Nobody can tell what it does: it may be any operation of its tool. */
@@ -66,8 +67,8 @@ export interface Resource {
 export type UnknownField = 'org' | 'repo' | 'channel' | 'region' | 'account' | 'bucket' | 'tags';
 
 /**
- * A body as conditions see it. There are several `readings` for NDJSON lines, repeated form fields and ambiguous
- * formats. `unclear`: it has structure, and servers may read it differently.
+ * A body as conditions see it. There are several `readings` for NDJSON lines, repeated form fields and
+ * ambiguous formats. `unclear`: it has structure, and servers may read it differently.
  */
 export type BodyValue =
   | { readonly kind: 'value'; readonly readings: readonly unknown[] }

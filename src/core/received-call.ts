@@ -108,8 +108,8 @@ export interface ReceivedFields {
 }
 
 /**
- * The readings of a body, each made once, by whoever asks first: classification, budgets and rules ask for the same ones. The only
- * part of a call that changes; it holds no judgement.
+ * The readings of a body, each made once, by whoever asks first: classification, budgets and rules ask for
+ * the same ones. The only part of a call that changes; it holds no judgement.
  */
 export class BodyReadings {
   /** The body without its content coding: what is inspected, and what findings count their bytes in. */
@@ -120,7 +120,8 @@ export class BodyReadings {
   /** Why the call could not be read to its end; undefined where it could. */
   unreadable: string | undefined;
   /**
-   * It could not be read, or read again, because the time was over or a reader thread has ended: that proves nothing about the content.
+   * It could not be read, or read again, because the time was over or a reader thread has ended: that proves
+   * nothing about the content.
    */
   isOutOfTime = false;
 

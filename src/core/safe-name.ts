@@ -1,8 +1,9 @@
 declare const mark: unique symbol;
 
 /**
- * A text that may be kept and shown: either no caller chose it, or what a detector found in it was cut out. What keeps or shows names takes
- * no other, so that a name of a caller's which was not looked through does not compile.
+ * A text that may be kept and shown: either no caller chose it, or what a detector found in it was cut out.
+ * What keeps or shows names takes no other, so that a name of a caller's which was not looked through does
+ * not compile.
  */
 export type SafeName = string & { readonly [mark]: true };
 

@@ -1,6 +1,6 @@
 /**
- * How the names of the cookies of the console's sessions begin. The API sets them. The proxy neither lets an upstream
- * see one, of whichever daemon of this host, nor set one.
+ * How the names of the cookies of the console's sessions begin. The API sets them. The proxy neither lets an
+ * upstream see one, of whichever daemon of this host, nor set one.
  */
 export const sessionCookie = 'postern_session';
 

@@ -3,8 +3,9 @@ import { domainToASCII } from 'node:url';
 import { GatewayError } from './errors.ts';
 
 /**
- * The destination of a call, normalised once: host in lower case and punycode without a trailing dot, dot segments
- * resolved, IPv4 dotted. Policy, inspection and dialling use the same values, so what was judged is what is sent.
+ * The destination of a call, normalised once: host in lower case and punycode without a trailing dot, dot
+ * segments resolved, IPv4 dotted. Policy, inspection and dialling use the same values, so what was judged is
+ * what is sent.
  */
 export interface Target {
   /** `https`, `http`, or for descriptions that never reach a wire any other scheme: `mcp`, `exec`, … */
@@ -42,8 +43,8 @@ const refuse = (path: string, message: string): never => {
 };
 
 /**
- * The normal form of a host as a client writes it (`EXAMPLE.com.`, `[::1]`, `0x7f.1`, `münchen.de`), or undefined where it is
- * none. Every spelling of one host gives one text.
+ * The normal form of a host as a client writes it (`EXAMPLE.com.`, `[::1]`, `0x7f.1`, `münchen.de`), or
+ * undefined where it is none. Every spelling of one host gives one text.
  */
 export function normaliseHost(written: string): string | undefined {
   if (hostName.test(written) && !/(^|\.)(0x[0-9a-f]*|\d+)$/.test(written)) return written;
@@ -107,8 +108,8 @@ export function wholeServer(scheme: 'http' | 'https', host: string, port: number
 }
 
 /**
- * Parses an absolute URL. Throws VALIDATION_FAILED for what is relative, carries user information, has no host where one is
- * due, or has a scheme that no call can have.
+ * Parses an absolute URL. Throws VALIDATION_FAILED for what is relative, carries user information, has no
+ * host where one is due, or has a scheme that no call can have.
  */
 export function parseTarget(text: string): Target {
   const target = parseDescribed(text);

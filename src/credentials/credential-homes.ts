@@ -25,14 +25,14 @@ import { hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 
 /*
- * A credential without a vendor has a home. Home is the place that its protocol gives it, at the hosts that its own
- * claims name. Without such claims it is the registrable domain where somebody of the tenant has used it first. A
- * finding at home is no leak. The same credential in such a place at another domain is misdirected. Everywhere else
- * nothing changes by this.
+ * A credential without a vendor has a home. Home is the place that its protocol gives it, at the hosts that
+ * its own claims name. Without such claims it is the registrable domain where somebody of the tenant has used
+ * it first. A finding at home is no leak. The same credential in such a place at another domain is
+ * misdirected. Everywhere else nothing changes by this.
  *
- * The first use binds, once the call is let out: what is denied or held binds nothing. Only calls in which something
- * was found, or that ask for a token, look at homes at all. The state is asked for what this node does not know. For
- * most credentials that happens once in days.
+ * The first use binds, once the call is let out: what is denied or held binds nothing. Only calls in which
+ * something was found, or that ask for a token, look at homes at all. The state is asked for what this node
+ * does not know. For most credentials that happens once in days.
  */
 
 /** Credentials of one call that are looked up; findings behind them stay findings. */
@@ -110,9 +110,9 @@ export class CredentialHomes {
   }
 
   /**
-   * Marks what is found of credentials at home, and of those that are known to be at home elsewhere, and says what the call would bind.
-   * Binds nothing. With `isFirstUse: false` nothing is at home by a first use. Answers the marks that the call has where there is nothing
-   * to mark.
+   * Marks what is found of credentials at home, and of those that are known to be at home elsewhere, and says
+   * what the call would bind. Binds nothing. With `isFirstUse: false` nothing is at home by a first use.
+   * Answers the marks that the call has where there is nothing to mark.
    */
   mark(
     call: InspectedCall,

@@ -4,9 +4,9 @@ import { jsonValueSpan } from '../inspect/redact/locate.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 
 /*
- * Places that protocols give to credentials: Authorization (RFC 6750, 7617), API key fields, Cookie (RFC 6265), and
- * the query parameter of RFC 6750. Token requests are places too (RFC 6749, 7009, 7521, 7523, 7636, 7662, 8628, 8693,
- * 9126).
+ * Places that protocols give to credentials: Authorization (RFC 6750, 7617), API key fields, Cookie (RFC
+ * 6265), and the query parameter of RFC 6750. Token requests are places too (RFC 6749, 7009, 7521, 7523,
+ * 7636, 7662, 8628, 8693, 9126).
  */
 
 /** A credential in such a place. */
@@ -97,8 +97,8 @@ function inHead(call: InspectedCall): PlacedCredential[] {
 }
 
 /**
- * Tells whether the head has Basic credentials that are a key, and no pair of name and password: no detector sees
- * those.
+ * Tells whether the head has Basic credentials that are a key, and no pair of name and password: no detector
+ * sees those.
  */
 export function hasBasicKey({ headers }: Pick<ReceivedCall, 'headers'>): boolean {
   for (let at = 0; at + 1 < headers.length; at += 2)
@@ -279,8 +279,8 @@ const token68 = /[A-Za-z0-9._~+/-]{16,}={0,2}/g;
 const aroundToken = /^[.~+/=]+|[.~+/=]+$/g;
 
 /**
- * Answers what may be a credential by itself in one that is composed, as it is written and decoded: a token in quotes, or the user of a pair.
- * Undefined where there is too much of it.
+ * Answers what may be a credential by itself in one that is composed, as it is written and decoded: a token
+ * in quotes, or the user of a pair. Undefined where there is too much of it.
  */
 export function partsOf({ texts }: PlacedCredential, written: string): ReadonlySet<string> | undefined {
   const parts = new Set<string>();
@@ -301,8 +301,8 @@ export function partsOf({ texts }: PlacedCredential, written: string): ReadonlyS
 }
 
 /**
- * The texts between the dots and tildes of such parts, since a token may stand beside others. Undefined where there
- * are too many.
+ * The texts between the dots and tildes of such parts, since a token may stand beside others. Undefined where
+ * there are too many.
  */
 export function tokenPiecesOf(parts: ReadonlySet<string>): ReadonlySet<string> | undefined {
   const pieces = new Set<string>();

@@ -115,8 +115,8 @@ export const secretSchemas = {
 } as const satisfies Record<SecretType, z.ZodType>;
 
 /**
- * Merges the sealed secret with the configuration; undefined for an unknown type, and where a field that is no secret
- * is in neither.
+ * Merges the sealed secret with the configuration; undefined for an unknown type, and where a field that is
+ * no secret is in neither.
  */
 export function parseSecret(
   type: string,

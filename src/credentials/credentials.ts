@@ -43,8 +43,9 @@ interface CredentialsOptions {
 }
 
 /**
- * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An answer is looked through for
- * every one that its host may have got, whoever sent it: what one agent may send, another one must not be shown.
+ * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An
+ * answer is looked through for every one that its host may have got, whoever sent it: what one agent may
+ * send, another one must not be shown.
  */
 export class Credentials {
   readonly #options: CredentialsOptions;
@@ -75,8 +76,9 @@ export class Credentials {
   }
 
   /**
-   * The first credential in the file whose tenant, host, path and agent are the call's; the agent is the key's own.
-   * Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does that cannot be used.
+   * The first credential in the file whose tenant, host, path and agent are the call's; the agent is the
+   * key's own. Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does that
+   * cannot be used.
    */
   forCall(call: DecidedCall): MaybePromise<Injection | undefined> {
     const { identity, target } = call;
@@ -93,8 +95,8 @@ export class Credentials {
   }
 
   /**
-   * The credential that the route names. Fails likewise, also where it is for other hosts, paths or agents. The agent
-   * is the route's, else the key's own.
+   * The credential that the route names. Fails likewise, also where it is for other hosts, paths or agents.
+   * The agent is the route's, else the key's own.
    */
   forRoute(
     { identity, target }: DecidedCall,
@@ -266,8 +268,8 @@ const pathsOf = (href: string): readonly string[] =>
 const unavailable = (detail: string): GatewayError => new GatewayError('CREDENTIAL_UNAVAILABLE', detail);
 
 /**
- * The vault with the keys of the configuration; where it names none, with the one beside the state, made on the first start. A file that
- * is named must be there: a new key would open nothing that was sealed before.
+ * The vault with the keys of the configuration; where it names none, with the one beside the state, made on
+ * the first start. A file that is named must be there: a new key would open nothing that was sealed before.
  */
 export function openVault({ vault, state }: Pick<Config, 'vault' | 'state'>): Vault {
   if (vault.key !== null) {

@@ -52,8 +52,8 @@ export interface ReadyCredential {
   /** Is told what the upstream answered. */
   onStatus?(status: number): void;
   /**
-   * Answers from there may be parts, or compressed, as somebody has stored them: objects of S3, which shows the credential in its errors at
-   * most. Else they must be whole and readable.
+   * Answers from there may be parts, or compressed, as somebody has stored them: objects of S3, which shows
+   * the credential in its errors at most. Else they must be whole and readable.
    */
   mayBeStored?(host: string): boolean;
   /** Texts that no answer may show. */
@@ -61,8 +61,9 @@ export interface ReadyCredential {
 }
 
 /**
- * Fields that are not sent on, so that the answer can be read. The answer must come without a coding that would have
- * to be undone. It must also come whole, since pieces of the agent's choice could carry the secret in pieces.
+ * Fields that are not sent on, so that the answer can be read. The answer must come without a coding that
+ * would have to be undone. It must also come whole, since pieces of the agent's choice could carry the secret
+ * in pieces.
  */
 const ofReading = [
   ...['accept-encoding', 'grpc-accept-encoding', 'connect-accept-encoding'],
@@ -133,8 +134,8 @@ const partLengthMin = 8;
 const word = /^[A-Za-z_-]+$/;
 
 /**
- * A value and its parts, any of which may come back alone: of `Token user=bot, token="abc"` those behind the scheme and the names, which
- * are words that stand elsewhere, too.
+ * A value and its parts, any of which may come back alone: of `Token user=bot, token="abc"` those behind the
+ * scheme and the names, which are words that stand elsewhere, too.
  */
 function secretsIn(value: string): string[] {
   const tokens = value.split(/[ ;,"']+/).filter((it) => it !== '');
@@ -190,8 +191,9 @@ function toSigner({ keys, scope }: AwsSecret, now: () => number): ReadyCredentia
 }
 
 /**
- * Parameters that sign a URL ("Authenticating requests: using query parameters", Amazon S3 API reference; also
- * version 2). The agent's signature must not win over ours. Other parameters that begin so say what is to be done.
+ * Parameters that sign a URL ("Authenticating requests: using query parameters", Amazon S3 API reference;
+ * also version 2). The agent's signature must not win over ours. Other parameters that begin so say what is
+ * to be done.
  */
 const signatureParameters: readonly string[] = [
   ...['X-Amz-Algorithm', 'X-Amz-Credential', 'X-Amz-Date', 'X-Amz-Expires', 'X-Amz-SignedHeaders'],

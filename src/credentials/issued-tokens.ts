@@ -1,6 +1,6 @@
 /*
- * The access tokens of one credential that an upstream may still take, and so may show. They outlive whoever has fetched them: neither a
- * reload nor another secret in the vault ends them.
+ * The access tokens of one credential that an upstream may still take, and so may show. They outlive whoever
+ * has fetched them: neither a reload nor another secret in the vault ends them.
  */
 
 import { type Cache, createCache } from '../state/cache.ts';

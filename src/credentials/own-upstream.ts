@@ -6,8 +6,8 @@ import { toHostMatcher } from '../wire/client/reach/host-glob.ts';
 
 /**
  * Tells whether the operator runs the server behind a host, before a name is resolved. It is so where
- * `upstream.resolve` leads to it or `upstream.allow_private` has its address. It is also so where the host is in the
- * tenant's `org_domains` or `internal.hosts`.
+ * `upstream.resolve` leads to it or `upstream.allow_private` has its address. It is also so where the host is
+ * in the tenant's `org_domains` or `internal.hosts`.
  */
 export type IsOwnUpstream = (tenantId: string, host: string) => boolean;
 

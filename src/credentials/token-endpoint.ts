@@ -13,9 +13,9 @@ import { timedOut } from '../wire/client/failures.ts';
 import { type HttpClient, readAnswerBody } from '../wire/client/http-client.ts';
 
 /*
- * Fetches access tokens with client credentials (RFC 6749, 4.4). oauth4webapi puts the request together. The answer
- * is that of a stranger, so it is read here, where it is bounded. No part of it stands in a message but the status
- * and the codes of the RFC.
+ * Fetches access tokens with client credentials (RFC 6749, 4.4). oauth4webapi puts the request together. The
+ * answer is that of a stranger, so it is read here, where it is bounded. No part of it stands in a message
+ * but the status and the codes of the RFC.
  */
 
 /** How a client proves who it is (RFC 6749, 2.3; RFC 7523, 2.2), with what it needs for that. */
@@ -117,7 +117,8 @@ function authenticationOf({ clientId, proof }: TokenClient): ClientAuth {
   if (proof.method === 'private_key_jwt') return signedBy(proof.signing, proof.keyId);
   if (proof.method === 'client_secret_post') return ClientSecretPost(proof.clientSecret);
   const basic = basicOf(clientId, proof.clientSecret);
-  // Not `ClientSecretBasic`, which encodes "-", "_" and "." too: servers that decode nothing would refuse most secrets.
+  // Not `ClientSecretBasic`, which encodes "-", "_" and "." too: servers that decode nothing would refuse
+  // most secrets.
   return (_server, _client, _body, headers) => headers.set('authorization', `Basic ${basic}`);
 }
 

@@ -3,9 +3,9 @@ import type { IssuedTokens } from './issued-tokens.ts';
 import type { AccessToken } from './token-endpoint.ts';
 
 /*
- * The access token of one credential. However many calls want it, it is asked for once at a time. After a failure the
- * next attempt waits for its time. A valid token stays in use, whatever happens at the token endpoint. Nothing runs
- * by itself: without calls no token is fetched.
+ * The access token of one credential. However many calls want it, it is asked for once at a time. After a
+ * failure the next attempt waits for its time. A valid token stays in use, whatever happens at the token
+ * endpoint. Nothing runs by itself: without calls no token is fetched.
  */
 
 export type TokenSource = ReturnType<typeof createTokenSource>;
@@ -21,7 +21,8 @@ export interface TokenSourceOptions {
 }
 
 /**
- * The time before its end, or the share of its lifetime, at which a new token is fetched while the old one is used.
+ * The time before its end, or the share of its lifetime, at which a new token is fetched while the old one is
+ * used.
  */
 const refreshMsMax = 60_000;
 const refreshShare = 0.2;
@@ -88,8 +89,8 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
       );
     },
     /**
-     * The upstream refused the token, so the next call gets a new one, unless it is itself new, or too many others are
-     * still valid to be remembered.
+     * The upstream refused the token, so the next call gets a new one, unless it is itself new, or too many
+     * others are still valid to be remembered.
      */
     refuse(token: string) {
       const nowMs = now();

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /*
- * Stored credentials are sealed with AES-256-GCM before the state sees them. Whoever reads the state or its backups
- * gets nothing without the key of the vault, which is not kept there. Tenant, name and type are bound in as
- * additional data, so that a sealed credential that was moved to another place does not open.
+ * Stored credentials are sealed with AES-256-GCM before the state sees them. Whoever reads the state or its
+ * backups gets nothing without the key of the vault, which is not kept there. Tenant, name and type are bound
+ * in as additional data, so that a sealed credential that was moved to another place does not open.
  */
 
 /** Whose credential it is, and which. */

@@ -12,8 +12,8 @@ import { toParent, toResolveEntry } from './reload/ways-out.ts';
 const idleTimeoutMs = 30_000;
 
 /**
- * How threat feeds are reached: the way of all calls, save that administrators may fetch them from wherever they have chosen. Where a server
- * leads to another one is its own choice.
+ * How threat feeds are reached: the way of all calls, save that administrators may fetch them from wherever
+ * they have chosen. Where a server leads to another one is its own choice.
  */
 export type FeedConnections = ReturnType<typeof openFeedConnections>;
 

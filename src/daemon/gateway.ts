@@ -41,8 +41,8 @@ export interface Gateway {
 const graceMsDefault = 30_000;
 
 /**
- * Opens everything that the daemon stands on and begins to listen. Throws, with nothing left open, when something is wrong; and with nothing
- * made, where that is an address.
+ * Opens everything that the daemon stands on and begins to listen. Throws, with nothing left open, when
+ * something is wrong; and with nothing made, where that is an address.
  */
 export async function startGateway(configFile: string | undefined, env: Environment): Promise<Gateway> {
   const file = findConfigFile(configFile, env);

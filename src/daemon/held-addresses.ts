@@ -18,8 +18,9 @@ const starting = (): GatewayError =>
   new GatewayError('GATEWAY_BUSY', 'The gateway is starting; try again.', { retryAfterSeconds: 1 });
 
 /**
- * Listens at every address of the configuration, and answers 503 to whoever comes, at `/readyz` too. It comes before a daemon makes
- * or changes anything: a start that cannot listen leaves nothing behind. Throws where an address is taken.
+ * Listens at every address of the configuration, and answers 503 to whoever comes, at `/readyz` too. It comes
+ * before a daemon makes or changes anything: a start that cannot listen leaves nothing behind. Throws where
+ * an address is taken.
  */
 export async function holdAddresses(config: Config, files: Files) {
   const tls = readListenersTls(config, files);

@@ -5,8 +5,8 @@ import { allOrFirstError } from './all-or-first-error.ts';
 const atOnce = { besideCalls: 100, alone: 500 };
 
 /**
- * Does the same for all items, so many at once that their writes share transactions. Where calls are served meanwhile
- * (`hasCalls`), they have their turns.
+ * Does the same for all items, so many at once that their writes share transactions. Where calls are served
+ * meanwhile (`hasCalls`), they have their turns.
  */
 export async function inGroups<T>(
   items: readonly T[],

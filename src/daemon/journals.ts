@@ -6,9 +6,10 @@ import { Journal, type JournalOptions } from '../state/journal.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /*
- * Each process of a daemon has a journal of its own, by its place: `journal` that of the first, `journal/worker-2` that of the second. One
- * that is started in the place of another ships what that has left behind. Where the daemon has fewer processes than it had before, the
- * first one ships what those left behind whom nobody follows.
+ * Each process of a daemon has a journal of its own, by its place: `journal` that of the first,
+ * `journal/worker-2` that of the second. One that is started in the place of another ships what that has left
+ * behind. Where the daemon has fewer processes than it had before, the first one ships what those left behind
+ * whom nobody follows.
  */
 
 /** How long the process before this one may take to end: after its parent was killed it is still on its way out. */
@@ -19,8 +20,8 @@ const dirOf = (stateDir: string, slot: number): string =>
   slot === 1 ? join(stateDir, 'journal') : join(stateDir, 'journal', `worker-${slot}`);
 
 /**
- * The folder of this process's journal, which is its alone until it ends. Throws STATE_UNAVAILABLE where another daemon writes there. An
- * embedded state is locked as a whole.
+ * The folder of this process's journal, which is its alone until it ends. Throws STATE_UNAVAILABLE where
+ * another daemon writes there. An embedded state is locked as a whole.
  */
 export function holdJournal(
   { url, dir: stateDir }: Config['state'],

@@ -24,8 +24,8 @@ interface ReaderOptions {
 }
 
 /**
- * Reads with the threads that the configuration asks for, to be ended with everything else; with none, all is read on the event loop.
- * Answers their number, and the counts of their pool where there is one.
+ * Reads with the threads that the configuration asks for, to be ended with everything else; with none, all is
+ * read on the event loop. Answers their number, and the counts of their pool where there is one.
  */
 export function openReaders(
   { reading }: Pick<Config, 'reading'>,

@@ -24,8 +24,8 @@ import { Exporter } from './telemetry/exporter.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /*
- * The services of one process. They are put in force in steps that several processes take together: all prepare, one
- * seeds the state, and then all take over, or none does.
+ * The services of one process. They are put in force in steps that several processes take together: all
+ * prepare, one seeds the state, and then all take over, or none does.
  */
 
 /** A generation that is not in force yet. */
@@ -175,7 +175,8 @@ export class Serving {
     shown.bound = opened;
     for (const address of proxy) opened.proxy.push(await listen(this.#servers.newProxy(), address));
     for (const address of control) opened.control.push(await listen(this.#servers.newControl(), address));
-    // Not before: while what a daemon stands on is read, nothing else has its turn, and an answer of the state would come too late.
+    // Not before: while what a daemon stands on is read, nothing else has its turn, and an answer of the
+    // state would come too late.
     notifications.start();
     startReaders();
     const sweep = createApprovalSweep({ store: foundations.store, log });
@@ -218,8 +219,8 @@ export class Serving {
   }
 
   /**
-   * Says at `/readyz` that it goes, for `drain_delay`; then takes no new connections, lets running requests end for at
-   * most `graceMs`, writes everything down, and is gone.
+   * Says at `/readyz` that it goes, for `drain_delay`; then takes no new connections, lets running requests
+   * end for at most `graceMs`, writes everything down, and is gone.
    */
   async stop(graceMs: number): Promise<void> {
     const { shown, notifications, closers } = this.#parts;

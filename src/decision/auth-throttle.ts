@@ -29,8 +29,8 @@ type FailureListener = (failure: {
 }) => void;
 
 /**
- * The throttles of one of several processes, among which the connections of an address are spread evenly. Of keys and tokens that are not
- * valid `told` hears.
+ * The throttles of one of several processes, among which the connections of an address are spread evenly. Of
+ * keys and tokens that are not valid `told` hears.
  */
 export const createAuthThrottles = (processes = 1, told?: FailureListener): AuthThrottles => ({
   keys: createAuthThrottle(processes, { told }),
@@ -69,8 +69,8 @@ export function createAuthThrottle(
       levelOf(networkOf(address), nowMs);
     },
     /**
-     * Counts a failure; where there were too many before it, throws as `check` does. With `keyId` it is that of one key, which is valid and
-     * may not be used from this address: each of them counts for itself.
+     * Counts a failure; where there were too many before it, throws as `check` does. With `keyId` it is that
+     * of one key, which is valid and may not be used from this address: each of them counts for itself.
      */
     failed(address: string, nowMs: number, keyId?: string) {
       const source = keyId === undefined ? networkOf(address) : `${networkOf(address)} ${keyId}`;

@@ -6,10 +6,11 @@ import type { ToolSettings } from '../tenants/tool-settings.ts';
 import { toRequest } from './request.ts';
 
 /**
- * Answers how many bytes the body of a call may have, as far as that can be told before any of it is read. The way
- * that it came on has a limit (`wayMax`). The configuration may have another for the tool at its host and path. The
- * smaller of both counts. Where neither is set, the limit of the tenant or of the vendor counts. Sometimes only the
- * body itself tells the tool. Its limit is asked at admission, and can only lower the bound.
+ * Answers how many bytes the body of a call may have, as far as that can be told before any of it is read.
+ * The way that it came on has a limit (`wayMax`). The configuration may have another for the tool at its host
+ * and path. The smaller of both counts. Where neither is set, the limit of the tenant or of the vendor
+ * counts. Sometimes only the body itself tells the tool. Its limit is asked at admission, and can only lower
+ * the bound.
  */
 export function bodyBytesMaxOf(
   sources: BodyLimitSources,
@@ -43,9 +44,9 @@ interface KnownBefore {
 }
 
 /**
- * The bound of a body of which neither way nor tool says anything. A limit that the tenant, its plan or the limits of
- * the daemon set counts. Where nobody has written one, it is the default or what the vendor is known to take,
- * whichever is more.
+ * The bound of a body of which neither way nor tool says anything. A limit that the tenant, its plan or the
+ * limits of the daemon set counts. Where nobody has written one, it is the default or what the vendor is
+ * known to take, whichever is more.
  */
 export function unsaidBytesMax(
   { tenants, catalogues }: Pick<BodyLimitSources, 'tenants' | 'catalogues'>,

@@ -4,13 +4,14 @@ import type { PolicyApply } from '../state/store.ts';
 import { fromDocument } from '../tenants/policy-book.ts';
 
 /*
- * Rules that are tried before they are applied. A candidate takes the place of the policy of its name and environments, as it would when
- * applied, or when the policy file that it comes from is changed. Of two candidates for one place the later one has it.
+ * Rules that are tried before they are applied. A candidate takes the place of the policy of its name and
+ * environments, as it would when applied, or when the policy file that it comes from is changed. Of two
+ * candidates for one place the later one has it.
  */
 
 /**
- * The policies as they would be with the candidates, or with `only` the candidates alone. Throws VALIDATION_FAILED where they pass a bound
- * on what a tenant may have: all of them are compiled in one go.
+ * The policies as they would be with the candidates, or with `only` the candidates alone. Throws
+ * VALIDATION_FAILED where they pass a bound on what a tenant may have: all of them are compiled in one go.
  */
 export function withCandidates(
   active: readonly CompiledInput[],

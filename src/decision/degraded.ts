@@ -16,9 +16,9 @@ import type { Tenants } from '../tenants/tenants.ts';
 export const recallMs = 5 * 60_000;
 
 /**
- * While the state is away: what the last records say of the call, where its tenant's `on_failure` is open and its key was in use a
- * moment ago. Nothing is counted. Undefined where the call must wait for the state: ephemeral keys, whose uses nobody could count, and
- * calls that name another agent than their key's.
+ * While the state is away: what the last records say of the call, where its tenant's `on_failure` is open and
+ * its key was in use a moment ago. Nothing is counted. Undefined where the call must wait for the state:
+ * ephemeral keys, whose uses nobody could count, and calls that name another agent than their key's.
  */
 export function admitDegraded(
   store: Store,
@@ -34,7 +34,8 @@ export function admitDegraded(
   const holder = { key, parent: undefined, agent, isTenantSuspended: false };
   const examined = examine(holder, undefined, request);
   if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
-  // Nobody can tell whether the agent has been there, so the stricter answer stands. Budgets and tools are unknown.
+  // Nobody can tell whether the agent has been there, so the stricter answer stands. Budgets and tools are
+  // unknown.
   const unknown = {
     isNewDestination: true,
     exceededBudgets: [],

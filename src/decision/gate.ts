@@ -33,8 +33,8 @@ import type { Events } from './trace/events.ts';
 import type { TraceFeed } from './trace/trace-feed.ts';
 
 /*
- * The services of one configuration generation, as ports: each has what one kind of user needs. A reload makes a new gate and swaps it in
- * one assignment; a running request keeps the one that it began with.
+ * The services of one configuration generation, as ports: each has what one kind of user needs. A reload
+ * makes a new gate and swaps it in one assignment; a running request keeps the one that it began with.
  */
 
 /** Holds the settings and names that all users of a generation share. */

@@ -29,11 +29,11 @@ interface Judged {
 }
 
 /**
- * Decides about a call that was read and weighed, as far as that is possible without people. Suspension, denylist,
- * threat feeds, the scope of the key and unreadable content end it; then the strictest of the policies counts; then
- * the posture. SANITIZE makes the redacted body here, so that a body that cannot be redacted becomes a denial. It
- * changes nothing, so that simulation judges by it as well. `given` may then put other facts in the place of the
- * call's own.
+ * Decides about a call that was read and weighed, as far as that is possible without people. Suspension,
+ * denylist, threat feeds, the scope of the key and unreadable content end it; then the strictest of the
+ * policies counts; then the posture. SANITIZE makes the redacted body here, so that a body that cannot be
+ * redacted becomes a denial. It changes nothing, so that simulation judges by it as well. `given` may then
+ * put other facts in the place of the call's own.
  */
 export type Judge = (
   call: AssessedCall<TenantConfig>,

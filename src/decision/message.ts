@@ -39,9 +39,10 @@ import { type DecideMessageOptions, decideMessage } from './stages/decide-messag
 import { type InspectOptions, inspect } from './stages/inspect.ts';
 
 /*
- * The judging of what follows on a call that was let out and stays open: the frames of a WebSocket, the messages that a client streams.
- * Each is read, weighed and decided as a call of its own would be, by what is known of the call that opened the way. It is not admitted
- * again, and so counts against no quota, no rate and no budget.
+ * The judging of what follows on a call that was let out and stays open: the frames of a WebSocket, the
+ * messages that a client streams. Each is read, weighed and decided as a call of its own would be, by what is
+ * known of the call that opened the way. It is not admitted again, and so counts against no quota, no rate
+ * and no budget.
  */
 
 interface MessageContent {
@@ -53,9 +54,10 @@ interface MessageContent {
 }
 
 /**
- * Judges one further message of an open call whose verdict was ALLOW or SANITIZE. One at a time, in their order: what went before it
- * counts. The verdict is never REQUIRE_APPROVAL, since nobody could wait for it. Rejects with a `GatewayError` when the message could not
- * be judged, or when the key may not be used any more: then the call must end.
+ * Judges one further message of an open call whose verdict was ALLOW or SANITIZE. One at a time, in their
+ * order: what went before it counts. The verdict is never REQUIRE_APPROVAL, since nobody could wait for it.
+ * Rejects with a `GatewayError` when the message could not be judged, or when the key may not be used any
+ * more: then the call must end.
  */
 export type InspectMessage = (
   opening: OpenedCall,
@@ -187,8 +189,8 @@ export class MessageInspector {
   }
 
   /**
-   * A message is admitted as its opening was, and nothing is counted. Whether its caller may go on is asked of the state, and the tenant's
-   * settings are those of now.
+   * A message is admitted as its opening was, and nothing is counted. Whether its caller may go on is asked
+   * of the state, and the tenant's settings are those of now.
    */
   async #admit(call: UnadmittedCall): Promise<AdmittedCall<TenantConfig>> {
     const received = call instanceof ClassifiedCall ? call.received : call;
@@ -278,7 +280,8 @@ function admissionOf(
 }
 
 /**
- * A message as a call. To send something over a way that a GET has opened is no GET: it is understood as a POST to the same place.
+ * A message as a call. To send something over a way that a GET has opened is no GET: it is understood as a
+ * POST to the same place.
  */
 function toMessage(
   opening: OpenedCall,

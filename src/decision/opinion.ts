@@ -86,8 +86,8 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
 }
 
 /**
- * The judgement where no rule decides. `byPolicy` has tags of matching rules and the decision of those in monitor
- * mode.
+ * The judgement where no rule decides. `byPolicy` has tags of matching rules and the decision of those in
+ * monitor mode.
  */
 export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecision | undefined): Opinion => ({
   decision: posture.decision,
@@ -117,8 +117,8 @@ function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readon
 }
 
 /**
- * Causes for an analyst: those of the judgement, content on its way out, a listed destination, and a denial of
- * critical risk that is not the gateway's own doing.
+ * Causes for an analyst: those of the judgement, content on its way out, a listed destination, and a denial
+ * of critical risk that is not the gateway's own doing.
  */
 export function incidentsOf(call: AssessedCall, opinion: Opinion): readonly IncidentCause[] {
   const { decision, incidents: given } = opinion;
@@ -168,8 +168,8 @@ export const monitored = ({ sanitized: _, ...opinion }: Enforceable): Enforceabl
 const ownKey = 'postern-key';
 
 /**
- * Cuts keys of the gateway from the body, and denies the call where they are elsewhere. A key in its home place was
- * taken out before.
+ * Cuts keys of the gateway from the body, and denies the call where they are elsewhere. A key in its home
+ * place was taken out before.
  */
 export function withoutOwnKeys(call: InspectedCall, opinion: Enforceable): Enforceable {
   // A sanitised call has lost all its secrets.

@@ -14,9 +14,10 @@ export class RefusedCall {
 }
 
 /**
- * One step of the way: takes a call in one state and answers it in the next, or refused. It receives what it needs when it is made, and
- * changes nothing of the call that it is given. What it throws refuses the call in the state that it had. A stage that need not wait
- * answers at once, and the call stays on the same turn of the event loop.
+ * One step of the way: takes a call in one state and answers it in the next, or refused. It receives what it
+ * needs when it is made, and changes nothing of the call that it is given. What it throws refuses the call in
+ * the state that it had. A stage that need not wait answers at once, and the call stays on the same turn of
+ * the event loop.
  */
 export interface Stage<In, Out> {
   readonly name: string;
@@ -52,8 +53,8 @@ export class Stages<In, Out extends object> {
 export type Recorder = (call: CallSoFar, refusal: GatewayError | undefined) => Promise<void>;
 
 /**
- * Judges a call, and answers it with its verdict. Rejects with a `GatewayError` when the call is refused or could not be judged: then it
- * must not go out.
+ * Judges a call, and answers it with its verdict. Rejects with a `GatewayError` when the call is refused or
+ * could not be judged: then it must not go out.
  */
 export type Inspect = (call: UnadmittedCall) => Promise<DecidedCall>;
 

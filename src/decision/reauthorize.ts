@@ -22,8 +22,9 @@ export interface OpenCaller {
 }
 
 /**
- * The present key and agent of a call that was admitted a while ago. Takes and counts nothing. Throws INVALID_KEY
- * where the key has ended, and IP_NOT_ALLOWED where the address has lost its place on the allowlist.
+ * The present key and agent of a call that was admitted a while ago. Takes and counts nothing. Throws
+ * INVALID_KEY where the key has ended, and IP_NOT_ALLOWED where the address has lost its place on the
+ * allowlist.
  */
 export async function reauthorize(
   { store, tenants, keyless }: CallerSources,

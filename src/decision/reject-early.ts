@@ -10,9 +10,10 @@ const recordedStatuses: ReadonlySet<number> = new Set([401, 403, 413, 429]);
 const recordedOnWire: ReadonlySet<number> = new Set([400, 417, 421, 431]);
 
 /**
- * The one way in which entrances refuse a call that the pipeline has not judged. Takes nothing from quota and rate, and leaves the trace
- * of whatever belongs into the activity of the key's tenant. Answers what is to be said: `refusal`, unless the key is not valid or not
- * allowed from this address. Then the pipeline says so, counts and records it, and its caller learns nothing else.
+ * The one way in which entrances refuse a call that the pipeline has not judged. Takes nothing from quota and
+ * rate, and leaves the trace of whatever belongs into the activity of the key's tenant. Answers what is to be
+ * said: `refusal`, unless the key is not valid or not allowed from this address. Then the pipeline says so,
+ * counts and records it, and its caller learns nothing else.
  */
 export async function rejectEarly(
   gate: Pick<Gate, 'store' | 'tenants' | 'inspect' | 'record'>,

@@ -67,7 +67,8 @@ interface Form {
 }
 
 /**
- * Maps each detector and place to the forms in which it was found. A value joined from several fields has no form.
+ * Maps each detector and place to the forms in which it was found. A value joined from several fields has no
+ * form.
  */
 function formsOf(views: readonly View[], engine: DetectorEngine, { isOver }: ReadBounds): Map<string, Form> {
   const forms = new Map<string, Form>();

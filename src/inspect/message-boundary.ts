@@ -7,9 +7,9 @@ import { counts } from './parts/sanitize.ts';
 import { bodyPart, type CallPart, type PartResult, type ReadBounds, readPart } from './read-part.ts';
 
 /*
- * Reads across the boundary between two messages, in either direction, where neither shows the whole. Somebody who
- * types sends a secret letter by letter, and a model answers it token by token. Messages that are JSON documents have
- * no such boundary, but each of their fields goes on in the same field of the next.
+ * Reads across the boundary between two messages, in either direction, where neither shows the whole.
+ * Somebody who types sends a secret letter by letter, and a model answers it token by token. Messages that
+ * are JSON documents have no such boundary, but each of their fields goes on in the same field of the next.
  */
 
 /** Is the length that is remembered before a boundary. No secret with a form of its own is longer. */

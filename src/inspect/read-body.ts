@@ -66,7 +66,8 @@ export interface BodyJob extends BodySource {
 export interface BodyReading {
   readonly findings: readonly Finding[];
   /**
-   * Holds the plain body and its decoded forms; empty where there is no body, undefined where they are not wanted.
+   * Holds the plain body and its decoded forms; empty where there is no body, undefined where they are not
+   * wanted.
    */
   readonly texts: readonly Buffer[] | undefined;
   /** Holds the decoded forms where `texts` is not wanted. `bodyTextsOf` makes the texts of them. */
@@ -111,7 +112,8 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      // The results hold copies, except for the texts, so the spaces may be used again when nobody wants those.
+      // The results hold copies, except for the texts, so the spaces may be used again when nobody wants
+      // those.
       const spaces = job.wantsTexts ? undefined : plainSpaces;
       const part = partOf(job, plain, { memory: beginnings, words, spaces });
       const reading = readPart(part, engine, besideBody(bounds, plain));
@@ -196,8 +198,8 @@ function plainOf(
 }
 
 /**
- * Adds the length of the body to the bytes that may be decoded. Unescaping JSON alone makes a second text of that
- * length.
+ * Adds the length of the body to the bytes that may be decoded. Unescaping JSON alone makes a second text of
+ * that length.
  */
 export const besideBody = (bounds: ReadBounds, { length }: Buffer): ReadBounds => ({
   ...bounds,
@@ -205,8 +207,8 @@ export const besideBody = (bounds: ReadBounds, { length }: Buffer): ReadBounds =
 });
 
 /**
- * A content coding has room for bytes beside the content (such as gzip fields), which are forwarded as they are, so
- * findings there deny.
+ * A content coding has room for bytes beside the content (such as gzip fields), which are forwarded as they
+ * are, so findings there deny.
  */
 function readCoding(
   { body, contentEncoding, host }: BodyJob,

@@ -62,8 +62,8 @@ export interface CallPart {
   /** Lists the words that rules look for. */
   readonly words?: readonly string[] | undefined;
   /**
-   * Receive the part without its escapes: what of it is searched, and all of it. Views and texts of the reading are
-   * valid until the spaces are used again.
+   * Receive the part without its escapes: what of it is searched, and all of it. Views and texts of the
+   * reading are valid until the spaces are used again.
    */
   readonly spaces?: { readonly searched: PlainSpace; readonly whole: PlainSpace } | undefined;
   /** Names classes with too many findings in `uncounted` instead of making the part unreadable. */
@@ -116,7 +116,8 @@ export interface PartResult {
 }
 
 /**
- * Finds secrets and personal data in a part, as it is and decoded. A part that exceeds the bounds is `unreadable`.
+ * Finds secrets and personal data in a part, as it is and decoded. A part that exceeds the bounds is
+ * `unreadable`.
  */
 export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBounds): PartResult {
   const { format, decoded, knownBy } = part;
@@ -128,8 +129,8 @@ export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBou
 }
 
 /**
- * Reads from where the known beginning ends. `isKnownNew` asks to read all, since a new value stands in the beginning
- * too.
+ * Reads from where the known beginning ends. `isKnownNew` asks to read all, since a new value stands in the
+ * beginning too.
  */
 function readFrom(
   part: CallPart,
@@ -289,7 +290,8 @@ class PartSearch {
   #placed<T extends Match | PartialSecret>(view: View, all: readonly T[]) {
     if (all.length === 0) return none;
     const placed = all.map((match) => ({ match, view, ...view.toSource(match.start, match.end) }));
-    // Names of columns are repeated in each row of a table, but stand in the source once, where they are searched.
+    // Names of columns are repeated in each row of a table, but stand in the source once, where they are
+    // searched.
     const shown = placed.filter(({ start, end }) => start < end);
     return this.#withoutRandomMatches(view, shown).filter((it) => this.#isNew(it));
   }
@@ -375,8 +377,8 @@ function toPlaces(
 }
 
 /**
- * Answers whether a credential stands where its vendor expects it: in one of `homePlaces`, at one of the vendor's
- * hosts. Elsewhere at that host it may be on its way to another customer of the vendor.
+ * Answers whether a credential stands where its vendor expects it: in one of `homePlaces`, at one of the
+ * vendor's hosts. Elsewhere at that host it may be on its way to another customer of the vendor.
  */
 function isHome({ vendorHosts, homePlaces }: Match['detector'], host: string, location: string): boolean {
   return homePlaces.includes(location.toLowerCase()) && isVendorHost(host, vendorHosts);

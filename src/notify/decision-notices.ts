@@ -7,8 +7,9 @@ import type { Notice } from './notice.ts';
 import { cut, factTextOf, listOf, oneLine, storedName } from './texts.ts';
 
 /*
- * Notices of calls, from the lines of the journal. Few calls matter to anybody, so lines are found by their bytes, a
- * batch at a time. Fields stand between tabs, which no text of a caller holds, and quotes in JSON texts are escaped.
+ * Notices of calls, from the lines of the journal. Few calls matter to anybody, so lines are found by their
+ * bytes, a batch at a time. Fields stand between tabs, which no text of a caller holds, and quotes in JSON
+ * texts are escaped.
  */
 
 export const kindOfDecision: Readonly<Record<Decision, EventKind>> = {

@@ -8,9 +8,9 @@ import { Sender, type SenderOptions } from './sender.ts';
 import { pauseFrom, released, type SendOutcome, type Timings, toSettlement } from './settlement.ts';
 
 /*
- * Takes messages out of the queue and gives them to their channels. Several daemons do it at once, and one of them
- * claims a message. It comes back to all when that one has not said in time what became of it. No destination waits
- * for another: each has a few sends of its own, and a bounded share of all.
+ * Takes messages out of the queue and gives them to their channels. Several daemons do it at once, and one of
+ * them claims a message. It comes back to all when that one has not said in time what became of it. No
+ * destination waits for another: each has a few sends of its own, and a bounded share of all.
  */
 
 /** The rate of one destination. People's channels take one message a second; programs are made for more. */

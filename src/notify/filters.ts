@@ -31,8 +31,8 @@ export function createFilter(channel: NotificationConfig) {
     isFor,
     mayWant,
     /**
-     * Tells whether a notice goes to the channel. A notice that a rule escalates passes all filters but that of the
-     * tenant.
+     * Tells whether a notice goes to the channel. A notice that a rule escalates passes all filters but that
+     * of the tenant.
      */
     wants: (notice: Notice) =>
       isFor(notice.tenantId) &&

@@ -20,8 +20,8 @@ export interface Notice {
   /** One sentence of plain text, at most 300 characters. Names in it were chosen by strangers: channels escape them. */
   readonly summary: SafeName;
   /**
-   * The `data` of webhooks: names as in the API, with `trace_id` and `approval_id` where there are any. People also
-   * see `operation`, `reason_codes` and `decided_by`. At most 16 KB as JSON.
+   * The `data` of webhooks: names as in the API, with `trace_id` and `approval_id` where there are any.
+   * People also see `operation`, `reason_codes` and `decided_by`. At most 16 KB as JSON.
    */
   readonly data: Readonly<Record<string, unknown>>;
   /** Kinds of channels that a rule has named in `escalate_to`: these are told whatever their filters say. */

@@ -97,8 +97,8 @@ export class Notifications {
   }
 
   /**
-   * Tells a notice that is in no log of the state. It is kept in memory until `start` and while the state is away, as
-   * far as there is room. Never throws.
+   * Tells a notice that is in no log of the state. It is kept in memory until `start` and while the state is
+   * away, as far as there is room. Never throws.
    */
   tell(notice: Notice): void {
     if (this.#channels.wants(notice) && this.#held.add(notice) && this.#isStarted) void this.#held.tell();

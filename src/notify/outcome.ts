@@ -3,8 +3,8 @@ import { GatewayError } from '../core/errors.ts';
 import type { DeliveryOutcome, SendContext } from './channel.ts';
 
 /*
- * The meaning of an answer, or of its absence, for a message. Reasons end up in logs and in the list of dead letters,
- * so they consist of status codes and our own words.
+ * The meaning of an answer, or of its absence, for a message. Reasons end up in logs and in the list of dead
+ * letters, so they consist of status codes and our own words.
  */
 
 /** A destination cannot ask for more patience than this. */

@@ -5,10 +5,10 @@ import { type AuditNoticeSources, auditKinds, noticeOfEntry } from './audit-noti
 import type { Notice } from './notice.ts';
 
 /*
- * Follows the audit log of each tenant. A change is in the log together with its entry, so nothing is told that did
- * not happen. How far the log was read is kept in the state, so nothing that happened is forgotten. When a node is
- * killed, the next sweep of any node tells what it has left. What two nodes read at once they tell under the same
- * ids, which the queue takes once.
+ * Follows the audit log of each tenant. A change is in the log together with its entry, so nothing is told
+ * that did not happen. How far the log was read is kept in the state, so nothing that happened is forgotten.
+ * When a node is killed, the next sweep of any node tells what it has left. What two nodes read at once they
+ * tell under the same ids, which the queue takes once.
  */
 
 /** Notices of things that happened longer ago are of use to nobody: their channels have been added, or the daemon was away. */

@@ -28,8 +28,8 @@ export function readButton(value: string): Button | undefined {
 }
 
 /**
- * Tells whether Slack has signed this body at this time: HMAC-SHA256 over `v0:timestamp:body`, compared in constant
- * time.
+ * Tells whether Slack has signed this body at this time: HMAC-SHA256 over `v0:timestamp:body`, compared in
+ * constant time.
  */
 export function isSignedBySlack(
   signingSecret: string,

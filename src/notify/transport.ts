@@ -9,9 +9,9 @@ import { type AddressGuardOptions, createGuard } from '../wire/client/reach/guar
 import type { Transport } from './channel.ts';
 
 /*
- * How notices leave: resolved once, every address judged, that very address dialled, TLS verified, no redirect followed. What administrators
- * exempt for agents (`upstream.allow_private`, `allowed_ports`) does not hold here, and the other way round: a channel says for itself
- * whether it may lead to a private address.
+ * How notices leave: resolved once, every address judged, that very address dialled, TLS verified, no
+ * redirect followed. What administrators exempt for agents (`upstream.allow_private`, `allowed_ports`) does
+ * not hold here, and the other way round: a channel says for itself whether it may lead to a private address.
  */
 
 export interface TransportOptions extends Omit<DialerOptions, 'guard'> {

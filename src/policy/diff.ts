@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PolicyDocument, Rule } from './schema.ts';
 
 /*
- * Finds the differences in meaning between two sets of policies. Policies are the same by name and environment, rules
- * by id. The order of the values of a list never counts. The order of rules counts only among those of one priority,
- * since nowhere else does it decide anything.
+ * Finds the differences in meaning between two sets of policies. Policies are the same by name and
+ * environment, rules by id. The order of the values of a list never counts. The order of rules counts only
+ * among those of one priority, since nowhere else does it decide anything.
  */
 
 export interface ComparedPolicy extends Pick<PolicyDocument, 'name' | 'description' | 'mode' | 'rules'> {

@@ -14,8 +14,8 @@ export interface CompiledBodyPath {
 }
 
 /**
- * One call while the rules of a set look at it. What costs something is done when the first rule asks and kept for the rest:
- * the pass over the body, its structure, the values at each place.
+ * One call while the rules of a set look at it. What costs something is done when the first rule asks and
+ * kept for the rest: the pass over the body, its structure, the values at each place.
  */
 export class Evaluation {
   readonly facts: Facts;
@@ -56,11 +56,11 @@ export class Evaluation {
   }
 
   /**
-   * Tells whether the values behind a path meet a condition; `isMet` answers undefined where they do not tell. A body
-   * without the word that the path needs cannot meet it, however unclear it is. That is mostly known without parsing
-   * the body. Where the values are unclear the answer is the safe one: a rule that `allows` does not hold, any other
-   * does. A rule that `allows` does not hold either where the body has several readings, or a name is spelt
-   * otherwise.
+   * Tells whether the values behind a path meet a condition; `isMet` answers undefined where they do not
+   * tell. A body without the word that the path needs cannot meet it, however unclear it is. That is mostly
+   * known without parsing the body. Where the values are unclear the answer is the safe one: a rule that
+   * `allows` does not hold, any other does. A rule that `allows` does not hold either where the body has
+   * several readings, or a name is spelt otherwise.
    */
   meetsAt(
     { place, word }: CompiledBodyPath,

@@ -20,9 +20,10 @@ export interface BodyFacts {
 }
 
 /**
- * All that a rule may ask about a call: the one interface between the pipeline and the policies. Nothing in it waits; getters
- * and methods may do their work on first use and must then answer the same until the decision is made. A signal that is not
- * known is given as its harmless value (false, 0, trust 1), never guessed.
+ * All that a rule may ask about a call: the one interface between the pipeline and the policies. Nothing in
+ * it waits; getters and methods may do their work on first use and must then answer the same until the
+ * decision is made. A signal that is not known is given as its harmless value (false, 0, trust 1), never
+ * guessed.
  */
 export interface Facts {
   readonly envName: string;

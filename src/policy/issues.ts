@@ -4,7 +4,8 @@ import { nearest } from './nearest.ts';
 import { shorten } from './warnings/shorten.ts';
 
 /*
- * Mistakes that a schema finds, for the author of the document: their place, the value, and what was probably meant.
+ * Mistakes that a schema finds, for the author of the document: their place, the value, and what was probably
+ * meant.
  */
 
 export const errorsMax = 50;

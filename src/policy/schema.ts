@@ -8,8 +8,9 @@ import { isTimeZone } from './match/time-window.ts';
 import { urlPatternProblem } from './match/url-pattern.ts';
 
 /*
- * The policy language, as data: what a rule may say. Keys are as users write them, since rules are stored and answered in this
- * form. What is parsed parses again to itself. Unknown keys are refused: a misspelt condition must not widen a rule.
+ * The policy language, as data: what a rule may say. Keys are as users write them, since rules are stored and
+ * answered in this form. What is parsed parses again to itself. Unknown keys are refused: a misspelt
+ * condition must not widen a rule.
  */
 
 const rulesMax = 1000;
@@ -269,8 +270,8 @@ export interface PolicyDocument {
   /** undefined: all environments. */
   readonly envNames: readonly string[] | undefined;
   /**
-   * The tenants of a policy from a file; undefined means all. It is always undefined for an apply, which has its
-   * tenant from the key.
+   * The tenants of a policy from a file; undefined means all. It is always undefined for an apply, which has
+   * its tenant from the key.
    */
   readonly tenants: readonly string[] | undefined;
   readonly mode: 'enforce' | 'monitor';

@@ -20,8 +20,8 @@ export const keyRefused = (): GatewayError =>
   );
 
 /**
- * Outside a tunnel an invalid key is a matter between client and proxy (407). All get the same answer: whose key it
- * was is for its tenant alone.
+ * Outside a tunnel an invalid key is a matter between client and proxy (407). All get the same answer: whose
+ * key it was is for its tenant alone.
  */
 export const inProxyTerms = (error: GatewayError): GatewayError =>
   error.code === 'INVALID_KEY' ? keyRefused() : error;
@@ -62,9 +62,9 @@ export const refusalOfClaim = ({ agentId }: Claimed): GatewayError | undefined =
 const nobody: ConnectionOwner = { tenantId: '', agentId: '' };
 
 /**
- * Authenticates a user of the forward proxy. Throws PROXY_AUTH_REQUIRED where a key is required and missing, and
- * RATE_LIMITED after too many wrong ones. A request without a key counts for nothing, since clients ask that way
- * whether they need one.
+ * Authenticates a user of the forward proxy. Throws PROXY_AUTH_REQUIRED where a key is required and missing,
+ * and RATE_LIMITED after too many wrong ones. A request without a key counts for nothing, since clients ask
+ * that way whether they need one.
  */
 export async function authenticateProxyUser(
   gate: EntranceGate,

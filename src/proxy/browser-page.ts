@@ -3,15 +3,16 @@ import { isSessionCookie, sessionCookie } from '../core/session-cookie.ts';
 import { fieldOf, isNamed } from '../wire/http1/field.ts';
 
 /*
- * Refuses pages on the listener of the console. An answer that an inbound route brings there would be a page of the
- * console's own origin. Its scripts could act for whoever is signed in. Programs, and scripts of pages, ask for data.
- * A browser that wants to show something says so.
+ * Refuses pages on the listener of the console. An answer that an inbound route brings there would be a page
+ * of the console's own origin. Its scripts could act for whoever is signed in. Programs, and scripts of
+ * pages, ask for data. A browser that wants to show something says so.
  */
 
 /**
- * Fields for what an upstream answers on that listener. A browser that tells nothing of what it wants, and shows it, gives
- * it no origin, runs none of it, and takes no text for a script. Those without a value have browsers keep something for
- * all of an origin or host, also where a script asks: that is for the console to say.
+ * Fields for what an upstream answers on that listener. A browser that tells nothing of what it wants, and
+ * shows it, gives it no origin, runs none of it, and takes no text for a script. Those without a value have
+ * browsers keep something for all of an origin or host, also where a script asks: that is for the console to
+ * say.
  */
 export const withoutOrigin: readonly string[] = [
   'Content-Security-Policy',
@@ -26,7 +27,8 @@ export const withoutOrigin: readonly string[] = [
 export function whyShownAsPage(fields: readonly string[]): GatewayError | undefined {
   const destination = fieldOf(fields, 'sec-fetch-dest').toLowerCase();
   const isData = destination === '' || destination === 'empty' || destination === 'websocket';
-  // Browsers that tell no destination, because the connection is plain text, still wish for this where they navigate.
+  // Browsers that tell no destination, because the connection is plain text, still wish for this where they
+  // navigate.
   const isNavigation =
     fieldOf(fields, 'sec-fetch-mode').toLowerCase() === 'navigate' ||
     fieldOf(fields, 'upgrade-insecure-requests') !== '';
@@ -38,8 +40,8 @@ export function whyShownAsPage(fields: readonly string[]): GatewayError | undefi
 }
 
 /**
- * Takes the session of the console out of the fields of a call: browsers send it to whatever answers on this host, and no upstream shall
- * see it. `fields` is flat, and answered as it is where it has none.
+ * Takes the session of the console out of the fields of a call: browsers send it to whatever answers on this
+ * host, and no upstream shall see it. `fields` is flat, and answered as it is where it has none.
  */
 export function withoutSession(fields: readonly string[]): readonly string[] {
   let kept: string[] | undefined;

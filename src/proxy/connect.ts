@@ -37,10 +37,10 @@ const tlsHandshake = 0x16;
 const alpnProtocols = ['h2', 'http/1.1'];
 
 /**
- * Opens tunnels (RFC 9110, 9.3.6). It authenticates, checks host and port as far as that goes without resolving
- * anything, answers 200, and looks at the first byte. Then it speaks TLS with a certificate of its own for the host.
- * Nothing is dialled here; the calls inside decide that. A host that is passed through has one call: the tunnel
- * itself.
+ * Opens tunnels (RFC 9110, 9.3.6). It authenticates, checks host and port as far as that goes without
+ * resolving anything, answers 200, and looks at the first byte. Then it speaks TLS with a certificate of its
+ * own for the host. Nothing is dialled here; the calls inside decide that. A host that is passed through has
+ * one call: the tunnel itself.
  */
 export class ConnectEntrance {
   readonly #options: ConnectOptions;
@@ -193,7 +193,8 @@ function refuse(
   lingerMs: number,
   headers: readonly string[] = [],
 ): void {
-  // The server's own clocks have let go of this socket: a client that neither reads nor closes would keep it for ever.
+  // The server's own clocks have let go of this socket: a client that neither reads nor closes would keep it
+  // for ever.
   setTimeout(() => socket.destroy(), lingerMs).unref();
   socket.resume();
   socket.end(rawProblem(error, headers));

@@ -36,8 +36,8 @@ export interface Way {
   /** The rest of a body of which only a part was judged. */
   readonly further?: FurtherBody | undefined;
   /**
-   * Takes both connections once the upstream has agreed to WebSocket; present where the call asks for it. Never
-   * throws.
+   * Takes both connections once the upstream has agreed to WebSocket; present where the call asks for it.
+   * Never throws.
    */
   readonly openWebSocket?: ((opened: Switched) => void) | undefined;
   /** Fields for answers of the upstream, in place of its own; one without a value takes its own away. */
@@ -189,8 +189,8 @@ function withFields(headers: string[], ours: readonly string[] = noFields): stri
 const noFields: readonly string[] = [];
 
 /**
- * RFC 9110, 7.6.3. Also on answers that came in another version: that we stand between is to be seen, and what an upstream speaks with us
- * is nobody's affair.
+ * RFC 9110, 7.6.3. Also on answers that came in another version: that we stand between is to be seen, and
+ * what an upstream speaks with us is nobody's affair.
  */
 const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
 

@@ -8,8 +8,8 @@ import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.
 import { fieldOf } from '../wire/http1/field.ts';
 
 /*
- * Finds requests that a web page has a browser send to a route without a secret. Upstreams here or nearby check Host
- * against names bound to another address (DNS rebinding), and the route replaces Host.
+ * Finds requests that a web page has a browser send to a route without a secret. Upstreams here or nearby
+ * check Host against names bound to another address (DNS rebinding), and the route replaces Host.
  */
 
 /** Why the request is not taken as one of the route's callers; undefined where it is. `fields` is flat. */

@@ -8,9 +8,9 @@ import { CodedMessages, type CodedMessagesOptions, identity } from './grpc-messa
 import { MessagePump, type Passage } from './grpc-pump.ts';
 
 /*
- * The body of a call of gRPC, message by message. The first one is judged together with the call's head. Each of the
- * others is judged before it is sent, one at a time: while it is judged, or the upstream takes no more, nothing is read
- * from the agent.
+ * The body of a call of gRPC, message by message. The first one is judged together with the call's head. Each
+ * of the others is judged before it is sent, one at a time: while it is judged, or the upstream takes no
+ * more, nothing is read from the agent.
  */
 
 /** Is the part of a gRPC call that is judged first. */
@@ -29,8 +29,8 @@ interface GrpcBodyEvents {
 }
 
 /**
- * Limits the wait for the first message before the head is judged by itself. A client may send its head alone and wait
- * for the server's first word without end; others send their first message at once behind it.
+ * Limits the wait for the first message before the head is judged by itself. A client may send its head alone
+ * and wait for the server's first word without end; others send their first message at once behind it.
  */
 const headAloneMs = 200;
 const noBytes = Buffer.alloc(0);

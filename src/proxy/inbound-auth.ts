@@ -31,10 +31,10 @@ interface Known extends Pick<Shown, 'headers' | 'query'> {
 }
 
 /**
- * Knows the caller of a route as its `auth` says: by a key of the route's tenant, by a secret of the platform, by the address, or not at
- * all. Throws INVALID_KEY where it is nobody, and NOT_FOUND for a key of another tenant. Where there is no such route, a key is asked for
- * all the same: only who has one learns that. Failures are counted against the address, and answered RATE_LIMITED where there were too
- * many.
+ * Knows the caller of a route as its `auth` says: by a key of the route's tenant, by a secret of the
+ * platform, by the address, or not at all. Throws INVALID_KEY where it is nobody, and NOT_FOUND for a key of
+ * another tenant. Where there is no such route, a key is asked for all the same: only who has one learns
+ * that. Failures are counted against the address, and answered RATE_LIMITED where there were too many.
  */
 export function authenticateInbound(
   gate: EntranceGate,
@@ -114,7 +114,8 @@ function knownBy(
 }
 
 /**
- * The request without the one field or parameter that has the secret; undefined where it is not there exactly once.
+ * The request without the one field or parameter that has the secret; undefined where it is not there exactly
+ * once.
  */
 function withoutToken(
   { header, query: parameter, value }: Extract<InboundRoute['auth'], { type: 'token' }>,

@@ -4,8 +4,8 @@ import { createCache } from '../state/cache.ts';
 import { kept } from '../util/kept.ts';
 
 /*
- * The target of a request to a route: the base of its upstream, the rest of the path, the query. The rest comes from
- * outside and must not lead anywhere else, whoever reads it.
+ * The target of a request to a route: the base of its upstream, the rest of the path, the query. The rest
+ * comes from outside and must not lead anywhere else, whoever reads it.
  */
 
 /** The parts of `/inbound/{prefix}/rest?query`. */

@@ -46,8 +46,9 @@ import { whyNoHandshake, withoutHandshake } from './websocket.ts';
 export const isInbound = isInboundTarget;
 
 /**
- * Serves `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy. A request is judged like any
- * other, and goes to the upstream of its route with the stored credential. Every answer has the decision.
+ * Serves `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy. A request is judged
+ * like any other, and goes to the upstream of its route with the stored credential. Every answer has the
+ * decision.
  */
 export function createInbound(
   gate: () => EntranceGate,
@@ -272,8 +273,8 @@ async function judge(
 }
 
 /**
- * Classifies a call by the tool that its route names, whatever the host of its upstream. Undefined where the route names none: then the
- * catalogue tells.
+ * Classifies a call by the tool that its route names, whatever the host of its upstream. Undefined where the
+ * route names none: then the catalogue tells.
  */
 function classifyByRoute(
   gate: EntranceGate,
@@ -296,8 +297,8 @@ function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed | undefine
 }
 
 /**
- * Fields in which proxies before us tell the way to here, which has addresses of the inside. Fields that name another
- * URL than the judged one go as well.
+ * Fields in which proxies before us tell the way to here, which has addresses of the inside. Fields that name
+ * another URL than the judged one go as well.
  */
 const notForUpstream =
   /^(?:x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;

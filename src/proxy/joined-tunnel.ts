@@ -12,10 +12,10 @@ interface Moved {
 }
 
 /**
- * A client and an upstream whose bytes go to each other as they are. Each side gets them as fast as it takes them,
- * and is closed when the other is. Where the client begins to speak TLS, the name that it asks for must be the host
- * of the tunnel. Otherwise the tunnel that policy has judged would lead to a neighbour of that host. The client's
- * first bytes wait for that; the upstream may speak before.
+ * A client and an upstream whose bytes go to each other as they are. Each side gets them as fast as it takes
+ * them, and is closed when the other is. Where the client begins to speak TLS, the name that it asks for must
+ * be the host of the tunnel. Otherwise the tunnel that policy has judged would lead to a neighbour of that
+ * host. The client's first bytes wait for that; the upstream may speak before.
  */
 export class JoinedTunnel {
   /** Called once, when both sides are closed or will be. */
@@ -50,9 +50,9 @@ export class JoinedTunnel {
   }
 
   /**
-   * Must be called at every tick of a clock. Ends the tunnel after `idleTicks` in which nothing has moved. Ends it
-   * after `helloTicks` where a client has begun to speak TLS and not said to whom. The short wait also counts where
-   * one side is closed and the other takes nothing of what is left.
+   * Must be called at every tick of a clock. Ends the tunnel after `idleTicks` in which nothing has moved.
+   * Ends it after `helloTicks` where a client has begun to speak TLS and not said to whom. The short wait
+   * also counts where one side is closed and the other takes nothing of what is left.
    */
   tick(idleTicks: number, helloTicks: number): void {
     const progress = flushed(this.#client) + flushed(this.#upstream);

@@ -18,8 +18,9 @@ type PassedThrough =
   | { readonly error: GatewayError; readonly headers: readonly string[] };
 
 /**
- * Judges a tunnel that nobody will read (`intercept.passthrough`), as one call without a content, and opens the connection that it is for.
- * That is all that will ever be judged of it, so nothing is dialled before, and nothing that a rule wants cut can be let out.
+ * Judges a tunnel that nobody will read (`intercept.passthrough`), as one call without a content, and opens
+ * the connection that it is for. That is all that will ever be judged of it, so nothing is dialled before,
+ * and nothing that a rule wants cut can be let out.
  */
 export async function passThrough(
   gate: EntranceGate,

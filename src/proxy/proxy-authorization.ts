@@ -16,8 +16,9 @@ const nameLengthMax = 128;
 const anonymous = new Set(['', 'agent']);
 
 /**
- * Reads `Proxy-Authorization` (RFC 9110, 11.7.2): `Basic user:key`, `Basic key:`, or `Bearer key`. Undefined where there is no
- * key in it; the answer is then 407, whatever was wrong, so that nothing is learnt by trying.
+ * Reads `Proxy-Authorization` (RFC 9110, 11.7.2): `Basic user:key`, `Basic key:`, or `Bearer key`. Undefined
+ * where there is no key in it; the answer is then 407, whatever was wrong, so that nothing is learnt by
+ * trying.
  */
 export function readProxyAuthorization(
   field: string | undefined,

@@ -8,8 +8,8 @@ import { createCache } from '../state/cache.ts';
 export type Owner = OpenCaller;
 
 /**
- * Asks at each tick whether open connections may go on, since a call is judged once and might otherwise outlive its
- * key.
+ * Asks at each tick whether open connections may go on, since a call is judged once and might otherwise
+ * outlive its key.
  */
 export type AccessMonitor = ReturnType<typeof createStanding>;
 
@@ -41,8 +41,9 @@ export function createStanding(gate: () => EntranceGate, log: Log) {
 
   return {
     /**
-     * Why the owner may not go on with what was opened at `sinceMs` (of `performance.now()`); undefined where that is not known. At once:
-     * the state is asked in the background, once in a while for all that one owner has open. While it is away, nobody is cut off for that.
+     * Why the owner may not go on with what was opened at `sinceMs` (of `performance.now()`); undefined where
+     * that is not known. At once: the state is asked in the background, once in a while for all that one
+     * owner has open. While it is away, nobody is cut off for that.
      */
     whyEnded(owner: Owner, sinceMs: number) {
       const name = `${owner.key?.hash} ${owner.identity?.agentId} ${owner.clientAddress}`;

@@ -31,8 +31,8 @@ const closeTimeoutMs = 5_000;
 const noBytes = Buffer.alloc(0);
 
 /**
- * Passes messages both ways, in order: the next one is read when the one before was judged and taken. A message that
- * must not pass closes both ends.
+ * Passes messages both ways, in order: the next one is read when the one before was judged and taken. A
+ * message that must not pass closes both ends.
  */
 export class WebSocketRelay {
   readonly #options: WebSocketRelayOptions;

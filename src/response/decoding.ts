@@ -23,7 +23,8 @@ interface DecodedStreamOptions {
 }
 
 /**
- * Takes one content coding off a stream. A little that decodes to very much is decoded no faster than the sink takes it.
+ * Takes one content coding off a stream. A little that decodes to very much is decoded no faster than the
+ * sink takes it.
  */
 export class DecodedStream implements StreamSink {
   readonly #options: DecodedStreamOptions;

@@ -22,8 +22,8 @@ const waitingBytesMax = 65_536;
 const turnMsMax = 5;
 
 /**
- * Lets the events of a stream in one by one, in their order, each as soon as it was read. What is clean comes in byte for
- * byte as it came.
+ * Lets the events of a stream in one by one, in their order, each as soon as it was read. What is clean comes
+ * in byte for byte as it came.
  */
 export class EventGate implements StreamSink {
   readonly #options: EventGateOptions;

@@ -26,8 +26,9 @@ export interface EventSplitterOptions {
 }
 
 /**
- * Takes apart what comes in lines. A line feed that completes the line end of an event belongs to the next event. Empty
- * lines that come together are one event, since a stream of nothing else would have one in each byte.
+ * Takes apart what comes in lines. A line feed that completes the line end of an event belongs to the next
+ * event. Empty lines that come together are one event, since a stream of nothing else would have one in each
+ * byte.
  */
 export class EventSplitter implements Splitter {
   readonly #options: EventSplitterOptions;

@@ -12,8 +12,9 @@ const fixedFields =
 const isBinary = (name: string): boolean => name.endsWith('-bin');
 
 /**
- * Cuts the findings of these classes out of a flat list of fields. A field goes as a whole where more than its value
- * would have to be cut, or where it is base64 of bytes. Undefined where a field must neither be cut nor go.
+ * Cuts the findings of these classes out of a flat list of fields. A field goes as a whole where more than
+ * its value would have to be cut, or where it is base64 of bytes. Undefined where a field must neither be cut
+ * nor go.
  */
 export function fieldsWithout(
   fields: readonly string[],

@@ -28,8 +28,8 @@ export function grpcFraming(
 }
 
 /**
- * Takes the messages out of an answer of gRPC as it comes, each with its prefix; a message of more than `bytesMax` comes
- * in parts.
+ * Takes the messages out of an answer of gRPC as it comes, each with its prefix; a message of more than
+ * `bytesMax` comes in parts.
  */
 export class GrpcSplitter implements Splitter {
   readonly #bytesMax: number;

@@ -71,8 +71,9 @@ interface Outcome {
 }
 
 /**
- * Inspects what comes back on one call. It reads each piece alone and behind the pieces before it, and judges it by
- * the rules. It cuts findings out of it, remembers what came in and records it with the trace of the call.
+ * Inspects what comes back on one call. It reads each piece alone and behind the pieces before it, and judges
+ * it by the rules. It cuts findings out of it, remembers what came in and records it with the trace of the
+ * call.
  */
 export class ResponseInspector {
   readonly #gate: () => AnswerGate;
@@ -96,8 +97,8 @@ export class ResponseInspector {
   }
 
   /**
-   * Resolves to the part of a piece that comes in: all of it, where pieces are only observed. Rejects where nobody can
-   * tell, for instance while the rules are away.
+   * Resolves to the part of a piece that comes in: all of it, where pieces are only observed. Rejects where
+   * nobody can tell, for instance while the rules are away.
    */
   async inspect(piece: Piece, { rules = this.rules, facts }: PieceOptions = {}): Promise<PieceAdmission> {
     const asItCame = { reasons: none, cuts: none, bytes: piece.bytes };
@@ -137,8 +138,8 @@ export class ResponseInspector {
   }
 
   /**
-   * Returns the header or trailer fields that come in: all of them, where they are only observed. Throws where nobody
-   * can tell.
+   * Returns the header or trailer fields that come in: all of them, where they are only observed. Throws
+   * where nobody can tell.
    */
   admitFields(place: FieldsPlace, fields: readonly string[], rules: ResponseRules): FieldsAdmission {
     const asTheyCame = { reasons: none, cuts: none, fields };

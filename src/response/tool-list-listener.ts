@@ -26,8 +26,8 @@ const firstEvent = 'endpoint';
 const unread: SeenList = { tools: undefined, isPart: true, hasMore: false };
 
 /**
- * Reads the lists of tools in a stream of server-sent events while it passes, since streams may be open for hours. It does
- * so whatever was asked, because on the old transport all answers come on one stream.
+ * Reads the lists of tools in a stream of server-sent events while it passes, since streams may be open for
+ * hours. It does so whatever was asked, because on the old transport all answers come on one stream.
  */
 export class ToolListListener {
   readonly #options: ToolListListenerOptions;

@@ -54,8 +54,8 @@ const sampleBytesMin = 64;
 const sampleBytesMax = 512;
 
 /**
- * Tells whether content begins as a file of a known format does. It looks at the first bytes and at those that
- * follow, since a text may stand behind the first bytes of a picture.
+ * Tells whether content begins as a file of a known format does. It looks at the first bytes and at those
+ * that follow, since a text may stand behind the first bytes of a picture.
  */
 function beginsOpaque(chunk: Buffer): boolean {
   const isKnown = opaqueKindOf(chunk) !== undefined || compressionOf(chunk) !== undefined;
@@ -72,8 +72,8 @@ const hasEvents = (fields: readonly string[]): boolean =>
   isLinewise(fields) || isGrpcType(fieldOf(fields, 'content-type'));
 
 /**
- * Returns where the answer to a call is to be written. It goes to the agent as it is, unless `response_scan` of the
- * tenant, the tool or the route asks for the inspector.
+ * Returns where the answer to a call is to be written. It goes to the agent as it is, unless `response_scan`
+ * of the tenant, the tool or the route asks for the inspector.
  */
 export function answerFor(
   gate: AnswerGate,

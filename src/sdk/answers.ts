@@ -1,8 +1,8 @@
 import { type FieldError, PosternError, type PosternErrorFields } from './errors.ts';
 
 /*
- * Checks answers of the gateway field by field. An answer that is not as promised counts as none, and nothing is sent
- * on its word.
+ * Checks answers of the gateway field by field. An answer that is not as promised counts as none, and nothing
+ * is sent on its word.
  */
 
 export type Decision = 'ALLOW' | 'DENY' | 'SANITIZE' | 'REQUIRE_APPROVAL';

@@ -20,8 +20,8 @@ const failuresMax = 6;
 const failureRestMsMax = 8000;
 
 /**
- * Resolves when the approval is decided or expired, or with `pending` when `timeoutMs` is over. A gateway that is slow to answer then is
- * waited for ten seconds more, and no longer.
+ * Resolves when the approval is decided or expired, or with `pending` when `timeoutMs` is over. A gateway
+ * that is slow to answer then is waited for ten seconds more, and no longer.
  */
 export async function waitForApproval(
   ask: Ask,

@@ -31,8 +31,8 @@ interface Asked {
 }
 
 /**
- * Asks the gateway and resolves with the JSON of its answer. A failure on the way or of the gateway (5xx) is asked again, once. Throws a
- * PosternError; where the signal aborts, its reason.
+ * Asks the gateway and resolves with the JSON of its answer. A failure on the way or of the gateway (5xx) is
+ * asked again, once. Throws a PosternError; where the signal aborts, its reason.
  */
 export type Ask = (asked: Asked) => Promise<unknown>;
 
@@ -155,8 +155,8 @@ const unreachable = (cause: unknown): PosternError =>
   new PosternError('GATEWAY_UNREACHABLE', 'The gateway cannot be reached.', { cause: nameOf(cause) });
 
 /**
- * Names a failure by its code or name. Its message is not told: parsers of HTTP keep the bytes that they did not
- * understand, which may be the request with its key.
+ * Names a failure by its code or name. Its message is not told: parsers of HTTP keep the bytes that they did
+ * not understand, which may be the request with its key.
  */
 function nameOf(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -12,7 +12,8 @@ interface DescribedBody {
 export type HeaderFields = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Bytes as text where they are just that, else in base64, so that the gateway reads the very bytes that are sent; any other value as it is.
+ * Bytes as text where they are just that, else in base64, so that the gateway reads the very bytes that are
+ * sent; any other value as it is.
  */
 export function describeBody(body: unknown, headers: HeaderFields | undefined): DescribedBody {
   const bytes = toBytes(body);

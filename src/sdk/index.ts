@@ -1,6 +1,6 @@
 /*
- * `postern/sdk`: what agents use of a gateway. Web standards alone and no dependency, so that it runs in Node, Deno and browsers. It knows
- * nothing of the gateway but its API, and the gateway knows nothing of it.
+ * `postern/sdk`: what agents use of a gateway. Web standards alone and no dependency, so that it runs in
+ * Node, Deno and browsers. It knows nothing of the gateway but its API, and the gateway knows nothing of it.
  */
 export type {
   ApprovalResult,

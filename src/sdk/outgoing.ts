@@ -2,8 +2,8 @@ import { isSame, readBounded, toLatin1Bytes, toText } from './bytes.ts';
 import { PosternError } from './errors.ts';
 
 /**
- * A call as it will be sent. All of it is read once from what `fetch` was given, before the gateway is asked. A
- * getter, a stream or an object that changes meanwhile cannot make another call of the one that was judged.
+ * A call as it will be sent. All of it is read once from what `fetch` was given, before the gateway is asked.
+ * A getter, a stream or an object that changes meanwhile cannot make another call of the one that was judged.
  */
 export interface OutgoingCall {
   readonly method: string;
@@ -65,8 +65,8 @@ export function toTarget(url: string): string {
 }
 
 /**
- * Throws for a `Host` other than the URL's. A runtime that sends it would reach another place than the one that is
- * judged.
+ * Throws for a `Host` other than the URL's. A runtime that sends it would reach another place than the one
+ * that is judged.
  */
 function checkHost(url: string, host: string | undefined): void {
   if (host !== undefined && host.toLowerCase() !== new URL(url).host)
@@ -87,8 +87,8 @@ async function readBody(request: Request, bytesMax: number): Promise<Uint8Array<
 }
 
 /**
- * The headers as texts whose UTF-8 is what is sent: so the gateway takes them. Bytes that are no UTF-8 cannot be described to it, and
- * are not sent.
+ * The headers as texts whose UTF-8 is what is sent: so the gateway takes them. Bytes that are no UTF-8 cannot
+ * be described to it, and are not sent.
  */
 export function toDescribedHeaders(headers: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries(

@@ -85,8 +85,8 @@ export interface Postern {
   /** A key that ends by itself, and may do less. */
   mintEphemeralKey(request?: EphemeralKeyRequest, options?: AskOptions): Promise<EphemeralKey>;
   /**
-   * A `fetch` that asks first. What is allowed goes out as it was judged, what is to be sanitised without what must not leave, and all else
-   * not at all. See `GuardOptions`.
+   * A `fetch` that asks first. What is allowed goes out as it was judged, what is to be sanitised without
+   * what must not leave, and all else not at all. See `GuardOptions`.
    */
   guard(fetch?: typeof globalThis.fetch, options?: GuardOptions): typeof globalThis.fetch;
 }

@@ -5,10 +5,11 @@ import { Shipper } from './journal/shipper.ts';
 import type { CallBatch, RecordedCall } from './store.ts';
 
 /*
- * Every call leaves a line here before its answer leaves, so that a killed process has not forgotten what it let out.
- * The files are also the queue towards the store. Lines are read back from them to be shipped, so memory stays small
- * when the store is away. The next process ships what was not shipped. It ships the rest of the last segment a second
- * time, marked as such. `recordCalls` takes that, and no position has to be kept.
+ * Every call leaves a line here before its answer leaves, so that a killed process has not forgotten what it
+ * let out. The files are also the queue towards the store. Lines are read back from them to be shipped, so
+ * memory stays small when the store is away. The next process ships what was not shipped. It ships the rest
+ * of the last segment a second time, marked as such. `recordCalls` takes that, and no position has to be
+ * kept.
  */
 
 export interface JournalOptions {
@@ -59,8 +60,9 @@ export class Journal {
   }
 
   /**
-   * Resolves when the line is in the file: it survives the end of the process, not a power cut. All calls of one turn of the
-   * event loop share one write and one promise. Rejects with STATE_UNAVAILABLE when it cannot be written: the call must not go.
+   * Resolves when the line is in the file: it survives the end of the process, not a power cut. All calls of
+   * one turn of the event loop share one write and one promise. Rejects with STATE_UNAVAILABLE when it cannot
+   * be written: the call must not go.
    */
   append(call: RecordedCall): Promise<void> {
     if (this.#isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The journal is closed.'));

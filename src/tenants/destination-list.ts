@@ -8,8 +8,9 @@ import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.
 export type DestinationList = (target: Target) => boolean;
 
 /**
- * Compiles a list of address ranges (`10.0.0.0/8`), URL prefixes and globs (with `://`) and host globs, of what is denied. Ranges are compared
- * with addresses that the URL names; those that a name resolves to are the SSRF guard's (`upstream.deny`). A URL is on it in any of its readings.
+ * Compiles a list of address ranges (`10.0.0.0/8`), URL prefixes and globs (with `://`) and host globs, of
+ * what is denied. Ranges are compared with addresses that the URL names; those that a name resolves to are
+ * the SSRF guard's (`upstream.deny`). A URL is on it in any of its readings.
  */
 export const compileDenylist = (entries: readonly string[]): DestinationList => compile(entries, false);
 

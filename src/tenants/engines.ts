@@ -10,8 +10,8 @@ import { lazily } from '../util/lazily.ts';
 import { packageFile } from '../util/program-files.ts';
 
 /*
- * Chooses the engine that reads a tenant's calls. Nearly all use the common one. Others share its tables: detectors
- * are left out or changed, and a small engine finds their own hosts and markers.
+ * Chooses the engine that reads a tenant's calls. Nearly all use the common one. Others share its tables:
+ * detectors are left out or changed, and a small engine finds their own hosts and markers.
  */
 
 const ownDetectors = packageFile('config/detectors');

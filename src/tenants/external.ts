@@ -7,10 +7,10 @@ import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.
 type Addressing = Pick<Operation, 'principals' | 'toolName' | 'verb' | 'resource' | 'owners' | 'isPublic'>;
 
 /**
- * Tells whether the call addresses somebody outside the organisation. Outside are: everybody, and a principal whose
- * domain or account is not the tenant's own. Where the tenant lists its own accounts, an owner of what the call
- * changes that is none of them is outside, too. Without a principal the host decides: it is outside where it is
- * neither internal nor a known tool's.
+ * Tells whether the call addresses somebody outside the organisation. Outside are: everybody, and a principal
+ * whose domain or account is not the tenant's own. Where the tenant lists its own accounts, an owner of what
+ * the call changes that is none of them is outside, too. Without a principal the host decides: it is outside
+ * where it is neither internal nor a known tool's.
  */
 export function isExternal(operation: Addressing, target: Target, tenant: TenantConfig): boolean {
   const { principals, toolName } = operation;
@@ -25,8 +25,8 @@ export const addressesOutside = ({ operation, target }: ClassifiedCall, tenant: 
   (operation.parts?.some((it) => isExternal(it.operation, it.target ?? target, tenant)) ?? false);
 
 /**
- * Tells whether it puts its content where others read: in a known foreign account of its tool, or where everybody
- * can.
+ * Tells whether it puts its content where others read: in a known foreign account of its tool, or where
+ * everybody can.
  */
 export const isForOthers = ({ operation }: ClassifiedCall, tenant: TenantConfig): boolean =>
   operationAndParts(operation).some((it) => it.isPublic === true || isForeignAccount(it, tenant));
@@ -64,8 +64,8 @@ function isForeignAccount(
 }
 
 /**
- * Tells whether it changes a known account that the tenant does not list, where it lists any for the tool. Reading
- * puts nothing anywhere; an unknown account counts as the tenant's own.
+ * Tells whether it changes a known account that the tenant does not list, where it lists any for the tool.
+ * Reading puts nothing anywhere; an unknown account counts as the tenant's own.
  */
 function changesForeign(
   { toolName, verb, resource, owners }: Addressing,
@@ -147,7 +147,8 @@ function isOwn(principal: string, { toolName, owners }: Addressing, tenant: Tena
     );
   // It gets what is its own. Should that be a stranger's, then what is changed is foreign.
   if (owners?.includes(principal)) return true;
-  // The host of a webhook, or a domain with which something is shared. Where logins are principals, they have no dots.
+  // The host of a webhook, or a domain with which something is shared. Where logins are principals, they have
+  // no dots.
   if (principal.includes('.') && isOwnHost(principal.toLowerCase(), tenant)) return true;
   const { [toolName]: ofTool, ...ofOthers } = tenant.orgAccounts;
   const own = ofTool ?? Object.values(ofOthers).flat();

@@ -31,8 +31,8 @@ export interface PolicyBook {
   /** Policies of files, with their ids; the API cannot overwrite them. */
   filesOf(tenantId: string): readonly FilePolicy[];
   /**
-   * Makes the rules of those tenants of which `before` has some, so that no call waits for it after a reload. Compiled rules of a tenant
-   * none of whose policies has changed are adopted.
+   * Makes the rules of those tenants of which `before` has some, so that no call waits for it after a reload.
+   * Compiled rules of a tenant none of whose policies has changed are adopted.
    */
   adoptFrom(before: PolicyBook, tenantIds: readonly string[]): Promise<void>;
   /** The rules that were made so far, by tenant. */

@@ -1,8 +1,9 @@
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 
 /*
- * The YAML files that come with the gateway: detectors, tools, phrases. They are three megabytes, read at every start, so their values are
- * made at once: without the places and the bounds that files of strangers need (`yaml.ts`).
+ * The YAML files that come with the gateway: detectors, tools, phrases. They are three megabytes, read at
+ * every start, so their values are made at once: without the places and the bounds that files of strangers
+ * need (`yaml.ts`).
  */
 
 interface DataFile {

@@ -1,10 +1,11 @@
 /*
- * Shell globs: `*` is any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a set. Case
- * counts, unless asked otherwise.
+ * Shell globs: `*` is any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a
+ * set. Case counts, unless asked otherwise.
  *
- * Other readers of globs know more than that (braces, extended globs, negation). Such patterns are refused instead of
- * taken literally. Matching takes linear time, where a regular expression backtracks over `*a*a*a*…`. Each run of `*`
- * is passed once from left to right. The text between two of them is compared 32 characters at a time.
+ * Other readers of globs know more than that (braces, extended globs, negation). Such patterns are refused
+ * instead of taken literally. Matching takes linear time, where a regular expression backtracks over
+ * `*a*a*a*…`. Each run of `*` is passed once from left to right. The text between two of them is compared 32
+ * characters at a time.
  */
 
 export const globLengthMax = 512;
@@ -143,8 +144,9 @@ const wordBits = 32;
 const asciiMax = 0x7f;
 
 /**
- * Finds units by Shift-And (Baeza-Yates and Gonnet, 1992): bit n says that the last n + 1 characters are the first n + 1 units. Step by step
- * a text that an agent chooses would be compared with all units at each of its characters.
+ * Finds units by Shift-And (Baeza-Yates and Gonnet, 1992): bit n says that the last n + 1 characters are the
+ * first n + 1 units. Step by step a text that an agent chooses would be compared with all units at each of
+ * its characters.
  */
 function unitFinder(units: readonly Unit[]): Finder {
   const words = Math.ceil(units.length / wordBits);

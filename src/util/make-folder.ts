@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and those above it, where they are missing. Throws at once, naming the folder that cannot be made.
- * `mkdirSync` with `recursive` tries for ever where a file system answers ENOENT, as `/proc` does.
+ * Makes a folder, and those above it, where they are missing. Throws at once, naming the folder that cannot
+ * be made. `mkdirSync` with `recursive` tries for ever where a file system answers ENOENT, as `/proc` does.
  */
 export function makeFolder(path: string, mode = 0o777): void {
   if (isFolder(path)) return;

@@ -10,8 +10,8 @@ export class ForeignFileError extends Error {
 }
 
 /**
- * Reads a file of the working directory that tells where a daemon is, or its secrets. It must be root's or this
- * user's: in a folder of an agent's own, the agent would have written it.
+ * Reads a file of the working directory that tells where a daemon is, or its secrets. It must be root's or
+ * this user's: in a folder of an agent's own, the agent would have written it.
  */
 export function readOwn(file: string, user = process.getuid?.()): string {
   const opened = openSync(file, 'r');

@@ -5,8 +5,9 @@ export type PathGlob = (path: string) => boolean;
 const anySegments = '**';
 
 /**
- * Compiles a glob over a path without its query: `**` as a whole segment stands for any number of them, also none; `*`, `?` and `[abc]` stay
- * within their segment. Takes at most path segments x pattern segments steps. A path that servers may read in several ways is matched in each: see `readingsOf`.
+ * Compiles a glob over a path without its query: `**` as a whole segment stands for any number of them, also
+ * none; `*`, `?` and `[abc]` stay within their segment. Takes at most path segments x pattern segments steps.
+ * A path that servers may read in several ways is matched in each: see `readingsOf`.
  */
 export function compilePathGlob(pattern: string): PathGlob {
   const units = segmentsOf(pattern).map((it) => (it === anySegments ? anySegments : compileGlob(it)));

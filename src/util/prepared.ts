@@ -7,8 +7,8 @@ import { lazily } from './lazily.ts';
 import { packageFile, programFile } from './program-files.ts';
 
 /*
- * Tables made of the shipped files cost a second of each start and each thread. They are cached beside the program,
- * where only those who may change the program may write. Where nobody may, they are made each time.
+ * Tables made of the shipped files cost a second of each start and each thread. They are cached beside the
+ * program, where only those who may change the program may write. Where nobody may, they are made each time.
  */
 
 const programFolder = programFile('');
@@ -31,8 +31,8 @@ const digestBytes = 32;
 const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
 /**
- * Gives what `make` makes of the content, from the cache where it is there. The result must be plain data that
- * depends on the content and the program alone, since it is written to disk.
+ * Gives what `make` makes of the content, from the cache where it is there. The result must be plain data
+ * that depends on the content and the program alone, since it is written to disk.
  */
 export function prepared<T>(name: string, content: string, make: () => T): T {
   const key = createHash('sha256').update(programStamp()).update(content).digest('hex').slice(0, 32);

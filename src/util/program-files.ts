@@ -3,8 +3,8 @@ import { dirname, extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /*
- * The program runs from its sources or from a bundle (see `src/bundle`). In both of them this module stands in a folder
- * of the program's folder, and no other module asks where it stands itself.
+ * The program runs from its sources or from a bundle (see `src/bundle`). In both of them this module stands
+ * in a folder of the program's folder, and no other module asks where it stands itself.
  */
 
 const programFolder = join(import.meta.dirname, '..');

@@ -33,8 +33,8 @@ export class RangeList {
 const lists = new WeakMap<readonly string[], RangeList>();
 
 /**
- * Tells whether an address is in one of the ranges; text that is no address is in none. The list is compiled once and
- * must not change.
+ * Tells whether an address is in one of the ranges; text that is no address is in none. The list is compiled
+ * once and must not change.
  */
 export function isWithin(ranges: readonly string[], address: string): boolean {
   return isIP(address) !== 0 && kept(lists, ranges, () => new RangeList(ranges)).has(address);
@@ -52,8 +52,8 @@ export function unmapped(address: string): string {
 }
 
 /**
- * Tells whether a host is an address that leads elsewhere: unspecified ones lead to this machine (RFC 1122, 3.2.1.3;
- * RFC 4291, 2.5.2), IPv4-mapped ones to IPv4.
+ * Tells whether a host is an address that leads elsewhere: unspecified ones lead to this machine (RFC 1122,
+ * 3.2.1.3; RFC 4291, 2.5.2), IPv4-mapped ones to IPv4.
  */
 export const isDisguised = (host: string): boolean =>
   host === '0.0.0.0' || host === '::' || unmapped(host) !== host;

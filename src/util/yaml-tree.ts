@@ -83,8 +83,8 @@ export class TreeReader {
   #aliases = 0;
   #aliasUses = 0;
   /**
-   * The node that each anchor stands for, and how many aliases are within it. It is undefined until the node has
-   * ended.
+   * The node that each anchor stands for, and how many aliases are within it. It is undefined until the node
+   * has ended.
    */
   #anchors = new Map<string, { readonly node: YamlNode; readonly aliasUses: number } | undefined>();
 

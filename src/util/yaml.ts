@@ -2,8 +2,9 @@ import { type Event, parseEvents, YAMLException } from 'js-yaml';
 import { type TreeFault, TreeReader, toPlain, type YamlNode, type YamlTree } from './yaml-tree.ts';
 
 /*
- * YAML as strangers write it: whatever the text is, it is read in time and space in proportion to its length. The parser bounds the depth;
- * aliases and repeated keys are counted here. Its messages may quote the text, which may hold secrets, so they are said anew here.
+ * YAML as strangers write it: whatever the text is, it is read in time and space in proportion to its length.
+ * The parser bounds the depth; aliases and repeated keys are counted here. Its messages may quote the text,
+ * which may hold secrets, so they are said anew here.
  */
 
 /** Deeper nesting is refused before anything recurses into it. */
@@ -43,9 +44,9 @@ export interface YamlBounds {
 }
 
 /**
- * Reads YAML 1.2 (core schema), of which JSON is a part. Every key is a text and stands once in its mapping. Unknown
- * tags, nesting beyond 100 levels, and too many documents or aliases are mistakes. So is a value that aliases of
- * aliases repeat more than `aliasesMax` times.
+ * Reads YAML 1.2 (core schema), of which JSON is a part. Every key is a text and stands once in its mapping.
+ * Unknown tags, nesting beyond 100 levels, and too many documents or aliases are mistakes. So is a value that
+ * aliases of aliases repeat more than `aliasesMax` times.
  */
 export function readYaml(text: string, bounds: Partial<YamlBounds> = {}): YamlText {
   const { documentsMax = 1, aliasesMax = 0 } = bounds;

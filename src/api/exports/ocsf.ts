@@ -3,8 +3,9 @@ import type { Trace as RecordedTrace } from '../../decision/simulation/call-of-t
 import type { ExportFormat } from './format.ts';
 
 /*
- * Traces as events of the Open Cybersecurity Schema Framework, 1.9.0: API Activity (class 6003) with the profile `security_control`, one a line. What
- * the class demands is always there; what has no place in it stands under `unmapped`.
+ * Traces as events of the Open Cybersecurity Schema Framework, 1.9.0: API Activity (class 6003) with the
+ * profile `security_control`, one a line. What the class demands is always there; what has no place in it
+ * stands under `unmapped`.
  */
 
 const version = '1.9.0';

@@ -60,8 +60,8 @@ function fromBase64(value: unknown, field: string): Buffer {
 }
 
 /**
- * Flat [name, value, …] in which, as on the wire, one character is one byte. Read from the object itself, since a name may be one
- * that objects treat specially.
+ * Flat [name, value, …] in which, as on the wire, one character is one byte. Read from the object itself,
+ * since a name may be one that objects treat specially.
  */
 export function flatHeaders(described: unknown): string[] {
   if (described === undefined || described === null) return [];

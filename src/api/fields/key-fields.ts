@@ -59,7 +59,8 @@ type PublicKey = z.infer<typeof publicKey>;
 export const routeKeyPrefix = 'inbound';
 
 /**
- * Tells whether it stands for callers without a key: no key text has its digest, and its route makes and removes it.
+ * Tells whether it stands for callers without a key: no key text has its digest, and its route makes and
+ * removes it.
  */
 export const isInternal = ({ prefix }: KeyRecord): boolean =>
   prefix === routeKeyPrefix || prefix === keylessKeyPrefix;

@@ -126,7 +126,8 @@ export const decideApproval = route('POST /v1/approvals/:approval_id/decision', 
   answer: publicApproval,
   async handle({ gate, caller, params, body, tenantId }) {
     const tenant = tenantId();
-    // Not when the request began: its body may have come long after, and the approval may have ended meanwhile.
+    // Not when the request began: its body may have come long after, and the approval may have ended
+    // meanwhile.
     const nowMs = Date.now();
     const approval = await find(gate, tenant, idOf(params, 'approval_id', what), nowMs);
     if (caller.kind === 'key' && !(await gate.approvals.mayDecide(approval, caller.key)))

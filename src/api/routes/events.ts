@@ -11,9 +11,9 @@ import { endingOf, heartbeatMs, type Lasting, retryMs, streamsMax, toEnd } from 
 const route = routesOf('activity');
 
 /*
- * Tells of changes, as the audit log has them. It is one log of all nodes, in one order, and an entry is written in
- * the same step as its change. So every console is told the same, wherever it is connected, and goes on after a break
- * where it was.
+ * Tells of changes, as the audit log has them. It is one log of all nodes, in one order, and an entry is
+ * written in the same step as its change. So every console is told the same, wherever it is connected, and
+ * goes on after a break where it was.
  */
 
 /** How soon a change is told. */

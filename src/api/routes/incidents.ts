@@ -128,8 +128,9 @@ const openRequest = z.object({
 });
 
 /**
- * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not closed,
- * trace and note join that one. It becomes as severe as this one would have been, and the answer is 200.
+ * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not
+ * closed, trace and note join that one. It becomes as severe as this one would have been, and the answer is
+ * 200.
  */
 export const createIncident = route('POST /v1/incidents', {
   summary: 'Open an incident',

@@ -20,8 +20,8 @@ const route = routesOf('scan');
 const reported = '';
 
 /**
- * `POST /v1/scan/response`: classifies what an upstream has answered to a call, and keeps it with the trace of that call where one is named.
- * Takes from the rate, not from the quota.
+ * `POST /v1/scan/response`: classifies what an upstream has answered to a call, and keeps it with the trace
+ * of that call where one is named. Takes from the rate, not from the quota.
  */
 export const scanResponse = route('POST /v1/scan/response', {
   summary: 'Classify the answer to a call',
@@ -93,7 +93,8 @@ export const scanResponse = route('POST /v1/scan/response', {
     const status = body.response_status ? { response_status: body.response_status } : {};
     if (!(await gate.store.addResponseScan(tenant, traceId, JSON.stringify({ at, ...status, ...result }))))
       throw missing('trace');
-    // A trace has room for a few reports, and only what has found room there counts; whoever is suspended adds to nothing.
+    // A trace has room for a few reports, and only what has found room there counts; whoever is suspended
+    // adds to nothing.
     if (admission.agentStatus === 'active')
       gate.answerMemory.saw({ tenantId: tenant, traceId, ...call, host: reported, atMs: nowMs }, found);
     return { trace_id: traceId, ...result };

@@ -37,9 +37,9 @@ const interaction = z.object({
 type Interaction = z.infer<typeof interaction>;
 
 /**
- * `POST /v1/integrations/slack/interactions`: somebody has pressed a button of an approval. Slack's signature stands
- * for the key. It is verified with the secret of the channel that the button was sent to. It counts once, and reaches
- * no other tenant than the channel does.
+ * `POST /v1/integrations/slack/interactions`: somebody has pressed a button of an approval. Slack's signature
+ * stands for the key. It is verified with the secret of the channel that the button was sent to. It counts
+ * once, and reaches no other tenant than the channel does.
  */
 export const slackInteractions = route('POST /v1/integrations/slack/interactions', {
   summary: 'Take what is pressed in Slack',

@@ -4,11 +4,13 @@ import { sessionCookie } from '../../core/session-cookie.ts';
 import type { Gate } from '../../decision/gate.ts';
 
 /*
- * The cookie of a session is its tenant, its id and 256 random bits, of which the state keeps a hash. The CSRF token is a keyed hash under
- * those bits: whoever reads the state can make neither, and nothing more has to be kept.
+ * The cookie of a session is its tenant, its id and 256 random bits, of which the state keeps a hash. The
+ * CSRF token is a keyed hash under those bits: whoever reads the state can make neither, and nothing more has
+ * to be kept.
  *
- * Browsers send a cookie to every port of a host. So its name has eight digits of a hash under the pepper, which all nodes
- * of one deployment share, and no other. Where the browser came by TLS, `__Host-` keeps it from being set without.
+ * Browsers send a cookie to every port of a host. So its name has eight digits of a hash under the pepper,
+ * which all nodes of one deployment share, and no other. Where the browser came by TLS, `__Host-` keeps it
+ * from being set without.
  */
 
 /** The part of the gate that names and checks a cookie. */
@@ -52,7 +54,8 @@ export function readCookie(gate: CookieGate, field: string): SessionCookie | und
     pairs.filter((it) => it.startsWith(`${name}=`)).map((it) => it.slice(name.length + 1));
   const name = nameOf(gate);
   const secure = valuesOf(`__Host-${name}`);
-  // Without TLS here, one in front may have set it or not; with TLS, whoever can write plain text may have set the other.
+  // Without TLS here, one in front may have set it or not; with TLS, whoever can write plain text may have
+  // set the other.
   const values = secure.length > 0 || gate.config.control.tls !== null ? secure : valuesOf(name);
   if (values.length !== 1) return undefined;
   const [, tenantId = '', id = '', token = ''] = shape.exec(values[0] ?? '') ?? [];

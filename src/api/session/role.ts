@@ -4,7 +4,8 @@ import type { SessionCaller } from './session-caller.ts';
 export const roles = ['admin', 'developer', 'reviewer', 'auditor'] as const;
 
 /**
- * Permissions that make somebody more than an auditor. A role is a name for people: each route asks for permissions.
+ * Permissions that make somebody more than an auditor. A role is a name for people: each route asks for
+ * permissions.
  */
 const building: readonly Permission[] = [
   'policies:write',

@@ -21,8 +21,8 @@ export interface SessionRequest {
 export type SessionCaller = Extract<Caller, { kind: 'key' | 'admin' }>;
 
 /**
- * The caller whose cookie stands in the request; undefined where none does. Throws where the session has ended or its secret does not
- * count any more, and where another site may have sent the request.
+ * The caller whose cookie stands in the request; undefined where none does. Throws where the session has
+ * ended or its secret does not count any more, and where another site may have sent the request.
  */
 export async function sessionCaller(gate: Gate, request: SessionRequest): Promise<SessionCaller | undefined> {
   const { method, headers, clientAddress, nowMs } = request;
@@ -99,8 +99,8 @@ export async function callerNow(
 }
 
 /**
- * The hash of the admin secret, made as the hashes of keys are. Without the pepper, a stolen state does not tell
- * whether a guess is right.
+ * The hash of the admin secret, made as the hashes of keys are. Without the pepper, a stolen state does not
+ * tell whether a guess is right.
  */
 export const adminSecretHash = (gate: Gate, secret: string): string => gate.hashKey(hash('sha256', secret));
 

@@ -9,8 +9,8 @@ import { factsOf, operationSummariesOf, type ToolSummary } from './summary.ts';
 import type { TemplatePart } from './template.ts';
 
 /*
- * A start needs of a tool where it stands and what it is called, and of most tools no call ever needs more. Their operations are kept as bytes
- * until somebody asks for them.
+ * A start needs of a tool where it stands and what it is called, and of most tools no call ever needs more.
+ * Their operations are kept as bytes until somebody asks for them.
  */
 
 /** Facts of a surface that a start needs. */

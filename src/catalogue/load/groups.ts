@@ -5,8 +5,8 @@ import { type NamedOperation, operationsAt } from './operations.ts';
 import type { Extract, Surface, Tool } from './schema.ts';
 
 /*
- * A path can only be one of those that have its number of segments. So the operations of a surface stand in groups, and
- * a call waits for its own group alone: the largest tools have thousands of operations.
+ * A path can only be one of those that have its number of segments. So the operations of a surface stand in
+ * groups, and a call waits for its own group alone: the largest tools have thousands of operations.
  */
 
 /** Settings that hold for all operations of a surface: plain data. */

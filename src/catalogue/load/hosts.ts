@@ -17,8 +17,8 @@ export interface HostMatch<T> {
 }
 
 /**
- * A label that `{region}` stands for. Without this shape `{service}.{region}.amazonaws.com` would also name the machines of
- * strangers, such as `ec2-192-0-2-1.compute-1.amazonaws.com`.
+ * A label that `{region}` stands for. Without this shape `{service}.{region}.amazonaws.com` would also name
+ * the machines of strangers, such as `ec2-192-0-2-1.compute-1.amazonaws.com`.
  */
 const region = /^[a-z]{2,4}(?:-[a-z]{2,16}){1,3}-\d{1,2}$/;
 const noCaptures: ReadonlyMap<string, string> = new Map();
@@ -36,7 +36,8 @@ export function parseHostPattern(text: string): HostPattern | undefined {
     if (part.kind === 'literal' && !/^[a-z0-9_-]+$/.test(part.text)) return undefined;
     labels.push(part);
   }
-  // A pattern that begins with a placeholder all the way up (`{x}.com`) would make half the world a known tool.
+  // A pattern that begins with a placeholder all the way up (`{x}.com`) would make half the world a known
+  // tool.
   const isAnchored = labels.slice(0, 2).every((part) => part.kind === 'literal');
   return labels.length >= 2 && isAnchored && under.every((name) => /^[\w.~-]+$/.test(name))
     ? { text, labels, under }
@@ -51,8 +52,8 @@ class Label<T> {
 }
 
 /**
- * Host patterns, the most specific first: an exact host, then label by label from the right a literal before a placeholder
- * before "anything below". A host of a stranger is told in one lookup and one or two steps.
+ * Host patterns, the most specific first: an exact host, then label by label from the right a literal before
+ * a placeholder before "anything below". A host of a stranger is told in one lookup and one or two steps.
  */
 export class HostTree<T> {
   readonly #exact = new Map<string, T[]>();

@@ -7,10 +7,10 @@ import { parseHostPattern } from './hosts.ts';
 import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 
 /*
- * The form of `config/tools/<vendor>.yaml`. A tool is a surface (hosts, and what can be done there), and may have further
- * `surfaces`: other hosts, or other paths that share a beginning. Texts with a grammar of their own are checked here, so that
- * all mistakes of a file are told at once. What comes out is plain data, which can be kept: functions are made of it when
- * a call needs them.
+ * The form of `config/tools/<vendor>.yaml`. A tool is a surface (hosts, and what can be done there), and may
+ * have further `surfaces`: other hosts, or other paths that share a beginning. Texts with a grammar of their
+ * own are checked here, so that all mistakes of a file are told at once. What comes out is plain data, which
+ * can be kept: functions are made of it when a call needs them.
  */
 
 /** Fields of `Resource` that are one text. A placeholder of this name, in a host or a path, fills its field by itself. */
@@ -57,15 +57,16 @@ const extract = z.strictObject({
   bucket: oneOrMore(source).optional(),
   tags: oneOrMore(tagSource).optional(),
   /**
-   * The place that tells whose property the operation acts on, as a tenant lists it in `org_accounts`: a field of the
-   * resource, or places. If it is left out, it is the organisation, or that of the repository. `nobody`: the
-   * operation leaves nothing with whom it names, but takes something from there.
+   * The place that tells whose property the operation acts on, as a tenant lists it in `org_accounts`: a
+   * field of the resource, or places. If it is left out, it is the organisation, or that of the repository.
+   * `nobody`: the operation leaves nothing with whom it names, but takes something from there.
    */
   owner: z.union([z.enum(ownerFields), oneOrMore(source)]).optional(),
   /** All places count; a text with commas is a list. */
   principals: oneOrMore(source).optional(),
   /**
-   * The place of the mail itself. Recipients that the body names in `to`, `cc`, `bcc` and `recipients` count as well.
+   * The place of the mail itself. Recipients that the body names in `to`, `cc`, `bcc` and `recipients` count
+   * as well.
    */
   mail: checked(parsePresence, 'a place of a request (json:$.raw, param:to, …)').optional(),
   /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */
@@ -147,8 +148,9 @@ const surface = z.strictObject({
   /** None: those of the tool. */
   hosts: hosts.optional(),
   /**
-   * The largest body that the vendor takes here, where its documentation says so. It raises the limit of the gateway, where nobody has set one.
-   * It is asked for before the body is read: of several surfaces at a host and path the largest counts. None: that of the tool.
+   * The largest body that the vendor takes here, where its documentation says so. It raises the limit of the
+   * gateway, where nobody has set one. It is asked for before the body is read: of several surfaces at a host
+   * and path the largest counts. None: that of the tool.
    */
   max_body_bytes: bodySize.optional(),
   base_paths: z.array(parsed(parsePathTemplate, 'a path')).default([[]]),

@@ -176,8 +176,8 @@ function within(read: (value: string) => readonly string[]): (argument: string) 
 }
 
 /**
- * Places of tags: `json:$.Tags` (a list of Key and Value, or an object), `param:Tags.member` (numbered fields that
- * end in Key and Value), `header:x-amz-tagging` (urlencoded).
+ * Places of tags: `json:$.Tags` (a list of Key and Value, or an object), `param:Tags.member` (numbered fields
+ * that end in Key and Value), `header:x-amz-tagging` (urlencoded).
  */
 export function parseTagSource(text: string): TagSource | undefined {
   const colon = text.indexOf(':');

@@ -3,8 +3,9 @@ import { plainRoute } from '../paths.ts';
 import type { OperationEntry, Surface } from './schema.ts';
 
 /*
- * Tables of operations as `config/tools/generated/build.ts` writes them: a line each of verb, methods, path, category and name. Thousands of
- * lines are read this way in a few milliseconds, which YAML would take seconds for.
+ * Tables of operations as `config/tools/generated/build.ts` writes them: a line each of verb, methods, path,
+ * category and name. Thousands of lines are read this way in a few milliseconds, which YAML would take
+ * seconds for.
  */
 
 const line = /^([A-Z]+) (\S+ \/\S*) ([a-z][a-z0-9_]{0,127}) ([a-z][a-z0-9_]{0,127})$/;

@@ -1,6 +1,6 @@
 /**
- * Templates of hosts and paths: `{region}` stands for one label or segment, `{key+}` for one or more of them, and a literal
- * may stand before and after (`{model}:embed`). Parsed once, when the catalogue is loaded.
+ * Templates of hosts and paths: `{region}` stands for one label or segment, `{key+}` for one or more of them,
+ * and a literal may stand before and after (`{model}:embed`). Parsed once, when the catalogue is loaded.
  */
 export type TemplatePart =
   | { readonly kind: 'literal'; readonly text: string }

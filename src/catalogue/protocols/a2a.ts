@@ -5,7 +5,8 @@ import type { OperationSummary } from '../load/summary.ts';
 import type { MessageMeaning } from './message-meaning.ts';
 
 /*
- * Methods of the Agent2Agent protocol (A2A specification, 7 and 9): those of JSON-RPC as versions 0.2 and 0.3 name them, and as 1.0 does.
+ * Methods of the Agent2Agent protocol (A2A specification, 7 and 9): those of JSON-RPC as versions 0.2 and 0.3
+ * name them, and as 1.0 does.
  */
 
 /** Paths of an agent's card; the second is that of version 0.2. */

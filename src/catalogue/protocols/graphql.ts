@@ -25,8 +25,9 @@ const tokensMax = 4096;
 const selectionsMax = 100;
 
 /**
- * The root fields of all operations in a document (GraphQL, October 2021, 2.2 to 2.8), those of fragments included, whatever a variable
- * may switch off. Undefined where it is malformed, or longer than 64 KB, 4,096 tokens or 100 fields: then nobody can say what it does.
+ * The root fields of all operations in a document (GraphQL, October 2021, 2.2 to 2.8), those of fragments
+ * included, whatever a variable may switch off. Undefined where it is malformed, or longer than 64 KB, 4,096
+ * tokens or 100 fields: then nobody can say what it does.
  */
 export function rootFieldsOf(
   document: string,

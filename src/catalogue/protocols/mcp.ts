@@ -3,8 +3,8 @@ import type { OperationSummary } from '../load/summary.ts';
 import type { MessageMeaning } from './message-meaning.ts';
 
 /*
- * Messages of the Model Context Protocol, as a client sends them (specification of 2025-06-18). A call of a tool is named as the server
- * names the tool. What that does only the server knows, so it counts as WRITE.
+ * Messages of the Model Context Protocol, as a client sends them (specification of 2025-06-18). A call of a
+ * tool is named as the server names the tool. What that does only the server knows, so it counts as WRITE.
  */
 
 type Meaning = Pick<OperationSummary, 'name' | 'category' | 'verb'>;

@@ -10,8 +10,9 @@ import { mcpMeaning, mcpOperations } from './mcp.ts';
 import type { MessageMeaning } from './message-meaning.ts';
 
 /*
- * Protocols that are spoken at any host: messages of JSON-RPC 2.0 between an agent and a server of tools (MCP), or between two agents (A2A).
- * They are told by their methods, for their hosts are nobody's in particular.
+ * Protocols that are spoken at any host: messages of JSON-RPC 2.0 between an agent and a server of tools
+ * (MCP), or between two agents (A2A). They are told by their methods, for their hosts are nobody's in
+ * particular.
  */
 
 /** They stand at no host of their own. */
@@ -58,7 +59,8 @@ function withoutBody({ target, headers }: Request, method: string): readonly Mes
 }
 
 function inBody(request: Request): readonly MessageMeaning[] {
-  // Most bodies are sent away by a look for the name that every message has, which may be written with escapes.
+  // Most bodies are sent away by a look for the name that every message has, which may be written with
+  // escapes.
   const mentions = (text: string): boolean => request.mentions(text);
   // Letters are looked for in a tenth of the time that a quote is, of which a body has many.
   const isNamed = mentions(versionLetters) && mentions(versionName);

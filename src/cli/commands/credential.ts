@@ -4,9 +4,9 @@ import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { readHidden, readInput } from '../input.ts';
 
 /*
- * `postern credential`: what the vault of a running daemon holds. A secret is read from standard input or a file. It
- * never comes from the command line, which every process of the machine can read. And nothing here can show a secret
- * again.
+ * `postern credential`: what the vault of a running daemon holds. A secret is read from standard input or a
+ * file. It never comes from the command line, which every process of the machine can read. And nothing here
+ * can show a secret again.
  */
 
 interface SecretOptions extends CommonOptions {

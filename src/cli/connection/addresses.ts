@@ -34,8 +34,8 @@ export function urlHere(config: Config, listener: Listener): string | undefined 
 }
 
 /**
- * Tells whether a URL leads to the loopback of this machine. What stands in the files of a folder may be anybody's, and the secrets
- * of the shell go nowhere else for it.
+ * Tells whether a URL leads to the loopback of this machine. What stands in the files of a folder may be
+ * anybody's, and the secrets of the shell go nowhere else for it.
  */
 export const isOfThisMachine = (url: string): boolean =>
   /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/.test(URL.parse(url)?.hostname ?? '');

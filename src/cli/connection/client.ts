@@ -38,14 +38,14 @@ const betweenResetsMs = 250;
 const answerBytesMax = 128 * 1024 * 1024;
 
 /**
- * Straight to where the URL says. It never takes the proxy that a shell exports for its agents: an operator's secret is not for the
- * gateway to read.
+ * Straight to where the URL says. It never takes the proxy that a shell exports for its agents: an operator's
+ * secret is not for the gateway to read.
  */
 const send = createHttpClient({ connect: 'unguarded', idleTimeoutMs: requestTimeoutMs });
 
 /**
- * `as` says whom a command speaks for: `operator` uses the admin secret, or else the key; `agent` the key, since calls are always those of
- * a key.
+ * `as` says whom a command speaks for: `operator` uses the admin secret, or else the key; `agent` the key,
+ * since calls are always those of a key.
  */
 export async function openClient(options: CommonOptions, as: Speaker = 'operator'): Promise<Client> {
   return clientFor(await controlUrl(options), await secretFor(as, options), options);
@@ -92,8 +92,8 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
 }
 
 /**
- * The answer of `/readyz`, whether the daemon is ready or not, and where that was asked. A daemon that begins to listen closes what
- * was open before, so it is asked again.
+ * The answer of `/readyz`, whether the daemon is ready or not, and where that was asked. A daemon that begins
+ * to listen closes what was open before, so it is asked again.
  */
 export async function readiness(options: CommonOptions): Promise<{ url: string } & Exchanged> {
   const base = await controlUrl(options);

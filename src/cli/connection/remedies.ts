@@ -3,8 +3,8 @@ import { findConfigFile } from '../../config/files.ts';
 import { toGetSecret } from '../../daemon/start/next-steps.ts';
 
 /*
- * Advice for a command that lacks a key or a secret, or has one that the daemon does not take. `config` is what
- * `--config` names.
+ * Advice for a command that lacks a key or a secret, or has one that the daemon does not take. `config` is
+ * what `--config` names.
  */
 
 /** The file of key and secret of a first start, seen from its folder. */
@@ -24,7 +24,8 @@ export const noKey = (of: string, config: string | undefined): string =>
   `set POSTERN_KEY to the key of ${of}; "postern key mint --name NAME" makes one, with the admin secret of the daemon. ${toHaveSecret(config)}`;
 
 /**
- * Tells whether the daemon refuses such a key or secret; one without a secret answers that there is no such endpoint.
+ * Tells whether the daemon refuses such a key or secret; one without a secret answers that there is no such
+ * endpoint.
  */
 export const isUnknown = (status: number, answer: unknown): boolean =>
   (status === 401 && Object(answer).code === 'INVALID_KEY') ||

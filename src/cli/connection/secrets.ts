@@ -14,8 +14,9 @@ interface Named {
 }
 
 /**
- * Finds the secret for a command: that of the shell, or else that of the configuration or of the first start in this
- * folder. The latter two go to the daemon of this folder only, and never to one that is named by its URL.
+ * Finds the secret for a command: that of the shell, or else that of the configuration or of the first start
+ * in this folder. The latter two go to the daemon of this folder only, and never to one that is named by its
+ * URL.
  */
 export async function secretFor(as: Speaker, options: Named): Promise<string> {
   const { SERVICE_API_KEYS_ADMIN_SECRET: admin, POSTERN_KEY: key, POSTERN_URL: named } = process.env;

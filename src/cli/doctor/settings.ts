@@ -2,8 +2,8 @@ import type { Config, TenantConfig } from '../../config/schema.ts';
 import { type Check, check } from './check.ts';
 
 /*
- * Looks for weaknesses in the configuration itself. No canary shows them, because they lie in wait for a failure or a
- * thief.
+ * Looks for weaknesses in the configuration itself. No canary shows them, because they lie in wait for a
+ * failure or a thief.
  */
 
 const secretLengthMin = 24;

@@ -5,8 +5,8 @@ import { packageFile } from '../../util/program-files.ts';
 import type { WayOut } from '../connection/way-out.ts';
 
 /*
- * Makes the files that a child of `run` gets beside the variables of `env`. They are for programs that no variable
- * alone leads through.
+ * Makes the files that a child of `run` gets beside the variables of `env`. They are for programs that no
+ * variable alone leads through.
  */
 
 const nodeHook = packageFile('bin/node-proxy.cjs');

@@ -14,10 +14,10 @@ import type { UnplacedMistake } from './issues.ts';
 import type { Environment } from './references.ts';
 
 /*
- * Finds mistakes that one value alone cannot show: names that lead nowhere or are given twice, wrong orders, and
- * exclusive options together. These checks read the file as it was written, not what the schema made of it. So one
- * wrong value does not hide the other mistakes. A value of the wrong type is passed over here, since the schema has
- * reported it.
+ * Finds mistakes that one value alone cannot show: names that lead nowhere or are given twice, wrong orders,
+ * and exclusive options together. These checks read the file as it was written, not what the schema made of
+ * it. So one wrong value does not hide the other mistakes. A value of the wrong type is passed over here,
+ * since the schema has reported it.
  */
 
 /** Everything that is wrong between the values of a file. `root` is what it says, with references resolved. */

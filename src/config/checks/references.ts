@@ -8,18 +8,18 @@ interface Outside {
   readonly readFile: (path: string) => string;
 }
 
-// `$${` stands for `${`; the last alternative catches what looks like a reference and is none, because an unresolved
-// placeholder must never be sent out as if it were the credential.
+// `$${` stands for `${`; the last alternative catches what looks like a reference and is none, because an
+// unresolved placeholder must never be sent out as if it were the credential.
 const reference =
   /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]{0,127})(?::-([^}]*))?\}|\$\{file:([^}]{1,4096})\}|\$\{/g;
 
 const resolvedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Puts variables and files into texts: `${env:NAME}`, `${env:NAME:-text}` (text where the variable is not set or
- * empty), `${file:path}` (without the line break at its end). It works on texts that were parsed, so nothing that it
- * puts in can become a key or a list. It works once, so nothing that it puts in is looked at again. The result is
- * bounded in total, since aliases can repeat a reference to a large file.
+ * Puts variables and files into texts: `${env:NAME}`, `${env:NAME:-text}` (text where the variable is not set
+ * or empty), `${file:path}` (without the line break at its end). It works on texts that were parsed, so
+ * nothing that it puts in can become a key or a list. It works once, so nothing that it puts in is looked at
+ * again. The result is bounded in total, since aliases can repeat a reference to a large file.
  */
 export class References {
   readonly #outside: Outside;

@@ -31,8 +31,8 @@ const isLoopback = (address: ListenAddress): boolean =>
   address.kind === 'unix' || /^(?:127\.[\d.]+|\[?::1\]?|localhost)$/.test(address.host);
 
 /**
- * Warnings for what is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the file
- * itself.
+ * Warnings for what is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the
+ * file itself.
  */
 export function findWarnings(
   written: Written,

@@ -14,8 +14,8 @@ import { list, orNull, section, table } from '../section.ts';
 import { configTenantId } from './agents.ts';
 
 /*
- * Credentials that the gateway sends instead of the agent. `secretFields` names the fields that are write-only; they stand in
- * the file or, with `vault: true`, in the vault.
+ * Credentials that the gateway sends instead of the agent. `secretFields` names the fields that are
+ * write-only; they stand in the file or, with `vault: true`, in the vault.
  */
 
 const stored = orNull(secret);

@@ -70,8 +70,9 @@ interface DaemonBodyLimit {
 }
 
 /**
- * All plans, those of the file laid over those that they extend. A body limit that a plan writes down holds for its tenants;
- * one that it does not is the daemon's, and on `pro` at least 1 MB. Unknown bases and cycles have been refused before.
+ * All plans, those of the file laid over those that they extend. A body limit that a plan writes down holds
+ * for its tenants; one that it does not is the daemon's, and on `pro` at least 1 MB. Unknown bases and cycles
+ * have been refused before.
  */
 export function resolvePlans(
   written: ReadonlyMap<string, WrittenPlan>,

@@ -1,12 +1,12 @@
 /*
- * The canonical request of Signature Version 4 ("Create a signed AWS API request", IAM User Guide; "Signature calculations for the
- * Authorization header", Amazon S3 API reference). All texts have one character for each byte that is sent, as the heads have that they
- * are made of: what is signed are the bytes that go out.
+ * The canonical request of Signature Version 4 ("Create a signed AWS API request", IAM User Guide; "Signature
+ * calculations for the Authorization header", Amazon S3 API reference). All texts have one character for each
+ * byte that is sent, as the heads have that they are made of: what is signed are the bytes that go out.
  */
 
 /**
- * Not signed: what the next hop may change, and what the gateway or the connection puts in after the signature. AWS's own SDKs leave out
- * the same ones.
+ * Not signed: what the next hop may change, and what the gateway or the connection puts in after the
+ * signature. AWS's own SDKs leave out the same ones.
  */
 const unsigned: ReadonlySet<string> = new Set([
   'accept-encoding',
@@ -51,8 +51,8 @@ export function canonicalHeaders(headers: readonly string[]): CanonicalHeaders {
 }
 
 /**
- * The path of a request target without its query. S3 takes it as it is, with each byte escaped once; all other services resolve it and
- * escape what stands on the wire once more, so that `%20` is `%2520`.
+ * The path of a request target without its query. S3 takes it as it is, with each byte escaped once; all
+ * other services resolve it and escape what stands on the wire once more, so that `%20` is `%2520`.
  */
 export const canonicalAwsPath = (path: string, isS3: boolean): string =>
   isS3 ? escapeBytes(undoEscapes(path)).replaceAll('%2F', '/') : resolved(path).map(escapeBytes).join('/');

@@ -1,9 +1,10 @@
 import type { AwsScope } from './sign.ts';
 
 /*
- * Service and region of a signature, by the host that a request goes to ("Service endpoints and quotas", AWS General Reference; "Request
- * routing" and "Virtual hosting", Amazon S3 User Guide). A host that says neither, or that none of this fits, is for the configuration to
- * explain: a guess would only be refused by AWS.
+ * Service and region of a signature, by the host that a request goes to ("Service endpoints and quotas", AWS
+ * General Reference; "Request routing" and "Virtual hosting", Amazon S3 User Guide). A host that says
+ * neither, or that none of this fits, is for the configuration to explain: a guess would only be refused by
+ * AWS.
  */
 
 const suffixes: readonly (readonly [suffix: string, homeRegion: string])[] = [
@@ -99,8 +100,8 @@ const s3InRegion = /^s3-(?:fips-)?([a-z]{2}(?:-[a-z]+){1,2}-\d{1,2})$/;
 const s3Express = /^s3express(?:-control|-fips)?(?:-[a-z]{3,4}\d-az\d+)?$/;
 
 /**
- * S3 has names of buckets before its own, which may have any labels: so its own is looked for from the end. Acceleration and access
- * points of several regions do not say a region.
+ * S3 has names of buckets before its own, which may have any labels: so its own is looked for from the end.
+ * Acceleration and access points of several regions do not say a region.
  */
 function s3Scope(labels: readonly string[], home: string): AwsScope | undefined {
   const [last = '', ...before] = labels.filter((it) => !ways.has(it)).reverse();

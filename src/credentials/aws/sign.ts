@@ -4,9 +4,10 @@ import { type AwsChunks, awsChunk, parseAwsChunked, saysAwsChunked } from '../..
 import { canonicalAwsPath, canonicalHeaders, canonicalQuery } from './canonical.ts';
 
 /*
- * Signs requests with AWS Signature Version 4 ("Create a signed AWS API request", IAM User Guide). It is own code,
- * because no library fits. The library @smithy/signature-v4 signs promises of parsed requests rather than bytes. The
- * library aws4 takes one of several values of a parameter. None signs the chunks of a streamed body anew.
+ * Signs requests with AWS Signature Version 4 ("Create a signed AWS API request", IAM User Guide). It is own
+ * code, because no library fits. The library @smithy/signature-v4 signs promises of parsed requests rather
+ * than bytes. The library aws4 takes one of several values of a parameter. None signs the chunks of a
+ * streamed body anew.
  */
 
 export interface AwsKeys {
@@ -59,9 +60,9 @@ const isHashSent = (service: string): boolean => /^(?:s3.*|aoss|glacier|vpc-latt
 const isS3 = (service: string): boolean => service.startsWith('s3');
 
 /**
- * The request with its signature, and with the signatures of its chunks where its body is in chunks that have some. The hash of the whole
- * body is signed also where the sender did not mean to. Throws VALIDATION_FAILED for chunks that are none, and CREDENTIAL_UNAVAILABLE for a
- * kind of body that cannot be signed here.
+ * The request with its signature, and with the signatures of its chunks where its body is in chunks that have
+ * some. The hash of the whole body is signed also where the sender did not mean to. Throws VALIDATION_FAILED
+ * for chunks that are none, and CREDENTIAL_UNAVAILABLE for a kind of body that cannot be signed here.
  */
 export function signRequest<Request extends Signable>(
   request: Request,

@@ -8,8 +8,8 @@ type Client = typeof import('prom-client');
 const load = async (): Promise<Client> => (await import('prom-client')).default;
 
 /**
- * Creates what takes the metrics of this process, those of Node included from the first time on. prom-client is loaded when it is
- * first asked. So a daemon that nobody scrapes does not pay for it.
+ * Creates what takes the metrics of this process, those of Node included from the first time on. prom-client
+ * is loaded when it is first asked. So a daemon that nobody scrapes does not pay for it.
  */
 export function createSnapshot(collect: () => Promise<Family[]>): () => Promise<Snapshot> {
   let own: Promise<InstanceType<Client['Registry']>> | undefined;

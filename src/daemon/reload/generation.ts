@@ -128,8 +128,8 @@ interface Material {
 }
 
 /**
- * The names that hold in a configuration. Those of the generation before are used again where the tools are the same. Throws `ConfigError`
- * with the mistakes of tools and routes.
+ * The names that hold in a configuration. Those of the generation before are used again where the tools are
+ * the same. Throws `ConfigError` with the mistakes of tools and routes.
  */
 export function openMaterial(config: Config, files: Files, on: Foundations, before?: Gate): Material {
   const isSame = before !== undefined && isDeepStrictEqual(before.config.tools, config.tools);

@@ -5,8 +5,8 @@ import { createCache } from '../../state/cache.ts';
 const keysMax = 4096;
 
 /**
- * Reads presented keys as `readKey` does. The keyed hash costs most of that, so it is kept for recent keys. They are
- * known by their digests: no key stays in memory.
+ * Reads presented keys as `readKey` does. The keyed hash costs most of that, so it is kept for recent keys.
+ * They are known by their digests: no key stays in memory.
  */
 export function createKeyReader(pepper: Buffer): (text: string) => PresentedKey | undefined {
   const known = createCache<PresentedKey>(keysMax);

@@ -15,8 +15,8 @@ import { filesTaken, type TakenFiles } from '../workers/taken-files.ts';
 import { PolicyCollector, type ToldPolicies } from './policy-files.ts';
 
 /*
- * A large configuration takes seconds to read, which no call shall wait behind. A thread reads it, and this one takes over what has changed,
- * in slices: entries that say the same as before stay the same objects.
+ * A large configuration takes seconds to read, which no call shall wait behind. A thread reads it, and this
+ * one takes over what has changed, in slices: entries that say the same as before stay the same objects.
  */
 
 export interface ReadTask {

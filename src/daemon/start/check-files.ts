@@ -10,8 +10,8 @@ import { readerOfRoots } from '../reload/named-files.ts';
 import { readListenersTls } from './listener-tls.ts';
 
 /**
- * Throws ConfigError with everything that is wrong with the files and folders that a configuration names, before any of
- * them is made.
+ * Throws ConfigError with everything that is wrong with the files and folders that a configuration names,
+ * before any of them is made.
  */
 export function checkFiles(config: Config, files: Files): void {
   runChecks(config, files, [

@@ -19,8 +19,8 @@ const host = '127.0.0.1';
 const portsTried = 100;
 
 /**
- * Answers the addresses that were asked for, else those of the first start, else the usual ones. On a first start, a
- * port that is taken gives way to the next free one.
+ * Answers the addresses that were asked for, else those of the first start, else the usual ones. On a first
+ * start, a port that is taken gives way to the next free one.
  */
 export async function firstAddresses(file: string, env: Environment): Promise<FirstAddresses> {
   const before = existsSync(file) ? readExports(readFileSync(file, 'utf8')) : undefined;

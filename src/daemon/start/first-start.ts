@@ -42,8 +42,8 @@ export const firstStartPath = (): string => resolve(stateDir, firstStartFile);
 const usualAddresses: FirstAddresses = { proxy: '127.0.0.1:8080', control: '127.0.0.1:8081', moved: [] };
 
 /**
- * Loads or makes the first start's file, in which the addresses are always those of this start. It is whole and on disk
- * before any of it is in the state, so the next start mends a crash between the two.
+ * Loads or makes the first start's file, in which the addresses are always those of this start. It is whole
+ * and on disk before any of it is in the state, so the next start mends a crash between the two.
  */
 export function openFirstStart(env: Environment, addresses = usualAddresses): FirstStart {
   const file = firstStartPath();

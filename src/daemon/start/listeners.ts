@@ -28,8 +28,8 @@ export type Listener = ReturnType<typeof createListener>;
 const alpnProtocols = ['http/1.1'];
 
 /**
- * Takes connections, and hands on those that speak HTTP. A `tls.Server` would hide which connection a TLS socket
- * stands on, and so its told address; therefore TLS is done here.
+ * Takes connections, and hands on those that speak HTTP. A `tls.Server` would hide which connection a TLS
+ * socket stands on, and so its told address; therefore TLS is done here.
  */
 export function createListener(
   serve: (socket: Socket) => void,

@@ -2,7 +2,8 @@ import type { Config } from '../../config/schema.ts';
 import type { SeedResult } from './seed.ts';
 
 /*
- * The missing parts of a daemon that nobody can call yet, and how to get them, for `serve` and for refused commands.
+ * The missing parts of a daemon that nobody can call yet, and how to get them, for `serve` and for refused
+ * commands.
  */
 
 /** How a daemon gets an admin secret. Its own environment counts, and not that of the shell in which a command runs. */

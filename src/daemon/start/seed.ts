@@ -29,9 +29,9 @@ export interface SeedResult {
 }
 
 /**
- * Agents and keys of the configuration, and what the first start made: each is there once, however often this runs. An agent that another
- * tenant has already is left out with its keys, so that no tenant can keep the others' configuration from being read. Two processes must
- * not do this at once.
+ * Agents and keys of the configuration, and what the first start made: each is there once, however often this
+ * runs. An agent that another tenant has already is left out with its keys, so that no tenant can keep the
+ * others' configuration from being read. Two processes must not do this at once.
  */
 export async function seed(
   config: Config,

@@ -20,7 +20,8 @@ async function start(configFile: string | undefined, env: Environment): Promise<
     return startWorkers(file, env);
   }
   const { startGateway } = await import('../gateway.ts');
-  // Else it would be written at the end, where a first start that is ended at once would take a second for it.
+  // Else it would be written at the end, where a first start that is ended at once would take a second for
+  // it.
   flushCompileCache();
   return startGateway(configFile, env);
 }

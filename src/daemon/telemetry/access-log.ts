@@ -6,8 +6,8 @@ import type { CallEnd, CallWatch } from '../../decision/call-watch.ts';
 import { redactedMethod } from '../../decision/trace/redacted.ts';
 
 /**
- * One line for each call, when its answer has ended: who, where to, what became of it, how long it took. Never a path, a query, a
- * header or a body: secrets stand there, and traces have what may be shown of them.
+ * One line for each call, when its answer has ended: who, where to, what became of it, how long it took.
+ * Never a path, a query, a header or a body: secrets stand there, and traces have what may be shown of them.
  */
 export function createAccessLog(log: Pick<Log, 'info'>, now: () => number): CallWatch {
   function write(call: CallSoFar, refusal: GatewayError | undefined, end: CallEnd): void {

@@ -4,9 +4,9 @@ import { redactedMethod } from '../../decision/trace/redacted.ts';
 import { shownOperation } from '../../decision/trace/safe-names.ts';
 
 /*
- * Attributes of a call's span, by the names of OpenTelemetry's semantic conventions (HTTP, GenAI, MCP) where they
- * have one. They never hold a path, a query, a header or a text of the body. The names of model and tool are the
- * exception. They are read for secrets like all names of callers.
+ * Attributes of a call's span, by the names of OpenTelemetry's semantic conventions (HTTP, GenAI, MCP) where
+ * they have one. They never hold a path, a query, a header or a text of the body. The names of model and tool
+ * are the exception. They are read for secrets like all names of callers.
  */
 
 export type AttributeValue = SafeName | number | boolean | readonly SafeName[];

@@ -8,8 +8,9 @@ import { type TelemetryOrigin, toMetrics, toTraces } from './otlp-json.ts';
 import type { CallSpan } from './spans.ts';
 
 /*
- * Sends spans and metrics to an OTLP endpoint, behind the back of calls. Spans wait in a bounded queue; what finds no room is dropped and
- * counted, since no call waits for its trace. A batch that is not taken is sent again, unless the collector says that it never will be.
+ * Sends spans and metrics to an OTLP endpoint, behind the back of calls. Spans wait in a bounded queue; what
+ * finds no room is dropped and counted, since no call waits for its trace. A batch that is not taken is sent
+ * again, unless the collector says that it never will be.
  */
 
 interface ExporterOptions {

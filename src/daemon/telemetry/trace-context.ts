@@ -2,8 +2,8 @@ import type { ReceivedCall } from '../../core/call.ts';
 import { fieldOf } from '../../wire/http1/headers.ts';
 
 /*
- * The trace that a call belongs to (W3C Trace Context, level 2). The trace of a call that brings none has the id of its record, without the
- * dashes, so that either finds the other.
+ * The trace that a call belongs to (W3C Trace Context, level 2). The trace of a call that brings none has the
+ * id of its record, without the dashes, so that either finds the other.
  */
 
 export interface TraceContext {

@@ -41,7 +41,8 @@ export class Member {
       };
       worker.once('exit', end);
       worker.on('error', () => {
-        // One that could not be started never exits; of another, that it cannot be written to shows in its end.
+        // One that could not be started never exits; of another, that it cannot be written to shows in its
+        // end.
         if (worker.process.pid === undefined) end(null, null);
         else this.kill();
       });
@@ -108,10 +109,11 @@ export class Member {
 }
 
 /**
- * Closes the connections that an ended worker did not take. A connection that is on its way to a worker when that
- * ends would stay open for ever. Node's cluster waits for the worker to say that it has taken it. At most one
- * connection of each listener is on its way. So the last one is remembered, and closed in the end; closing twice does
- * nothing. The form of these messages is Node's own affair. If it changed, nothing would be remembered.
+ * Closes the connections that an ended worker did not take. A connection that is on its way to a worker when
+ * that ends would stay open for ever. Node's cluster waits for the worker to say that it has taken it. At
+ * most one connection of each listener is on its way. So the last one is remembered, and closed in the end;
+ * closing twice does nothing. The form of these messages is Node's own affair. If it changed, nothing would
+ * be remembered.
  */
 function closeWhatItDidNotTake(worker: ClusterWorker): void {
   const child: { send: (...args: [unknown, unknown, ...unknown[]]) => boolean } = worker.process as never;

@@ -8,8 +8,8 @@ import type { WorkerSlot } from '../worker-slot.ts';
 import type { TakenFiles } from './taken-files.ts';
 
 /*
- * Messages between parent and worker: the parent gives orders one after the other, each is answered once. A worker
- * does nothing by itself but serve, and ask for the metrics of all.
+ * Messages between parent and worker: the parent gives orders one after the other, each is answered once. A
+ * worker does nothing by itself but serve, and ask for the metrics of all.
  */
 
 export type Order =

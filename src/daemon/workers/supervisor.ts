@@ -18,16 +18,16 @@ import { Crew, loadWithFiles } from './crew.ts';
 
 /*
  * The parent of a daemon with several workers. It reads the files, makes what a first start makes, starts the
- * workers, and has them take each step together. All are opened before one of them seeds the state, and only then do
- * they listen. A reload is prepared by all before it is in force in one. The parent judges nothing, and no call
- * passes through it.
+ * workers, and has them take each step together. All are opened before one of them seeds the state, and only
+ * then do they listen. A reload is prepared by all before it is in force in one. The parent judges nothing,
+ * and no call passes through it.
  *
- * The listening sockets are the parent's, shared by Node's cluster, which deals connections out in turn. SO_REUSEPORT
- * was measured against it (four workers on two processors). It opens connections half as fast again, 4,400 a second
- * for 2,700, of which each costs a worker milliseconds of TLS. But a worker that is busy for a second is dealt a
- * quarter of all connections meanwhile, where in turn it gets one. Connections that wait for a worker that ends are
- * reset. A second daemon on the same port is not told that it is taken. And SO_REUSEPORT has no Unix sockets, and
- * Linux alone.
+ * The listening sockets are the parent's, shared by Node's cluster, which deals connections out in turn.
+ * SO_REUSEPORT was measured against it (four workers on two processors). It opens connections half as fast
+ * again, 4,400 a second for 2,700, of which each costs a worker milliseconds of TLS. But a worker that is
+ * busy for a second is dealt a quarter of all connections meanwhile, where in turn it gets one. Connections
+ * that wait for a worker that ends are reset. A second daemon on the same port is not told that it is taken.
+ * And SO_REUSEPORT has no Unix sockets, and Linux alone.
  */
 
 const graceMsDefault = 30_000;

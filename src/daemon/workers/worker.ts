@@ -18,9 +18,9 @@ import {
 import { filesTaken, type TakenFiles } from './taken-files.ts';
 
 /*
- * A worker: the program that the parent starts as often as `workers` says. It serves as its parent orders. When the
- * parent is gone, however it went, the channel to it closes. Node's cluster then ends the worker at once, since
- * nobody could reload or stop it without its parent. All that it has recorded is in its journal.
+ * A worker: the program that the parent starts as often as `workers` says. It serves as its parent orders.
+ * When the parent is gone, however it went, the channel to it closes. Node's cluster then ends the worker at
+ * once, since nobody could reload or stop it without its parent. All that it has recorded is in its journal.
  */
 
 type OrderTo<To extends Order['to']> = Extract<Order, { to: To }>;

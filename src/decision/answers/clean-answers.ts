@@ -2,8 +2,8 @@ const keptMax = 8;
 const keptBytesMax = 16_384;
 
 /**
- * Keeps the last few contents that one reader has found nothing in, byte for byte. Who polls gets the same answer over and
- * over, and to compare it costs a hundredth of reading it.
+ * Keeps the last few contents that one reader has found nothing in, byte for byte. Who polls gets the same
+ * answer over and over, and to compare it costs a hundredth of reading it.
  */
 export class CleanAnswers {
   readonly #kept: Buffer[] = [];

@@ -130,16 +130,16 @@ export function createAnswerReader({
 
   return {
     /**
-     * Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides. Throws for a
-     * tenant that is not served.
+     * Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides.
+     * Throws for a tenant that is not served.
      */
     async read(owner: Owned, content: AnswerContent) {
       const { tenant, engine } = await readersOf(owner.tenantId);
       return read(content, taskOf(owner, tenant, engine, content.bytes.length));
     },
     /**
-     * Reads header fields or trailers of `host` at once; what it tells of its own sessions counts for nothing. Throws for a
-     * tenant that is not served, or whose rules were never read.
+     * Reads header fields or trailers of `host` at once; what it tells of its own sessions counts for
+     * nothing. Throws for a tenant that is not served, or whose rules were never read.
      */
     readFields({ tenantId }: Pick<Identity, 'tenantId'>, fields: FieldsText, host: string) {
       const { tenant, engine } = readersNow(tenantId);
@@ -164,8 +164,8 @@ export function createAnswerReader({
       return readThe(part, { body: part.bytes, onClean: () => clean.add(text) }, engine, tenant);
     },
     /**
-     * Cuts findings of these classes out of the content, which then shows none of them when it is read again. Undefined
-     * where they cannot be cut. Throws for a tenant that is not served.
+     * Cuts findings of these classes out of the content, which then shows none of them when it is read again.
+     * Undefined where they cannot be cut. Throws for a tenant that is not served.
      */
     async redact(
       owner: Owned,

@@ -45,8 +45,8 @@ export class ApprovalDesk {
   }
 
   /**
-   * Resolves with the record once it is no longer pending, when `waitMs` is over, or soon after nobody awaits it any more. Undefined where
-   * there is no such approval. Throws GATEWAY_BUSY where too many wait already.
+   * Resolves with the record once it is no longer pending, when `waitMs` is over, or soon after nobody awaits
+   * it any more. Undefined where there is no such approval. Throws GATEWAY_BUSY where too many wait already.
    */
   async wait(
     tenantId: string,
@@ -109,8 +109,9 @@ export class ApprovalDesk {
 }
 
 /**
- * Tells whether the holder of this key asked for the approval. That is so with the same key, a key that it made, or
- * the key that made it. A key of an agent that the call names, or that `asked` belongs to, counts as well.
+ * Tells whether the holder of this key asked for the approval. That is so with the same key, a key that it
+ * made, or the key that made it. A key of an agent that the call names, or that `asked` belongs to, counts as
+ * well.
  */
 const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord | undefined): boolean =>
   liveKeyOf(key) === (asked ? liveKeyOf(asked) : approval.keyId) ||
@@ -208,8 +209,8 @@ const headerFindings = ({ head, findings }: AssessedCall): string[] =>
     .map(({ location, start, end }: Finding) => `${location}: ${head.toString('latin1', start, end)}`);
 
 /**
- * The hash of an identical call. It covers the key's agent, what is asked for and how servers may read it. It includes
- * the headers that decide the operation and how the body is read.
+ * The hash of an identical call. It covers the key's agent, what is asked for and how servers may read it. It
+ * includes the headers that decide the operation and how the body is read.
  */
 function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): string {
   const { identity, operation, received, tenant } = call;

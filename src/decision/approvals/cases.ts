@@ -24,8 +24,8 @@ import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfF
 export { CaseFileError } from './case-file.ts';
 
 /*
- * Test cases of policies, as their authors keep them beside the policies: each a call and what should become of it. They are judged
- * without a daemon and without a state, by the stages that judge live calls.
+ * Test cases of policies, as their authors keep them beside the policies: each a call and what should become
+ * of it. They are judged without a daemon and without a state, by the stages that judge live calls.
  */
 
 interface Expected {
@@ -67,8 +67,9 @@ export async function openCases() {
 
   return {
     /**
-     * Judges all cases of a parsed case file, in their order. `readPolicies` answers the parsed documents of a policy file that the case
-     * file names. Throws `CaseFileError` with everything that is wrong, and what `readPolicies` throws.
+     * Judges all cases of a parsed case file, in their order. `readPolicies` answers the parsed documents of
+     * a policy file that the case file names. Throws `CaseFileError` with everything that is wrong, and what
+     * `readPolicies` throws.
      */
     async run(written: unknown, readPolicies: (path: string) => Promise<readonly unknown[]>) {
       const file = parseCaseFile(written);

@@ -19,8 +19,8 @@ const retryMs = 1000;
 const complaintMs = 10_000;
 
 /**
- * Opens incidents after the verdict, without anybody waiting. Failures are tried again every second, and once more at
- * the end. Causes without room are in the log, and always in the trace.
+ * Opens incidents after the verdict, without anybody waiting. Failures are tried again every second, and once
+ * more at the end. Causes without room are in the log, and always in the trace.
  */
 /** A recorded call, decided or refused, whose caller is known. */
 type IncidentSource = Pick<CallSoFar, 'received' | 'incidents'> & { readonly identity: Identity };

@@ -7,8 +7,9 @@ import { foldName } from '../../policy/index.ts';
 import { withoutLongStrings } from '../trace/long-values.ts';
 
 /*
- * The structure of a body. A rule that limits a field must not be evaded by a body that Postern and the vendor read
- * differently. Bytes count more than the declared type, and an ambiguous body is read in both ways or is unclear.
+ * The structure of a body. A rule that limits a field must not be evaded by a body that Postern and the
+ * vendor read differently. Bytes count more than the declared type, and an ambiguous body is read in both
+ * ways or is unclear.
  */
 
 /** Larger bodies are unclear, since parsing them would block all other calls. */
@@ -23,8 +24,8 @@ const ofReadings = (readings: readonly unknown[]): BodyValue =>
   readings.length === 0 ? none : { kind: 'value', readings };
 
 /**
- * JSON (one text, or one a line), a urlencoded form, or multipart; in time linear in the body. A repeated form field makes one
- * reading for each of its values.
+ * JSON (one text, or one a line), a urlencoded form, or multipart; in time linear in the body. A repeated
+ * form field makes one reading for each of its values.
  */
 export function parseCallBody(contentType: string, body: Buffer): BodyValue {
   if (body.length === 0) return none;
@@ -63,8 +64,8 @@ const asciiCharsets = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin-?1|windows-125
 const charset = /;\s*charset\s*=\s*"?([^\s";]{1,64})/gi;
 
 /**
- * Tells whether the body is, by its declaration or its beginning, in a character set that does not write ASCII as
- * itself.
+ * Tells whether the body is, by its declaration or its beginning, in a character set that does not write
+ * ASCII as itself.
  */
 export function isInOtherCharset(contentType: string, body: Buffer): boolean {
   if (looksWide(body)) return true;
@@ -117,8 +118,8 @@ function parse(text: string): { readonly value: unknown } | undefined {
 }
 
 /**
- * Tells whether no object repeats a key, of which each parser takes another, and nothing is nested too deep to be
- * parsed.
+ * Tells whether no object repeats a key, of which each parser takes another, and nothing is nested too deep
+ * to be parsed.
  */
 function isPlainJson(content: Buffer): boolean {
   /** The keys of each open object; undefined for an array. */
@@ -168,8 +169,8 @@ function readMultipart(content: Buffer, contentType: string): BodyValue {
 }
 
 /**
- * One object of all fields. Repeated fields, in any spelling, go into further objects. A field `a[b]` is there under
- * its name and as field `b` of `a`; where that conflicts with another, in an object of its own.
+ * One object of all fields. Repeated fields, in any spelling, go into further objects. A field `a[b]` is
+ * there under its name and as field `b` of `a`; where that conflicts with another, in an object of its own.
  */
 function toReadings(fields: readonly FormField[]): readonly unknown[] {
   const readings: Tree[] = [];

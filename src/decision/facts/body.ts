@@ -3,8 +3,9 @@ import { inflateBody } from '../../inspect/decode/packed/inflate.ts';
 import { isInOtherCharset, parseCallBody } from './body-structure.ts';
 
 /**
- * The body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that fails, or was done with a wider bound
- * before it was known whose call it is, the call is marked unreadable and the body is empty.
+ * The body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that fails, or
+ * was done with a wider bound before it was known whose call it is, the call is marked unreadable and the
+ * body is empty.
  */
 export function plainBody(call: ReceivedCall, maxBytes: number): Buffer {
   if (call.contentEncoding === '') return call.body;

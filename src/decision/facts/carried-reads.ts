@@ -22,8 +22,8 @@ const depthMax = 3;
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Costs nothing where nothing was read lately: only then is the call taken apart, whatever its method, for anything that goes outside can
- * carry something. A call that could not be read is denied for that.
+ * Costs nothing where nothing was read lately: only then is the call taken apart, whatever its method, for
+ * anything that goes outside can carry something. A call that could not be read is denied for that.
  */
 export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): FindCarriedReads {
   return function findCarriedReads(call, isExternal) {
@@ -121,8 +121,9 @@ function byClass(call: Reader, mayBe: MayBe): readonly CarriedRead[] {
 }
 
 /**
- * URL and headers in all their forms: they were decoded before, within the same bounds and in time. Of headers what the agent writes and not
- * its client: that is the same in all calls of many agents, and anybody can put it on a page.
+ * URL and headers in all their forms: they were decoded before, within the same bounds and in time. Of
+ * headers what the agent writes and not its client: that is the same in all calls of many agents, and anybody
+ * can put it on a page.
  */
 function headTexts({ target, headers, marks, tenant }: Reader): readonly Buffer[] {
   const texts = [target.href, target.fragment];

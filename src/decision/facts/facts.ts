@@ -49,8 +49,8 @@ export const noBody = (bytes: number): BodyFacts => ({
 });
 
 /**
- * The facts of a call that policies may ask for. Dear ones are computed when the first rule asks. Getters of an object
- * literal would be made anew for each call, at twenty times the cost.
+ * The facts of a call that policies may ask for. Dear ones are computed when the first rule asks. Getters of
+ * an object literal would be made anew for each call, at twenty times the cost.
  */
 export class CallFacts implements Facts {
   readonly envName: string;

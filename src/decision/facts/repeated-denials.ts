@@ -27,11 +27,12 @@ export function createRepeatedDenials(store: Pick<Store, 'agentUsage' | 'listTra
     },
 
     /**
-     * Tells whether the state has enough denials around this one, from any node. Each node asks when its own denial is
-     * stored, so the last one sees them all. Looks at a bounded number of traces.
+     * Tells whether the state has enough denials around this one, from any node. Each node asks when its own
+     * denial is stored, so the last one sees them all. Looks at a bounded number of traces.
      */
     async isRepeated({ tenantId, agentId, atMs }: Denial) {
-      // Cheap, and answers for nearly all agents. It counts refused calls too, and a day: the traces are more exact.
+      // Cheap, and answers for nearly all agents. It counts refused calls too, and a day: the traces are more
+      // exact.
       const [usage] = await store.agentUsage(tenantId, [agentId], Date.now());
       if (!usage || usage.decisions24h.DENY < denialsEnough) return false;
       const filter = { agentId, decision: 'DENY', fromMs: atMs - hourMs } as const;
@@ -56,8 +57,8 @@ const isRun = (times: readonly number[]): boolean =>
   times.length === denialsEnough && (times.at(-1) ?? 0) - (times[0] ?? 0) < hourMs;
 
 /**
- * Nothing for a call that was refused rather than judged, whose trace says DENY as well but explains nothing, and nothing for a denial that
- * was the gateway's own doing.
+ * Nothing for a call that was refused rather than judged, whose trace says DENY as well but explains nothing,
+ * and nothing for a denial that was the gateway's own doing.
  */
 function timeOfDenial(line: string): readonly number[] {
   const { at, explanation, excuse } = JSON.parse(line) as {

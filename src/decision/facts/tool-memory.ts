@@ -25,7 +25,8 @@ export interface SeenList {
 }
 
 /**
- * A drift as traces show it. Names with findings, or of a form that no tool should have, are replaced by their hash.
+ * A drift as traces show it. Names with findings, or of a form that no tool should have, are replaced by
+ * their hash.
  */
 export type ShownDrift = { readonly [K in keyof ToolDrift]: SafeName[] };
 
@@ -61,8 +62,8 @@ export class ToolMemory {
   }
 
   /**
-   * A list came in the answer to a call. Answers what is new about it, undefined where nothing is. Never rejects: what could not be
-   * remembered is in the log.
+   * A list came in the answer to a call. Answers what is new about it, undefined where nothing is. Never
+   * rejects: what could not be remembered is in the log.
    */
   async saw(call: InspectedCall, list: SeenList): Promise<ShownDrift | undefined> {
     const { traceId } = call;
@@ -128,7 +129,8 @@ export class ToolMemory {
     const toSeen = (it: DescribedTool | undefined, name: SafeName | undefined): SeenTool =>
       it && name !== undefined ? { name, version: it.version, marks: this.#marksOf(it, bounds) } : unreadTool;
     const seen = described.map((it) => toSeen(it, it && nameOf(it)));
-    // Millions of them may stand in a message: those that nobody would remember one by one are looked at as one.
+    // Millions of them may stand in a message: those that nobody would remember one by one are looked at as
+    // one.
     const rest = tools.slice(toolsMax);
     return rest.length === 0 ? seen : [...seen, toSeen(describeTool({ rest }), anyTool)];
   }

@@ -38,8 +38,8 @@ const carriedNames: ReadonlySet<string> = new Set([
 const carriedMin = 0.7;
 
 /**
- * The losses for a decided call. There are none in monitor mode, for suspended agents or tenants, and for strangers;
- * where the gateway itself failed, only threats count.
+ * The losses for a decided call. There are none in monitor mode, for suspended agents or tenants, and for
+ * strangers; where the gateway itself failed, only threats count.
  */
 export function trustLossOf(call: DecidedCall, losses: TrustLosses): readonly TrustMark[] {
   const { isMonitored, received, admission, history } = call;
@@ -53,7 +53,8 @@ export function trustLossOf(call: DecidedCall, losses: TrustLosses): readonly Tr
 function causesOf(call: DecidedCall): readonly Cause[] {
   const { verdict } = call;
   const isThreat = call.evidence.threats.some((it) => it.location === 'target');
-  // A denial that is the gateway's own doing tells nothing of the agent, nor does how often its client tries again.
+  // A denial that is the gateway's own doing tells nothing of the agent, nor does how often its client tries
+  // again.
   if (excuseOf(call, verdict)) return isThreat ? ['threat'] : none;
   const causes: Cause[] = [];
   if (isThreat) causes.push('threat');

@@ -54,7 +54,8 @@ function urlPatternOf(url: string): { pattern: string | undefined; isExact: bool
   const [, scheme = '', authority = '', rest = ''] =
     /^([a-z][a-z0-9+.-]*):\/\/([^/]*)(.*)$/s.exec(isExact ? whole : whole.slice(0, cutAt)) ?? [];
   if (scheme === '' || (!isExact && rest === '')) return { pattern: undefined, isExact };
-  // A set of one letter makes a glob of it, which must hold for the whole URL; without one it would be a prefix.
+  // A set of one letter makes a glob of it, which must hold for the whole URL; without one it would be a
+  // prefix.
   const exactScheme = `${scheme.slice(0, -1)}[${scheme.slice(-1)}]`;
   const literal = rest.replace(/[*?[]/g, (it) => `[${it}]`);
   const pattern = `${exactScheme}://${authority}${literal}${isExact ? '' : '*'}`;

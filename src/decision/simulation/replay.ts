@@ -7,9 +7,9 @@ const seconds = /^\d{1,12}$/;
 const printable = /^[\x21-\x7e]{8,128}$/;
 
 /**
- * Checks that a request is fresh, where it says so or its key demands it. Throws REPLAYED when its timestamp lies
- * outside the window, or its nonce was seen in it, on whatever node. Throws VALIDATION_FAILED where one of the two is
- * missing or malformed. A request that is refused later on has used its nonce all the same.
+ * Checks that a request is fresh, where it says so or its key demands it. Throws REPLAYED when its timestamp
+ * lies outside the window, or its nonce was seen in it, on whatever node. Throws VALIDATION_FAILED where one
+ * of the two is missing or malformed. A request that is refused later on has used its nonce all the same.
  */
 export async function checkReplay(
   { names, store, tenants }: Pick<Gate, 'names' | 'store' | 'tenants'>,

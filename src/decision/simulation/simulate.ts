@@ -18,9 +18,10 @@ import { type InspectOptions, inspect } from '../stages/inspect.ts';
 import type { SimulatedCall } from './simulated-call.ts';
 
 /*
- * Finds out what would become of a call. It runs the stages that judge live calls: classify, inspect, assess, and the
- * judgement of the decision. Only admission and the consequences are left out, so nothing is counted, recorded, held
- * or opened. Earlier decisions of people about an identical call play no part: what must be held is REQUIRE_APPROVAL.
+ * Finds out what would become of a call. It runs the stages that judge live calls: classify, inspect, assess,
+ * and the judgement of the decision. Only admission and the consequences are left out, so nothing is counted,
+ * recorded, held or opened. Earlier decisions of people about an identical call play no part: what must be
+ * held is REQUIRE_APPROVAL.
  */
 
 interface SimulatorOptions extends AssessOptions, Omit<InspectOptions, 'policies'> {
@@ -45,8 +46,8 @@ export interface Simulator extends SimulatorOptions {
   /** Judges a call whose body is read already, or was never there. */
   readonly judge: Judge;
   /**
-   * Reads a call once, and answers what each set of rules makes of it. Changes nothing outside of it. Bounded by the tenant's bounds on
-   * reading.
+   * Reads a call once, and answers what each set of rules makes of it. Changes nothing outside of it. Bounded
+   * by the tenant's bounds on reading.
    */
   run(call: SimulatedCall, ground: Ground, sets: readonly PolicySet[]): Promise<DecidedCall[]>;
 }

@@ -51,8 +51,9 @@ const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Outcome>>> = {
 type Admitting = MaybePromise<AdmittedCall<TenantConfig> | RefusedCall>;
 
 /**
- * May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is too large takes nothing. Here
- * alone the tenant of a live call is looked up: all later stages find it in the call.
+ * May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is
+ * too large takes nothing. Here alone the tenant of a live call is looked up: all later stages find it in the
+ * call.
  */
 export const admit = (options: AdmitOptions): Stage<ClassifiedCall, AdmittedCall<TenantConfig>> =>
   new AdmitStage(options);
@@ -237,8 +238,8 @@ function toRequest(
 }
 
 /**
- * The operations that the scope of a key is checked against. Tools are named by the catalogue and the configuration,
- * never by a caller.
+ * The operations that the scope of a key is checked against. Tools are named by the catalogue and the
+ * configuration, never by a caller.
  */
 export const doneBy = (operation: Operation): Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'> => ({
   toolName: ownName(operation.toolName),

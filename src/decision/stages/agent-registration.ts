@@ -22,7 +22,8 @@ export type RegisterAgent = (
 ) => Promise<void>;
 
 /**
- * Registers a UUID that no agent has yet for the key's tenant. The call is not read yet, but what it says of the agent is.
+ * Registers a UUID that no agent has yet for the key's tenant. The call is not read yet, but what it says of
+ * the agent is.
  */
 export function createRegistration({ store, tenants, policies }: RegistrationOptions): RegisterAgent {
   /** Registered since the day began, by tenant. */

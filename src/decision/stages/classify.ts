@@ -19,9 +19,9 @@ export interface ClassifyOptions {
 }
 
 /**
- * Finds out what a call does. The catalogue names tool, operation, verb, resource and principals, unless the entrance
- * knows them already, as for messages between agents. It never decides. It asks the state for the tenant of a key
- * only where tenants have tools of their own and the key was not seen before.
+ * Finds out what a call does. The catalogue names tool, operation, verb, resource and principals, unless the
+ * entrance knows them already, as for messages between agents. It never decides. It asks the state for the
+ * tenant of a key only where tenants have tools of their own and the key was not seen before.
  */
 export function classify(options: ClassifyOptions): Stage<UnadmittedCall, ClassifiedCall> {
   const { catalogues, store, tenants, open } = options;

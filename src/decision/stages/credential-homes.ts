@@ -18,8 +18,8 @@ const marked = <Tenant>(call: InspectedCall<Tenant>, marks: InspectedCall['marks
   marks === call.marks ? call : new InspectedCall(call, call.inspection, marks);
 
 /**
- * Binds the credentials of a call that is let out to their home. Where another call was first, it is assessed and decided again with them
- * away from home.
+ * Binds the credentials of a call that is let out to their home. Where another call was first, it is assessed
+ * and decided again with them away from home.
  */
 export function bindCredentials<Tenant>(
   homes: CredentialHomes,

@@ -65,8 +65,8 @@ class DecideStage implements Stage<Assessed, Decided> {
   }
 
   /**
-   * Asks what people have said of the identical call. Policies, denylist and suspension have let it come this far. Where that fails, the
-   * incidents of the call are opened all the same.
+   * Asks what people have said of the identical call. Policies, denylist and suspension have let it come this
+   * far. Where that fails, the incidents of the call are opened all the same.
    */
   async #hold(call: Assessed, opinion: Enforceable, wasHeld: boolean): Promise<Decided | RefusedCall> {
     const { tenant } = call;
@@ -102,10 +102,10 @@ class DecideStage implements Stage<Assessed, Decided> {
   }
 
   /**
-   * Waits for the decision, then judges anew. Key, agent and policies may have changed, and of several calls that
-   * wait for one grant only one may have it. A call that is still pending then is answered as if it had not been
-   * held. So is a call that was decided under another configuration than this one. When the caller asks again, that
-   * other configuration judges the call.
+   * Waits for the decision, then judges anew. Key, agent and policies may have changed, and of several calls
+   * that wait for one grant only one may have it. A call that is still pending then is answered as if it had
+   * not been held. So is a call that was decided under another configuration than this one. When the caller
+   * asks again, that other configuration judges the call.
    */
   async #holdOpen(
     call: Decided,

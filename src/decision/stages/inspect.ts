@@ -67,8 +67,8 @@ type Admitted = AdmittedCall<TenantConfig>;
 type Inspected = InspectedCall<TenantConfig>;
 
 /**
- * The inspection stage: finds data in URL, headers and body, and in their decoded forms. It never decides. A call
- * that exceeds the bounds is `unreadable`, and later stages deny it.
+ * The inspection stage: finds data in URL, headers and body, and in their decoded forms. It never decides. A
+ * call that exceeds the bounds is `unreadable`, and later stages deny it.
  */
 export const inspect = (options: InspectOptions): Stage<Admitted, Inspected> => new InspectStage(options);
 
@@ -106,7 +106,8 @@ class InspectStage implements Stage<Admitted, Inspected> {
   }
 
   /**
-   * Heads of one connection are mostly the same, and so are those of one program on many: what was read a moment ago is not read again.
+   * Heads of one connection are mostly the same, and so are those of one program on many: what was read a
+   * moment ago is not read again.
    */
   #readHead(call: ReceivedCall, reading: Reading, task: Task): MaybePromise<void> {
     const { engine } = task.tools;
@@ -190,7 +191,8 @@ class InspectStage implements Stage<Admitted, Inspected> {
   }
 
   /**
-   * Inspects a call. A call that cannot be read for lack of room is refused, and its record has what was read so far.
+   * Inspects a call. A call that cannot be read for lack of room is refused, and its record has what was read
+   * so far.
    */
   #inspectCall(call: Admitted, page: TenantRules): MaybePromise<Inspected | RefusedCall> {
     const reading = new Reading(safeNamesOf(page.engine), call.received.claimed);
@@ -229,8 +231,8 @@ class InspectStage implements Stage<Admitted, Inspected> {
   }
 
   /**
-   * This is a function of its own for the sake of V8. A function written in an assignment to a property goes into the
-   * old generation. The whole call would stay with it until the next full collection.
+   * This is a function of its own for the sake of V8. A function written in an assignment to a property goes
+   * into the old generation. The whole call would stay with it until the next full collection.
    */
   #readerOf(
     { contentType, readings, identity, target, tenant }: Admitted,

@@ -16,8 +16,8 @@ export interface RefusedDescription extends Partial<Pick<ClassifiedCall, 'operat
 }
 
 /**
- * Reads the head of a call that was refused before it was inspected, so that its trace can say what it was. Answers undefined where it was
- * inspected, or cannot be read. Never rejects.
+ * Reads the head of a call that was refused before it was inspected, so that its trace can say what it was.
+ * Answers undefined where it was inspected, or cannot be read. Never rejects.
  */
 export type DescribeRefused = (
   call: CallSoFar,

@@ -3,8 +3,8 @@ import { periodOf } from '../../state/rules/limits.ts';
 import type { AuditEvent, Store, UsageAlert } from '../../state/store.ts';
 
 /**
- * Told of what happens beside a call, without anybody waiting for it. What is told becomes an audit entry, and of the audit log people
- * are told by their channels.
+ * Told of what happens beside a call, without anybody waiting for it. What is told becomes an audit entry,
+ * and of the audit log people are told by their channels.
  */
 export type Events = ReturnType<typeof createEvents>;
 

@@ -57,7 +57,8 @@ export function namesKnownTo(
 }
 
 /**
- * Names that policies of files may use, for any tenant: of the configuration, of `registered`, or registered later.
+ * Names that policies of files may use, for any tenant: of the configuration, of `registered`, or registered
+ * later.
  */
 export function namesInFiles(
   config: Config,

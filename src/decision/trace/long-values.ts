@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { longStringPlaces } from '../../inspect/kernel/string-ends.ts';
 
 /*
- * Long strings of a JSON text are left out when it is parsed, since rules hardly ever look at them. Each is parsed
- * when somebody asks for it.
+ * Long strings of a JSON text are left out when it is parsed, since rules hardly ever look at them. Each is
+ * parsed when somebody asks for it.
  */
 
 /** A text without its long strings, and what puts them in their places in a value that was parsed of it. */

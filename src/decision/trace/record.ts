@@ -50,8 +50,8 @@ interface RecorderOptions {
 }
 
 /**
- * Leaves the trace of a call in the journal, before its answer is known to anybody. A call that cannot be recorded is not
- * let out. Refused calls are recorded too, once it is known whose key was used.
+ * Leaves the trace of a call in the journal, before its answer is known to anybody. A call that cannot be
+ * recorded is not let out. Refused calls are recorded too, once it is known whose key was used.
  */
 export function createRecorder({
   journal,
@@ -223,8 +223,8 @@ const json = JSON.stringify;
 const shown: (name: SafeName) => string = JSON.stringify;
 
 /**
- * The trace as one line of JSON. It names kinds and places of what was found, never the text. Put together by hand, because
- * every call pays for it: half of what one `JSON.stringify` of the whole costs.
+ * The trace as one line of JSON. It names kinds and places of what was found, never the text. Put together by
+ * hand, because every call pays for it: half of what one `JSON.stringify` of the whole costs.
  */
 export function traceLine(
   call: TracedCall,

@@ -11,8 +11,9 @@ export const urlLengthMax = 2048;
 export const previewBytesMax = 2048;
 
 /**
- * The call's URL, with its fragment, and with everything that a detector found in it cut out, save what is the organisation's own: whoever
- * approves a call to an internal host must see which. Of a call that nobody has read, its origin alone: nobody knows what the rest holds.
+ * The call's URL, with its fragment, and with everything that a detector found in it cut out, save what is
+ * the organisation's own: whoever approves a call to an internal host must see which. Of a call that nobody
+ * has read, its origin alone: nobody knows what the rest holds.
  */
 export function redactedUrl(call: NamedCall): SafeName {
   const { href, fragment, scheme, host, port } = call.received.target;
@@ -53,8 +54,8 @@ function redactedText({ head, findings }: Unnamed, from: number, text: string): 
 }
 
 /**
- * The beginning of the body without its findings, for people who decide about all of it. The length of the rest
- * stands behind it, and invisible or direction-turning characters stand as `\u{…}`.
+ * The beginning of the body without its findings, for people who decide about all of it. The length of the
+ * rest stands behind it, and invisible or direction-turning characters stand as `\u{…}`.
  */
 export function redactedPreview(call: InspectedCall): SafeName {
   const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);

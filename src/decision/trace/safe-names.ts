@@ -9,9 +9,9 @@ import { kept } from '../../util/kept.ts';
 import { redactedMethod } from './redacted.ts';
 
 /*
- * Names that callers choose, as they may be kept and shown. A name is read by itself, wherever it came from: the reader of the call may have
- * seen it in another place, in another case, or not at all. Nearly all names are those of the catalogue and of a few hosts, so what was
- * found clean is remembered, and costs one look.
+ * Names that callers choose, as they may be kept and shown. A name is read by itself, wherever it came from:
+ * the reader of the call may have seen it in another place, in another case, or not at all. Nearly all names
+ * are those of the catalogue and of a few hosts, so what was found clean is remembered, and costs one look.
  */
 
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -49,8 +49,9 @@ function createNameReader(engine: DetectorEngine): NameReader {
 const never = (): boolean => false;
 
 /**
- * Reads a name as it is and decoded. What is found, whole or begun, stands as `[REDACTED:<kind>]`, save that something is the organisation's
- * own. Characters that steer a terminal or turn the order of a line are gone, and what is longer than 1,024 characters is cut.
+ * Reads a name as it is and decoded. What is found, whole or begun, stands as `[REDACTED:<kind>]`, save that
+ * something is the organisation's own. Characters that steer a terminal or turn the order of a line are gone,
+ * and what is longer than 1,024 characters is cut.
  */
 export function readName(engine: DetectorEngine, text: string, isOver: () => boolean = never): SafeName {
   const plain = text.slice(0, nameLengthMax).replace(steering, '');

@@ -4,9 +4,9 @@ import type { Log } from '../../core/log.ts';
 import type { Arrivals, Store } from '../../state/store.ts';
 
 /*
- * Hands on traces as they become findable, on whichever node their calls were made. One loop asks the state for the
- * traces of a tenant, however many follow them, and gives each follower what it wants. A slow follower loses some
- * traces and is told so. It holds up nobody.
+ * Hands on traces as they become findable, on whichever node their calls were made. One loop asks the state
+ * for the traces of a tenant, however many follow them, and gives each follower what it wants. A slow
+ * follower loses some traces and is told so. It holds up nobody.
  */
 
 /** That wait for one follower. */

@@ -6,9 +6,9 @@ import { notDetected, type PromptInjection } from './answer-injection.ts';
 import type { BoundaryReader } from './boundary-reader.ts';
 
 /*
- * Finds what is spread over the messages of one answer: a model writes a secret token by token, each in an event of
- * its own. The end of each text is remembered by the text's path and read again together with the text there in the
- * next message.
+ * Finds what is spread over the messages of one answer: a model writes a secret token by token, each in an
+ * event of its own. The end of each text is remembered by the text's path and read again together with the
+ * text there in the next message.
  */
 
 /** Limits the paths whose ends are remembered; those that came last are kept. */

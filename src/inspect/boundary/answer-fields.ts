@@ -4,8 +4,8 @@ import { isVendorHost } from '../patterns/vendor-hosts.ts';
 import type { CallPart } from '../read-part.ts';
 
 /*
- * Turns the header fields or trailers of an answer into one text to read. Fields that carry only a time, a length or
- * a request id are left out, so that similar heads of one upstream are read once.
+ * Turns the header fields or trailers of an answer into one text to read. Fields that carry only a time, a
+ * length or a request id are left out, so that similar heads of one upstream are read once.
  */
 
 /** Tells where a field stands in the text; `at` is the index of its name in the flat list. */
@@ -59,8 +59,8 @@ const linesMax = 1_024;
 const lineLengthMax = 256;
 
 /**
- * Makes the text of a flat list of fields. Fields that begin with `ownPrefix` (lower case) are the gateway's own;
- * they and clean fields are left out.
+ * Makes the text of a flat list of fields. Fields that begin with `ownPrefix` (lower case) are the gateway's
+ * own; they and clean fields are left out.
  */
 export function fieldsText(
   fields: readonly string[],
@@ -122,9 +122,9 @@ const urlLengthMax = 2_048;
 const hostIn = /https?:\/\/(?:[^/?#\s@]*@)?([^/:?#\s>;,"]+)/gi;
 
 /**
- * Tells whether a secret in a field is no leak. A host may give out its own session in the fields for it, and a
- * signature in a signed URL: both work at that host alone. A vendor's credential is ordinary only if it belongs to
- * that host.
+ * Tells whether a secret in a field is no leak. A host may give out its own session in the fields for it, and
+ * a signature in a signed URL: both work at that host alone. A vendor's credential is ordinary only if it
+ * belongs to that host.
  */
 function isOrdinary(
   fields: FieldsText,

@@ -41,7 +41,8 @@ export interface AnswerReading {
   /** Holds the credentials as they stand in it, issued tokens among them. */
   readonly secrets: readonly Buffer[];
   /**
-   * Holds the credentials given out as tokens: for access, perhaps at another host, and for renewal at their origin.
+   * Holds the credentials given out as tokens: for access, perhaps at another host, and for renewal at their
+   * origin.
    */
   readonly granted: { readonly access: readonly Buffer[]; readonly renewal: readonly Buffer[] };
   /** Says why it could not be read to its end, in a sentence that quotes no content. */
@@ -68,8 +69,8 @@ const accessPlace = /^body:\$(?:\.\w{1,64})?\.(?:(?:access|id|session|auth)?_?to
 const renewalPlace = /^body:\$(?:\.\w{1,64})?\.refresh_?token$/i;
 const noBytes = Buffer.alloc(0);
 /**
- * Lists where a token endpoint puts issued tokens (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3); a token type must
- * stand beside them.
+ * Lists where a token endpoint puts issued tokens (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3); a token type
+ * must stand beside them.
  */
 const issuedPlaces: ReadonlySet<string> = new Set([
   'body:$.access_token',
@@ -158,8 +159,8 @@ export interface RedactJob {
 }
 
 /**
- * Cuts the findings and reads the rest again, which must show none of them. `left` is undefined where they cannot be
- * cut.
+ * Cuts the findings and reads the rest again, which must show none of them. `left` is undefined where they
+ * cannot be cut.
  */
 export function redactAnswer(
   { plain, contentType, findings, redaction: { classes, isStart = false } }: RedactJob,
@@ -210,7 +211,8 @@ export const nothingFound = {
 } as const;
 
 /**
- * Leaves out tokens of a token endpoint: the agent asked for them to use them elsewhere and has read nobody's data.
+ * Leaves out tokens of a token endpoint: the agent asked for them to use them elsewhere and has read nobody's
+ * data.
  */
 function withoutIssued(found: readonly Finding[], text: Buffer): readonly Finding[] {
   if (!found.some((it) => issuedPlaces.has(it.location)) || text.length > tokenAnswerBytesMax) return found;

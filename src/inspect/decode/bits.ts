@@ -37,8 +37,9 @@ const continuations = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Answers whether the decoded span has at least `textMin` characters of text in a row, in ASCII or UTF-8. Zero bytes
- * between them do not count, as in UTF-16. Most runs are identifiers and hashes, which this rules out without a copy.
+ * Answers whether the decoded span has at least `textMin` characters of text in a row, in ASCII or UTF-8.
+ * Zero bytes between them do not count, as in UTF-16. Most runs are identifiers and hashes, which this rules
+ * out without a copy.
  */
 export function holdsText(
   bytes: Uint8Array,
@@ -90,8 +91,8 @@ export function firstByte(bytes: Uint8Array, start: number, code: BitCode): numb
 }
 
 /**
- * Decodes a run. Characters outside the alphabet are skipped, left-over bits are dropped, and other bytes begin anew
- * behind `padding`. The result is written into `room`, where that is given and large enough.
+ * Decodes a run. Characters outside the alphabet are skipped, left-over bits are dropped, and other bytes
+ * begin anew behind `padding`. The result is written into `room`, where that is given and large enough.
  */
 export function decodeBits(
   run: Buffer,

@@ -41,9 +41,9 @@ function kindTable(): Uint8Array {
 }
 
 /**
- * Returns the parts of a token that goes on behind the line end at `leftEnd`, the first with the text before it in
- * its line; undefined where there is none. Both sides of a gap must look random or like an identifier, unlike prose
- * and member names.
+ * Returns the parts of a token that goes on behind the line end at `leftEnd`, the first with the text before
+ * it in its line; undefined where there is none. Both sides of a gap must look random or like an identifier,
+ * unlike prose and member names.
  */
 export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined {
   if (!isInside(bytes[leftEnd - 1])) return undefined;
@@ -72,8 +72,8 @@ export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined 
 }
 
 /**
- * Returns the end of the line break there and of the next line's indentation. A sender may leave a space before the
- * break.
+ * Returns the end of the line break there and of the next line's indentation. A sender may leave a space
+ * before the break.
  */
 function gapEnd(bytes: Buffer, at: number): number {
   let end = at;
@@ -97,8 +97,8 @@ const isWrapped = (some: number, length: number): boolean =>
   length >= wrappedLengthMin && length % 4 === 0 && (some & (kinds.underscore | kinds.sign)) === 0;
 
 /**
- * Answers whether two sides of a gap may belong together. Words have letters of one case, apart from their first.
- * Sides without small letters may be halves of a key in capitals.
+ * Answers whether two sides of a gap may belong together. Words have letters of one case, apart from their
+ * first. Sides without small letters may be halves of a key in capitals.
  */
 function belongs(left: number, right: number): boolean {
   if (((left | right) & kinds.lower) === 0) return (right & (kinds.sign | kinds.base64Sign)) === 0;

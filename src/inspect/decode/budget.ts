@@ -12,8 +12,8 @@ export interface Bounds {
 }
 
 /**
- * Says that content could not be read to its end. The message is a clause that ends a sentence for the caller, without
- * content.
+ * Says that content could not be read to its end. The message is a clause that ends a sentence for the
+ * caller, without content.
  */
 export class UnreadableError extends Error {}
 
@@ -78,8 +78,8 @@ export class DecodeBudget {
   }
 
   /**
-   * Answers whether unpacking a value may be tried: not twice, and only for the first values that begin alike, which
-   * are identifiers.
+   * Answers whether unpacking a value may be tried: not twice, and only for the first values that begin
+   * alike, which are identifiers.
    */
   mayTry(beginning: number, value: Buffer): boolean {
     if ((this.#failedTries?.get(beginning) ?? 0) >= failedTriesMax) return false;

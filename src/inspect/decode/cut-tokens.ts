@@ -119,8 +119,8 @@ const parameterValue = /=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s";]+))/dg;
 const fieldValue = /:[ \t]*([^\r\n]+)/dg;
 
 /**
- * Rules for the header of a multipart body's part (RFC 7578, 4.8): file names, other parameters, and values of
- * unusual fields.
+ * Rules for the header of a multipart body's part (RFC 7578, 4.8): file names, other parameters, and values
+ * of unusual fields.
  */
 export const partHeadRules: CutRules = {
   *tokens(bytes) {

@@ -27,8 +27,8 @@ import { gitPack } from './packed/git-pack.ts';
 import type { EscapeDecoder } from './unescape.ts';
 
 /**
- * Decoders of encodings within a text. A new one needs a file and a line here; where two read the same bytes, the
- * first wins.
+ * Decoders of encodings within a text. A new one needs a file and a line here; where two read the same bytes,
+ * the first wins.
  */
 export const escapeDecoders: readonly EscapeDecoder[] = [
   percent,

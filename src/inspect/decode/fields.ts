@@ -2,9 +2,9 @@ import type { BodyFormat } from './body-format.ts';
 import type { Span } from './span-map.ts';
 
 /*
- * Finds values in a text with the names before them. Text is searched, not parsed: JSON in a JSON string, broken JSON
- * and JSON in a log line have fields too. Every part of a pattern is bounded and can be read in only one way, so the
- * time is linear.
+ * Finds values in a text with the names before them. Text is searched, not parsed: JSON in a JSON string,
+ * broken JSON and JSON in a log line have fields too. Every part of a pattern is bounded and can be read in
+ * only one way, so the time is linear.
  */
 
 /** A named value; the span excludes quotes. Items of a list have no name. */
@@ -27,8 +27,8 @@ const pairsBy =
     });
 
 /**
- * Describes strings in a JSON text, or in JSON that is a string of another text. Content between quotes is read piece
- * by piece.
+ * Describes strings in a JSON text, or in JSON that is a string of another text. Content between quotes is
+ * read piece by piece.
  */
 interface Quoting {
   readonly quote: string;
@@ -44,8 +44,8 @@ const nestedQuoted: Quoting = {
 };
 
 /**
- * Yields the contents of strings. A string longer than a piece is skipped to its end, so that its closing quote opens
- * no other.
+ * Yields the contents of strings. A string longer than a piece is skipped to its end, so that its closing
+ * quote opens no other.
  */
 function* stringsIn(text: string, { quote, opening, piece }: Quoting): Iterable<Span> {
   for (let at = 0; ; ) {
@@ -129,8 +129,8 @@ const strings: Syntax = (text) =>
 const words = pairsBy(/(?<=^|[?&;=])()([^=&?#;\s]{1,4096})/dg);
 
 /**
- * Returns names and values alike as pieces without names, in order, since a name may be a piece as well. Some formats
- * give none.
+ * Returns names and values alike as pieces without names, in order, since a name may be a piece as well. Some
+ * formats give none.
  */
 export function fieldPiecesOf(bytes: Buffer, format: FieldFormat): readonly Field[] {
   if (format === 'json') return strings(bytes.toString('latin1'));

@@ -5,7 +5,8 @@ export interface HighEntropyRegion extends Span {
   /** Says that the bytes stand there themselves, not encoded. */
   readonly isLiteral: boolean;
   /**
-   * Says that it is a binary file with structure, whose bytes are not random, so that probabilities prove nothing.
+   * Says that it is a binary file with structure, whose bytes are not random, so that probabilities prove
+   * nothing.
    */
   readonly file?: 'binary' | 'packed';
 }
@@ -53,8 +54,8 @@ const lineLengthMin = 60;
 const groupLength = 4;
 
 /**
- * Returns the parts of a base64 value that are one long line, or many lines of one length. List items are shorter
- * lines, and a token between lines of base64 has another length.
+ * Returns the parts of a base64 value that are one long line, or many lines of one length. List items are
+ * shorter lines, and a token between lines of base64 has another length.
  */
 export function evenLines(bytes: Buffer, { start, end }: Span): readonly Span[] {
   const parts: Span[] = [];

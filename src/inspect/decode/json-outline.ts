@@ -1,8 +1,8 @@
 import { type JsonTokenKind, JsonTokens } from './json-tokens.ts';
 
 /**
- * Members and elements in the order of the text, in columns of numbers, because a text may have a value every two
- * bytes.
+ * Members and elements in the order of the text, in columns of numbers, because a text may have a value every
+ * two bytes.
  */
 export interface OutlineColumns {
   /** Start of the key, or of the element. */
@@ -27,8 +27,8 @@ interface Container {
 }
 
 /**
- * The outline of a JSON text to `depthMax` containers inside one another; deeper values belong to the last of them.
- * It grows as far as it is asked for.
+ * The outline of a JSON text to `depthMax` containers inside one another; deeper values belong to the last of
+ * them. It grows as far as it is asked for.
  */
 export class JsonOutline implements OutlineColumns {
   readonly starts: number[] = [];

@@ -12,8 +12,9 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * Walks the tokens of a JSON text in one pass, without recursion or values. It checks nothing: text that is no JSON
- * gives some tokens too, and the walk always ends. Everything between structure and white space is a token.
+ * Walks the tokens of a JSON text in one pass, without recursion or values. It checks nothing: text that is
+ * no JSON gives some tokens too, and the walk always ends. Everything between structure and white space is a
+ * token.
  */
 export class JsonTokens {
   readonly #bytes: Buffer;

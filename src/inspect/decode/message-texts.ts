@@ -19,8 +19,8 @@ const noTexts = /(?:^|_)(?:id|at|time|timestamp|date|created|type|role|object|mo
 const quote = 0x22;
 
 /**
- * Returns the texts of a message: strings of JSON, fields of protobuf, else all of it. A message that only begins
- * like JSON is a piece of a longer text.
+ * Returns the texts of a message: strings of JSON, fields of protobuf, else all of it. A message that only
+ * begins like JSON is a piece of a longer text.
  */
 export function messageTexts(bytes: Buffer, isProtobuf: boolean): readonly MessageText[] {
   if (isProtobuf)

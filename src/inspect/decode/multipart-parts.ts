@@ -18,8 +18,9 @@ export const beginsLikeDelimiter = (bytes: Buffer): boolean =>
   bytes[0] === dash || bytes[0] === newline || bytes[0] === carriageReturn;
 
 /**
- * Returns the parts between the delimiter lines of a multipart body (RFC 2046, 5.1); its first line is the delimiter.
- * Returns none without a delimiter or with more than 10,000 parts: then no structure could be kept.
+ * Returns the parts between the delimiter lines of a multipart body (RFC 2046, 5.1); its first line is the
+ * delimiter. Returns none without a delimiter or with more than 10,000 parts: then no structure could be
+ * kept.
  */
 export function multipartParts(bytes: Buffer): BodyPart[] {
   const delimiter = firstDelimiter(bytes);

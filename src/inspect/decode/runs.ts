@@ -15,9 +15,9 @@ const space = 0x20;
 const tab = 0x09;
 
 /**
- * Returns the start of the first run of at least `lengthMin` bytes of an alphabet that begins at or behind `from`, or
- * -1; so many bytes must stand before `to`. It looks at where a run would have to end and skips backwards, so it
- * reads about a fifth of prose, and no byte twice.
+ * Returns the start of the first run of at least `lengthMin` bytes of an alphabet that begins at or behind
+ * `from`, or -1; so many bytes must stand before `to`. It looks at where a run would have to end and skips
+ * backwards, so it reads about a fifth of prose, and no byte twice.
  */
 export function findRun(
   bytes: Buffer,
@@ -51,8 +51,8 @@ export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): numb
 const noRuns: readonly EncodedRun[] = Object.freeze([]);
 
 /**
- * Returns all runs that may be base64, base64url, base32 or hex, with padding, and with all lines of a wrapped one.
- * One repeated character is a rule or a filler, which no code has as text.
+ * Returns all runs that may be base64, base64url, base32 or hex, with padding, and with all lines of a
+ * wrapped one. One repeated character is a rule or a filler, which no code has as text.
  */
 export function findEncodedRuns(
   bytes: Buffer,
@@ -66,7 +66,8 @@ export function findEncodedRuns(
   for (let index = 0; index < places.runs.length; index += 1) {
     const place = places.runs[index] as number;
     const start = place >>> runKindBits;
-    // The kernel, where it begins another piece of the text, may report a run twice, or the rest of a reported run.
+    // The kernel, where it begins another piece of the text, may report a run twice, or the rest of a
+    // reported run.
     kinds |= place & ((1 << runKindBits) - 1);
     if ((places.runs[index + 1] ?? -1) >>> runKindBits === start) continue;
     const all = kinds;
@@ -87,8 +88,8 @@ function isRule(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Returns the end of the last line that continues a run, indented or not. A word at the start of the line behind it
- * counts too: cutting a word too much is better than leaving the end of a value unread.
+ * Returns the end of the last line that continues a run, indented or not. A word at the start of the line
+ * behind it counts too: cutting a word too much is better than leaving the end of a value unread.
  */
 function joinedLinesEnd(bytes: Buffer, end: number): number {
   let joined = end;

@@ -9,14 +9,15 @@ const perPiece = 3;
 const firstNumbers = 5 * perPiece;
 
 /**
- * Maps the bytes of a text to those of its source. A text is a sequence of pieces. A literal piece maps byte by byte;
- * any other stands as a whole for a span of the source, such as an escape or an encoded run. Dropped bytes have no
- * piece and belong to every span across them. Pieces are columns of numbers, because a text of escapes has one every
- * few bytes.
+ * Maps the bytes of a text to those of its source. A text is a sequence of pieces. A literal piece maps byte
+ * by byte; any other stands as a whole for a span of the source, such as an escape or an encoded run. Dropped
+ * bytes have no piece and belong to every span across them. Pieces are columns of numbers, because a text of
+ * escapes has one every few bytes.
  */
 export class SpanMap {
   /**
-   * Three numbers for each piece: its start, the start of its source, and the end of that; 0 marks a literal piece.
+   * Three numbers for each piece: its start, the start of its source, and the end of that; 0 marks a literal
+   * piece.
    */
   #numbers = new Int32Array(firstNumbers);
   #length = 0;
@@ -33,8 +34,8 @@ export class SpanMap {
   }
 
   /**
-   * Adds a literal piece: from here on, the text equals the source from `sourceStart`. Pieces are added from left to
-   * right.
+   * Adds a literal piece: from here on, the text equals the source from `sourceStart`. Pieces are added from
+   * left to right.
    */
   addLiteral(start: number, sourceStart: number): void {
     if (!this.#continues(start, sourceStart)) this.#add(start, sourceStart, 0);

@@ -10,10 +10,10 @@ import { jsonGrid } from './tables/json-grid.ts';
 import { LabelledCells } from './tables/labelled-cells.ts';
 
 /*
- * Reads the cells of tables once more, each behind the name of its column, as fields of a record. The word that says
- * what a number is stands at the top of its column. Rows stay in order, and findings lie in the cell alone. A table
- * that is not recognised is still read as text. Cells have a budget of their own, so that a text of any length that
- * is one table is readable.
+ * Reads the cells of tables once more, each behind the name of its column, as fields of a record. The word
+ * that says what a number is stands at the top of its column. Rows stay in order, and findings lie in the
+ * cell alone. A table that is not recognised is still read as text. Cells have a budget of their own, so that
+ * a text of any length that is one table is readable.
  */
 
 /** Readers of table formats. A new one needs a file and a line here. */
@@ -23,8 +23,8 @@ const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, js
 const roomFactor = 2;
 
 /**
- * Returns the cells of all tables as `name: value`, without those that `isKnown`; undefined where there are none.
- * `reaches` receives the stretches that need the header before them.
+ * Returns the cells of all tables as `name: value`, without those that `isKnown`; undefined where there are
+ * none. `reaches` receives the stretches that need the header before them.
  */
 export function readTables(
   { bytes, outline }: Pick<EncodedText, 'bytes' | 'outline'>,

@@ -2,8 +2,8 @@ import type { DecodeBudget } from './budget.ts';
 import type { Span } from './span-map.ts';
 
 /*
- * Reads `Content-Transfer-Encoding` of a mail or of a part (RFC 2045, 6). Where a text declares its encoding, less
- * evidence suffices to decode it.
+ * Reads `Content-Transfer-Encoding` of a mail or of a part (RFC 2045, 6). Where a text declares its encoding,
+ * less evidence suffices to decode it.
  */
 
 const quotedPrintable = /^content-transfer-encoding\s*:[^:]{0,64}?quoted-printable/im;
@@ -19,8 +19,8 @@ export function quotedPrintableFrom(bytes: Buffer): number {
 }
 
 /**
- * Yields the contents behind heads that declare base64, up to the delimiter of the part, or else to the next such
- * head.
+ * Yields the contents behind heads that declare base64, up to the delimiter of the part, or else to the next
+ * such head.
  */
 export function* base64Contents(bytes: Buffer, budget: DecodeBudget): Iterable<Span> {
   const text = bytes.toString('latin1');

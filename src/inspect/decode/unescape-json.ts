@@ -10,8 +10,8 @@ const bytesKeptMax = 1024 * 1024;
 const numbersKeptMax = 512 * 1024;
 
 /**
- * Memory for unescaped texts, used for one after another. Allocating for each would bring the next full garbage
- * collection closer. A new text makes everything invalid that was made of the one before.
+ * Memory for unescaped texts, used for one after another. Allocating for each would bring the next full
+ * garbage collection closer. A new text makes everything invalid that was made of the one before.
  */
 export class PlainSpace {
   readonly #spans = new SpanMap();
@@ -32,8 +32,8 @@ export class PlainSpace {
 }
 
 /**
- * Returns the text without JSON escapes; undefined where there are none. `check` is called now and then and may
- * throw. The memory of `space` is used, where it is given.
+ * Returns the text without JSON escapes; undefined where there are none. `check` is called now and then and
+ * may throw. The memory of `space` is used, where it is given.
  */
 export function unescapeJsonText(
   bytes: Buffer,

@@ -43,9 +43,9 @@ export interface EscapeDecoder {
   /** Bytes that such an escape can begin with. */
   readonly leads: readonly number[];
   /**
-   * Reads the escape at `at` and appends what it stands for, never more than it takes. Returns the bytes that it
-   * takes; 0 where there is none, and -n where there is none in the next n bytes either. Looks at a bounded number of
-   * bytes.
+   * Reads the escape at `at` and appends what it stands for, never more than it takes. Returns the bytes that
+   * it takes; 0 where there is none, and -n where there is none in the next n bytes either. Looks at a
+   * bounded number of bytes.
    */
   read(bytes: Buffer, at: number, out: Output): number;
 }
@@ -79,9 +79,9 @@ const valueBytesMax = 4096;
 const plus = 0x2b;
 
 /**
- * Removes one layer of escapes from the text around them; undefined where there are none. Text far from escapes was
- * searched already. All encodings are read in one walk, because a view for each, in each order, would multiply the
- * search. `check` is called now and then and may throw.
+ * Removes one layer of escapes from the text around them; undefined where there are none. Text far from
+ * escapes was searched already. All encodings are read in one walk, because a view for each, in each order,
+ * would multiply the search. `check` is called now and then and may throw.
  */
 export function unescapeText(
   bytes: Buffer,

@@ -16,10 +16,10 @@ import { decoderTable, type Unescaped, unescapeText } from './unescape.ts';
 import { type PlainSpace, unescapeJsonText } from './unescape-json.ts';
 
 /*
- * Reads a text through all its encodings. Every view may have two children: the text with one layer of escapes
- * removed, and the contents of all encoded values in it, joined. Children are read in the same way to a bounded
- * depth, so there are at most 2^(depth + 1) - 1 views. Nearly all texts have no encodings, so each kind is first
- * looked for with the cheapest possible test.
+ * Reads a text through all its encodings. Every view may have two children: the text with one layer of
+ * escapes removed, and the contents of all encoded values in it, joined. Children are read in the same way to
+ * a bounded depth, so there are at most 2^(depth + 1) - 1 views. Nearly all texts have no encodings, so each
+ * kind is first looked for with the cheapest possible test.
  */
 
 /** A text to search: the source itself, or a decoded form of an earlier view or of values in it. */
@@ -35,8 +35,8 @@ export interface View {
   /** Says that it begins where reading begins, see `DecodeBounds.from`. */
   readonly isTail?: true | undefined;
   /**
-   * Answers whether a span with a byte on either side stands unchanged in an earlier view; undefined where hardly any
-   * does.
+   * Answers whether a span with a byte on either side stands unchanged in an earlier view; undefined where
+   * hardly any does.
    */
   readonly isKnown?: ((start: number, end: number) => boolean) | undefined;
   /** Returns the bytes of the source to cut for a span of the view; escapes and encoded values are cut as a whole. */
@@ -69,8 +69,8 @@ type LayerFields = Pick<View, 'bytes' | 'encodings' | 'toSource' | 'isTable' | '
 };
 
 /**
- * A view whose outline is made only when it is asked for, which superseded views never are. It is a class because V8
- * keeps what the getter of an object literal reaches until the next full collection.
+ * A view whose outline is made only when it is asked for, which superseded views never are. It is a class
+ * because V8 keeps what the getter of an object literal reaches until the next full collection.
  */
 class Layer implements View {
   readonly bytes: Buffer;
@@ -112,8 +112,8 @@ const opaqueMax = 16;
 const literalLengthMin = 256;
 
 /**
- * Returns the source and all that can be decoded in it, to `depthMax` encodings inside one another. Time is linear
- * and bytes are bounded. `unreadable` says why reading ended early; such content must not pass.
+ * Returns the source and all that can be decoded in it, to `depthMax` encodings inside one another. Time is
+ * linear and bytes are bounded. `unreadable` says why reading ended early; such content must not pass.
  */
 export function decodeViews(
   source: Buffer,
@@ -319,8 +319,8 @@ class JoinedValues {
   }
 
   /**
-   * Copies at once, because joining a million parts at the end would take longer than the interval between time
-   * checks.
+   * Copies at once, because joining a million parts at the end would take longer than the interval between
+   * time checks.
    */
   #append(part: Buffer): void {
     if (this.#length + part.length > this.#bytes.length) {

@@ -1,20 +1,20 @@
 import { createHmac } from 'node:crypto';
 
 /*
- * Makes fingerprints of content, `s1.<whole>.<sketch>`. They recognise later content that carries a good part of it.
- * Nobody without the key can learn or guess what it was.
+ * Makes fingerprints of content, `s1.<whole>.<sketch>`. They recognise later content that carries a good part
+ * of it. Nobody without the key can learn or guess what it was.
  *
- * `<whole>` is the HMAC of all of it. `<sketch>` samples its shingles, each of five words in a row, by their least
- * keyed hashes. Equal shingles have equal hashes wherever they stand; case, white space and punctuation do not
- * matter. Both parts are base64url, together 16 to 124 characters.
+ * `<whole>` is the HMAC of all of it. `<sketch>` samples its shingles, each of five words in a row, by their
+ * least keyed hashes. Equal shingles have equal hashes wherever they stand; case, white space and punctuation
+ * do not matter. Both parts are base64url, together 16 to 124 characters.
  */
 
 const version = 's1';
 const wholeBytes = 9;
 const shingleWords = 5;
 /**
- * Limits the hashes in a sketch. With three bytes each, about one sketch in 60 shares one hash with a long text by
- * chance, and hardly any shares two.
+ * Limits the hashes in a sketch. With three bytes each, about one sketch in 60 shares one hash with a long
+ * text by chance, and hardly any shares two.
  */
 const sketchSize = 27;
 const hashBytes = 3;
@@ -31,8 +31,8 @@ export function contentFingerprint(key: Buffer, text: string): string {
 }
 
 /**
- * Returns how much of the content with this fingerprint a text carries: 0 to 1, to about a tenth; 0 for an invalid
- * fingerprint.
+ * Returns how much of the content with this fingerprint a text carries: 0 to 1, to about a tenth; 0 for an
+ * invalid fingerprint.
  */
 export function carriedShare(key: Buffer, fingerprint: string, text: string): number {
   const [found, , sketch = ''] = fingerprint.split('.');

@@ -5,8 +5,8 @@ import { blockFlags, type Outline, outlineOf, type Stretch, stretchesOf } from '
 import { seriesSigns } from '../kernel/series-signs.ts';
 
 /*
- * Finds series: fields whose names number the pieces of a value, such as `part1` and `part2`, `key_a` and `key_b`,
- * `firstHalf` and `secondHalf`.
+ * Finds series: fields whose names number the pieces of a value, such as `part1` and `part2`, `key_a` and
+ * `key_b`, `firstHalf` and `secondHalf`.
  */
 
 const ordinals: Readonly<Record<string, number>> = {
@@ -69,8 +69,8 @@ export function numberedFields(lists: readonly (readonly Field[])[]): NumberedFi
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Returns all series among the fields, each of at least two, in the order of their numbers. A repeated number begins
- * another series.
+ * Returns all series among the fields, each of at least two, in the order of their numbers. A repeated number
+ * begins another series.
  */
 export function seriesOf(fields: readonly NumberedField[]): NumberedField[][] {
   const series: NumberedField[][] = [];
@@ -114,8 +114,9 @@ const beginsSign = byteSet(
 );
 
 /**
- * Tells quickly whether fields may be numbered. Nearly all texts have no such names and need not be taken apart. Of
- * names with words it knows only the usual ones of JSON, and none with letters, which would take too long.
+ * Tells quickly whether fields may be numbered. Nearly all texts have no such names and need not be taken
+ * apart. Of names with words it knows only the usual ones of JSON, and none with letters, which would take
+ * too long.
  */
 export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline?: Outline): boolean {
   if (format !== 'json') {

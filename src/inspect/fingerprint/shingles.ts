@@ -6,16 +6,18 @@ import type { Shingles } from '../../core/history.ts';
 /*
  * Makes keyed shingles, by which text that was read a moment ago is recognised in what is written.
  *
- * A text is reduced to its letters: ASCII letters in lower case, digits, and the bytes of letters of other alphabets.
- * White space, punctuation, signs of all scripts and the keys of JSON are left out. So the values of a response are
- * one run of letters, the same in JSON, CSV, a table and a sentence.
+ * A text is reduced to its letters: ASCII letters in lower case, digits, and the bytes of letters of other
+ * alphabets. White space, punctuation, signs of all scripts and the keys of JSON are left out. So the values
+ * of a response are one run of letters, the same in JSON, CSV, a table and a sentence.
  *
- * Every 32 letters in a row (a gram) have a rolling hash. Of every window the gram with the least hash is chosen, the
- * last of equals (winnowing: Schleimer, Wilkerson, Aiken, SIGMOD 2003). The choice depends on the letters of the
- * window alone, and a larger window chooses a part of what a smaller one chooses. So two texts that share a run of
- * letters share choices, whatever stands around it, even where one is sampled more thinly.
+ * Every 32 letters in a row (a gram) have a rolling hash. Of every window the gram with the least hash is
+ * chosen, the last of equals (winnowing: Schleimer, Wilkerson, Aiken, SIGMOD 2003). The choice depends on the
+ * letters of the window alone, and a larger window chooses a part of what a smaller one chooses. So two texts
+ * that share a run of letters share choices, whatever stands around it, even where one is sampled more
+ * thinly.
  *
- * The order of the hashes is keyed: nobody can make a text of which nothing is chosen, or one that takes long.
+ * The order of the hashes is keyed: nobody can make a text of which nothing is chosen, or one that takes
+ * long.
  */
 
 export interface ShingleBounds {
@@ -29,12 +31,14 @@ export interface ShingleBounds {
 
 export interface Shingler {
   /**
-   * Makes shingles of what was read: a body and all that was decoded from it. The window is 32 grams, and larger
-   * where that makes more than `readMax` shingles. With a `readMax` of 4096 it grows to a 1900th of the letters of a
-   * text of more than 64,000. Letters that stood before, as those of a decoded form may, do not count.
+   * Makes shingles of what was read: a body and all that was decoded from it. The window is 32 grams, and
+   * larger where that makes more than `readMax` shingles. With a `readMax` of 4096 it grows to a 1900th of
+   * the letters of a text of more than 64,000. Letters that stood before, as those of a decoded form may, do
+   * not count.
    *
-   * A write that quotes a run of q letters has at least (q - 31) / window of the shingles, rounded down. On average
-   * it has twice as many. Prose has four letters in five characters. The number then depends on the size of the body.
+   * A write that quotes a run of q letters has at least (q - 31) / window of the shingles, rounded down. On
+   * average it has twice as many. Prose has four letters in five characters. The number then depends on the
+   * size of the body.
    *
    *     A quote of 200 characters has 3 of up to  95 KB and 1 of up to 300 KB.
    *     A quote of 400 characters has 3 of up to 225 KB and 1 of up to 680 KB.
@@ -44,9 +48,10 @@ export interface Shingler {
    */
   ofRead(texts: readonly Buffer[]): Shingles;
   /**
-   * Makes shingles of all that is sent, with a window of 16 grams. A piece with more than `writeMax` has a larger
-   * window, and then the larger window of both sides counts. Text with keys is taken with and without them, because
-   * what was read may stand in a key. Text with labels (`Name: Ann`) is also taken without them.
+   * Makes shingles of all that is sent, with a window of 16 grams. A piece with more than `writeMax` has a
+   * larger window, and then the larger window of both sides counts. Text with keys is taken with and without
+   * them, because what was read may stand in a key. Text with labels (`Name: Ann`) is also taken without
+   * them.
    */
   ofWrite(texts: readonly Buffer[]): Shingles;
 }
@@ -69,8 +74,8 @@ const keyLettersMax = 64;
 const never = 0x7fffffff;
 
 /*
- * Memory for one content at a time, since everything here is synchronous. The arrays are constants, because V8 then
- * knows where they are: the loops take a third of the time.
+ * Memory for one content at a time, since everything here is synchronous. The arrays are constants, because
+ * V8 then knows where they are: the loops take a third of the time.
  */
 /** Holds a text and a zero behind it. */
 const input = new Uint8Array(textBytesMax + 1);
@@ -90,7 +95,8 @@ const entering = new Int32Array(256);
 const leaving = new Int32Array(256);
 
 /**
- * Makes shingles under a key of 32 bytes; equal keys make equal shingles. Throws where the key or a bound is invalid.
+ * Makes shingles under a key of 32 bytes; equal keys make equal shingles. Throws where the key or a bound is
+ * invalid.
  */
 export function createShingler(key: Buffer, bounds: ShingleBounds = defaultBounds): Shingler {
   const { readMax, writeMax, bytesMax } = bounds;
@@ -168,8 +174,8 @@ const isQuote = (byte: number): boolean => byte === 0x22 || byte === 0x27;
 const countOf = (letter: number): number => (letter + 0xff) >>> 8;
 
 /**
- * Writes the letters of a text from `start` on, without those that `keyBefore` counts before a colon; returns their
- * end.
+ * Writes the letters of a text from `start` on, without those that `keyBefore` counts before a colon; returns
+ * their end.
  */
 function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => number): number {
   const { length } = text;
@@ -213,8 +219,8 @@ function blankSigns(length: number): void {
 
 /**
  * Tells signs by their first three bytes: U+0080 to 00BF, combining marks, ogham space, and U+2000 to 2BFF
- * (punctuation, arrows, mathematics, boxes, dingbats). Further ranges are U+2E00 to 2E7F, U+3000 to 303F, U+FE00 to
- * FE6F, U+FEFF, full-width punctuation, pictures from U+1F000 on, and tags.
+ * (punctuation, arrows, mathematics, boxes, dingbats). Further ranges are U+2E00 to 2E7F, U+3000 to 303F,
+ * U+FE00 to FE6F, U+FEFF, full-width punctuation, pictures from U+1F000 on, and tags.
  */
 function isSign(first: number, second: number, third: number): boolean {
   switch (first) {
@@ -243,9 +249,9 @@ function isSign(first: number, second: number, third: number): boolean {
 }
 
 /**
- * Returns the letters of a key, which stands between quotes before a colon. The rest of the grammar of JSON does not
- * matter. So keys are also found inside a string (`\"name\":`), in lines of JSON, in JSON cut off at both ends, and
- * in Python. Every place between two quotes is looked at once.
+ * Returns the letters of a key, which stands between quotes before a colon. The rest of the grammar of JSON
+ * does not matter. So keys are also found inside a string (`\"name\":`), in lines of JSON, in JSON cut off at
+ * both ends, and in Python. Every place between two quotes is looked at once.
  */
 function keyLettersBefore(at: number): number {
   let i = at - 1;
@@ -266,8 +272,8 @@ const labelBorder = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Returns the letters of a label, which stands after a line break, a comma or another border and before a colon and a
- * space. YAML, lists and mails have labels.
+ * Returns the letters of a label, which stands after a line break, a comma or another border and before a
+ * colon and a space. YAML, lists and mails have labels.
  */
 function labelLettersBefore(at: number): number {
   const next = input[at + 1] as number;
@@ -380,9 +386,10 @@ function isSameGram(a: number, b: number): boolean {
 }
 
 /**
- * Makes the shingles of the chosen grams. A gram is two blocks; its shingle is the first bytes of their CBC-MAC under
- * AES-256, a pseudo-random function of messages of one length. Without the key nobody can test a guess or find two
- * grams with one shingle. All grams take each of the two steps together, as one message in ECB mode.
+ * Makes the shingles of the chosen grams. A gram is two blocks; its shingle is the first bytes of their
+ * CBC-MAC under AES-256, a pseudo-random function of messages of one length. Without the key nobody can test
+ * a guess or find two grams with one shingle. All grams take each of the two steps together, as one message
+ * in ECB mode.
  */
 function sealed(cipher: Cipheriv, count: number): Shingles {
   const used = blockBuffer.subarray(0, count * blockBytes);

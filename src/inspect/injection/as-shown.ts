@@ -1,8 +1,8 @@
 import { isAlphanumeric, isLetter, isLower } from '../kernel/bytes.ts';
 
 /*
- * Removes what stands unseen between the words of a text: tags, hyphens at line ends, joints of a name that is a
- * whole sentence. Phrases are looked for in the text without it, too.
+ * Removes what stands unseen between the words of a text: tags, hyphens at line ends, joints of a name that
+ * is a whole sentence. Phrases are looked for in the text without it, too.
  */
 
 /** A text as its readers see it. */
@@ -82,8 +82,8 @@ function namesOf(names: string): ReadonlySet<number> {
 }
 
 /**
- * Returns the first six letters of an element's name, without case, as a number, because pages have thousands of
- * names.
+ * Returns the first six letters of an element's name, without case, as a number, because pages have thousands
+ * of names.
  */
 function nameAt(bytes: Buffer, start: number): number {
   let name = 0;
@@ -106,7 +106,8 @@ function hyphensIn(bytes: Buffer): Cut[] {
 const isOfName = (byte: number | undefined): boolean => byte === underscore || isLetter(byte);
 
 /**
- * Returns names such as `do_this_and_then_do_that`, word for word. Text without them is looked at in every 24th byte.
+ * Returns names such as `do_this_and_then_do_that`, word for word. Text without them is looked at in every
+ * 24th byte.
  */
 function sentenceNamesIn(bytes: Buffer): Cut[] {
   const cuts: Cut[] = [];

@@ -1,6 +1,6 @@
 /*
- * Adds up evidence. One phrase says little, since manuals give orders and articles quote attacks. The number of
- * different kinds of evidence in one passage counts.
+ * Adds up evidence. One phrase says little, since manuals give orders and articles quote attacks. The number
+ * of different kinds of evidence in one passage counts.
  */
 
 /** Something that speaks for an injection: bytes of the text, its kind, and how sure it makes alone. */
@@ -19,8 +19,8 @@ export const passageBytes = 1000;
 const reportedMax = 32;
 
 /**
- * Answers whether evidence replaces the known one. Of two equally strong ones the later wins, because it counts for
- * longer.
+ * Answers whether evidence replaces the known one. Of two equally strong ones the later wins, because it
+ * counts for longer.
  */
 const isStronger = (one: Evidence, known: Evidence): boolean =>
   one.weight > known.weight ||
@@ -28,8 +28,8 @@ const isStronger = (one: Evidence, known: Evidence): boolean =>
   one.start - known.start > passageBytes;
 
 /**
- * Takes evidence in the order of the text. It keeps the strongest of each kind in the current passage, so that it
- * stays small.
+ * Takes evidence in the order of the text. It keeps the strongest of each kind in the current passage, so
+ * that it stays small.
  */
 export class Passages {
   readonly #strongest = new Map<string, Evidence>();

@@ -1,9 +1,9 @@
 import type { Evidence } from './evidence.ts';
 
 /*
- * Finds text that people do not see and models read: characters without a glyph, in longer rows than any script
- * needs. All are three or four bytes of UTF-8 with a lead byte that plain text lacks, so searching for that byte
- * suffices.
+ * Finds text that people do not see and models read: characters without a glyph, in longer rows than any
+ * script needs. All are three or four bytes of UTF-8 with a lead byte that plain text lacks, so searching for
+ * that byte suffices.
  */
 
 interface Invisible {
@@ -15,10 +15,11 @@ interface Invisible {
 }
 
 const rows: readonly Invisible[] = [
-  // Tags repeat ASCII without a glyph. They are used only in flags of regions, which begin with a black flag and have
-  // 6 of them.
+  // Tags repeat ASCII without a glyph. They are used only in flags of regions, which begin with a black flag
+  // and have 6 of them.
   { weight: 0.6, countMin: 8, includes: (it) => it >= 0xe0020 && it <= 0xe007f },
-  // Variation selectors choose a glyph for the character before them, so one is usual. A row of them encodes bytes.
+  // Variation selectors choose a glyph for the character before them, so one is usual. A row of them encodes
+  // bytes.
   {
     weight: 0.6,
     countMin: 8,

@@ -1,14 +1,14 @@
 import type { Evidence } from './evidence.ts';
 
 /*
- * Finds links that leak: a picture is fetched when an answer is shown, without a click. A text may have an agent show
- * a picture whose address has a gap for what the agent knows: `![x](https://…/?q={conversation}`. Links do the same
- * with one click.
+ * Finds links that leak: a picture is fetched when an answer is shown, without a click. A text may have an
+ * agent show a picture whose address has a gap for what the agent knows: `![x](https://…/?q={conversation}`.
+ * Links do the same with one click.
  */
 
 /**
- * Weights of a gap. One for what only agents know is evidence enough; one that newsletters have too needs an order
- * beside it.
+ * Weights of a gap. One for what only agents know is evidence enough; one that newsletters have too needs an
+ * order beside it.
  */
 const privateWeight = 0.55;
 const contentWeight = 0.3;

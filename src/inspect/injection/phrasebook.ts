@@ -6,9 +6,9 @@ import { folderStamp } from '../../util/folder-stamp.ts';
 import { prepared } from '../../util/prepared.ts';
 
 /*
- * Loads the phrases by which texts give orders to agents: concepts, each with its words in many languages, and rules.
- * A rule says which concepts make what kind of evidence where they stand close together, so one rule holds for all
- * languages.
+ * Loads the phrases by which texts give orders to agents: concepts, each with its words in many languages,
+ * and rules. A rule says which concepts make what kind of evidence where they stand close together, so one
+ * rule holds for all languages.
  */
 
 const name = z.string().regex(/^[a-z]+(?:-[a-z]+)*$/, 'must be kebab-case');
@@ -42,8 +42,8 @@ const rulesFile = 'rules.yaml';
 const commonFile = 'common.yaml';
 
 /**
- * Reads `rules.yaml`, `common.yaml`, and the words in all other `*.yaml` files of a folder. Throws an Error that
- * names file and mistake. `keptAs` names a folder that comes with the program, see `prepared`.
+ * Reads `rules.yaml`, `common.yaml`, and the words in all other `*.yaml` files of a folder. Throws an Error
+ * that names file and mistake. `keptAs` names a folder that comes with the program, see `prepared`.
  */
 export const loadPhrasebook = (dir: string, keptAs?: string): Phrasebook =>
   keptAs === undefined ? readPhrasebook(dir) : prepared(keptAs, folderStamp(dir), () => readPhrasebook(dir));

@@ -3,9 +3,9 @@ import { isAlphanumeric } from '../kernel/bytes.ts';
 import { createMatcher } from '../match/matcher.ts';
 
 /*
- * Finds phrases of many languages in one pass over bytes. The matcher looks for the longest word of each phrase; only
- * there are its ends and the other words compared. Line ends, marks and quotes may stand between the words, as in
- * wrapped and decorated texts.
+ * Finds phrases of many languages in one pass over bytes. The matcher looks for the longest word of each
+ * phrase; only there are its ends and the other words compared. Line ends, marks and quotes may stand between
+ * the words, as in wrapped and decorated texts.
  */
 
 /** A phrase that was found: its bytes in the text, and its number. */
@@ -17,8 +17,8 @@ export interface PhraseHit {
 
 export interface PhraseFinder {
   /**
-   * Calls `onHit` for the phrases of a region, in the order of their starts; of those with one start the longest
-   * comes first. A phrase may reach out of the region.
+   * Calls `onHit` for the phrases of a region, in the order of their starts; of those with one start the
+   * longest comes first. A phrase may reach out of the region.
    */
   scan(bytes: Buffer, region: Region, onHit: (hit: PhraseHit) => void, isStopped: () => boolean): void;
 }
@@ -59,8 +59,8 @@ const gapMax = 4;
 const characterBytesMax = 4;
 
 /**
- * Builds a finder of phrases, which hits name by their index. A word that ends in `*` stands for all with that start.
- * `isShipped` says that the phrases come with the program, see `prepared`.
+ * Builds a finder of phrases, which hits name by their index. A word that ends in `*` stands for all with
+ * that start. `isShipped` says that the phrases come with the program, see `prepared`.
  */
 export function createPhraseFinder(phrases: readonly string[], isShipped = false): PhraseFinder {
   const make = (): Cores => coresOf(phrases);
@@ -243,8 +243,8 @@ const isSame = (written: string, word: string): boolean =>
   written.toLowerCase().replaceAll('\u2019', "'") === word;
 
 /**
- * Tells what may stand between the words of a phrase. The end of a sentence may not, since another phrase begins
- * behind it.
+ * Tells what may stand between the words of a phrase. The end of a sentence may not, since another phrase
+ * begins behind it.
  */
 const isGap = (character: string | undefined): boolean =>
   character !== undefined && !'.!?'.includes(character) && !isWordSign.test(character);
@@ -257,7 +257,8 @@ const isOther = (gapByte: number, next: number, nearest: number): boolean =>
   gapByte === 0x20 && nearest !== 0 && isAlphanumeric(next) && (next | 0x20) !== nearest;
 
 /**
- * Exceeds the distance by which the matcher's hits are out of order, and by which a phrase begins before its core.
+ * Exceeds the distance by which the matcher's hits are out of order, and by which a phrase begins before its
+ * core.
  */
 const disorderBytes = 600;
 

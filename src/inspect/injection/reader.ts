@@ -62,8 +62,8 @@ interface Meaning {
 }
 
 /**
- * Builds a reader of a book's phrases and rules, for one `read` at a time. `isShipped` says that the book comes with
- * the program, see `prepared`.
+ * Builds a reader of a book's phrases and rules, for one `read` at a time. `isShipped` says that the book
+ * comes with the program, see `prepared`.
  */
 export function createInjectionReader(
   { concepts, common, rules }: Phrasebook,
@@ -147,8 +147,8 @@ function unseenIn(bytes: Buffer): Evidence[] {
 }
 
 /**
- * Returns the places of a concept, the last step of a rule first, so that one word does not stand for two of its
- * concepts.
+ * Returns the places of a concept, the last step of a rule first, so that one word does not stand for two of
+ * its concepts.
  */
 function placesOf(concept: string, rules: Phrasebook['rules']): ConceptPlace[] {
   return rules.flatMap((rule, index) =>
@@ -198,8 +198,8 @@ class PhraseReader {
   }
 
   /**
-   * Returns the share that evidence counts. An article about injections quotes them, and code shows them. Pretending
-   * to quote gains little, because what is asked for counts for more.
+   * Returns the share that evidence counts. An article about injections quotes them, and code shows them.
+   * Pretending to quote gains little, because what is asked for counts for more.
    */
   #shareOf({ kind, start, end }: Evidence): number {
     const isQuotable = quotable.has(kind);
@@ -211,8 +211,8 @@ class PhraseReader {
   }
 
   /**
-   * Tells a quotation that begins in the evidence, or with it in the middle of a sentence. JSON values stand behind a
-   * colon.
+   * Tells a quotation that begins in the evidence, or with it in the middle of a sentence. JSON values stand
+   * behind a colon.
    */
   #isQuotation(start: number, end: number): boolean {
     const before = this.#bytes.toString('utf8', Math.max(0, start - quotationBytes), start);
@@ -222,7 +222,8 @@ class PhraseReader {
   }
 
   /**
-   * Tells evidence with another object in it, or, in a sentence, with a comma, behind which another clause begins.
+   * Tells evidence with another object in it, or, in a sentence, with a comma, behind which another clause
+   * begins.
    */
   #maySayOther({ start, end }: Evidence, doubt: string, isSentence: boolean): boolean {
     const doubtAt = this.#doubtAt.get(doubt) ?? Number.NEGATIVE_INFINITY;

@@ -4,9 +4,9 @@ import { createMatcher } from '../match/matcher.ts';
 import { type Region, spellings } from './phrases.ts';
 
 /*
- * Finds out quickly that most texts hold no order to an agent. Words such as "system" or "before" stand in every
- * text. So phrases are looked for as they stand, on one line or broken into two, and a closer look is taken only
- * around such places. For 64 KB of English it takes 0.2 ms, the closer look at all of it 1.9 ms.
+ * Finds out quickly that most texts hold no order to an agent. Words such as "system" or "before" stand in
+ * every text. So phrases are looked for as they stand, on one line or broken into two, and a closer look is
+ * taken only around such places. For 64 KB of English it takes 0.2 ms, the closer look at all of it 1.9 ms.
  */
 
 export interface Spotter {
@@ -15,8 +15,8 @@ export interface Spotter {
 }
 
 /**
- * Builds a finder of places where one of the phrases may stand. One that ends in `*` may go on. `isShipped` says that
- * the phrases come with the program, see `prepared`.
+ * Builds a finder of places where one of the phrases may stand. One that ends in `*` may go on. `isShipped`
+ * says that the phrases come with the program, see `prepared`.
  */
 export function createSpotter(phrases: readonly string[], isShipped = false): Spotter {
   const make = (): Spellings => spellingsOf(phrases);

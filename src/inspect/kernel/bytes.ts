@@ -26,8 +26,8 @@ for (let value = 0; value < 16; value += 1) {
 }
 
 /**
- * Returns the number that `length` hexadecimal digits from `at` spell, up to 6 digits; -1 where they are not all
- * digits.
+ * Returns the number that `length` hexadecimal digits from `at` spell, up to 6 digits; -1 where they are not
+ * all digits.
  */
 export function readHex(bytes: Buffer, at: number, length: number): number {
   let number = 0;

@@ -11,12 +11,12 @@ export interface GramTables {
   readonly slots: Int32Array;
   readonly longSlots: Int32Array;
   /**
-   * Lists of entries. A list begins with eight numbers. Three are sets, by five lowest bits, of the bytes that may
-   * stand before its grams, as their fourth byte and behind that. The fourth is the length of the list in bytes, and
-   * the others are what its entries share.
+   * Lists of entries. A list begins with eight numbers. Three are sets, by five lowest bits, of the bytes
+   * that may stand before its grams, as their fourth byte and behind that. The fourth is the length of the
+   * list in bytes, and the others are what its entries share.
    *
-   * An entry has eight bytes of a word from two before the gram on, a mask of the bits that count, the word, and the
-   * gram's place in it.
+   * An entry has eight bytes of a word from two before the gram on, a mask of the bits that count, the word,
+   * and the gram's place in it.
    */
   readonly entries: Int32Array;
   /** Number of entries of the longest list. */
@@ -48,8 +48,9 @@ const isBigEndian = endianness() === 'BE';
 const stepBytes = pieceBytesMax - 16;
 
 /**
- * Limits the tables that share one memory. A kernel's memory reserves gigabytes of addresses, so only large tables
- * have their own. Small ones, as many as tenants, are copied into a shared one, which takes microseconds.
+ * Limits the tables that share one memory. A kernel's memory reserves gigabytes of addresses, so only large
+ * tables have their own. Small ones, as many as tenants, are copied into a shared one, which takes
+ * microseconds.
  */
 const sharedBytesMax = 327_680;
 let shared: Kernel | undefined;
@@ -77,8 +78,8 @@ export class GramScan {
   }
 
   /**
-   * Calls `take` for all candidates from left to right, until `isStopped` returns true. It is asked repeatedly, as
-   * long as there is something to compare.
+   * Calls `take` for all candidates from left to right, until `isStopped` returns true. It is asked
+   * repeatedly, as long as there is something to compare.
    */
   scan(bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
     if (this.#own) this.#scanWith(this.#own, bytes, take, isStopped);
@@ -140,8 +141,8 @@ export class GramScan {
 }
 
 /**
- * Returns the tables in the order of the memory. The kernel knows where the filter begins; its length puts the
- * numbers behind it at multiples of four.
+ * Returns the tables in the order of the memory. The kernel knows where the filter begins; its length puts
+ * the numbers behind it at multiples of four.
  */
 const contentsOf = (tables: GramTables) => {
   const { filter, longFilter, slots, longSlots, entries, starts, values, folds, needs } = tables;

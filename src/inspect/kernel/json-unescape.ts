@@ -16,13 +16,13 @@ export interface PlainText {
   /** Number of bytes received so far. */
   readonly length: number;
   /**
-   * Receives bytes of the text and their pieces: start of each, and start and end of its source. Both must be copied,
-   * because they lie in the kernel's memory.
+   * Receives bytes of the text and their pieces: start of each, and start and end of its source. Both must be
+   * copied, because they lie in the kernel's memory.
    */
   append(bytes: Uint8Array, pieces: Int32Array): void;
   /**
-   * Receives an escape that the kernel does not decode, at its backslash. Returns the end of it, or the place behind
-   * the backslash if it is no escape.
+   * Receives an escape that the kernel does not decode, at its backslash. Returns the end of it, or the place
+   * behind the backslash if it is no escape.
    */
   appendOther(at: number): number;
 }

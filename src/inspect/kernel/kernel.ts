@@ -3,13 +3,14 @@ import { endianness } from 'node:os';
 import { programFile } from '../../util/program-files.ts';
 
 /*
- * Runs the innermost loops, compiled from `src/inspect/kernel/assembly` to WebAssembly. They classify sixteen bytes
- * at once, without checks of indices. `npm run build:kernel` compiles them; a test compares the binary with its
- * source.
+ * Runs the innermost loops, compiled from `src/inspect/kernel/assembly` to WebAssembly. They classify sixteen
+ * bytes at once, without checks of indices. `npm run build:kernel` compiles them; a test compares the binary
+ * with its source.
  */
 
 /**
- * Limits the bytes looked at in one call. Handling the hits of a piece drives the tables out of the nearest cache.
+ * Limits the bytes looked at in one call. Handling the hits of a piece drives the tables out of the nearest
+ * cache.
  */
 export const pieceBytesMax = 65_536;
 const textAt = 64;

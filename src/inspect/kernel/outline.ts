@@ -2,8 +2,8 @@ import { isDigit } from './bytes.ts';
 import { blocksAt, Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
 /*
- * Outlines a text in one quick pass: whether it has digits, long tokens or escapes, and in which blocks of 64 bytes.
- * Nearly all of a text has nothing that a decoder looks for, and need not be walked for each of them.
+ * Outlines a text in one quick pass: whether it has digits, long tokens or escapes, and in which blocks of 64
+ * bytes. Nearly all of a text has nothing that a decoder looks for, and need not be walked for each of them.
  */
 
 export const blockBytes = 64;
@@ -19,8 +19,8 @@ export const blockFlags = {
   /** Twenty letters, digits and `+/-_` in a row. */
   encoded: 8,
   /**
-   * Equal signs (no letters or digits): eight of them 2 bytes apart, seven 3, five 4; near a digit also four 5 or 9
-   * bytes apart. No equal sign stands between two of them.
+   * Equal signs (no letters or digits): eight of them 2 bytes apart, seven 3, five 4; near a digit also four
+   * 5 or 9 bytes apart. No equal sign stands between two of them.
    */
   rhythm: 16,
 } as const;
@@ -76,8 +76,8 @@ export const runKinds = { text: 1, packed: 2, hex: 4, base32: 8 } as const;
 export const runKindBits = 4;
 
 /**
- * Places where something may be found, from left to right, in the order of `src/inspect/kernel/assembly/places.ts`.
- * Most of these places have nothing; other places need no look.
+ * Places where something may be found, from left to right, in the order of
+ * `src/inspect/kernel/assembly/places.ts`. Most of these places have nothing; other places need no look.
  */
 export interface Places {
   /** Starts of runs of twenty or more letters, digits and `+/-_`, with their kinds. */
@@ -93,8 +93,8 @@ export interface Places {
   /** Starts of runs that may be bytes as numbers. */
   readonly codes: Int32Array;
   /**
-   * Signs of groups near a digit. It is the third of three equal signs (space, `-./:` or newline) 5 to 48 bytes
-   * apart, or the fifth of five 4 bytes apart, with token characters between them.
+   * Signs of groups near a digit. It is the third of three equal signs (space, `-./:` or newline) 5 to 48
+   * bytes apart, or the fifth of five 4 bytes apart, with token characters between them.
    */
   readonly groups: Int32Array;
   /** Closing quotes of literals that another one may continue. */
@@ -105,7 +105,8 @@ export interface Outline {
   /** Flags of `textFlags`. */
   readonly flags: number;
   /**
-   * Flags of `blockFlags`, eight bits for each block and four blocks in each number, the first in its lowest bits.
+   * Flags of `blockFlags`, eight bits for each block and four blocks in each number, the first in its lowest
+   * bits.
    */
   readonly blocks: Int32Array;
   /** Indices of the numbers in `blocks` that are not 0, in order. Prose has few. */
@@ -247,7 +248,8 @@ export interface Margin {
 const none: readonly Stretch[] = Object.freeze([]);
 
 /**
- * Returns the stretches of a text of `length` bytes whose blocks have the flag, from left to right, without overlaps.
+ * Returns the stretches of a text of `length` bytes whose blocks have the flag, from left to right, without
+ * overlaps.
  */
 export function stretchesOf(
   { flags, blocks, marked }: Outline,

@@ -7,7 +7,8 @@ const stepBytes = pieceBytesMax - overlap;
 const kernel = new Kernel();
 
 /**
- * Returns which names of JSON fields number pieces, a bit for each kind; see `src/inspect/kernel/assembly/series.ts`.
+ * Returns which names of JSON fields number pieces, a bit for each kind; see
+ * `src/inspect/kernel/assembly/series.ts`.
  */
 export function seriesSigns(bytes: Uint8Array): number {
   const { length } = bytes;

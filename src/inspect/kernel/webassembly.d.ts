@@ -1,6 +1,6 @@
 /**
- * Types of the WebAssembly JavaScript Interface (W3C, section 5) that are used here; Node's types leave them to
- * browsers.
+ * Types of the WebAssembly JavaScript Interface (W3C, section 5) that are used here; Node's types leave them
+ * to browsers.
  */
 declare namespace WebAssembly {
   class Module {

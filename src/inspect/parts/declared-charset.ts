@@ -1,7 +1,8 @@
 import { multipartParts } from '../decode/multipart-parts.ts';
 
 /*
- * Reads the declared character set of content. Where a set does not write ASCII as ASCII, nothing can be found in it.
+ * Reads the declared character set of content. Where a set does not write ASCII as ASCII, nothing can be
+ * found in it.
  */
 
 /** Matches the parameter of RFC 2045, 5.1, and RFC 2231, 4: `charset="utf-8"`, `charset*=us-ascii'en'utf-8`. */
@@ -10,8 +11,8 @@ const typeField = /^content-type[ \t]*:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)/gim;
 const hasParts = /^\s*(?:multipart|message)\//i;
 
 /**
- * Matches families of sets that contain ASCII unchanged, without signs between the parts of the name. `TextDecoder`
- * does not know all of them.
+ * Matches families of sets that contain ASCII unchanged, without signs between the parts of the name.
+ * `TextDecoder` does not know all of them.
  */
 const families =
   /^(?:utf8|cesu8|latin|iso8859|koi8|x?mac|win|gb|big5|euc|x?sjis|shiftjis|armscii|tis620|viscii|johab)\w*$/;
@@ -25,8 +26,8 @@ const ebcdicXml = Buffer.from([0x4c, 0x6f, 0xa7, 0x94]);
 const declarationBytesMax = 512;
 
 /**
- * Tells whether content, or a part of it, declares a character set that is not read. UTF-16 is read wherever it
- * stands.
+ * Tells whether content, or a part of it, declares a character set that is not read. UTF-16 is read wherever
+ * it stands.
  */
 export function hasUnreadCharset(bytes: Buffer, contentType: string): boolean {
   if (namesUnread(contentType) || isUnreadXml(bytes, 0)) return true;

@@ -7,9 +7,9 @@ import { outlineOf } from '../kernel/outline.ts';
 import type { Match } from '../match/engine.ts';
 
 /*
- * Ends matches with their form field. A sentence goes on to the end of its line and a form has none, so "the password
- * is …" would match all fields behind it. What such a match had swallowed is searched again with the fields set
- * apart.
+ * Ends matches with their form field. A sentence goes on to the end of its line and a form has none, so "the
+ * password is …" would match all fields behind it. What such a match had swallowed is searched again with the
+ * fields set apart.
  */
 
 /** Matches `name=` as forms write it. */

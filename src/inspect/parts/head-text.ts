@@ -55,8 +55,8 @@ function forEachField(
 }
 
 /**
- * Puts URL and headers into one text, one field behind the other. A finding can lie in a host label, path, query
- * parameter, fragment, header name or header value. One character is one byte.
+ * Puts URL and headers into one text, one field behind the other. A finding can lie in a host label, path,
+ * query parameter, fragment, header name or header value. One character is one byte.
  */
 export function headText(call: HeadFields): string {
   let text = '';

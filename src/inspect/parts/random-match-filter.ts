@@ -10,10 +10,10 @@ import type { Placed } from '../match/placed.ts';
 import { proofs } from '../patterns/confidence.ts';
 
 /*
- * Leaves out random matches. Inside a high-entropy region (a picture, an archive) a match is random if it is so short
- * that one region in a thousand shows one. A match counts if a checksum proves it, or if it has a character that the
- * region lacks. It also counts if it comes again and again, since a list of tokens is as random as a picture. Amid
- * text joined from groups, a match is random if the text goes on on both sides.
+ * Leaves out random matches. Inside a high-entropy region (a picture, an archive) a match is random if it is
+ * so short that one region in a thousand shows one. A match counts if a checksum proves it, or if it has a
+ * character that the region lacks. It also counts if it comes again and again, since a list of tokens is as
+ * random as a picture. Amid text joined from groups, a match is random if the text goes on on both sides.
  */
 
 /** Allows one random match in a thousand regions: two to the power of ten is about a thousand. */
@@ -97,8 +97,8 @@ class Regions {
   }
 
   /**
-   * Answers whether a match inside a file proves nothing: programs and fonts are full of numbers and names. A match
-   * counts if a checksum proves it, or if the text of the file around it says what it is.
+   * Answers whether a match inside a file proves nothing: programs and fonts are full of numbers and names. A
+   * match counts if a checksum proves it, or if the text of the file around it says what it is.
    */
   #saysNothingInFile(view: View, match: Match | PartialSecret, span: Span): boolean {
     const file = this.#files[lastAtOrBefore(this.#fileStarts, span.start)];
@@ -197,8 +197,8 @@ const isLine = ({ detector }: Match | PartialSecret, source: Buffer, { start, en
 const isLineEnd = (byte: number | undefined): boolean => byte === 0x0a || byte === 0x0d;
 
 /**
- * Bits of evidence that a character gives between random bytes. A letter could mostly be any other letter, a sign
- * only itself.
+ * Bits of evidence that a character gives between random bytes. A letter could mostly be any other letter, a
+ * sign only itself.
  */
 const letterBits = 2;
 const digitBits = 3;
@@ -216,8 +216,8 @@ function bitsOf(bytes: Buffer, { start, end }: Span): number {
 }
 
 /**
- * Fewer bits prove nothing in text joined from groups, which goes on in many ways: source maps of programs are groups
- * of letters.
+ * Fewer bits prove nothing in text joined from groups, which goes on in many ways: source maps of programs
+ * are groups of letters.
  */
 const groupedBits = 48;
 /** Shorter groups with a comma behind each take up more room; only somebody who hides something writes them. */
@@ -225,8 +225,8 @@ const groupedRoomMax = 1.4;
 const comma = 0x2c;
 
 /**
- * Creates a test whether a match stands amid joined groups that go on on both sides. The last run is kept, since many
- * matches stand in one run.
+ * Creates a test whether a match stands amid joined groups that go on on both sides. The last run is kept,
+ * since many matches stand in one run.
  */
 function amidGroupsOf(
   { bytes }: View,

@@ -11,8 +11,8 @@ export const defaultCuts: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];
 export const counts = (finding: Finding): boolean => finding.confidence !== 'low' && !finding.atHome;
 
 /**
- * Limits the rounds of cutting. A cut brings text together and gives keywords new neighbours, so what is left is read
- * and cut again.
+ * Limits the rounds of cutting. A cut brings text together and gives keywords new neighbours, so what is left
+ * is read and cut again.
  */
 const roundsMax = 4;
 
@@ -23,9 +23,9 @@ const isFramed = ({ contentType, body }: InspectedCall): boolean =>
   /^application\/grpc/i.test(contentType) && (body[0] ?? 0) <= 1;
 
 /**
- * Cuts the findings of these classes, and of SECRETS always, until the body shows none when read again. Returns
- * undefined where the call cannot be sent: a finding stands in URL or header, a cut would break the format, or
- * something is left.
+ * Cuts the findings of these classes, and of SECRETS always, until the body shows none when read again.
+ * Returns undefined where the call cannot be sent: a finding stands in URL or header, a cut would break the
+ * format, or something is left.
  */
 export function sanitizedBody(call: InspectedCall, classes: readonly DataClass[]): Buffer | undefined {
   const isCut = isCutFor(classes);
@@ -69,8 +69,8 @@ class CutFirst extends Error {
 }
 
 /**
- * Runs `judge`, which must change nothing. Where a large body must be cut first, a thread cuts it and `judge` runs
- * anew.
+ * Runs `judge`, which must change nothing. Where a large body must be cut first, a thread cuts it and `judge`
+ * runs anew.
  */
 export function withCuts<T>(judge: () => T): MaybePromise<T> {
   try {

@@ -5,8 +5,8 @@ const factorMax = 8;
 const packedFactor = 4;
 
 /**
- * Returns how many milliseconds content may be read. Models take bodies of 32 MB, so longer bodies have more time, up
- * to eight times. `isPacked` says that a content coding is still to be taken off.
+ * Returns how many milliseconds content may be read. Models take bodies of 32 MB, so longer bodies have more
+ * time, up to eight times. `isPacked` says that a content coding is still to be taken off.
  */
 export function scanTimeMs(scanTimeoutMs: number, bytes: number, isPacked = false): number {
   const length = isPacked ? bytes * packedFactor : bytes;

@@ -1,8 +1,9 @@
 import { isDigit, isLetter } from '../kernel/bytes.ts';
 
 /*
- * Finds URLs in a call. Nothing says where one ends: in Markdown at a parenthesis, in CSV at a comma, in a sentence
- * at a full stop, and each may be part of it. So a URL is read in each way and counts where one reading is listed.
+ * Finds URLs in a call. Nothing says where one ends: in Markdown at a parenthesis, in CSV at a comma, in a
+ * sentence at a full stop, and each may be part of it. So a URL is read in each way and counts where one
+ * reading is listed.
  */
 
 /** Limits the places in the texts of one call. */
@@ -21,8 +22,8 @@ const backslash = 0x5c;
 const colon = 0x3a;
 
 /**
- * Yields the URLs in texts, in any scheme and in none, each in the ways in which it may end, for the first 500
- * places.
+ * Yields the URLs in texts, in any scheme and in none, each in the ways in which it may end, for the first
+ * 500 places.
  */
 export function* urlsIn(texts: readonly Buffer[]): Generator<readonly string[]> {
   const seen = new Set<string>();
@@ -51,7 +52,8 @@ function behindSlashes(text: Buffer, at: number): number {
 }
 
 /**
- * Tells a letter, a digit, the bracket of an address, or an escape. Comments of programs go on with a space instead.
+ * Tells a letter, a digit, the bracket of an address, or an escape. Comments of programs go on with a space
+ * instead.
  */
 const isOfHost = (byte = 0): boolean =>
   isLetter(byte) || isDigit(byte) || byte === 0x5b || byte === 0x25 || byte >= 0x80;
@@ -90,7 +92,8 @@ const addressLiteral = /^(?:[a-z]{1,16}:)?[\\/]{1,16}\[[\da-f:.]{2,45}\]/i;
 const trailing = /[^\p{L}\p{N}/]+$/u;
 
 /**
- * Returns the readings of a URL: the longest, one up to the first border character, and both without trailing signs.
+ * Returns the readings of a URL: the longest, one up to the first border character, and both without trailing
+ * signs.
  */
 function readingsOf(url: string): readonly string[] {
   const address = addressLiteral.exec(url)?.[0].length ?? 0;

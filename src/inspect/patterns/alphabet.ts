@@ -3,9 +3,9 @@ import { shareOfByte } from './gram-rarity.ts';
 import { childrenOf, type Node, reachOf } from './pattern-syntax.ts';
 
 /*
- * Rules out places where a pattern cannot match by looking at the bytes. Most places are too short for it: five
- * characters of its byteBits behind a prefix instead of forty, or no number in a keyword's window. This takes a tenth
- * of the time of running the pattern.
+ * Rules out places where a pattern cannot match by looking at the bytes. Most places are too short for it:
+ * five characters of its byteBits behind a prefix instead of forty, or no number in a keyword's window. This
+ * takes a tenth of the time of running the pattern.
  */
 
 /** The bytes and the length of all matches of a pattern, or of a part of it. */
@@ -204,8 +204,8 @@ export function nextOf(
 }
 
 /**
- * Returns the latest end of a match that begins before `from`: at the next byte outside its byteBits, at `to`, or
- * with the text.
+ * Returns the latest end of a match that begins before `from`: at the next byte outside its byteBits, at
+ * `to`, or with the text.
  */
 export function endOf({ byteBits }: Alphabet, bytes: Uint8Array, from: number, to: number): number {
   const limit = Math.min(to, bytes.length);

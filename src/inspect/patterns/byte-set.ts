@@ -1,7 +1,7 @@
 /*
- * Sets of bytes for the proofs about patterns, which are made once and compared often. A set is a number of 256 bits,
- * of which the n-th is 1 where the byte n belongs to it. So equal sets are equal numbers, and one costs as much as a
- * short string.
+ * Sets of bytes for the proofs about patterns, which are made once and compared often. A set is a number of
+ * 256 bits, of which the n-th is 1 where the byte n belongs to it. So equal sets are equal numbers, and one
+ * costs as much as a short string.
  */
 
 export type ByteSet = bigint;

@@ -31,8 +31,8 @@ export function confidenceOf(detector: Detector, secret: string): Confidence | u
 }
 
 /**
- * Answers whether the entropy is too low even where long repetitions count once. Repetitions behind a secret must not
- * hide it.
+ * Answers whether the entropy is too low even where long repetitions count once. Repetitions behind a secret
+ * must not hide it.
  */
 function isDull({ entropyMin }: Detector, secret: string): boolean {
   return entropyBits(secret.replace(/(.)\1{3,}/g, '$1')) < entropyMin;

@@ -3,12 +3,12 @@ import { confidences, dataClasses } from '../../core/call.ts';
 import { type CheckName, checks } from '../checks/checks.ts';
 
 /*
- * Describes one detector, as a YAML file has it. A detector is data. It names what is cheap to look for: an anchor, a
- * keyword, a run of digits, a whole word, or findings of others. It has the pattern that is tried only there, and the
- * conditions that a match must meet.
+ * Describes one detector, as a YAML file has it. A detector is data. It names what is cheap to look for: an
+ * anchor, a keyword, a run of digits, a whole word, or findings of others. It has the pattern that is tried
+ * only there, and the conditions that a match must meet.
  *
- * Examples are the detector's tests. They must not contain tokens that look alive, because code hosts refuse a push
- * with such. A brace expression stands for generated text, the same at every run:
+ * Examples are the detector's tests. They must not contain tokens that look alive, because code hosts refuse
+ * a push with such. A brace expression stands for generated text, the same at every run:
  *
  *     `{alnum:36}` `{upper:16}` `{lower:8}` `{letter:34}` `{digits:9}` `{hex:32}` `{HEX:8}` `{base32:16}` `{base58:22}`
  *     `{base64:86}` `{base64url:43}`   Characters of an alphabet.
@@ -26,10 +26,10 @@ const patternLengthMax = 2000;
 const lines = z.array(z.string().min(1).max(1000));
 
 /**
- * Roles of matches, so that others count beside them. `person` is a name, `patient` the name of somebody whom a text
- * about health is about. `identifier` points to one person (a state's number, a date of birth), `account` is a firm's
- * number for one, `contact` reaches one. `clinical` is a fact as clinical records have it, `health` a word of health
- * in prose.
+ * Roles of matches, so that others count beside them. `person` is a name, `patient` the name of somebody whom
+ * a text about health is about. `identifier` points to one person (a state's number, a date of birth),
+ * `account` is a firm's number for one, `contact` reaches one. `clinical` is a fact as clinical records have
+ * it, `health` a word of health in prose.
  */
 export const detectorRoles = [
   'person',
@@ -163,8 +163,8 @@ export function checkFields(value: DetectorFields, onMistake: OnMistake): void {
 const examplesMin = 2;
 
 /**
- * Checks what a detector in a file needs besides: the source of its format, and enough examples of matches and near
- * misses.
+ * Checks what a detector in a file needs besides: the source of its format, and enough examples of matches
+ * and near misses.
  */
 export function checkFileFields({ source, examples }: DetectorFields, onMistake: OnMistake): void {
   if (source === undefined) onMistake('source', 'is missing: where is the format documented?');

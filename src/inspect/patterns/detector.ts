@@ -24,7 +24,8 @@ export interface Detector extends PatternFacts {
   readonly confidence: Confidence;
   readonly vendorHosts: readonly string[];
   /**
-   * Are `path`, `header:<name>` and `query:<name>` in lower case, to be compared with the call's names without case.
+   * Are `path`, `header:<name>` and `query:<name>` in lower case, to be compared with the call's names
+   * without case.
    */
   readonly homePlaces: readonly string[];
   readonly anchors: readonly string[];
@@ -53,7 +54,8 @@ export interface Detector extends PatternFacts {
 }
 
 /**
- * Places where most vendors take a credential. Bodies and other headers are content, which others may come to read.
+ * Places where most vendors take a credential. Bodies and other headers are content, which others may come to
+ * read.
  */
 const usualHomePlaces: readonly string[] = [
   ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'private-token', 'x-auth-token'].map(

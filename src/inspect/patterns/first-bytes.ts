@@ -2,13 +2,14 @@ import { allBytes, type ByteSet, noBytes, overlap, singleByte, union } from './b
 import type { Node } from './pattern-syntax.ts';
 
 /*
- * Finds the first bytes of matches. Patterns begin with a lookbehind, and looking back at every position of a window
- * costs more than all the rest. A lookahead for the first byte, put before the pattern, skips other text at several
- * times the speed.
+ * Finds the first bytes of matches. Patterns begin with a lookbehind, and looking back at every position of a
+ * window costs more than all the rest. A lookahead for the first byte, put before the pattern, skips other
+ * text at several times the speed.
  */
 
 /**
- * The first bytes of a match. `isOptional` says that the match may be empty so far, so that what follows counts too.
+ * The first bytes of a match. `isOptional` says that the match may be empty so far, so that what follows
+ * counts too.
  */
 interface EdgeBytes {
   readonly bytes: ByteSet;
@@ -25,8 +26,8 @@ export function firstByteLookahead(pattern: Node): string {
 }
 
 /**
- * Tells patterns that begin with a lookaround. For others the regular expression engine finds the first byte by
- * itself.
+ * Tells patterns that begin with a lookaround. For others the regular expression engine finds the first byte
+ * by itself.
  */
 const looksAroundFirst = (node: Node): boolean =>
   node.kind === 'sequence'

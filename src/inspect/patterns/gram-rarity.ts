@@ -1,8 +1,8 @@
 import { lazily } from '../../util/lazily.ts';
 
 /*
- * Models how often a few bytes in a row occur in English prose and JSON, to tell rare parts of words from common
- * ones. Only the order of the figures matters. Bytes are folded as in the matcher (`| 0x20`).
+ * Models how often a few bytes in a row occur in English prose and JSON, to tell rare parts of words from
+ * common ones. Only the order of the figures matters. Bytes are folded as in the matcher (`| 0x20`).
  */
 
 /** Percent of a text; a line feed folds to `*`. */

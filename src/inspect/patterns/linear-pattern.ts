@@ -2,8 +2,9 @@ import { allBytes, type ByteSet, noBytes, overlap, union } from './byte-set.ts';
 import { childrenOf, type Node, PatternError } from './pattern-syntax.ts';
 
 /*
- * Proves that one attempt of a pattern at one position takes a bounded number of steps, whatever the text. The engine
- * tries a pattern a number of times that grows only with the length of the text, so the whole is linear.
+ * Proves that one attempt of a pattern at one position takes a bounded number of steps, whatever the text.
+ * The engine tries a pattern a number of times that grows only with the length of the text, so the whole is
+ * linear.
  */
 
 const repeatMax = 4096;
@@ -11,9 +12,9 @@ const repeatMax = 4096;
 const waysMax = 8192;
 
 /**
- * Throws PatternError unless three conditions hold. Every quantifier is bounded by 4096. No repeated group can match
- * one text in several ways without a separator between its rounds. Neighbouring quantifiers over overlapping sets
- * multiply to at most 8,192 ways.
+ * Throws PatternError unless three conditions hold. Every quantifier is bounded by 4096. No repeated group
+ * can match one text in several ways without a separator between its rounds. Neighbouring quantifiers over
+ * overlapping sets multiply to at most 8,192 ways.
  */
 export function assertLinear(pattern: Node): void {
   assertRepeats(pattern);

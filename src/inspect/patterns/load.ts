@@ -5,9 +5,9 @@ import { prepared } from '../../util/prepared.ts';
 import { type Detector, detectorFileSchema } from './detector.ts';
 
 /**
- * Reads every `*.yaml` file of a folder, each with one detector or several separated by `---`. Throws one Error that
- * names all mistakes with file and path, and then loads no detector at all. `keptAs` names a folder that comes with
- * the program, see `prepared`.
+ * Reads every `*.yaml` file of a folder, each with one detector or several separated by `---`. Throws one
+ * Error that names all mistakes with file and path, and then loads no detector at all. `keptAs` names a
+ * folder that comes with the program, see `prepared`.
  */
 export function loadDetectors(dir: string, keptAs?: string): Detector[] {
   const files = readdirSync(dir)

@@ -2,8 +2,8 @@ import { isAscii } from 'node:buffer';
 import { type Detector, detectorSchema } from './detector.ts';
 
 /*
- * Makes detectors for an organisation's own hosts and words. They go through the same schema as YAML files, so that
- * nothing an administrator types can make a search slow.
+ * Makes detectors for an organisation's own hosts and words. They go through the same schema as YAML files,
+ * so that nothing an administrator types can make a search slow.
  */
 
 const ownHostId = 'own-host';
@@ -16,7 +16,8 @@ const literalMin = 3;
 /** Limits the characters of a marker, since patterns have bounds. */
 const markerMax = 100;
 /**
- * Length of a star by the number of stars in the glob; together they may step back only a bounded number of times.
+ * Length of a star by the number of stars in the glob; together they may step back only a bounded number of
+ * times.
  */
 const starLengths = [0, 253, 88, 18];
 
@@ -26,8 +27,8 @@ export class OwnWordError extends Error {
 }
 
 /**
- * Finds the hosts of a glob such as `*.corp.example.com`, where `*` crosses dots and `?` is one character. Throws
- * OwnWordError.
+ * Finds the hosts of a glob such as `*.corp.example.com`, where `*` crosses dots and `?` is one character.
+ * Throws OwnWordError.
  */
 export function ownHost(glob: string): Detector {
   const parts = glob.replace(/\*{2,}/g, '*').split(/([*?])/);

@@ -3,9 +3,9 @@ import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set
 import type { Node } from './pattern-syntax.ts';
 
 /*
- * Recognises cut tokens: an anchor stands at the end of a value, with too little behind it to match. The continuation
- * may come in the next field, or with the next call. All is read off the patterns, so that no detector has to state
- * it.
+ * Recognises cut tokens: an anchor stands at the end of a value, with too little behind it to match. The
+ * continuation may come in the next field, or with the next call. All is read off the patterns, so that no
+ * detector has to state it.
  */
 
 /** The part of a token behind its prefix, where that is random characters to its end: `gh[pousr]_[0-9A-Za-z]{36}`. */
@@ -19,15 +19,16 @@ export interface TokenBody {
 }
 
 /**
- * Limit the lengths of a body. Shorter bodies prove too little; bodies of variable length are issued longer than
- * their pattern requires.
+ * Limit the lengths of a body. Shorter bodies prove too little; bodies of variable length are issued longer
+ * than their pattern requires.
  */
 const bodyLengthMin = 16;
 const openLengthMin = 10;
 /** Length of a random run. Shorter runs of a set are a version or a region, and belong to the prefix. */
 const runLengthMin = 8;
 /**
- * Length of the prefix before a body of several segments and any length, since all encoded JSON begins with `eyJ`.
+ * Length of the prefix before a body of several segments and any length, since all encoded JSON begins with
+ * `eyJ`.
  */
 const prefixLengthMin = 4;
 
@@ -159,15 +160,15 @@ const wordsLengthMin = 5;
 const letters = /^[A-Za-z_./-]+$/;
 
 /**
- * Answers whether only words stand behind a prefix, as in `pathIndex`, `key_share` and `api-stream.js`: no secret
- * begins so.
+ * Answers whether only words stand behind a prefix, as in `pathIndex`, `key_share` and `api-stream.js`: no
+ * secret begins so.
  */
 export const isOfWords = (rest: string): boolean =>
   rest.length >= wordsLengthMin && letters.test(rest) && randomBits(rest) < 0;
 
 /**
- * Returns how many characters of its body a token lacks that ends at `end`; undefined where it is not plainly of this
- * form.
+ * Returns how many characters of its body a token lacks that ends at `end`; undefined where it is not plainly
+ * of this form.
  */
 export function missingOf(
   { prefixLengths, alphabet, min, max }: TokenBody,

@@ -18,8 +18,8 @@ import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.t
 import { randomMatchBitsOf } from './random-match-bits.ts';
 
 /*
- * The facts that the engine needs about a pattern. A pattern is parsed once, when its detector is made. Only the
- * facts are kept, for the tree is larger than the rest of a detector.
+ * The facts that the engine needs about a pattern. A pattern is parsed once, when its detector is made. Only
+ * the facts are kept, for the tree is larger than the rest of a detector.
  */
 
 export interface PatternFacts {
@@ -28,12 +28,13 @@ export interface PatternFacts {
   readonly core: Core;
   readonly head: FirstBytes;
   /**
-   * Bytes that may stand before and behind the keyword, where it is one byte in every match; 32 of the 256 in each
-   * number.
+   * Bytes that may stand before and behind the keyword, where it is one byte in every match; 32 of the 256 in
+   * each number.
    */
   readonly besideKeyword: { readonly before: Int32Array; readonly behind: Int32Array } | undefined;
   /**
-   * Limits the bytes from the start of a match to the end of its first digit; undefined where it may have no digit.
+   * Limits the bytes from the start of a match to the end of its first digit; undefined where it may have no
+   * digit.
    */
   readonly digitLead: number | undefined;
   /** Number of letters and digits with which any match begins. */
@@ -58,7 +59,8 @@ export interface PatternBounds {
 }
 
 /**
- * Computes the facts. Throws PatternError where the pattern is not supported or could take long: see `assertLinear`.
+ * Computes the facts. Throws PatternError where the pattern is not supported or could take long: see
+ * `assertLinear`.
  */
 export function analysePattern(pattern: string, flags = '', keywords: readonly string[] = []): PatternFacts {
   const root = parsePattern(pattern, flags);
@@ -101,8 +103,8 @@ function aheadOf(node: Node): number {
 }
 
 /**
- * Returns the most bytes from the start of a match to behind the first part of this kind; undefined where a match may
- * have none.
+ * Returns the most bytes from the start of a match to behind the first part of this kind; undefined where a
+ * match may have none.
  */
 function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined {
   if (isKind(node)) return node.kind === 'repeat' ? 0 : 1;

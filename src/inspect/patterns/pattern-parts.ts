@@ -1,9 +1,9 @@
 import { PatternError } from './pattern-syntax.ts';
 
 /*
- * Parts that patterns of several detectors share, written by name between double braces: `{{name}} has`. Patterns run
- * on bytes. Bytes from 0x80 on are letters beyond ASCII in UTF-8; 0xc3 to 0xc5 begin the capitals of Latin-1 and
- * Latin Extended-A.
+ * Parts that patterns of several detectors share, written by name between double braces: `{{name}} has`.
+ * Patterns run on bytes. Bytes from 0x80 on are letters beyond ASCII in UTF-8; 0xc3 to 0xc5 begin the
+ * capitals of Latin-1 and Latin Extended-A.
  */
 
 /** Matches what stands between the words of a name: an initial, or `van der`, `dos`, `y`. */
@@ -17,8 +17,8 @@ const cell = String.raw`[^,;\t|\n]{0,64}[,;\t|]`;
 const columnsMax = 7;
 
 /**
- * Matches numbers, which no head of a table contains: rows begin with them, and lists of packages have one behind
- * each name.
+ * Matches numbers, which no head of a table contains: rows begin with them, and lists of packages have one
+ * behind each name.
  */
 const number = String.raw`\d[\d.:+,;\t|-]`;
 
@@ -35,8 +35,8 @@ function cellUnder(head: string): string {
 }
 
 /**
- * Words before `token` for things that give no access: a place in a list, a lock, an attempt, a device's address. No
- * two begin alike.
+ * Words before `token` for things that give no access: a place in a list, a lock, an attempt, a device's
+ * address. No two begin alike.
  */
 const states = (
   'page next prev(?:ious)? start(?:ing)? continuation pagination cursor offset skip scroll search sync delta change snapshot resume stream watch ' +
@@ -66,9 +66,9 @@ const parts: Readonly<Record<string, string>> = {
       " ?[:=](?!-)(?: it(?:'|’)s)?|：|是|为|為|は)",
   ),
   /**
-   * Matches where no `token` begins that stands for a state and so gives no access. A session's or client's token
-   * that is a bare UUID is one, since it only identifies searches or calls. A badge's token is read by all who read
-   * its README, and that of a file in Firebase Storage by all who see the page.
+   * Matches where no `token` begins that stands for a state and so gives no access. A session's or client's
+   * token that is a bare UUID is one, since it only identifies searches or calls. A badge's token is read by
+   * all who read its README, and that of a file in Firebase Storage by all who see the page.
    *
    * Counts of tokens and wrong words are ruled out first, since the lookbehinds take long.
    */
@@ -91,7 +91,8 @@ const parts: Readonly<Record<string, string>> = {
   /** The same, with an optional second family name. */
   'full-name': String.raw`${twoWords}(?:[ +][A-Z\xc3-\xc5][a-z\x80-\xff\x27-]{1,24})?`,
   /**
-   * Matches two words in a field, perhaps all in capitals or the family name first: `KELLER, MARIA`, `KELLER^MARIA`.
+   * Matches two words in a field, perhaps all in capitals or the family name first: `KELLER, MARIA`,
+   * `KELLER^MARIA`.
    */
   'field-name': String.raw`[A-Z\xc3-\xc5][A-Za-z\x80-\xff\x27-]{1,24}${particles}(?:[ ^+_]|, ?)[A-Z\xc3-\xc5][A-Za-z\x80-\xff\x27-]{1,24}`,
   /** Matches the start of a word; the letter of an escaped line feed belongs to none. */
@@ -99,8 +100,8 @@ const parts: Readonly<Record<string, string>> = {
   /** Matches the rest of a label that announces a number: `no.`, `n.º`, `#`, `_id`. */
   number: String.raw`(?:[ _.-]?(?:n(?:umber|um|[or]|\.?\xc2[\xba\xb0])|id(?:entifier)?|#)\.?)?`,
   /**
-   * Options of a group: a break between lines, escaped once, twice or not at all, or between list items that are
-   * lines.
+   * Options of a group: a break between lines, escaped once, twice or not at all, or between list items that
+   * are lines.
    */
   break: String.raw`[\s"\x27,]|\\[nrt"]|\\\\[nrt"]`,
   /** Options of a group: a character of base64, which may continue over lines but stays within a JSON string. */

@@ -10,8 +10,9 @@ import {
 } from './byte-set.ts';
 
 /*
- * Parses the regular expressions of detectors, with only the syntax that they may use. It refuses all other syntax,
- * so that nothing escapes the check in linear-pattern.ts. Characters are bytes, since patterns run on latin-1.
+ * Parses the regular expressions of detectors, with only the syntax that they may use. It refuses all other
+ * syntax, so that nothing escapes the check in linear-pattern.ts. Characters are bytes, since patterns run on
+ * latin-1.
  */
 
 export type Node =

@@ -1,11 +1,11 @@
 import { entropyBits } from '../checks/checks.ts';
 
 /*
- * Recognises placeholders, such as `changeme`, `<your-token>`, `${DB_PASSWORD}`, `xxxxxxxx`. Documentation, templates
- * and tests are full of them; they have low confidence, which sets no class.
+ * Recognises placeholders, such as `changeme`, `<your-token>`, `${DB_PASSWORD}`, `xxxxxxxx`. Documentation,
+ * templates and tests are full of them; they have low confidence, which sets no class.
  *
- * A greedy pattern may include what the sender wrote behind a secret, so one such word proves nothing. What is left
- * without all such words must be too little for a secret.
+ * A greedy pattern may include what the sender wrote behind a secret, so one such word proves nothing. What
+ * is left without all such words must be too little for a secret.
  */
 
 const words =
@@ -17,8 +17,8 @@ const reference =
 const monotone = /^(.{1,2})\1{2,}.?$/;
 const longRun = /([*xX.#_0-])\1{5,}/;
 /**
- * Matches text that nobody needs to keep secret: the words above, words that stand alone, repeated characters,
- * alphabets, signs.
+ * Matches text that nobody needs to keep secret: the words above, words that stand alone, repeated
+ * characters, alphabets, signs.
  */
 const filler =
   /(?i:example|placeholder|changeme|redacted|dummy|a1b2c3d4(?:e5(?:f6)?)?(?:g7h8(?:i9)?(?:j0)?)?)|(.)\1{3,}|0?123456789?0?|(?i:abcdefg?h?i?j?k?l?m?n?o?p?q?r?s?t?u?v?w?x?y?z?)|(?<![0-9A-Za-z])(?:[A-Z]{2,16}|[A-Za-z][a-z]{1,15}(?:[A-Z][a-z]{1,15}){0,4})\d{0,2}(?![0-9A-Za-z])|[\W_]/g;
@@ -28,8 +28,8 @@ const bodyEntropyMax = 3;
 export const restLengthMax = 12;
 
 /**
- * Answers whether the text is plainly a placeholder; its first `prefixLength` characters are the same in all such
- * secrets.
+ * Answers whether the text is plainly a placeholder; its first `prefixLength` characters are the same in all
+ * such secrets.
  */
 export function isPlaceholder(text: string, prefixLength: number): boolean {
   const body = text.slice(prefixLength);

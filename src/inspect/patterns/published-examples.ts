@@ -2,8 +2,9 @@ import type { Detector } from './detector.ts';
 import { restLengthMax } from './placeholder.ts';
 
 /*
- * Recognises secrets that documentation prints, beside a detector's own `placeholders`. They are examples of the
- * specifications of OAuth and JWT, secrets shipped with programs to all users, and passwords of manuals and tests.
+ * Recognises secrets that documentation prints, beside a detector's own `placeholders`. They are examples of
+ * the specifications of OAuth and JWT, secrets shipped with programs to all users, and passwords of manuals
+ * and tests.
  */
 
 const texts: ReadonlySet<string> = new Set([
@@ -221,8 +222,8 @@ const beyondAscii = /[\x80-\xff]/;
 const accents = /[\u0300-\u036f ]/g;
 
 /**
- * Returns a password as people type it, without blanks and accents, where a URL has it in percent escapes or a header
- * in base64.
+ * Returns a password as people type it, without blanks and accents, where a URL has it in percent escapes or
+ * a header in base64.
  */
 function speltOut(secret: string): string | undefined {
   if (secret.includes('%') || beyondAscii.test(secret)) {

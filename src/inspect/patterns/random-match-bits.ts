@@ -2,9 +2,9 @@ import { type ByteSet, bytesMatching } from './byte-set.ts';
 import type { Node } from './pattern-syntax.ts';
 
 /*
- * Estimates how likely a pattern matches by accident in random bytes in base64, such as a picture or an archive.
- * Three letters and forty token characters stand in one of thirty pictures. It is computed from the pattern, so that
- * no detector has to state it.
+ * Estimates how likely a pattern matches by accident in random bytes in base64, such as a picture or an
+ * archive. Three letters and forty token characters stand in one of thirty pictures. It is computed from the
+ * pattern, so that no detector has to state it.
  */
 
 const alphabet = bytesMatching(/[0-9A-Za-z+/_-]/);

@@ -23,8 +23,8 @@ export function tuneDetector(
   const wanted = confidence.get(detector.id);
   const examples = publishedExamples === 'count' ? ({ countsExamples: true } as const) : undefined;
   if (wanted === undefined) return examples ? { ...detector, ...examples } : detector;
-  // A set confidence holds without other findings nearby, and a failed check must not give more confidence than a
-  // passed one.
+  // A set confidence holds without other findings nearby, and a failed check must not give more confidence
+  // than a passed one.
   const { failedCheck } = detector;
   const least = failedCheck === undefined || rank(failedCheck) < rank(wanted) ? failedCheck : wanted;
   return { ...detector, ...examples, confidence: wanted, failedCheck: least, needs: [] };

@@ -1,7 +1,7 @@
 /*
  * Tells the hosts of a vendor: those where the vendor's own program answers, also for its customers.
- * `shop.myshopify.com` is Shopify, whoever owns the shop. Under the same domains clouds host machines and functions
- * of customers, who read what arrives; no credential belongs there.
+ * `shop.myshopify.com` is Shopify, whoever owns the shop. Under the same domains clouds host machines and
+ * functions of customers, who read what arrives; no credential belongs there.
  */
 
 /**

@@ -10,15 +10,16 @@ export interface Replacement extends Span {
 }
 
 /**
- * Returns the text that stands in place of a cut. Characters of a label that would need escaping become underscores.
+ * Returns the text that stands in place of a cut. Characters of a label that would need escaping become
+ * underscores.
  */
 export function marker(label: string): string {
   return `[REDACTED:${label.replace(/[^\w.-]/g, '_')}]`;
 }
 
 /**
- * Returns the cuts in order, inside the text and widened to whole UTF-8 characters. Cuts that overlap or touch become
- * one, with the label of the longest.
+ * Returns the cuts in order, inside the text and widened to whole UTF-8 characters. Cuts that overlap or
+ * touch become one, with the label of the longest.
  */
 export function mergeCuts(bytes: Buffer, cuts: readonly Cut[]): Cut[] {
   const sorted = cuts

@@ -18,11 +18,11 @@ const ampersand = 0x26;
 const equalsSign = 0x3d;
 
 /**
- * Creates a locator: in JSON it gives a path (`$.messages[0].content`, `$['odd name']`), in a form `$.field`, else
- * `$`. An offset in a key has the path of its value. The text is walked once, without recursion.
+ * Creates a locator: in JSON it gives a path (`$.messages[0].content`, `$['odd name']`), in a form `$.field`,
+ * else `$`. An offset in a key has the path of its value. The text is walked once, without recursion.
  *
- * Names come from the caller's content. Each is cut to 64 characters and the path to 256; control characters are
- * escaped. A name that holds the offset or touches one of the `hidden` spans is not shown.
+ * Names come from the caller's content. Each is cut to 64 characters and the path to 256; control characters
+ * are escaped. A name that holds the offset or touches one of the `hidden` spans is not shown.
  */
 export function createLocator(format: BodyFormat, bytes: Buffer, hidden: readonly Span[] = []): Locator {
   const isHidden = hiddenTest(bytes, hidden);
@@ -102,8 +102,8 @@ function cut(text: string, lengthMax: number): string {
 }
 
 /**
- * Returns the span of a top-level member's value in a JSON object; undefined where there is none. The last member of
- * a name counts, as in `JSON.parse`, and names are compared unescaped. The text must be JSON.
+ * Returns the span of a top-level member's value in a JSON object; undefined where there is none. The last
+ * member of a name counts, as in `JSON.parse`, and names are compared unescaped. The text must be JSON.
  */
 export function jsonValueSpan(bytes: Buffer, key: string): Span | undefined {
   const keyBytesMax = 6 * key.length + 2;

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { stringEnds } from '../kernel/string-ends.ts';
 
 /*
- * A conversation sends all earlier turns again, and only its end is new. Checkpoints are places behind strings of a
- * JSON text, each with a key for everything before it. Two bodies with an equal key are equal up to there.
+ * A conversation sends all earlier turns again, and only its end is new. Checkpoints are places behind
+ * strings of a JSON text, each with a key for everything before it. Two bodies with an equal key are equal up
+ * to there.
  */
 
 export interface Checkpoint {
@@ -14,14 +15,14 @@ export interface Checkpoint {
 }
 
 /**
- * Sets the distance between checkpoints. It is shorter behind a long string (a message or a file), where bodies most
- * likely differ. There are at most `countMax`.
+ * Sets the distance between checkpoints. It is shorter behind a long string (a message or a file), where
+ * bodies most likely differ. There are at most `countMax`.
  */
 const rule = { far: 4096, long: 1024, countMax: 8192 };
 
 /**
- * Returns the checkpoints of a JSON text, of which the first may be known. Each key is the SHA-256 of the key before
- * and the bytes between, so equal keys mean equal bytes and seeds.
+ * Returns the checkpoints of a JSON text, of which the first may be known. Each key is the SHA-256 of the key
+ * before and the bytes between, so equal keys mean equal bytes and seeds.
  */
 export function checkpointsOf(
   bytes: Buffer,

@@ -14,13 +14,14 @@ import { LastBodies } from './last-bodies.ts';
 import { type Segment, SegmentMemory } from './segment-memory.ts';
 
 /*
- * Recognises beginnings of bodies: a conversation is sent as a whole with every turn. Where a body begins with the
- * bytes of an earlier one of the same tenant, read with the same detectors, its findings are known. Reading then
- * begins shortly before the first new byte.
+ * Recognises beginnings of bodies: a conversation is sent as a whole with every turn. Where a body begins
+ * with the bytes of an earlier one of the same tenant, read with the same detectors, its findings are known.
+ * Reading then begins shortly before the first new byte.
  *
- * Nothing can hide behind a known beginning. Everything before a place is in the key of that place. What ends so
- * close to it that new bytes could change its meaning is read again, with as much before it as any detector looks at.
- * Where something reaches farther (a long value, a key with lines as list items, a table), reading does not resume.
+ * Nothing can hide behind a known beginning. Everything before a place is in the key of that place. What ends
+ * so close to it that new bytes could change its meaning is read again, with as much before it as any
+ * detector looks at. Where something reaches farther (a long value, a key with lines as list items, a table),
+ * reading does not resume.
  */
 
 /** Holds what a beginning shows between two checkpoints. The places are the same in all bodies that begin so. */
@@ -207,8 +208,8 @@ function allOf(last: Segment<Remembered>, from: number): KnownBeginning {
 }
 
 /**
- * Answers whether a value found in the new end stands in the known beginning too. `textsOf` returns the beginning in
- * its forms.
+ * Answers whether a value found in the new end stands in the known beginning too. `textsOf` returns the
+ * beginning in its forms.
  */
 export function standsInKnown(
   found: readonly LocatedMatch[],

@@ -1,8 +1,9 @@
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts';
 
 /*
- * Keeps the last bodies. Comparing a body with the next turn of its conversation takes a tenth of the time of hashing
- * both, so common checkpoints are not computed again. Other bodies are hashed as a whole and known as well.
+ * Keeps the last bodies. Comparing a body with the next turn of its conversation takes a tenth of the time of
+ * hashing both, so common checkpoints are not computed again. Other bodies are hashed as a whole and known as
+ * well.
  */
 
 interface Met {
@@ -31,8 +32,8 @@ export class LastBodies {
   /** Are in the order in which they were last met. */
   readonly #bodies: Met[] = [];
   /**
-   * Buffers that bodies have outgrown or left. Using them again keeps V8 from a full collection, which comes the
-   * sooner the more is allocated.
+   * Buffers that bodies have outgrown or left. Using them again keeps V8 from a full collection, which comes
+   * the sooner the more is allocated.
    */
   readonly #spare: Buffer[] = [];
   #size = 0;

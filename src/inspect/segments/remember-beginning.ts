@@ -21,8 +21,8 @@ import {
 import type { Segment } from './segment-memory.ts';
 
 /*
- * Remembers what bodies show, for those that begin alike: see `known-beginning.ts`. What is found counts from the first
- * checkpoint behind it that new bytes cannot reach any more.
+ * Remembers what bodies show, for those that begin alike: see `known-beginning.ts`. What is found counts from
+ * the first checkpoint behind it that new bytes cannot reach any more.
  */
 
 const none: readonly never[] = Object.freeze([]);
@@ -124,8 +124,8 @@ function groupsOf(bytes: Buffer, known: KnownBeginning, shown: Shown, ends: read
 const endOfSpan = ({ end }: Span): number => end;
 
 /**
- * Returns a function that gives the end of the last place of a match. The first places of one that was joined from
- * pieces may lie in what was known before.
+ * Returns a function that gives the end of the last place of a match. The first places of one that was joined
+ * from pieces may lie in what was known before.
  */
 function lastEnds(found: readonly LocatedMatch[]): (it: LocatedMatch) => number {
   const ends = new Map<LocatedMatch['match'], number>();
@@ -154,8 +154,8 @@ function withFields(
 }
 
 /**
- * Creates a test for each checkpoint: does a span lie across the place where reading would resume, so that its end
- * could not be judged? `ends` are those of the checkpoints.
+ * Creates a test for each checkpoint: does a span lie across the place where reading would resume, so that
+ * its end could not be judged? `ends` are those of the checkpoints.
  */
 function openAt(ends: readonly number[], spans: readonly Span[]): (checkpoint: number) => boolean {
   const steps = new Int32Array(ends.length + 1);
@@ -233,8 +233,8 @@ const withoutText = ({ match, start, end }: Placed<PartialSecret>): Placed<Parti
 });
 
 /**
- * Tells whether the beginning of a token is only words, such as `path` or `user:key`. Its continuation is then not
- * awaited.
+ * Tells whether the beginning of a token is only words, such as `path` or `user:key`. Its continuation is
+ * then not awaited.
  */
 const isOfWords = (bytes: Buffer, { start, end }: Span): boolean =>
   isWord(bytes.toString('latin1', start, end).replaceAll(':', '-'));

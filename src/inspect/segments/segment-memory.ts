@@ -1,7 +1,7 @@
 /*
- * Remembers the findings of beginnings, in segments from one checkpoint to the next, so that repeated content is not
- * read again. Tenants share nothing. Memory is bounded: the least recently met go first, and a body loses its end
- * before its beginning.
+ * Remembers the findings of beginnings, in segments from one checkpoint to the next, so that repeated content
+ * is not read again. Tenants share nothing. Memory is bounded: the least recently met go first, and a body
+ * loses its end before its beginning.
  */
 
 export interface Segment<T> {

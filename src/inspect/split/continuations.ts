@@ -6,9 +6,9 @@ import { type DetectorEngine, looksRandom, type PartialSecret } from '../match/e
 import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 
 /*
- * Finds secrets that begin in one field and go on in later ones, whatever their names. Pieces are joined one by one,
- * since text behind the last one would spoil the secret; then once more without one field that only looks like a
- * piece.
+ * Finds secrets that begin in one field and go on in later ones, whatever their names. Pieces are joined one
+ * by one, since text behind the last one would spoil the secret; then once more without one field that only
+ * looks like a piece.
  */
 
 /** Limits one secret: bytes, pieces, and fields between two pieces that can be no pieces. */
@@ -18,8 +18,8 @@ const skippedMax = 8;
 /** Limits how many fields that look like pieces are skipped. */
 const gapsMax = 16;
 /**
- * Limit the joined texts that are tried, and those searched in full: for one beginning, and for all in one list of
- * fields. What only looks like a beginning must not use up the tries of a secret behind it.
+ * Limit the joined texts that are tried, and those searched in full: for one beginning, and for all in one
+ * list of fields. What only looks like a beginning must not use up the tries of a secret behind it.
  */
 const trialsOfOneMax = 256;
 const trialsMax = 2048;
@@ -102,7 +102,8 @@ function* fieldsBehind(
 }
 
 /**
- * Returns for each beginning the first field that holds it to its end or to base64 padding; -1 where there is none.
+ * Returns for each beginning the first field that holds it to its end or to base64 padding; -1 where there is
+ * none.
  */
 function firstFields({ bytes, fields, partialSecrets }: ContinuationSearch): number[] {
   const byEnd = Map.groupBy(fields.keys(), (at) => fields[at]?.end);
@@ -119,8 +120,8 @@ function firstFields({ bytes, fields, partialSecrets }: ContinuationSearch): num
 }
 
 /**
- * Creates the trial of one beginning. Its pattern rules out most joined texts in a hundredth of the time of a full
- * search.
+ * Creates the trial of one beginning. Its pattern rules out most joined texts in a hundredth of the time of a
+ * full search.
  */
 function trialOf(
   { match: { detector }, start }: Placed<PartialSecret>,
@@ -151,8 +152,8 @@ function trialOf(
 }
 
 /**
- * Returns the fields behind the first piece that may be pieces. Words, numbers and times that stand in any call are
- * none.
+ * Returns the fields behind the first piece that may be pieces. Words, numbers and times that stand in any
+ * call are none.
  */
 function candidates(bytes: Buffer, first: Piece, fields: Iterable<Field>, hasDigests: boolean): Piece[] {
   const pieces: Piece[] = [];
@@ -161,8 +162,8 @@ function candidates(bytes: Buffer, first: Piece, fields: Iterable<Field>, hasDig
   let isEven = true;
   for (const field of fields) {
     const text = textOf(bytes, field);
-    // Pieces of one length under one name are a text that was cut evenly, whatever they look like; only the last is
-    // shorter.
+    // Pieces of one length under one name are a text that was cut evenly, whatever they look like; only the
+    // last is shorter.
     const isNext: boolean = isEven && field.name === first.name && text.length <= first.text.length;
     isEven = isNext && text.length === first.text.length;
     if (!isNext && !mayBePiece(text, hasDigests)) {

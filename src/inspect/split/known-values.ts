@@ -8,8 +8,8 @@ import type { Placed } from '../match/placed.ts';
 import { standsAlone } from '../match/token-start.ts';
 
 /*
- * Finds known values again. A password that the word before it reveals may stand elsewhere without that word. Each
- * place counts, in every form of the text, since redaction must not cut one and send the other.
+ * Finds known values again. A password that the word before it reveals may stand elsewhere without that word.
+ * Each place counts, in every form of the text, since redaction must not cut one and send the other.
  */
 
 /** Match with the view that it was found in; the view is undefined where it was joined from pieces. */
@@ -31,8 +31,8 @@ interface KnownValueLimits {
 const valueBytesMin = 8;
 
 /**
- * Finds the places of known secrets and personal data that no detector saw: at most `max` of each class, and none
- * once the time is over. Classes with more are added to `uncounted`.
+ * Finds the places of known secrets and personal data that no detector saw: at most `max` of each class, and
+ * none once the time is over. Classes with more are added to `uncounted`.
  */
 export function findKnownValues(
   found: readonly LocatedMatch[],
@@ -90,8 +90,8 @@ type Counts = (match: Match, start: number, end: number) => boolean;
 type Place = Span & { readonly match: Match };
 
 /**
- * Filters by four bytes: a bit for each of a value's first four places where they stand. Only one finder uses it at a
- * time.
+ * Filters by four bytes: a bit for each of a value's first four places where they stand. Only one finder uses
+ * it at a time.
  */
 const mayHold = new Uint8Array(1 << slotBits);
 
@@ -209,8 +209,8 @@ export const isWord = (value: string): boolean =>
   isIdentifier(value) || (/^[A-Za-z._-]+$/.test(value) && randomBits(value) < 0);
 
 /**
- * Tells whether only a keyword or the context in the pattern reveals the value. Other values are found wherever they
- * stand.
+ * Tells whether only a keyword or the context in the pattern reveals the value. Other values are found
+ * wherever they stand.
  */
 const isToldByContext = ({ class: dataClass, keywords, near, group }: Match['detector']): boolean =>
   (dataClass === 'SECRETS' || dataClass === 'PII') && keywords.length + near.length + group > 0;

@@ -4,8 +4,8 @@ import { bitsOf, has } from '../patterns/alphabet.ts';
 import { type Node, parsePattern } from '../patterns/pattern-syntax.ts';
 
 /*
- * Tells which beginnings of secrets are plain words: `API-Key` and `key_agreement` begin no key whose prefix is
- * followed by digits. The fields behind such words need no search.
+ * Tells which beginnings of secrets are plain words: `API-Key` and `key_agreement` begin no key whose prefix
+ * is followed by digits. The fields behind such words need no search.
  */
 
 const equalsSign = 0x3d;

@@ -17,9 +17,9 @@ import { findContinued } from './continuations.ts';
 import type { LocatedMatch } from './known-values.ts';
 
 /*
- * Finds a value cut into pieces that lie in several fields of one call. Two signs give it away: fields with numbered
- * names, and the beginning of a secret at the end of a field. Only then are pieces joined, decoded and searched. What
- * counts is a match across a boundary that no piece shows alone.
+ * Finds a value cut into pieces that lie in several fields of one call. Two signs give it away: fields with
+ * numbered names, and the beginning of a secret at the end of a field. Only then are pieces joined, decoded
+ * and searched. What counts is a match across a boundary that no piece shows alone.
  */
 
 export interface SplitSearch {
@@ -181,8 +181,8 @@ function findOverPieces(
 }
 
 /**
- * Answers whether the pieces show it alone. Whole values of a list stand one behind another; but a secret whose first
- * piece is long enough to match is still cut to its end.
+ * Answers whether the pieces show it alone. Whole values of a list stand one behind another; but a secret
+ * whose first piece is long enough to match is still cut to its end.
  */
 function isShown({ found }: SplitSearch, { detector }: Match, spans: readonly Span[]): boolean {
   const isFound = (span: Span): boolean =>

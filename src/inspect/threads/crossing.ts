@@ -1,8 +1,9 @@
 /*
- * Moves bytes between the event loop and a reader thread. Long input is copied into memory that both share and that
- * is used anew for each job. V8 collects shared memory late, so allocating it for each job would fill the machine.
- * All bytes of an output are copied into one buffer, which is transferred; output that is part of the input does not
- * move at all. Short bytes of an input are copied one by one, because a clone of a view takes its whole buffer along.
+ * Moves bytes between the event loop and a reader thread. Long input is copied into memory that both share
+ * and that is used anew for each job. V8 collects shared memory late, so allocating it for each job would
+ * fill the machine. All bytes of an output are copied into one buffer, which is transferred; output that is
+ * part of the input does not move at all. Short bytes of an input are copied one by one, because a clone of a
+ * view takes its whole buffer along.
  */
 
 const longBytesMin = 4_096;
@@ -52,8 +53,8 @@ export class Inbox {
   readonly #placed: Placed[] = [];
 
   /**
-   * Packs the input for sending; `memory` is set where the thread does not have it yet. Only when `copyNext` has
-   * answered false is all of it copied.
+   * Packs the input for sending; `memory` is set where the thread does not have it yet. Only when `copyNext`
+   * has answered false is all of it copied.
    */
   pack(input: unknown): {
     readonly packed: { readonly input: unknown; readonly memory: SharedArrayBuffer | undefined };

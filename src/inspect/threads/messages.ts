@@ -1,8 +1,8 @@
 import type { PackedOutput } from './crossing.ts';
 
 /*
- * Messages between the event loop and a reader thread, which has one job at a time. They are plain data; only the
- * program of the thread knows the input of its jobs.
+ * Messages between the event loop and a reader thread, which has one job at a time. They are plain data; only
+ * the program of the thread knows the input of its jobs.
  */
 
 /** Settings, such as a tenant's, of which the thread's program makes tools. They are sent once to each thread. */

@@ -1,8 +1,8 @@
 import type { Finding } from '../../core/finding.ts';
 
 /*
- * Packs findings for the way from a thread as a list of plain values. Cloning objects with all that their detectors
- * say takes ten times as long, and a body may have hundreds.
+ * Packs findings for the way from a thread as a list of plain values. Cloning objects with all that their
+ * detectors say takes ten times as long, and a body may have hundreds.
  */
 
 type OfDetector = Pick<Finding, 'class' | 'kind' | 'vendorHosts'>;

@@ -4,12 +4,12 @@ import { FairQueue, type QueueOwner } from './fair-queue.ts';
 import { type Job, type Lost, type ReaderResult, ReaderThread } from './reader-thread.ts';
 
 /*
- * Runs jobs that are too large for the event loop in threads. Each thread has one job at a time; other jobs wait in
- * fair, bounded queues. A thread that exceeds its deadline is ended, and a dead one is replaced; each costs only its
- * own job.
+ * Runs jobs that are too large for the event loop in threads. Each thread has one job at a time; other jobs
+ * wait in fair, bounded queues. A thread that exceeds its deadline is ended, and a dead one is replaced; each
+ * costs only its own job.
  *
- * Nothing interrupts a job, and megabytes take a second. So long jobs wait in a queue of their own, threads take from
- * both by turns, and while long jobs have all threads, a further one does the short ones.
+ * Nothing interrupts a job, and megabytes take a second. So long jobs wait in a queue of their own, threads
+ * take from both by turns, and while long jobs have all threads, a further one does the short ones.
  */
 
 export interface PoolOptions {
@@ -43,8 +43,8 @@ const defaults: PoolBounds = {
   waitingMax: 1024,
   waitingBytesMax: 192 * megabyte,
   waitMsMax: 10_000,
-  // Between two checks of the time, 8 MB of prose take a third of a second. Ending a thread costs loading its tables
-  // anew.
+  // Between two checks of the time, 8 MB of prose take a third of a second. Ending a thread costs loading its
+  // tables anew.
   graceMs: 1_000,
   heapMbMax: 512,
   idleMsMax: 60_000,
@@ -140,8 +140,8 @@ export class ReaderPool {
   }
 
   /**
-   * Does a job in a thread. Resolves with `lost` where its thread was lost. Rejects with GATEWAY_BUSY where too much
-   * waits or no thread had time.
+   * Does a job in a thread. Resolves with `lost` where its thread was lost. Rejects with GATEWAY_BUSY where
+   * too much waits or no thread had time.
    */
   async run(job: Job, owner: QueueOwner, bytes: number): Promise<{ output: unknown } | { lost: Lost }> {
     if (this.#closing.signal.aborted)

@@ -15,8 +15,8 @@ export interface Job {
   readonly timeoutMs: number;
   readonly tools: ToolSpec;
   /**
-   * Stands for what the content begins with. A thread remembers beginnings, so jobs with the same number are done by the
-   * same thread where that costs no time.
+   * Stands for what the content begins with. A thread remembers beginnings, so jobs with the same number are
+   * done by the same thread where that costs no time.
    */
   readonly beginning?: number | undefined;
 }
@@ -29,16 +29,16 @@ export interface ThreadOptions {
 }
 
 /**
- * Time within which a thread should say its processor time. It can do so within a pattern, but not when the machine
- * gives it no turn.
+ * Time within which a thread should say its processor time. It can do so within a pattern, but not when the
+ * machine gives it no turn.
  */
 const answerMs = 100;
 /** Number of questions without an answer in a row after which a thread counts as stuck. */
 const questionsMax = 50;
 
 /**
- * Limits the young heap, since hardly anything outlives its body. Twice as much costs 40 MB for each thread and saves
- * no time; half as much costs some.
+ * Limits the young heap, since hardly anything outlives its body. Twice as much costs 40 MB for each thread
+ * and saves no time; half as much costs some.
  */
 const youngHeapMbMax = 48;
 
@@ -162,7 +162,8 @@ export class ReaderThread {
   }
 
   /**
-   * Returns the processor time of the thread; undefined where many questions have no answer or nobody wants to know.
+   * Returns the processor time of the thread; undefined where many questions have no answer or nobody wants
+   * to know.
    */
   async #usedMs(isWanted: () => boolean): Promise<number | undefined> {
     for (let question = 0; question < questionsMax && isWanted(); question++) {

@@ -16,14 +16,14 @@ import type { Lost } from './reader-thread.ts';
 import { workDeadline } from './worked-ms.ts';
 
 /*
- * Decides where something is read: small content on the event loop, other content in a thread. Small content may
- * still be expensive, such as a bomb, so the loop has little time and room for it. What exceeds them is read anew in
- * a thread.
+ * Decides where something is read: small content on the event loop, other content in a thread. Small content
+ * may still be expensive, such as a bomb, so the loop has little time and room for it. What exceeds them is
+ * read anew in a thread.
  */
 
 /**
- * Limits content that is read on the loop. Real content of this length takes 0.6 ms, at most 1.3; a thread adds 0.15.
- * See `bench/isolation.ts`.
+ * Limits content that is read on the loop. Real content of this length takes 0.6 ms, at most 1.3; a thread
+ * adds 0.15. See `bench/isolation.ts`.
  */
 export const loopBytesMax = 16_384;
 /** Limits all decoded forms that are made on the loop. */
@@ -31,8 +31,8 @@ const loopDecodedBytesMax = 128 * 1024;
 const loopMsMax = 2;
 
 /**
- * Small content of which a decoder takes so long was made for that, since no bound interrupts it. What its sender sends
- * is read in threads for a while.
+ * Small content of which a decoder takes so long was made for that, since no bound interrupts it. What its
+ * sender sends is read in threads for a while.
  */
 const stallMsMax = 20;
 const distrustedForMs = 60_000;
@@ -67,8 +67,8 @@ export const onTheLoop: Readers = {
 };
 
 /**
- * Reads in the threads of a pool. `settingsOf` returns the settings that an engine was made of; jobs with other
- * engines run on the loop.
+ * Reads in the threads of a pool. `settingsOf` returns the settings that an engine was made of; jobs with
+ * other engines run on the loop.
  */
 export function createReaders(
   pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun' | 'beginning'>,
@@ -154,8 +154,8 @@ function beginningIn(input: object): number | undefined {
 }
 
 /**
- * Matches codings with windows of megabytes (RFC 7932, 9.1; RFC 8878, 3.1.1.1.2). Fourteen bytes fill one before the first
- * byte comes out, which takes 40 ms that no bound on the output shortens.
+ * Matches codings with windows of megabytes (RFC 7932, 9.1; RFC 8878, 3.1.1.1.2). Fourteen bytes fill one
+ * before the first byte comes out, which takes 40 ms that no bound on the output shortens.
  */
 const wideCoding = /\b(?:br|zstd)\b/i;
 

@@ -17,8 +17,8 @@ export interface Program<T> {
 }
 
 /**
- * Limits the tools that are kept. Engines of tenants share their tables, so many fit; the least recently used are
- * made anew.
+ * Limits the tools that are kept. Engines of tenants share their tables, so many fit; the least recently used
+ * are made anew.
  */
 const toolsMax = 64;
 

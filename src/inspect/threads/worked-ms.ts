@@ -6,8 +6,8 @@ let askedAtMs = Number.NEGATIVE_INFINITY;
 let lastMs = 0;
 
 /**
- * Returns the processor time of this thread in milliseconds, at most one millisecond old. Reading is bounded by it,
- * so that no call is denied because the machine is busy.
+ * Returns the processor time of this thread in milliseconds, at most one millisecond old. Reading is bounded
+ * by it, so that no call is denied because the machine is busy.
  */
 export function workedMs(): number {
   const nowMs = performance.now();
@@ -19,8 +19,8 @@ export function workedMs(): number {
 }
 
 /**
- * Creates a test whether this thread has worked for so many milliseconds from now on. Wall-clock time is asked first,
- * because it is cheap and never less than processor time.
+ * Creates a test whether this thread has worked for so many milliseconds from now on. Wall-clock time is
+ * asked first, because it is cheap and never less than processor time.
  */
 export const workDeadline = (ms: number): (() => boolean) => new WorkDeadline(ms).isOver;
 

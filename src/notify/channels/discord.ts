@@ -4,8 +4,8 @@ import type { Channel } from '../channel.ts';
 import { postTo } from '../outcome.ts';
 
 /*
- * Discord: one embed. Each character that is neither letter, digit nor space gets a backslash, so no text is markup
- * or a link. Nobody is mentioned, whatever the text says.
+ * Discord: one embed. Each character that is neither letter, digit nor space gets a backslash, so no text is
+ * markup or a link. Nobody is mentioned, whatever the text says.
  */
 
 const colours: Readonly<Record<Band, number>> = {

@@ -7,8 +7,9 @@ import type { Channel, DeliveryOutcome, SendContext } from '../channel.ts';
 import { mendingMs, outcomeOfFailure } from '../outcome.ts';
 
 /*
- * Mail, by SMTP. `smtps` is TLS from the start, `smtp` must change to it (STARTTLS): no password and no notice goes over a line that anybody
- * can read. The one exemption is a relay without a password at a channel with `allow_private`: there TLS is taken where it is offered.
+ * Mail, by SMTP. `smtps` is TLS from the start, `smtp` must change to it (STARTTLS): no password and no
+ * notice goes over a line that anybody can read. The one exemption is a relay without a password at a channel
+ * with `allow_private`: there TLS is taken where it is offered.
  */
 
 interface MailTimeouts {

@@ -6,8 +6,8 @@ import { postTo } from '../outcome.ts';
 import { type Button, buttonActions, writeButton } from '../slack-callback.ts';
 
 /*
- * Slack: Block Kit. Summaries are plain text, in which nothing is markup. Values are code spans with the three
- * characters escaped that begin mentions and links. `verbatim` keeps Slack from making links of names.
+ * Slack: Block Kit. Summaries are plain text, in which nothing is markup. Values are code spans with the
+ * three characters escaped that begin mentions and links. `verbatim` keeps Slack from making links of names.
  */
 
 const escapeSlack = (text: string): string =>

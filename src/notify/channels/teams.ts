@@ -4,8 +4,9 @@ import type { Channel } from '../channel.ts';
 import { postTo } from '../outcome.ts';
 
 /*
- * Microsoft Teams: an adaptive card in the envelope that webhooks of Workflows take. What strangers have chosen stands in text runs, the
- * one element of a card that knows no Markdown. Blocks of text and sets of facts would make links of it.
+ * Microsoft Teams: an adaptive card in the envelope that webhooks of Workflows take. What strangers have
+ * chosen stands in text runs, the one element of a card that knows no Markdown. Blocks of text and sets of
+ * facts would make links of it.
  */
 
 const colours: Readonly<Record<Band, string>> = {

@@ -5,8 +5,9 @@ import type { Message } from '../notice.ts';
 import { toData } from '../payload.ts';
 
 /*
- * The Open Cybersecurity Schema Framework: each notice is a Detection Finding (category 2, class 4) with the security
- * control profile, since a gateway also decides. Fields without a name in the schema are under `unmapped`.
+ * The Open Cybersecurity Schema Framework: each notice is a Detection Finding (category 2, class 4) with the
+ * security control profile, since a gateway also decides. Fields without a name in the schema are under
+ * `unmapped`.
  */
 
 const schemaVersion = '1.9.0';

@@ -20,8 +20,9 @@ export interface BodyPlaceValue {
 }
 
 /**
- * The places of all paths of a set. One walk over a body collects what stands at each, in time linear in the fields that it passes,
- * however many paths there are. Names are compared folded, for a field must not be hidden by a spelling that its server accepts.
+ * The places of all paths of a set. One walk over a body collects what stands at each, in time linear in the
+ * fields that it passes, however many paths there are. Names are compared folded, for a field must not be
+ * hidden by a spelling that its server accepts.
  */
 export class PlaceTree {
   readonly #root: BodyPlace = newPlace(0);

@@ -27,9 +27,9 @@ export class BodyValues {
   }
 
   /**
-   * Tells whether any value equals. A number equals its text. If `isLenient`, true and false equal theirs as well,
-   * since a form has texts alone. It looks at one value after the other: a hash table would be filled with keys of
-   * the caller's choice.
+   * Tells whether any value equals. A number equals its text. If `isLenient`, true and false equal theirs as
+   * well, since a form has texts alone. It looks at one value after the other: a hash table would be filled
+   * with keys of the caller's choice.
    */
   has(wanted: Scalar, isLenient: boolean): boolean {
     const text = isLenient && typeof wanted === 'boolean' ? String(wanted) : undefined;

@@ -4,8 +4,8 @@ import { usedKeys } from '../warnings/used-keys.ts';
 import { callKeys, compileUrlPatterns, holdsOnRoute, type MatchFacts } from './match.ts';
 
 /**
- * Compiles a match for counting calls beside the policies. Ambiguous values match in their wider reading, so that
- * nothing is left uncounted.
+ * Compiles a match for counting calls beside the policies. Ambiguous values match in their wider reading, so
+ * that nothing is left uncounted.
  */
 export function compileMatch(match: RuleMatch): (facts: MatchFacts) => boolean {
   const checks = usedKeys(callKeys, match).map(({ entry, value }) => entry(value, false));

@@ -5,9 +5,10 @@ import type { BodyValues } from './body-values.ts';
 import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
 
 /*
- * One entry a condition: how it is checked, and how it is said to whoever asks why a call was stopped. Sentences name the rule's
- * settings where they are harmless, never its phrases or values (a code name in a policy is itself a secret) and nothing of the
- * call. Conditions are checked in the order of the table: what is at hand first, then what reads the body, then what parses it.
+ * One entry a condition: how it is checked, and how it is said to whoever asks why a call was stopped.
+ * Sentences name the rule's settings where they are harmless, never its phrases or values (a code name in a
+ * policy is itself a secret) and nothing of the call. Conditions are checked in the order of the table: what
+ * is at hand first, then what reads the body, then what parses it.
  */
 
 /** Parts that the conditions of one set share: each phrase, path and clock is there once. */

@@ -1,6 +1,7 @@
 /*
- * The JSONPath subset of body conditions: `$.field`, `$.nested.field`, `$['odd name']`, `$.items[0]`, `$.items[*].field`. Only
- * own properties are seen, so `__proto__`, `constructor` and `length` are fields like others or absent.
+ * The JSONPath subset of body conditions: `$.field`, `$.nested.field`, `$['odd name']`, `$.items[0]`,
+ * `$.items[*].field`. Only own properties are seen, so `__proto__`, `constructor` and `length` are fields
+ * like others or absent.
  */
 
 const pathLengthMax = 512;
@@ -29,8 +30,9 @@ export function parsePath(path: string): readonly Step[] | undefined {
 }
 
 /**
- * A word that the text of a body must contain, in some case, for the path to lead anywhere: the longest run of letters and digits of
- * its names. Those have one spelling in a form and in JSON, save escapes and the two letters of `foldsToAscii`.
+ * A word that the text of a body must contain, in some case, for the path to lead anywhere: the longest run
+ * of letters and digits of its names. Those have one spelling in a form and in JSON, save escapes and the two
+ * letters of `foldsToAscii`.
  */
 export function requiredWord(steps: readonly Step[]): string | undefined {
   const names = steps.flatMap((step) => (step !== 'each' && 'name' in step ? [step.name] : []));
@@ -39,8 +41,8 @@ export function requiredWord(steps: readonly Step[]): string | undefined {
 }
 
 /**
- * Folds names that some server takes for one: any case (Go's `encoding/json`), spaces around it, and `_` for dots and
- * spaces (PHP).
+ * Folds names that some server takes for one: any case (Go's `encoding/json`), spaces around it, and `_` for
+ * dots and spaces (PHP).
  */
 export function foldName(name: string): string {
   if (plainName.test(name)) return name;

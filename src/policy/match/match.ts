@@ -7,9 +7,9 @@ import { compilePrincipalPattern } from './principal.ts';
 import { compileUrlPattern, type UrlMatcher } from './url-pattern.ts';
 
 /*
- * One entry a match key, in two tables. Keys of the first depend only on what the index of a policy set knows of a call: their
- * rules are left out beforehand. Keys of the second are asked call by call, in the order of the table, the cheapest first. Between
- * the two stands `url_patterns`, asked once for each URL.
+ * One entry a match key, in two tables. Keys of the first depend only on what the index of a policy set knows
+ * of a call: their rules are left out beforehand. Keys of the second are asked call by call, in the order of
+ * the table, the cheapest first. Between the two stands `url_patterns`, asked once for each URL.
  */
 
 /** The properties that the index tells calls apart by. A name that no rule mentions is ''. */
@@ -112,7 +112,8 @@ export const callKeys: CallTable = {
     ]);
   },
   repo_patterns: (patterns, allows) => {
-    // Without an organisation a pattern speaks of the name, whosever it is; `acme*` may also mean what begins with `acme/`.
+    // Without an organisation a pattern speaks of the name, whosever it is; `acme*` may also mean what begins
+    // with `acme/`.
     const ofName = identifierGlob(patterns.filter(hasNoSlash), allows);
     const ofRepo = identifierGlob(allows ? patterns.filter(hasSlash) : patterns, allows);
     return globsOn(
@@ -145,8 +146,8 @@ export const callKeys: CallTable = {
 };
 
 /**
- * The check of `url_patterns`, over all readings of a URL. It depends on the URL alone, so the index asks it once for each URL
- * and not for each call.
+ * The check of `url_patterns`, over all readings of a URL. It depends on the URL alone, so the index asks it
+ * once for each URL and not for each call.
  */
 export function compileUrlPatterns(patterns: readonly string[], allows: boolean): UrlCheck {
   const matchers = patterns.map((pattern) => compileUrlPattern(pattern, allows));
@@ -206,9 +207,9 @@ function isAgentAmong(
 type Said = string | null | undefined;
 
 /**
- * Tells whether the values of a field match. The vendor takes one of several values, and we do not know which. So a
- * rule that allows needs all of them to match, any other rule only one. A value that the call acts on without naming
- * it may be anything: no rule allows it, and any other rule holds.
+ * Tells whether the values of a field match. The vendor takes one of several values, and we do not know
+ * which. So a rule that allows needs all of them to match, any other rule only one. A value that the call
+ * acts on without naming it may be anything: no rule allows it, and any other rule holds.
  */
 function globsOn(
   field: UnknownField,

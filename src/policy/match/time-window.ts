@@ -39,8 +39,8 @@ export class ZoneClock {
 }
 
 /**
- * Tells whether a minute of the day lies outside the window, which has `start` and not `end` in it. A window may pass
- * midnight.
+ * Tells whether a minute of the day lies outside the window, which has `start` and not `end` in it. A window
+ * may pass midnight.
  */
 export function isOutside(minute: number, start: number, end: number): boolean {
   return start < end ? minute < start || minute >= end : minute < start && minute >= end;

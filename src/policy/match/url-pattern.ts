@@ -4,7 +4,8 @@ import { toCanonical } from '../../core/url-readings.ts';
 import { compileGlob, type Glob, globProblem } from '../../util/glob.ts';
 
 /*
- * A URL pattern without `* ? [` is a prefix, any other a glob over the whole normalised URL, in which `*` crosses `/`.
+ * A URL pattern without `* ? [` is a prefix, any other a glob over the whole normalised URL, in which `*`
+ * crosses `/`.
  *
  * Three ways in which such patterns are fooled elsewhere, and what happens here:
  * - `https://api.x.com` is a prefix of `https://api.x.com.evil.com/`. A prefix that ends inside the authority must end where
@@ -87,8 +88,8 @@ function isAddressLiteral(authority: string): boolean {
 }
 
 /**
- * The authority of a normalised URL: lower case, punycode, without the scheme's own port. Undefined where it is no
- * host.
+ * The authority of a normalised URL: lower case, punycode, without the scheme's own port. Undefined where it
+ * is no host.
  */
 function normalAuthority(scheme: string, authority: string): string | undefined {
   const port = schemePorts[scheme];

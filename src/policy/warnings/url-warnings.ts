@@ -4,8 +4,8 @@ import { nearest } from '../nearest.ts';
 import { shorten } from './shorten.ts';
 
 /**
- * Tells what an author may have missed in a pattern that is valid: it matches nothing, or less or more than it seems
- * to.
+ * Tells what an author may have missed in a pattern that is valid: it matches nothing, or less or more than
+ * it seems to.
  */
 export function urlPatternWarning(pattern: string, allows: boolean): string | undefined {
   const parts = splitUrlPattern(pattern);
@@ -42,8 +42,8 @@ function whyLess({ scheme, authority, rest, isGlob }: UrlPattern): string | unde
 }
 
 /**
- * Tells whether it would match a port that no URL names. If a pattern writes out its scheme, that scheme's port has
- * been left out of the pattern, too.
+ * Tells whether it would match a port that no URL names. If a pattern writes out its scheme, that scheme's
+ * port has been left out of the pattern, too.
  */
 function isPortMissed(scheme: string, port: string): boolean {
   if (port === String(schemePorts[scheme])) return false;

@@ -83,7 +83,8 @@ function* unreached(rules: readonly Rule[]): Generator<string> {
     else if (same)
       yield `rule ${id}: is never reached, since rule ${same.rule_id} before it asks for the same`;
     else if (holdsAlways(rule)) always = rule;
-    // An ALLOW may not hold where a call can be read in two ways, and the rule behind it may. So it hides no rule.
+    // An ALLOW may not hold where a call can be read in two ways, and the rule behind it may. So it hides no
+    // rule.
     else if (action !== 'ALLOW') earlier.set(asks, rule);
   }
 }

@@ -3,8 +3,9 @@ import { overlaps, parseRange, type Range } from './addresses.ts';
 import { isSharedHost } from './index/shared-hosts.ts';
 
 /*
- * Indicators that would block what nobody wants blocked. Some only a mistaken or a poisoned feed can have: they are fatal to the whole feed, for
- * who wrote one of them may have written any of its lines. Others stand in honest feeds now and then: they are dropped, and counted.
+ * Indicators that would block what nobody wants blocked. Some only a mistaken or a poisoned feed can have:
+ * they are fatal to the whole feed, for who wrote one of them may have written any of its lines. Others stand
+ * in honest feeds now and then: they are dropped, and counted.
  */
 
 /** `fatal` is a sentence without its subject. */
@@ -15,8 +16,8 @@ const ipv4BitsMin = 8;
 const ipv6BitsMin = 16;
 
 /**
- * Never public hosts, so never somebody else's threat: ourselves, the own network, groups. Ranges for documentation and measurements are not
- * among them, for they reach nobody.
+ * Never public hosts, so never somebody else's threat: ourselves, the own network, groups. Ranges for
+ * documentation and measurements are not among them, for they reach nobody.
  */
 const special: readonly Range[] = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],

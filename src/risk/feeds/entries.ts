@@ -1,9 +1,9 @@
 import { FeedRefused } from './refused.ts';
 
 /*
- * Indicators as a feed lists them, with what it says of them, as bytes one behind the other. A million strings would
- * be a million objects for the garbage collector to walk. They could not be handed from thread to thread without
- * copying.
+ * Indicators as a feed lists them, with what it says of them, as bytes one behind the other. A million
+ * strings would be a million objects for the garbage collector to walk. They could not be handed from thread
+ * to thread without copying.
  */
 
 const indicatorKinds = ['url', 'host', 'ip', 'cidr'] as const;
@@ -122,8 +122,8 @@ export function entryAt(data: EntriesData, index: number): Entry {
 }
 
 /**
- * Tells whether entry `index` is `host` from `hostFrom` on, with the first `pathLength` characters of `path` behind
- * it.
+ * Tells whether entry `index` is `host` from `hostFrom` on, with the first `pathLength` characters of `path`
+ * behind it.
  */
 export function isEntry(
   data: EntriesData,

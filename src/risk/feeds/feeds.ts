@@ -27,8 +27,8 @@ export interface FeedsOptions {
   readonly fetchTimeoutMs?: number;
   readonly clock?: Clock;
   /**
-   * The part of this process where several share the folder: the leader fetches, and all take what it has fetched.
-   * Default: nobody else has it.
+   * The part of this process where several share the folder: the leader fetches, and all take what it has
+   * fetched. Default: nobody else has it.
    */
   readonly part?: 'leader' | 'follower' | undefined;
   /** 0 to 1, for the jitter. */

@@ -8,8 +8,8 @@ import type { HttpAnswer, HttpRequest } from '../../wire/client/http-client.ts';
 import { FeedRefused } from './refused.ts';
 
 /**
- * Marks by which a source recognises what it gave: HTTP's validators (RFC 9110, 8.8), or what shows that a file has
- * changed.
+ * Marks by which a source recognises what it gave: HTTP's validators (RFC 9110, 8.8), or what shows that a
+ * file has changed.
  */
 export interface Validators {
   readonly etag: string;
@@ -36,8 +36,8 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308];
 const userAgent = 'Postern (threat feeds)';
 
 /**
- * Fetches a feed of an `https:`, `http:` or `file:` URL into the sink, its content coding taken off. Answers whether there was anything new.
- * Throws FeedRefused, or an error of the network or the disk.
+ * Fetches a feed of an `https:`, `http:` or `file:` URL into the sink, its content coding taken off. Answers
+ * whether there was anything new. Throws FeedRefused, or an error of the network or the disk.
  */
 export async function fetchFeed(
   url: string,

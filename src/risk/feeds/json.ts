@@ -2,10 +2,10 @@ import type { Reader } from './readers.ts';
 import { FeedRefused } from './refused.ts';
 
 /*
- * Reads JSON (RFC 8259) piece by piece. It keeps members of some names of every object, where they are no objects or
- * arrays themselves. At the end of an object it tells these members. It also tells those of the objects around it, as
- * far as they have been read. That is enough for feeds, and a feed of any size needs no more memory than its deepest
- * nesting.
+ * Reads JSON (RFC 8259) piece by piece. It keeps members of some names of every object, where they are no
+ * objects or arrays themselves. At the end of an object it tells these members. It also tells those of the
+ * objects around it, as far as they have been read. That is enough for feeds, and a feed of any size needs no
+ * more memory than its deepest nesting.
  */
 
 const depthMax = 64;

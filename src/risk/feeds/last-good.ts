@@ -7,9 +7,9 @@ import type { Validators } from './fetch-feed.ts';
 
 /*
  * The last good text of every feed, so that a daemon that starts knows at once what it knew before. Feed and
- * validators are one file: a line of JSON stands before the text. It takes its place by one rename, once it was read
- * without complaint. So the file is whole, whatever moment a crash picks. The time of its last confirmation is its
- * time of modification.
+ * validators are one file: a line of JSON stands before the text. It takes its place by one rename, once it
+ * was read without complaint. So the file is whole, whatever moment a crash picks. The time of its last
+ * confirmation is its time of modification.
  */
 
 export interface Kept extends Validators {

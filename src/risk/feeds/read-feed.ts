@@ -19,8 +19,8 @@ type Chunks = AsyncIterable<Uint8Array>;
 const openingBytesMax = 65_536;
 
 /**
- * Makes a set of a feed, piece by piece: of the feed itself no more is held than its longest entry. Throws FeedRefused, with a reason,
- * where it is not what it should be.
+ * Makes a set of a feed, piece by piece: of the feed itself no more is held than its longest entry. Throws
+ * FeedRefused, with a reason, where it is not what it should be.
  */
 export async function readFeed(chunks: Chunks, options: ReadOptions): Promise<IndicatorSet> {
   const { open, referenceBase } = formats[options.format];

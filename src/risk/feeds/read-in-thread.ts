@@ -21,9 +21,9 @@ export type ThreadResult = { readonly set: IndicatorSet } | { readonly refused: 
 const heapMbMax = 512;
 
 /**
- * Reads a feed in a thread of its own. A hundred megabytes take seconds of work, which no call shall wait behind. And
- * the feed is a stranger's: whatever it does to its reader, it does there, within a bound of memory and time. Throws
- * FeedRefused.
+ * Reads a feed in a thread of its own. A hundred megabytes take seconds of work, which no call shall wait
+ * behind. And the feed is a stranger's: whatever it does to its reader, it does there, within a bound of
+ * memory and time. Throws FeedRefused.
  */
 export async function readFeedInThread(
   task: ThreadTask,

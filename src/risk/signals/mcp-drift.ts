@@ -20,8 +20,8 @@ const sentenceOf: Readonly<Record<ToolConcernKind, string>> = {
 const namedMax = 8;
 
 /**
- * Is the tool still what it was when the agents of the tenant got to know it? Counted by the weight of the correlation: it is what calls of
- * all agents have shown, one after the other.
+ * Is the tool still what it was when the agents of the tenant got to know it? Counted by the weight of the
+ * correlation: it is what calls of all agents have shown, one after the other.
  */
 export const mcpDrift: SignalEngine = {
   name: 'correlation',

@@ -6,8 +6,8 @@ import { ownName, type SafeName } from '../../core/safe-name.ts';
 const foundLengthMin = 4;
 
 /**
- * Answers the call's destination as answers and traces may have it: by its hash where something was found in it. A host, a channel
- * or a repository can carry a secret as well as a body.
+ * Answers the call's destination as answers and traces may have it: by its hash where something was found in
+ * it. A host, a channel or a repository can carry a secret as well as a body.
  */
 export function redactedDestination(call: NamedCall): SafeName {
   const { destination } = call;

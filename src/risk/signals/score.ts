@@ -20,7 +20,8 @@ const threatFloor = 0.75;
 /** Content that was read a moment before, on its way out of the organisation. */
 const carriedFloor = 0.75;
 /**
- * The minimum score for a tool that has changed or gives away too much, and for one that has changed for the worse.
+ * The minimum score for a tool that has changed or gives away too much, and for one that has changed for the
+ * worse.
  */
 const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
@@ -43,8 +44,8 @@ const noParts: readonly RiskPart[] = Object.freeze([]);
 const sumOf = (parts: readonly RiskPart[]): number => parts.reduce((sum, { part }) => sum + part, 0);
 
 /**
- * The weighted mean, moved by the trust in the agent, but not less than what a signal, or what was found, stands for by itself, whatever
- * the weights. `parts` are those of the mean, where they are known already.
+ * The weighted mean, moved by the trust in the agent, but not less than what a signal, or what was found,
+ * stands for by itself, whatever the weights. `parts` are those of the mean, where they are known already.
  */
 export function riskOf(
   signals: readonly Signal[],
@@ -67,8 +68,8 @@ const noTrustModifier = 0.2;
 const provenCalls = 500;
 
 /**
- * From -0.1 with whole trust over nothing at the threshold of scrutiny to 0.2 without any. Trust that nothing has been built on yet is no
- * bonus: it grows with the calls that were let out.
+ * From -0.1 with whole trust over nothing at the threshold of scrutiny to 0.2 without any. Trust that nothing
+ * has been built on yet is no bonus: it grows with the calls that were let out.
  */
 export const trustModifier = (trust: number, calls: number): number =>
   round(

@@ -4,8 +4,9 @@ import type { SignalEngine } from './engine.ts';
 export const credentialsEnough = 3;
 
 /**
- * Has the agent had several distinct credentials in its hands within ten minutes that stand where they do not belong? Those in calls and in
- * answers are counted together. Those at home are not: an agent has one of each service, new ones when it renews them, and makes some anew for each call.
+ * Has the agent had several distinct credentials in its hands within ten minutes that stand where they do not
+ * belong? Those in calls and in answers are counted together. Those at home are not: an agent has one of each
+ * service, new ones when it renews them, and makes some anew for each call.
  */
 export const tokenHarvesting: SignalEngine = {
   name: 'correlation',

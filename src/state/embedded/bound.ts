@@ -26,8 +26,8 @@ export function createBound(db: Database, { table, order, most }: BoundOptions):
 const tenantsCached = 2_048;
 
 /**
- * Tells whether a tenant has less than `most`, for one more that is added at each question. Counting is dear, so the
- * last count plus all additions stands for the number until that reaches the bound.
+ * Tells whether a tenant has less than `most`, for one more that is added at each question. Counting is dear,
+ * so the last count plus all additions stands for the number until that reaches the bound.
  */
 export function createRoom(
   most: number,

@@ -33,8 +33,8 @@ export function createDestinations(db: Database) {
 }
 
 /**
- * Adds destinations, each with the time of its first touch, to the transaction that is running. Answers whether some were
- * forgotten to make room.
+ * Adds destinations, each with the time of its first touch, to the transaction that is running. Answers
+ * whether some were forgotten to make room.
  */
 export function createDestinationWriter(db: Database): (touched: ReadonlyMap<CallOrigin, number>) => boolean {
   const insert = db.prepare(`

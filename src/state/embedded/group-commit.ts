@@ -23,10 +23,10 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `work` in the next transaction, together with all that is written in this turn of the event loop. So a
-   * thousand writes at once cost one fsync and not a thousand. Resolves with its result when that is on disk; `apply`
-   * has then brought memory up to date. Rejects, with disk and memory unchanged, when `work` throws (the others of
-   * the group stand) or the transaction fails.
+   * Runs `work` in the next transaction, together with all that is written in this turn of the event loop. So
+   * a thousand writes at once cost one fsync and not a thousand. Resolves with its result when that is on
+   * disk; `apply` has then brought memory up to date. Rejects, with disk and memory unchanged, when `work`
+   * throws (the others of the group stand) or the transaction fails.
    */
   write<T>(work: () => T, apply?: (result: T) => void): Promise<T> {
     if (this.#closed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is being closed.'));

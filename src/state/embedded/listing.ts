@@ -23,8 +23,9 @@ interface ListingOptions<T> {
 export const records = <T>() => ({ columns: 'record', toItem: recordOf<T> }) as const;
 
 /**
- * Lists of a table, newest first. A cursor is the place of the last row that was answered, so that what is added meanwhile moves nothing.
- * The texts of conditions come from the code, never from a request: each combination of them is prepared once.
+ * Lists of a table, newest first. A cursor is the place of the last row that was answered, so that what is
+ * added meanwhile moves nothing. The texts of conditions come from the code, never from a request: each
+ * combination of them is prepared once.
  */
 export function createListing<T>(db: Database, { table, order, columns, toItem }: ListingOptions<T>) {
   const statements = new Map<string, Statement>();

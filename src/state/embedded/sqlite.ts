@@ -5,8 +5,9 @@ import { GatewayError, stateUnavailable } from '../../core/errors.ts';
 import { ownedLike } from '../../util/owned-like.ts';
 
 /*
- * The only file that knows node:sqlite (newer versions of Node rename its class). Whatever the database refuses (full disk,
- * failing device, a lock that is not released) leaves here as STATE_UNAVAILABLE with its cause.
+ * The only file that knows node:sqlite (newer versions of Node rename its class). Whatever the database
+ * refuses (full disk, failing device, a lock that is not released) leaves here as STATE_UNAVAILABLE with its
+ * cause.
  */
 
 export type Value = string | number | null | Uint8Array;
@@ -22,10 +23,10 @@ export interface Statement {
 export interface Database {
   prepare(sql: string): Statement;
   /**
-   * Runs `work` in a transaction and answers its result once that is committed. Throws, with nothing changed, when
-   * `work` throws or the commit fails; the next transaction starts afresh. Within a transaction it makes a nested
-   * one, whose failure leaves the outer one as it was. Where the database had to give up the outer one as well,
-   * `isInTransaction` is false afterwards.
+   * Runs `work` in a transaction and answers its result once that is committed. Throws, with nothing changed,
+   * when `work` throws or the commit fails; the next transaction starts afresh. Within a transaction it makes
+   * a nested one, whose failure leaves the outer one as it was. Where the database had to give up the outer
+   * one as well, `isInTransaction` is false afterwards.
    */
   transact<T>(work: () => T): T;
   isInTransaction(): boolean;
@@ -69,8 +70,9 @@ export function openRaw(file: string, timeoutMs: number): DatabaseSync {
 }
 
 /**
- * SQLite would make the file as the umask has it; its WAL gets the mode of the file. One that exists is never opened here:
- * closing it again would drop every lock that this process has on it (POSIX), those of SQLite included.
+ * SQLite would make the file as the umask has it; its WAL gets the mode of the file. One that exists is never
+ * opened here: closing it again would drop every lock that this process has on it (POSIX), those of SQLite
+ * included.
  */
 function makePrivate(file: string): void {
   try {
@@ -104,8 +106,8 @@ export function schemaVersion(file: string): number {
 }
 
 /**
- * Copies a database as it is at one moment, while a daemon writes to it. The copy is one file with mode 0600, that can
- * be read without writing beside it. Rejects where it is not whole.
+ * Copies a database as it is at one moment, while a daemon writes to it. The copy is one file with mode 0600,
+ * that can be read without writing beside it. Rejects where it is not whole.
  */
 export async function copyDatabase(file: string, to: string): Promise<void> {
   const raw = new DatabaseSync(file, { readOnly: true });

@@ -33,19 +33,20 @@ import { createEmbeddedTold } from './told.ts';
 import { Traces } from './traces/traces.ts';
 
 /*
- * The state of one process, in one directory. `state.db` holds what is acknowledged: a commit is on the disk before
- * the promise resolves. `traces.db` holds what is recorded in batches. It is a second file, because it is large and
- * may lose its last batches in a power cut. It must not make the first one wait. The hot path is answered from
- * memory, on the same turn of the event loop. Memory follows the disk. Only two kinds of facts that come of calls run
- * ahead of it. They are numbers (`numbers.ts`), and destinations whose calls are in the journal already.
+ * The state of one process, in one directory. `state.db` holds what is acknowledged: a commit is on the disk
+ * before the promise resolves. `traces.db` holds what is recorded in batches. It is a second file, because it
+ * is large and may lose its last batches in a power cut. It must not make the first one wait. The hot path is
+ * answered from memory, on the same turn of the event loop. Memory follows the disk. Only two kinds of facts
+ * that come of calls run ahead of it. They are numbers (`numbers.ts`), and destinations whose calls are in
+ * the journal already.
  */
 
 type Closer = () => void | Promise<void>;
 
 /**
- * Opens the store in `dir`, which is made (mode 0700) where it is missing. Rejects with STATE_UNAVAILABLE when
- * another process has it, when a database is newer than this code, or cannot be read. Lines that an earlier process
- * left in the journal are shipped by whoever opens it (`Journal`).
+ * Opens the store in `dir`, which is made (mode 0700) where it is missing. Rejects with STATE_UNAVAILABLE
+ * when another process has it, when a database is newer than this code, or cannot be read. Lines that an
+ * earlier process left in the journal are shipped by whoever opens it (`Journal`).
  */
 export async function openEmbeddedStore({ dir }: { dir: string }): Promise<Store> {
   const closers: Closer[] = [];

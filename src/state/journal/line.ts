@@ -9,10 +9,10 @@ import type { RecordedCall } from '../store.ts';
 /*
  * A line of the journal. It begins with the trace's id, the time, tenant, agent, key, decision, outcome and
  * destination. A list follows where there is any of it: the size class, further names, marks, charges and the
- * credential. The trace as JSON comes last. A tab stands between each two fields and a newline at the end. JSON text
- * has neither raw tabs nor newlines in it. The other fields are quoted as JSON where they could be mistaken for
- * something else. So nothing that a caller writes can end a field or a line. Before the trace nothing begins with a
- * brace, so the first tab that is followed by one ends the head.
+ * credential. The trace as JSON comes last. A tab stands between each two fields and a newline at the end.
+ * JSON text has neither raw tabs nor newlines in it. The other fields are quoted as JSON where they could be
+ * mistaken for something else. So nothing that a caller writes can end a field or a line. Before the trace
+ * nothing begins with a brace, so the first tab that is followed by one ends the head.
  */
 
 /** Stands for itself: no control character, and no first character that begins quoted text or a trace. */

@@ -42,8 +42,8 @@ const newline = 0x0a;
 const noBytes = new Uint8Array(0);
 
 /**
- * The files of a journal as one queue of bytes: written at the end, read and dropped at the front. A file is never written
- * again by a later process, and is deleted once all of it was dropped.
+ * The files of a journal as one queue of bytes: written at the end, read and dropped at the front. A file is
+ * never written again by a later process, and is deleted once all of it was dropped.
  */
 export class Segments {
   readonly #dir;
@@ -124,8 +124,8 @@ export class Segments {
   }
 
   /**
-   * Removes what a failed write left behind. Should that fail too, this segment is left, and readers drop its torn
-   * line.
+   * Removes what a failed write left behind. Should that fail too, this segment is left, and readers drop its
+   * torn line.
    */
   #repair(segment: Segment): void {
     try {

@@ -10,22 +10,23 @@ export interface AdmissionStore {
   /** Who is this? Counts nothing; used where a tunnel opens and where a management call is authenticated. */
   identify(keyHash: string, nowMs: number): MaybePromise<Identification>;
   /**
-   * Everything that a call needs from the state, in one atomic round trip: the key and its parent, its agent, allowlist, permission,
-   * environment, quota, buckets, use count, scope, counters. What is refused has taken nothing from quota, bucket and uses.
-   * UNKNOWN_AGENT is what is wrong last: without it the call would have been let in. A key and those that were made with it have one bucket.
-   * What the call charges to budgets is added in the same step; a call that in the end is not let out gives it back when it is recorded.
+   * Everything that a call needs from the state, in one atomic round trip: the key and its parent, its agent,
+   * allowlist, permission, environment, quota, buckets, use count, scope, counters. What is refused has taken
+   * nothing from quota, bucket and uses. UNKNOWN_AGENT is what is wrong last: without it the call would have
+   * been let in. A key and those that were made with it have one bucket. What the call charges to budgets is
+   * added in the same step; a call that in the end is not let out gives it back when it is recorded.
    */
   admit(request: AdmitRequest): MaybePromise<Admission>;
   /** Tells what `admit` would answer now, without counting or noting anything. */
   standingOf(question: StandingQuestion): Promise<AdmissionPreview>;
   /**
-   * The identity that `identify` or `admit` answered within the last `withinMs`, for calls that may pass while the
-   * state is away.
+   * The identity that `identify` or `admit` answered within the last `withinMs`, for calls that may pass
+   * while the state is away.
    */
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined;
   /**
-   * True once for each nonce of a key until `endsAtMs`, on all nodes together. Rejects with GATEWAY_BUSY where 10,000 of the key or 100,000
-   * of the tenant have not ended.
+   * True once for each nonce of a key until `endsAtMs`, on all nodes together. Rejects with GATEWAY_BUSY
+   * where 10,000 of the key or 100,000 of the tenant have not ended.
    */
   claimNonce(
     tenantId: string,
@@ -73,8 +74,9 @@ export interface AdmitRequest {
   /** The same function as long as the configuration is the same. Undefined: the tenant is not served, and its keys are not valid. */
   readonly termsOf: (tenantId: string) => TenantTerms | undefined;
   /**
-   * Every budget of the tenant, with what the call would charge to it: 0 where it does not count for that one. Asked only where the call
-   * counts and nothing is wrong but perhaps its numbers; perhaps more than once. Undefined: there are no budgets.
+   * Every budget of the tenant, with what the call would charge to it: 0 where it does not count for that
+   * one. Asked only where the call counts and nothing is wrong but perhaps its numbers; perhaps more than
+   * once. Undefined: there are no budgets.
    */
   readonly chargesOf?: ((identity: Identity) => readonly BudgetCharge[]) | undefined;
 }

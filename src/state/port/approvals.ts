@@ -5,16 +5,18 @@ import type { Page, Paged } from './page.ts';
 /** Calls that are held until somebody decides. */
 export interface ApprovalStore {
   /**
-   * Decides, in one step, what becomes of a call that must be held. A grant for the identical call (`callHash`) is
-   * spent. A denial still stands (also by `denialHash`). A pending approval is the same one, or else this one is
-   * opened. Rejects with GATEWAY_BUSY where 2,000 that keys of one agent have asked for, or 10,000 of the tenant, are
-   * pending. It also rejects so where 20,000 of the tenant still count. The newest 20,000 are kept; an eighth of that
-   * may have made room. The audit entry that `auditOf` makes of the result is written down in the same step.
+   * Decides, in one step, what becomes of a call that must be held. A grant for the identical call
+   * (`callHash`) is spent. A denial still stands (also by `denialHash`). A pending approval is the same one,
+   * or else this one is opened. Rejects with GATEWAY_BUSY where 2,000 that keys of one agent have asked for,
+   * or 10,000 of the tenant, are pending. It also rejects so where 20,000 of the tenant still count. The
+   * newest 20,000 are kept; an eighth of that may have made room. The audit entry that `auditOf` makes of the
+   * result is written down in the same step.
    */
   holdCall(approval: ApprovalRecord, auditOf?: (hold: Hold) => AuditEvent | undefined): Promise<Hold>;
   /**
-   * Decides once: whoever comes second is told what stands. Undefined where there is no such approval. Whoever comes after its end ends it,
-   * in the same step, so that nobody with a slower clock decides it afterwards; one that another has followed has ended, too.
+   * Decides once: whoever comes second is told what stands. Undefined where there is no such approval.
+   * Whoever comes after its end ends it, in the same step, so that nobody with a slower clock decides it
+   * afterwards; one that another has followed has ended, too.
    */
   decideApproval(
     tenantId: string,
@@ -32,8 +34,8 @@ export interface ApprovalStore {
     page: Page,
   ): Promise<Paged<ApprovalRecord>>;
   /**
-   * Writes down what has expired, a bounded number of each tenant at a time, and answers it: each once, whatever node asks. They were
-   * expired before; this is how it comes to be told.
+   * Writes down what has expired, a bounded number of each tenant at a time, and answers it: each once,
+   * whatever node asks. They were expired before; this is how it comes to be told.
    */
   expireApprovals(nowMs: number): Promise<readonly ApprovalRecord[]>;
 }

@@ -5,7 +5,8 @@ import type { MaybePromise } from './page.ts';
 export interface CredentialStore {
   putCredential(credential: SealedCredential, audit: AuditEvent): Promise<void>;
   /**
-   * The credential as the last `admit` of this tenant has left it; undefined where there is none, or it was revoked.
+   * The credential as the last `admit` of this tenant has left it; undefined where there is none, or it was
+   * revoked.
    */
   credentialOf(tenantId: string, name: string): MaybePromise<SealedCredential | undefined>;
   listCredentials(tenantId: string): Promise<readonly SealedCredential[]>;

@@ -2,13 +2,13 @@ import type { Sighting, TrustMark } from '../../core/history.ts';
 import type { AuditEvent } from './audit.ts';
 
 /**
- * The memory of agents that tells the usual from the unusual: at most 4,096 names and about a kilobyte an agent. It
- * ends ninety days after the last call.
+ * The memory of agents that tells the usual from the unusual: at most 4,096 names and about a kilobyte an
+ * agent. It ends ninety days after the last call.
  */
 export interface HistoryStore {
   /**
-   * Notes an event that may explain a later call. `admit` answers it to all calls of the tenant, soon on other nodes
-   * too, for ten minutes, the last 512. It may be lost where the state is away. Never throws.
+   * Notes an event that may explain a later call. `admit` answers it to all calls of the tenant, soon on
+   * other nodes too, for ten minutes, the last 512. It may be lost where the state is away. Never throws.
    */
   noteSighting(tenantId: string, sighting: Sighting): void;
   /** The trust in each agent, in the order of the ids; it is whole for unknown agents. */

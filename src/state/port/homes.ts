@@ -9,8 +9,8 @@ export interface HomeStore {
     nowMs: number,
   ): MaybePromise<readonly (string | undefined)[]>;
   /**
-   * Binds the credentials to the home in one atomic step on all nodes, all of them or none. `elsewhere`: one is bound
-   * to another home. `full`: there is no room for new ones.
+   * Binds the credentials to the home in one atomic step on all nodes, all of them or none. `elsewhere`: one
+   * is bound to another home. `full`: there is no room for new ones.
    */
   bindHomes(binding: HomeBinding): Promise<'bound' | 'elsewhere' | 'full'>;
 }

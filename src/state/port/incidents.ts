@@ -5,8 +5,8 @@ import type { Page, Paged } from './page.ts';
 /** Incidents and what people made of them. */
 export interface IncidentStore {
   /**
-   * Opens an incident, or adds traces and notes to an open one of the same agent and trigger, which takes the graver
-   * severity. A trace among its last ones counts once.
+   * Opens an incident, or adds traces and notes to an open one of the same agent and trigger, which takes the
+   * graver severity. A trace among its last ones counts once.
    */
   openIncident(
     incident: IncidentRecord,
@@ -31,8 +31,8 @@ export interface IncidentRecord {
   readonly envName: string;
   readonly agentId: string;
   /**
-   * The cause: `policy:<name>`, `critical-denial`, `scope-violation`, `manual`, … An agent has one open incident for
-   * each.
+   * The cause: `policy:<name>`, `critical-denial`, `scope-violation`, `manual`, … An agent has one open
+   * incident for each.
    */
   readonly trigger: string;
   readonly title: string;

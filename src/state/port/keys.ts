@@ -5,9 +5,10 @@ import type { Page, Paged } from './page.ts';
 /** Keys and what their holders have used. */
 export interface KeyStore {
   /**
-   * Adds a key and its audit entry. Rejects with CONFLICT where the id or the hash is taken. Rejects with NOT_FOUND
-   * where its agent is not known in its tenant, or its parent is not an active key of it. Rejects with GATEWAY_BUSY
-   * where its parent has 10,000 that live. With an ephemeral key that is added, some go that ended a week before.
+   * Adds a key and its audit entry. Rejects with CONFLICT where the id or the hash is taken. Rejects with
+   * NOT_FOUND where its agent is not known in its tenant, or its parent is not an active key of it. Rejects
+   * with GATEWAY_BUSY where its parent has 10,000 that live. With an ephemeral key that is added, some go
+   * that ended a week before.
    */
   addKey(key: KeyRecord, audit: AuditEvent): Promise<void>;
   keyById(tenantId: string, keyId: string): Promise<KeyRecord | undefined>;

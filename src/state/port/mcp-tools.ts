@@ -4,20 +4,21 @@ import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
 /**
- * The tools that MCP servers have listed, so that a change is noticed. A server is an origin, and each tenant has its
- * own memory of it.
+ * The tools that MCP servers have listed, so that a change is noticed. A server is an origin, and each tenant
+ * has its own memory of it.
  */
 export interface McpToolStore {
   /**
-   * A server has listed tools. Compares them with what is remembered and remembers them, in one step: of nodes that see the same change
-   * one is told of it. The first list at a path changes nothing. `admit` answers the concerns that come of it from the next call on.
+   * A server has listed tools. Compares them with what is remembered and remembers them, in one step: of
+   * nodes that see the same change one is told of it. The first list at a path changes nothing. `admit`
+   * answers the concerns that come of it from the next call on.
    */
   rememberTools(sighting: ToolSighting): Promise<ToolDrift>;
   /** Servers by the day on which they last listed tools, newest first. */
   listMcpServers(tenantId: string, page: Page): Promise<Paged<McpServer>>;
   /**
-   * Nothing is held any more against these tools as they are now, or against all of the server where none are named. Undefined where there
-   * is no such server.
+   * Nothing is held any more against these tools as they are now, or against all of the server where none are
+   * named. Undefined where there is no such server.
    */
   acceptTools(
     tenantId: string,

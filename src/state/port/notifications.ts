@@ -4,15 +4,17 @@ import type { Page, Paged } from './page.ts';
 /** Notices on their way to channels. The queue is one for all tenants and nodes; what a message says is an opaque text. */
 export interface NoticeQueue {
   /**
-   * Makes messages of notices, or adds them to messages that wait, in one step each. A notice whose id is among the last 200,000 changes
-   * nothing. Where a channel has `digestMs`, the first notice of a tenant and kind makes a message at once, and what follows within that
-   * time makes one message at its end. A channel with `waitingMax` messages takes further notices into those that wait, and one with
-   * twice as many drops what fits in none, and counts it.
+   * Makes messages of notices, or adds them to messages that wait, in one step each. A notice whose id is
+   * among the last 200,000 changes nothing. Where a channel has `digestMs`, the first notice of a tenant and
+   * kind makes a message at once, and what follows within that time makes one message at its end. A channel
+   * with `waitingMax` messages takes further notices into those that wait, and one with twice as many drops
+   * what fits in none, and counts it.
    */
   enqueueNotices(notices: readonly NewNotice[], nowMs: number): Promise<void>;
   /**
-   * Gives messages that are due to whoever asks first, oldest first: nobody else gets them until `nowMs + leaseMs`. No more than the
-   * rate of a channel allows; none while it is paused, and one to try it out where it has failed `probingMin` times in a row.
+   * Gives messages that are due to whoever asks first, oldest first: nobody else gets them until `nowMs +
+   * leaseMs`. No more than the rate of a channel allows; none while it is paused, and one to try it out where
+   * it has failed `probingMin` times in a row.
    */
   claimMessages(
     claims: readonly ChannelClaim[],
@@ -20,8 +22,8 @@ export interface NoticeQueue {
     leaseMs: number,
   ): Promise<readonly ClaimedMessage[]>;
   /**
-   * Records the outcome of a claimed message. False, with nothing changed, where somebody else has claimed it since,
-   * or it is gone.
+   * Records the outcome of a claimed message. False, with nothing changed, where somebody else has claimed it
+   * since, or it is gone.
    */
   settleMessage(settlement: Settlement): Promise<boolean>;
   /** Gives up messages that have been due since before `dueBeforeMs`, oldest first, at most `limit`; answers how many. */
@@ -126,8 +128,8 @@ export interface Settlement {
     /** It was not tried to its end, and nothing is held against the channel. */
     | { readonly kind: 'released' }
     /**
-     * The channel has failed once more: at `pauseFrom` failures in a row nothing is claimed for `pauseMinMs`, then twice as long, up to
-     * `pauseMaxMs`. Attempts that were under way together count as one failure.
+     * The channel has failed once more: at `pauseFrom` failures in a row nothing is claimed for `pauseMinMs`,
+     * then twice as long, up to `pauseMaxMs`. Attempts that were under way together count as one failure.
      */
     | {
         readonly kind: 'retry';

@@ -4,14 +4,16 @@ import type { MaybePromise, Page, Paged } from './page.ts';
 /** Policies, by version. */
 export interface PolicyStore {
   /**
-   * Adds the next version of a policy, atomically: concurrent applies get consecutive versions and none is lost. A policy keeps the id
-   * of its first version; one that was archived goes on with the next version. The audit entry's details receive `version` and `unchanged`. Rejects with VALIDATION_FAILED where the latest
-   * versions of the tenant would pass a bound in all: `policy-bounds.ts`.
+   * Adds the next version of a policy, atomically: concurrent applies get consecutive versions and none is
+   * lost. A policy keeps the id of its first version; one that was archived goes on with the next version.
+   * The audit entry's details receive `version` and `unchanged`. Rejects with VALIDATION_FAILED where the
+   * latest versions of the tenant would pass a bound in all: `policy-bounds.ts`.
    */
   applyPolicy(apply: PolicyApply, audit: AuditEvent): Promise<PolicyRecord>;
   /**
-   * The latest version of each policy that is not archived, of one tenant, as the last `admit` of this tenant has left them. The same
-   * array until one of them changes, so that what is compiled of it can be kept beside it.
+   * The latest version of each policy that is not archived, of one tenant, as the last `admit` of this tenant
+   * has left them. The same array until one of them changes, so that what is compiled of it can be kept
+   * beside it.
    */
   policiesOf(tenantId: string): MaybePromise<readonly PolicyRecord[]>;
   /** The latest version for that environment, else the one for all environments; neither where it is archived. */
@@ -24,8 +26,9 @@ export interface PolicyStore {
     page: Page,
   ): Promise<Paged<PolicyRecord>>;
   /**
-   * The latest version counts no more from the next `admit` on. Undefined where there is none, or it is archived already. Of a
-   * tenant 200 archived ones are kept: beyond that, the one that was archived first is forgotten with its versions.
+   * The latest version counts no more from the next `admit` on. Undefined where there is none, or it is
+   * archived already. Of a tenant 200 archived ones are kept: beyond that, the one that was archived first is
+   * forgotten with its versions.
    */
   archivePolicy(archive: PolicyArchive, audit: AuditEvent): Promise<PolicyRecord | undefined>;
 }

@@ -7,38 +7,41 @@ import type { Page, Paged } from './page.ts';
 /** What happened. */
 export interface TraceStore {
   /**
-   * Notes the end of a call before its batch is stored: a new destination is known to the next `admit`, and budgets
-   * get back what a refused call charged. It is called once a call, and never throws. `recordCalls` makes it last.
+   * Notes the end of a call before its batch is stored: a new destination is known to the next `admit`, and
+   * budgets get back what a refused call charged. It is called once a call, and never throws. `recordCalls`
+   * makes it last.
    */
   noteCall(call: RecordedCall): void;
   /**
-   * Takes a batch of finished calls, all of it or nothing. Traces become findable, and counters of agents grow.
-   * Destinations of calls that were let out (ALLOW, SANITIZE) become known. Budgets have back what calls charged that
-   * were not let out. Applying the same calls again, then marked `mayRepeat`, changes nothing. Answers how many lines
-   * are not whole and were left out.
+   * Takes a batch of finished calls, all of it or nothing. Traces become findable, and counters of agents
+   * grow. Destinations of calls that were let out (ALLOW, SANITIZE) become known. Budgets have back what
+   * calls charged that were not let out. Applying the same calls again, then marked `mayRepeat`, changes
+   * nothing. Answers how many lines are not whole and were left out.
    */
   recordCalls(batch: CallBatch): Promise<number>;
   /** The trace as JSON text; undefined for what is no UUID of version 7. */
   traceById(tenantId: string, traceId: string): Promise<string | undefined>;
   /**
-   * Traces as JSON texts, newest first. It looks at a bounded number, so `nextCursor` may stand beside few items or
-   * none. Nothing on a page comes again on a later one; a late trace with an older id is on the pages to come.
+   * Traces as JSON texts, newest first. It looks at a bounded number, so `nextCursor` may stand beside few
+   * items or none. Nothing on a page comes again on a later one; a late trace with an older id is on the
+   * pages to come.
    */
   listTraces(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
   /**
-   * All traces of the filter in small batches, some of them empty, each read when asked for. At most one batch and
-   * one second of traces are held.
+   * All traces of the filter in small batches, some of them empty, each read when asked for. At most one
+   * batch and one second of traces are held.
    */
   exportTraces(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]>;
   /**
-   * A bounded part of the traces that became findable since `position` on any node, in that order, and the next
-   * position. Without a position it answers the present one and no traces.
+   * A bounded part of the traces that became findable since `position` on any node, in that order, and the
+   * next position. Without a position it answers the present one and no traces.
    */
   tracesSince(tenantId: string, position: string | undefined): Promise<Arrivals>;
   /**
-   * Counts of all calls of the tenant, refused ones included, in buckets by their time: those that begin from `fromMs`, inclusive, to
-   * `beforeMs`, exclusive, and have any; in order. Recorded with the traces, and as exactly. Minutes are kept for two days, hours for
-   * sixty, days as long as traces. With `only` the counts of that dimension alone, which many buckets cost far less.
+   * Counts of all calls of the tenant, refused ones included, in buckets by their time: those that begin from
+   * `fromMs`, inclusive, to `beforeMs`, exclusive, and have any; in order. Recorded with the traces, and as
+   * exactly. Minutes are kept for two days, hours for sixty, days as long as traces. With `only` the counts
+   * of that dimension alone, which many buckets cost far less.
    */
   callStats(
     tenantId: string,
@@ -51,8 +54,8 @@ export interface TraceStore {
   addResponseScan(tenantId: string, traceId: string, scan: string): Promise<boolean>;
   responseScansOf(tenantId: string, traceId: string): Promise<readonly string[]>;
   /**
-   * Sets how long the traces of each tenant are kept; before that there is no end. Older ones are no longer answered,
-   * and go with their scans and counts.
+   * Sets how long the traces of each tenant are kept; before that there is no end. Older ones are no longer
+   * answered, and go with their scans and counts.
    */
   keepTraces(keptMsOf: (tenantId: string) => number): Promise<void>;
 }

@@ -20,9 +20,9 @@ import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /*
- * The usual behaviour of agents, their trust, and recent events: hashes that `record.lua` adds to and `admit.lua`
- * answers, and a stream of events for each tenant. A node gets the events that it does not know yet with its next
- * call.
+ * The usual behaviour of agents, their trust, and recent events: hashes that `record.lua` adds to and
+ * `admit.lua` answers, and a stream of events for each tenant. A node gets the events that it does not know
+ * yet with its next call.
  */
 
 /** The events of a tenant that a node knows. */
@@ -66,7 +66,8 @@ export class RedisHistory {
     this.#noted += 1;
     const bound =
       this.#noted % cutEvery === 0 ? ['MAXLEN', streamMax] : ['MINID', oldestId(this.lastId(tenantId))];
-    // Plain commands, in this order on one connection: one that Redis may not know yet would come to it behind the next call.
+    // Plain commands, in this order on one connection: one that Redis may not know yet would come to it
+    // behind the next call.
     this.#link.connection.call('XADD', key, ...bound, '*', 's', text).catch(this.#onError);
     this.#link.connection.call('PEXPIRE', key, sightingsKeptMs).catch(this.#onError);
   }
@@ -139,8 +140,8 @@ export class RedisHistory {
   }
 
   /**
-   * Events that this node has dropped for lack of room are not handed to anybody any more: other nodes would drop
-   * them as well.
+   * Events that this node has dropped for lack of room are not handed to anybody any more: other nodes would
+   * drop them as well.
    */
   #dropPushedOut(tenantId: string): void {
     const gone = this.#pushedOut.flatMap((it) => this.#ids.get(it) ?? []);

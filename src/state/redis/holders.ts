@@ -12,10 +12,10 @@ import type { TenantNames } from './link/names.ts';
 import { toRecord } from './records.ts';
 
 /*
- * The hot path. A node remembers the records behind a key with the tenant's revision that they were read at. It
- * judges by what it remembers. One script then takes from the numbers if that is still the revision. If it is not,
- * the script answers the fresh records, and the node judges again. So no node is ever behind, and a call costs one
- * round trip, which calls of the same turn share. The first call of a key costs two more.
+ * The hot path. A node remembers the records behind a key with the tenant's revision that they were read at.
+ * It judges by what it remembers. One script then takes from the numbers if that is still the revision. If it
+ * is not, the script answers the fresh records, and the node judges again. So no node is ever behind, and a
+ * call costs one round trip, which calls of the same turn share. The first call of a key costs two more.
  */
 
 interface HoldersOptions {
@@ -170,8 +170,8 @@ export class Holders {
   }
 
   /**
-   * Reads the agent where it is not the key's own. An agent never changes its tenant; the script reads the rest of
-   * its record.
+   * Reads the agent where it is not the key's own. An agent never changes its tenant; the script reads the
+   * rest of its record.
    */
   async #namedAgent({ holder, named }: Known, agentId: string | undefined) {
     if (agentId === undefined || !holder || agentId === holder.key.agentId) return undefined;

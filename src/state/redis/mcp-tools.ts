@@ -10,8 +10,8 @@ import { toRecord } from './records.ts';
 export const concernsField = (serverId: string): string => `concerns:${serverId}`;
 
 /**
- * The tools that MCP servers have listed: a record of each server, its place by the day it was seen, and concerns
- * about its tools.
+ * The tools that MCP servers have listed: a record of each server, its place by the day it was seen, and
+ * concerns about its tools.
  */
 export function createRedisMcpTools({ connection, names, commits }: Link): McpToolStore {
   function save(change: Change, before: McpServer | undefined, server: McpServer): void {

@@ -55,8 +55,8 @@ function save({ names: own, putRecord, revise }: Change, route: StoredRoute): vo
 }
 
 /**
- * The routes of a tenant are one hash. The claim to a prefix lies elsewhere in a cluster: it stands before the record does, and is let go
- * before the record is.
+ * The routes of a tenant are one hash. The claim to a prefix lies elsewhere in a cluster: it stands before
+ * the record does, and is let go before the record is.
  */
 export function createRedisRoutes(link: Link): RouteStore {
   const { connection, names, commits, revisions } = link;

@@ -31,9 +31,9 @@ import { RedisTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
 
 /*
- * The state of any number of processes and machines, in one Redis or one Redis Cluster. Whatever must be atomic is one script; whatever
- * a node remembers has a revision that the script compares. What is acknowledged is as durable as Redis is configured to be: see
- * docs/administration/redis.md.
+ * The state of any number of processes and machines, in one Redis or one Redis Cluster. Whatever must be
+ * atomic is one script; whatever a node remembers has a revision that the script compares. What is
+ * acknowledged is as durable as Redis is configured to be: see docs/administration/redis.md.
  */
 
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError' | 'onHealed'> {
@@ -53,8 +53,9 @@ function methodsOf<T extends object>(part: T): { readonly [Name in keyof T]: T[N
 }
 
 /**
- * Connects, and warns where Redis is not configured to keep what it is given. Rejects with STATE_UNAVAILABLE where Redis does not
- * answer or a newer version has written there. Rejects with VALIDATION_FAILED where the prefix would scatter a tenant's keys over a cluster.
+ * Connects, and warns where Redis is not configured to keep what it is given. Rejects with STATE_UNAVAILABLE
+ * where Redis does not answer or a newer version has written there. Rejects with VALIDATION_FAILED where the
+ * prefix would scatter a tenant's keys over a cluster.
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { log, clock = 'server' } = options;

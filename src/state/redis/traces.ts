@@ -54,7 +54,8 @@ export class RedisTraces {
       if (this.#noted.get(pair)) continue;
       this.#noted.set(pair, true);
       const key = this.#link.names.of(tenantId).destinations(agentId);
-      // A plain command: one that Redis may not know yet would come to it behind the next call. The batch keeps the bound.
+      // A plain command: one that Redis may not know yet would come to it behind the next call. The batch
+      // keeps the bound.
       this.#link.connection.call('ZADD', key, 'NX', atMs, name).catch((error) => {
         this.#noted.delete(pair);
         this.#onError(error);

@@ -5,7 +5,8 @@ import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /*
- * Reads what `ring.lua` counts: a hash in which each period has the field `<name><period % size>` with the text `<period>:<count>`.
+ * Reads what `ring.lua` counts: a hash in which each period has the field `<name><period % size>` with the
+ * text `<period>:<count>`.
  */
 
 type Fields = Readonly<Record<string, string>>;

@@ -5,9 +5,9 @@ import { kept } from '../../util/kept.ts';
 import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted } from '../store.ts';
 
 /*
- * Judges a call by its records, before any number is looked at. It is pure, and the same for every driver. A driver
- * fetches the records and asks here. It then takes from quota, buckets and uses in one atomic step. That step also
- * makes sure that these records still stand.
+ * Judges a call by its records, before any number is looked at. It is pure, and the same for every driver. A
+ * driver fetches the records and asks here. It then takes from quota, buckets and uses in one atomic step.
+ * That step also makes sure that these records still stand.
  */
 
 /** The records behind a key. */
@@ -74,8 +74,9 @@ export interface Examined {
 }
 
 /**
- * Everything that is no number. `named` is the record of the agent that the call names, where that is not the key's own: undefined where
- * nobody knows it. The first thing that is wrong is what is answered: key, tenant, address, whose agent, environment, permission, no agent.
+ * Everything that is no number. `named` is the record of the agent that the call names, where that is not the
+ * key's own: undefined where nobody knows it. The first thing that is wrong is what is answered: key, tenant,
+ * address, whose agent, environment, permission, no agent.
  */
 export function examine(
   holder: Holder,
@@ -166,8 +167,8 @@ interface Allowlist {
 const compiled = new WeakMap<KeyRecord, Allowlist>();
 
 /**
- * Tells whether the key has no allowlist, or the address is on it. An address that cannot be told is not. IPv4-mapped
- * IPv6 addresses count as the IPv4 address that they are, and no other IPv6 range holds one.
+ * Tells whether the key has no allowlist, or the address is on it. An address that cannot be told is not.
+ * IPv4-mapped IPv6 addresses count as the IPv4 address that they are, and no other IPv6 range holds one.
  */
 export function isAddressAllowed(key: KeyRecord, clientAddress: string): boolean {
   const { ipAllowlist } = key;

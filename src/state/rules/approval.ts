@@ -2,8 +2,8 @@ import { GatewayError } from '../../core/errors.ts';
 import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold } from '../store.ts';
 
 /*
- * Decides about approvals. It is pure, and the same for every driver. A driver fetches the last approval of a call,
- * asks here, and stores the answer in the same atomic step.
+ * Decides about approvals. It is pure, and the same for every driver. A driver fetches the last approval of a
+ * call, asks here, and stores the answer in the same atomic step.
  */
 
 /** Pending approvals that a tenant may have: people decide them one by one. */
@@ -13,8 +13,8 @@ export const pendingMax = 10_000;
 export const pendingPerAgentMax = 2_000;
 
 /**
- * Approvals that a tenant may have. The oldest make room that are neither pending nor within the window of their
- * decision.
+ * Approvals that a tenant may have. The oldest make room that are neither pending nor within the window of
+ * their decision.
  */
 export const approvalsMax = 2 * pendingMax;
 
@@ -31,8 +31,8 @@ export const countsUntilMs = ({ countsUntilMs, expiresAtMs }: ApprovalRecord): n
   countsUntilMs ?? expiresAtMs;
 
 /**
- * The approval as everybody sees it once another one of the same call was opened, which happens only after it has
- * ended.
+ * The approval as everybody sees it once another one of the same call was opened, which happens only after it
+ * has ended.
  */
 export const expired = (approval: ApprovalRecord): ApprovalRecord => ({ ...approval, status: 'expired' });
 
@@ -57,9 +57,9 @@ export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
   approval.status === 'pending' && nowMs >= approval.expiresAtMs ? expired(approval) : approval;
 
 /**
- * Answers what the last approval of a call means for the same call now; undefined where it means nothing any more.
- * Those before it do not matter: it was opened because none of them counted. A grant for one call comes back as
- * spent.
+ * Answers what the last approval of a call means for the same call now; undefined where it means nothing any
+ * more. Those before it do not matter: it was opened because none of them counted. A grant for one call comes
+ * back as spent.
  */
 export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
   const { status, scope, spentAtMs, countsUntilMs } = last;

@@ -4,13 +4,14 @@ import type { AuditCheck, AuditEntry, AuditEvent } from '../store.ts';
 import { toCanonicalJson } from './canonical-json.ts';
 
 /*
- * The audit log: append-only, one hash chain a tenant. An entry is the JSON of `{at_ms, details, kind, operator,
- * previous, seq, subject, tenant_id}`. Its form is canonical (RFC 8785: members sorted by name, no white space).
- * `seq` counts 1, 2, 3, … and `previous` is the hash of the entry before, 64 zeros for the first. The hash of an
- * entry is the SHA-256 of that text as UTF-8, in hex. Both are stored, so that anybody can recompute them.
+ * The audit log: append-only, one hash chain a tenant. An entry is the JSON of `{at_ms, details, kind,
+ * operator, previous, seq, subject, tenant_id}`. Its form is canonical (RFC 8785: members sorted by name, no
+ * white space). `seq` counts 1, 2, 3, … and `previous` is the hash of the entry before, 64 zeros for the
+ * first. The hash of an entry is the SHA-256 of that text as UTF-8, in hex. Both are stored, so that anybody
+ * can recompute them.
  *
- * Whoever can write the store can also write a new chain: an operator who needs proof against that keeps the `head`
- * elsewhere.
+ * Whoever can write the store can also write a new chain: an operator who needs proof against that keeps the
+ * `head` elsewhere.
  */
 
 /** The hash that stands before the first entry of a chain. */

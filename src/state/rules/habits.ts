@@ -2,9 +2,9 @@ import { type Habits, sizedMin, sizeStepMin } from '../../core/history.ts';
 import { hourOf, hoursInDay } from './limits.ts';
 
 /*
- * The usual behaviour of an agent, learnt the same way by every driver. It is kept as sums of whole numbers, so that
- * nodes may add to them in any order. Only sizes far out teach a little more or less because of the order. An agent
- * takes about half a kilobyte.
+ * The usual behaviour of an agent, learnt the same way by every driver. It is kept as sums of whole numbers,
+ * so that nodes may add to them in any order. Only sizes far out teach a little more or less because of the
+ * order. An agent takes about half a kilobyte.
  */
 
 /** The time for which an agent that no longer calls is remembered. */

@@ -1,6 +1,6 @@
 /*
- * Bounds of the homes of credentials. Where there is no room, nothing new is bound: otherwise many calls could push
- * out the home of a credential and give it another one.
+ * Bounds of the homes of credentials. Where there is no room, nothing new is bound: otherwise many calls
+ * could push out the home of a credential and give it another one.
  */
 
 export const homesPerAgentMax = 16_384;

@@ -1,8 +1,8 @@
 import type { AdmitRequest, KeyRecord, NotAdmitted, TenantTerms } from '../store.ts';
 
 /*
- * Rates, quotas and windows. All numbers are integers, so that a bucket is exact to the token on any driver. `admit.lua` does
- * the same steps in the same order, and `test/state/agreement` compares both.
+ * Rates, quotas and windows. All numbers are integers, so that a bucket is exact to the token on any driver.
+ * `admit.lua` does the same steps in the same order, and `test/state/agreement` compares both.
  */
 
 /** Parts of a token: at a rate of n a minute, n parts flow in with each millisecond. */

@@ -14,8 +14,8 @@ import type {
 } from '../store.ts';
 
 /*
- * The memory of an MCP server's tools, and the meaning of a new list of them. Pure, and the same for every driver: a
- * driver reads the record, asks here, and writes the new one if nobody was faster.
+ * The memory of an MCP server's tools, and the meaning of a new list of them. Pure, and the same for every
+ * driver: a driver reads the record, asks here, and writes the new one if nobody was faster.
  */
 
 /** Servers that a tenant may have; those seen longest ago make room. */
@@ -54,8 +54,8 @@ export const mcpServerId = (tenantId: string, origin: string): string =>
 const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
 
 /**
- * The record after a list was seen. It equals the former one where the list, seen again on the same day, says nothing
- * new.
+ * The record after a list was seen. It equals the former one where the list, seen again on the same day, says
+ * nothing new.
  */
 export function rememberToolList(standing: McpServer | undefined, sighting: ToolSighting) {
   const { tenantId, server, listId, nowMs } = sighting;
@@ -86,8 +86,8 @@ export function rememberToolList(standing: McpServer | undefined, sighting: Tool
 const laterDay = (before: number | undefined, nowMs: number): number => Math.max(before ?? 0, dayOf(nowMs));
 
 /**
- * By name. A name that stands twice is one tool with both definitions. What has no place any more, beside those that are `standing`, is one
- * tool as well.
+ * By name. A name that stands twice is one tool with both definitions. What has no place any more, beside
+ * those that are `standing`, is one tool as well.
  */
 function bounded(tools: readonly SeenTool[], standing: Iterable<string>): ReadonlyMap<string, SeenTool> {
   const places = new Set(standing);

@@ -11,8 +11,8 @@ import type {
 } from '../store.ts';
 
 /*
- * The rules of the queue of notices. The embedded driver asks them; the scripts `notices-*.lua` repeat them, and
- * `test/state/agreement` compares both.
+ * The rules of the queue of notices. The embedded driver asks them; the scripts `notices-*.lua` repeat them,
+ * and `test/state/agreement` compares both.
  */
 
 /** Ids of notices that are remembered. A batch of the journal that comes again after a crash has fewer calls than this by far. */

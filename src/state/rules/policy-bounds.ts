@@ -2,8 +2,8 @@ import { GatewayError } from '../../core/errors.ts';
 import type { PolicyApply } from '../store.ts';
 
 /*
- * Bounds of a tenant's policies, without those of policy files. All are compiled in one go when the first call after
- * a change comes, and every call waits for that.
+ * Bounds of a tenant's policies, without those of policy files. All are compiled in one go when the first
+ * call after a change comes, and every call waits for that.
  */
 
 /** Latest versions, each environment by itself. */
@@ -26,8 +26,9 @@ const nameOf: Readonly<Record<keyof Size, string>> = {
 };
 
 /**
- * Throws VALIDATION_FAILED where the policies of the tenant would pass a bound with this one. `others` are the latest versions of all other
- * policies, `before` is its own. What makes a tenant smaller that is beyond a bound already is no harm.
+ * Throws VALIDATION_FAILED where the policies of the tenant would pass a bound with this one. `others` are
+ * the latest versions of all other policies, `before` is its own. What makes a tenant smaller that is beyond
+ * a bound already is no harm.
  */
 export function checkBounds(
   apply: PolicyApply,

@@ -20,8 +20,8 @@ const at =
     it.name === place.name && it.envName === place.envName;
 
 /**
- * The version that follows, of a tenant with these latest ones, archived or not. Throws VALIDATION_FAILED where its policies would pass
- * a bound (`policy-bounds.ts`).
+ * The version that follows, of a tenant with these latest ones, archived or not. Throws VALIDATION_FAILED
+ * where its policies would pass a bound (`policy-bounds.ts`).
  */
 export function nextVersion(apply: PolicyApply, latest: readonly PolicyRecord[]): PolicyRecord {
   const before = latest.find(at(apply));

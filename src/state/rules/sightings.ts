@@ -1,18 +1,18 @@
 import type { SensitiveRead, Sighting, Sightings } from '../../core/history.ts';
 
 /*
- * Recent events of a tenant that may explain what comes next. They are held in memory, the same for every driver.
- * Redis hands what other nodes have seen to the next call of each node.
+ * Recent events of a tenant that may explain what comes next. They are held in memory, the same for every
+ * driver. Redis hands what other nodes have seen to the next call of each node.
  *
- * Whoever has something to hide may try to push it out. So kinds are bounded one by one, and where one is full,
- * whoever has most of it loses the oldest. What an agent reports by itself counts apart from what came to it through
- * the gateway.
+ * Whoever has something to hide may try to push it out. So kinds are bounded one by one, and where one is
+ * full, whoever has most of it loses the oldest. What an agent reports by itself counts apart from what came
+ * to it through the gateway.
  */
 
 export const sightingsKeptMs = 600_000;
 /**
- * Events of one kind that a tenant may have. Reads that agents report are a kind of their own, since agents may
- * invent any number.
+ * Events of one kind that a tenant may have. Reads that agents report are a kind of their own, since agents
+ * may invent any number.
  */
 export const sightingsMax = 512;
 /** Shingles of all events of one kind, of one tenant. */

@@ -16,9 +16,9 @@ export function matchesTrace(filter: TraceFilter, line: string): boolean {
 }
 
 /**
- * Returns a function that narrows a chunk to lines, among which are all that `matchesTrace` takes. A wanted value
- * stands in a trace as JSON writes it. So the bytes of a chunk tell which lines are worth parsing. Looking for what
- * is rare reads the rest at the speed of a search for bytes.
+ * Returns a function that narrows a chunk to lines, among which are all that `matchesTrace` takes. A wanted
+ * value stands in a trace as JSON writes it. So the bytes of a chunk tell which lines are worth parsing.
+ * Looking for what is rare reads the rest at the speed of a search for bytes.
  */
 export function createSearch(filter: TraceFilter): (lines: Buffer) => Iterable<TraceLine> {
   const [rarest, ...others] = wantedFields(filter).map(([, value]) => Buffer.from(JSON.stringify(value)));

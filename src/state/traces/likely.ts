@@ -11,8 +11,9 @@ import {
 } from './stats.ts';
 
 /*
- * Calls are counted by what most searches ask for, so that the counts say which days, hours and minutes have none of them: these are passed
- * over unread. What is in a million traces once is found in the few minutes that have it.
+ * Calls are counted by what most searches ask for, so that the counts say which days, hours and minutes have
+ * none of them: these are passed over unread. What is in a million traces once is found in the few minutes
+ * that have it.
  */
 
 /** A name that calls are counted by. */
@@ -25,8 +26,8 @@ export interface LikelySource {
   /** The starts of windows that have traces, newest first: from that of `newestMs` to that of `oldestMs`. */
   starts(newestMs: number, oldestMs: number): Iterable<number> | AsyncIterable<number>;
   /**
-   * For each bucket that begins then, whether there may be calls in it with all these names: false only where there are counts, and none
-   * of one of them.
+   * For each bucket that begins then, whether there may be calls in it with all these names: false only where
+   * there are counts, and none of one of them.
    */
   mayHave(
     interval: StatInterval,
@@ -86,7 +87,8 @@ export async function* likelyStarts(
 /** Answers where the longest bucket around a time begins that has none of these names; undefined where each of them may have some. */
 function createBarrenSearch(source: LikelySource, names: readonly CountedName[]) {
   const known = { day: new Map<number, boolean>(), hour: new Map(), minute: new Map() };
-  // A late trace may be missing from a bucket that was forgotten, so the last buckets before that do not count.
+  // A late trace may be missing from a bucket that was forgotten, so the last buckets before that do not
+  // count.
   const isWhole = (interval: StatInterval, startMs: number): boolean =>
     interval === 'day' || startMs > Date.now() - statKeptMs[interval] + 2 * statIntervals[interval];
 

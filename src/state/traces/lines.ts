@@ -1,9 +1,9 @@
 import { traceIdLength } from '../../core/ids.ts';
 
 /*
- * Traces are kept as chunks, whatever the driver: lines of one tenant and one second of ids, as they came. A line is
- * the trace's id, fields that end with a tab, and the trace. A trace is looked for in the few chunks around the time
- * in its id.
+ * Traces are kept as chunks, whatever the driver: lines of one tenant and one second of ids, as they came. A
+ * line is the trace's id, fields that end with a tab, and the trace. A trace is looked for in the few chunks
+ * around the time in its id.
  */
 
 export const traceWindowMs = 1_000;

@@ -9,10 +9,10 @@ import { type TraceLine, traceWindowMs } from './lines.ts';
 
 /*
  * Lists go backwards through windows of one second, since chunks are of one. The traces of a window are read
- * together, put in the order of their ids, and looked at one by one. A cursor is the id before which the next page
- * begins. So nothing that stood on a page comes again, and nothing is skipped that was findable when its page was
- * read. Another node may later ship a trace with an older id. It is on a page that is still to come, or, where these
- * are past it, on none of this walk.
+ * together, put in the order of their ids, and looked at one by one. A cursor is the id before which the next
+ * page begins. So nothing that stood on a page comes again, and nothing is skipped that was findable when its
+ * page was read. Another node may later ship a trace with an older id. It is on a page that is still to come,
+ * or, where these are past it, on none of this walk.
  */
 
 /** Those of one tenant. */
@@ -65,8 +65,9 @@ export async function listTraces(
 }
 
 /**
- * All of them, as the pages of a list would have them, in small batches; nothing is read before it is asked for. Batches may be empty: whoever
- * looks for what is rare hears of it now and then that the search goes on, and may end it.
+ * All of them, as the pages of a list would have them, in small batches; nothing is read before it is asked
+ * for. Batches may be empty: whoever looks for what is rare hears of it now and then that the search goes on,
+ * and may end it.
  */
 export async function* exportTraces(
   source: TraceSource,

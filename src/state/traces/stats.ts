@@ -1,8 +1,8 @@
 import { createCache } from '../cache.ts';
 
 /*
- * Counts of calls by minute, hour and day (UTC), for charts. They are made where journal lines are stored, in the
- * same step, so that each call counts once. Calls pay nothing for them.
+ * Counts of calls by minute, hour and day (UTC), for charts. They are made where journal lines are stored, in
+ * the same step, so that each call counts once. Calls pay nothing for them.
  */
 
 export const statIntervals = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -10,15 +10,16 @@ export type StatInterval = keyof typeof statIntervals;
 export const statIntervalNames = Object.keys(statIntervals) as readonly StatInterval[];
 
 /**
- * The dimensions of the counts. A call has one value of each, but as many reasons as it has; missing values are not
- * counted.
+ * The dimensions of the counts. A call has one value of each, but as many reasons as it has; missing values
+ * are not counted.
  */
 export const statDimensions = ['decision', 'reason', 'band', 'tool', 'agent'] as const;
 export type StatDimension = (typeof statDimensions)[number];
 
 /**
- * Further dimensions that no chart shows: they tell searches which buckets have none of a name. A call may have several tags and classes.
- * Counts from before there were any of these lack them, so that they come with the number of calls that they are of.
+ * Further dimensions that no chart shows: they tell searches which buckets have none of a name. A call may
+ * have several tags and classes. Counts from before there were any of these lack them, so that they come with
+ * the number of calls that they are of.
  */
 const searchDimensions = ['operation', 'class', 'tag'] as const;
 export type SearchDimension = (typeof searchDimensions)[number];
@@ -110,9 +111,9 @@ const factsMax = 4_096;
 const sliceLengthMax = 1_024;
 
 /**
- * Reads these facts from traces without parsing them. Within a text of JSON each quote is escaped. So a name with its
- * quotes and its colon can only be that member. The gateway writes it at the top, before anything that is nested.
- * `latin1` says that the text has a character for each byte of UTF-8.
+ * Reads these facts from traces without parsing them. Within a text of JSON each quote is escaped. So a name
+ * with its quotes and its colon can only be that member. The gateway writes it at the top, before anything
+ * that is nested. `latin1` says that the text has a character for each byte of UTF-8.
  */
 export class FactReader {
   readonly #coding: 'text' | 'latin1';

@@ -15,9 +15,10 @@ import type { Resolver } from './reach/resolve.ts';
 import { contextFor } from './reach/root-context.ts';
 
 /*
- * Opens connections to upstreams. A host is resolved once, every address of the answer is judged, and then those very
- * addresses are dialled. So no name server is asked a second time between check and connection, when it could answer
- * differently (DNS rebinding). Only with a parent proxy that resolves names is a host handed on as it is.
+ * Opens connections to upstreams. A host is resolved once, every address of the answer is judged, and then
+ * those very addresses are dialled. So no name server is asked a second time between check and connection,
+ * when it could answer differently (DNS rebinding). Only with a parent proxy that resolves names is a host
+ * handed on as it is.
  */
 
 export interface DialerOptions {
@@ -76,8 +77,9 @@ export class Dialer {
   }
 
   /**
-   * Opens a TCP connection, and TLS on top of it for `https`. Throws EGRESS_BLOCKED, UPSTREAM_UNREACHABLE, UPSTREAM_TLS or
-   * UPSTREAM_TIMEOUT. The host is normalised. `session` resumes an earlier TLS session with this same host and port.
+   * Opens a TCP connection, and TLS on top of it for `https`. Throws EGRESS_BLOCKED, UPSTREAM_UNREACHABLE,
+   * UPSTREAM_TLS or UPSTREAM_TIMEOUT. The host is normalised. `session` resumes an earlier TLS session with
+   * this same host and port.
    */
   async dial(endpoint: Endpoint, protocol: Protocol, store?: TlsSessionStore): Promise<net.Socket> {
     const deadlineMs = performance.now() + this.#connectTimeoutMs;
@@ -175,7 +177,8 @@ export class Dialer {
       secureContext: this.#secureContext,
       // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
-      // RFC 6066, 3: a literal address is no server name. The certificate is compared with the host that was asked for.
+      // RFC 6066, 3: a literal address is no server name. The certificate is compared with the host that was
+      // asked for.
       servername: net.isIP(host) === 0 ? host : '',
       checkServerIdentity: (_name, certificate) => tls.checkServerIdentity(host, certificate),
       ALPNProtocols: [protocol],
@@ -201,7 +204,8 @@ export class Dialer {
           timeoutMs,
           this.#resolver.resolve(address.host, address.port),
         );
-        // Who has chosen it may choose an address of the inside, but not this gateway: a call would go round for ever.
+        // Who has chosen it may choose an address of the inside, but not this gateway: a call would go round
+        // for ever.
         for (const it of addresses) this.#guard.checkChosen(it, port);
         const wanted: Wanted = {
           endpoint: { ...address, port },
@@ -249,7 +253,8 @@ class Attempt {
       const timer = setTimeout(() => {
         socket.destroy(new GatewayError('UPSTREAM_TIMEOUT', late(peer)));
       }, timeoutMs);
-      // Stays on the socket: an error between here and the listener of whoever takes it would end the process.
+      // Stays on the socket: an error between here and the listener of whoever takes it would end the
+      // process.
       socket.on('error', (error) => {
         clearTimeout(timer);
         reject(toConnectFailure(error, this.isTcpOpen, peer));

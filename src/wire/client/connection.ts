@@ -15,9 +15,10 @@ export interface Home {
 }
 
 /**
- * One HTTP/1.1 connection to an upstream: one request, then its answer, then the next. It is ready only in the turn of the event loop
- * after the one in which it stood or its last answer ended. Whatever arrives until then, or while it waits, nobody asked for; it ends
- * the connection, and never becomes the answer to a later request.
+ * One HTTP/1.1 connection to an upstream: one request, then its answer, then the next. It is ready only in
+ * the turn of the event loop after the one in which it stood or its last answer ended. Whatever arrives until
+ * then, or while it waits, nobody asked for; it ends the connection, and never becomes the answer to a later
+ * request.
  */
 export class Connection implements Carrier, TurnEndListener {
   /** `new` until it is ready for the first time, `kept` once it was asked or put by: then the upstream may be about to close it. */
@@ -90,8 +91,9 @@ export class Connection implements Carrier, TurnEndListener {
 
   onTurnEnd(): void {
     if (!this.#isOpen) return;
-    // Its end may have come before anyone listened. A request that was answered before all of it was sent stands in the way of the next
-    // one; that a small one was sent is known at the end of the turn, and its answer may be here before.
+    // Its end may have come before anyone listened. A request that was answered before all of it was sent
+    // stands in the way of the next one; that a small one was sent is known at the end of the turn, and its
+    // answer may be here before.
     if (!this.isUsable || this.#sender.isSending || this.#socket.writableLength > 0) {
       this.#fail(new ConnectionEnded());
       return;

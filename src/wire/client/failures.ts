@@ -2,8 +2,8 @@ import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import { MalformedMessage } from '../http1/head.ts';
 
 /*
- * Failures towards an upstream, as the caller may see them. The detail tells the kind of failure, and never repeats
- * Node's message, which may quote addresses, certificates or content.
+ * Failures towards an upstream, as the caller may see them. The detail tells the kind of failure, and never
+ * repeats Node's message, which may quote addresses, certificates or content.
  */
 
 /** Why a certificate was refused: OpenSSL's verification codes as node:tls names them. */

@@ -6,8 +6,9 @@ import { parseDescribed, toAuthority } from '../../core/target.ts';
 import { toClientFailure } from './client-failure.ts';
 
 /*
- * Requests that the gateway and its commands send for themselves: threat feeds, notifications, tokens, the control plane. Calls of agents
- * never go this way. Each request has a connection of its own, no redirect is followed, and nothing is sent twice.
+ * Requests that the gateway and its commands send for themselves: threat feeds, notifications, tokens, the
+ * control plane. Calls of agents never go this way. Each request has a connection of its own, no redirect is
+ * followed, and nothing is sent twice.
  */
 
 export interface HttpRequest {
@@ -30,8 +31,8 @@ export interface HttpAnswer {
 }
 
 /**
- * Sends a request and resolves with the head of the answer. Rejects with a GatewayError that quotes nothing of the
- * request or the answer, or with the reason of the signal.
+ * Sends a request and resolves with the head of the answer. Rejects with a GatewayError that quotes nothing
+ * of the request or the answer, or with the reason of the signal.
  */
 export type HttpClient = (request: HttpRequest) => Promise<HttpAnswer>;
 

@@ -8,8 +8,8 @@ const timeout = /(?:^|,)[\t ]*timeout[\t ]*=[\t ]*"?(\d{1,9})/i;
 
 /**
  * Answers how long a connection may wait for its next request. It is a second less than the upstream says in
- * `Keep-Alive: timeout=N` (RFC 2068, 19.7.1.1), between 0 and 300 s. It is `unhintedMs` where the upstream says
- * nothing. `fields` is flat.
+ * `Keep-Alive: timeout=N` (RFC 2068, 19.7.1.1), between 0 and 300 s. It is `unhintedMs` where the upstream
+ * says nothing. `fields` is flat.
  */
 export function keptMs(fields: readonly string[], unhintedMs: number): number {
   for (let i = 0; i < fields.length; i += 2) {

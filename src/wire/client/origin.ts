@@ -6,9 +6,10 @@ import { Connection, type Home } from './connection.ts';
 import { isProtocolRefused, toExchangeFailure } from './failures.ts';
 
 /**
- * The HTTP/1.1 connections to one scheme, host and port. A request takes the connection that was used last, so that
- * surplus ones grow old and are closed. A request that finds none free waits, and a connection is opened for it, up
- * to the limit. The first connection that becomes ready serves the request that has waited longest.
+ * The HTTP/1.1 connections to one scheme, host and port. A request takes the connection that was used last,
+ * so that surplus ones grow old and are closed. A request that finds none free waits, and a connection is
+ * opened for it, up to the limit. The first connection that becomes ready serves the request that has waited
+ * longest.
  */
 export class ConnectionOrigin implements Origin, Home {
   /** Requests that have a connection or wait for one. */

@@ -8,9 +8,9 @@ import type { Guard } from './reach/guard.ts';
 import { SessionOrigin } from './session-origin.ts';
 
 /*
- * The connections of each tenant to each origin: where an upstream loses count of what it was sent, its answers stay with whoever sent it.
- * Agents choose the origins, so their number is bounded: the least recently used one is let go when
- * there are too many, and so is one that idles.
+ * The connections of each tenant to each origin: where an upstream loses count of what it was sent, its
+ * answers stay with whoever sent it. Agents choose the origins, so their number is bounded: the least
+ * recently used one is let go when there are too many, and so is one that idles.
  */
 
 interface PoolsOptions extends OriginContext {
@@ -45,8 +45,8 @@ export class Pools {
   }
 
   /**
-   * The tenant's origin of a web target, made where it is new. Throws VALIDATION_FAILED for other schemes, EGRESS_BLOCKED where the guard
-   * refuses the host, GATEWAY_BUSY where too many requests wait already.
+   * The tenant's origin of a web target, made where it is new. Throws VALIDATION_FAILED for other schemes,
+   * EGRESS_BLOCKED where the guard refuses the host, GATEWAY_BUSY where too many requests wait already.
    */
   take(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose, tick: number): Origin {
     this.#last =

@@ -14,8 +14,8 @@ const sessionMegabytesMax = 16;
 const windowBytes = 1024 * 1024;
 
 /**
- * The HTTP/2 sessions with one scheme, host and port (RFC 9113). All requests share one; while it is full or says goodbye, another one is
- * opened beside it, up to the limit.
+ * The HTTP/2 sessions with one scheme, host and port (RFC 9113). All requests share one; while it is full or
+ * says goodbye, another one is opened beside it, up to the limit.
  */
 export class SessionOrigin implements Origin {
   running = 0;

@@ -79,8 +79,8 @@ export class StreamCarrier implements Carrier {
   }
 
   /**
-   * A reset without an error ends the reading just as END_STREAM does, and no event tells the two apart. They differ
-   * in one thing: a reset closes the stream before it ends it.
+   * A reset without an error ends the reading just as END_STREAM does, and no event tells the two apart. They
+   * differ in one thing: a reset closes the stream before it ends it.
    */
   #watchEnd(stream: ClientHttp2Stream): void {
     const push = stream.push.bind(stream);
@@ -172,8 +172,8 @@ function sendMessages(stream: ClientHttp2Stream, messages: StreamedBody): void {
 const ofUpgrade: ReadonlySet<string> = new Set(['connection', 'upgrade', 'sec-websocket-key']);
 
 /**
- * RFC 9113, 8.2 and 8.3.1. What `toRequestHead` has taken has no other characters than may stand here, and of what is about a connection
- * `toUpstreamHeaders` has left nothing.
+ * RFC 9113, 8.2 and 8.3.1. What `toRequestHead` has taken has no other characters than may stand here, and of
+ * what is about a connection `toUpstreamHeaders` has left nothing.
  */
 function toStreamFields({ method, target, headers, body, isWebSocket }: Outgoing): string[] {
   const { scheme, host, port, path } = target;

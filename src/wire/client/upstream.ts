@@ -15,8 +15,9 @@ import { type Forwarding, Relay, type RelayContext, type RelayOptions, type Upst
 import { NoWebSocket } from './stream-carrier.ts';
 
 /*
- * Sends requests that may go and relays the answers, over HTTP/1.1 connections of our own. Together with the own server side in tunnels
- * that took a third off the CPU time of a call, measured against undici's `Pool.dispatch`; HTTP/2 would double it.
+ * Sends requests that may go and relays the answers, over HTTP/1.1 connections of our own. Together with the
+ * own server side in tunnels that took a third off the CPU time of a call, measured against undici's
+ * `Pool.dispatch`; HTTP/2 would double it.
  */
 
 export interface UpstreamOptions extends DialerOptions {
@@ -90,8 +91,9 @@ export class Upstream {
   }
 
   /**
-   * Sends the request and relays its answer. Follows no redirect. Repeats a request once when a kept connection was closed under
-   * it, if its method is idempotent. The request has been judged: nothing of it is judged here but where it leads.
+   * Sends the request and relays its answer. Follows no redirect. Repeats a request once when a kept
+   * connection was closed under it, if its method is idempotent. The request has been judged: nothing of it
+   * is judged here but where it leads.
    */
   forward(request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
     // The client has left while its call was judged, and its `close` does not come again.

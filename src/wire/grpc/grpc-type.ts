@@ -1,6 +1,6 @@
 /**
- * Tells whether a content type is that of gRPC over HTTP/2, and not of gRPC-Web. Servers differ in what they take
- * behind the name; here any of that counts.
+ * Tells whether a content type is that of gRPC over HTTP/2, and not of gRPC-Web. Servers differ in what they
+ * take behind the name; here any of that counts.
  */
 export const isGrpcType = (contentType: string): boolean =>
   // Nearly all others are told by the letter behind `application/`.

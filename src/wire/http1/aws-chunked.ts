@@ -1,8 +1,8 @@
 /*
- * The content coding `aws-chunked` of Amazon S3. Chunks have their sizes in hex, each with a signature or none, and
- * trailers stand behind the last one. The S3 API reference describes it in "Signature calculations: transferring
- * payload in multiple chunks" and "… including trailing headers". It is read strictly: what S3 would pass over could
- * carry something out that nobody looked at.
+ * The content coding `aws-chunked` of Amazon S3. Chunks have their sizes in hex, each with a signature or
+ * none, and trailers stand behind the last one. The S3 API reference describes it in "Signature calculations:
+ * transferring payload in multiple chunks" and "… including trailing headers". It is read strictly: what S3
+ * would pass over could carry something out that nobody looked at.
  */
 
 export interface AwsChunks {

@@ -14,8 +14,9 @@ const trailersFieldsMax = 100;
 const token = `[${tokenChars}]+`;
 const quoted = String.raw`"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[${textChars}])*"`;
 /**
- * RFC 9112, 7.1 and 7.1.1, without the white space around `;` and `=` that it calls bad. Twelve hexadecimal digits are 256 TB, and exact in
- * a number. The extensions are dropped, but what could be read as something else is refused.
+ * RFC 9112, 7.1 and 7.1.1, without the white space around `;` and `=` that it calls bad. Twelve hexadecimal
+ * digits are 256 TB, and exact in a number. The extensions are dropped, but what could be read as something
+ * else is refused.
  */
 const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${quoted}))?)*$`);
 
@@ -25,8 +26,8 @@ const lf = 0x0a;
 type State = 'size' | 'data' | 'data-end' | 'trailers' | 'done';
 
 /**
- * Cuts the body of one message out of the bytes of a connection (RFC 9112, 6.3 and 7.1). It keeps nothing of what came in but the
- * beginning of a size line or of the trailers, as a copy and within bounds.
+ * Cuts the body of one message out of the bytes of a connection (RFC 9112, 6.3 and 7.1). It keeps nothing of
+ * what came in but the beginning of a size line or of the trailers, as a copy and within bounds.
  */
 export class BodyReader {
   /** Flat; of a chunked body, once it is whole. */
@@ -56,10 +57,10 @@ export class BodyReader {
   }
 
   /**
-   * Takes the bytes that arrived, from `at` on, and hands their data to `onData` in one piece. The data of several
-   * chunks is moved together within `bytes`. So a body of tiny chunks costs neither a view nor a write for each.
-   * Answers where the body ended: the next message begins there, untouched. Throws `MalformedMessage`, after which
-   * nothing of the connection can be trusted.
+   * Takes the bytes that arrived, from `at` on, and hands their data to `onData` in one piece. The data of
+   * several chunks is moved together within `bytes`. So a body of tiny chunks costs neither a view nor a
+   * write for each. Answers where the body ended: the next message begins there, untouched. Throws
+   * `MalformedMessage`, after which nothing of the connection can be trusted.
    */
   read(bytes: Buffer, at: number, onData: (data: Buffer) => void): number {
     let from = at;

@@ -1,6 +1,6 @@
 /**
- * A field name as CGI and what came of it compare names (RFC 3875, 4.1.18): `X_Hook` is `X-Hook` there, and some servers take every other
- * sign for `_` as well.
+ * A field name as CGI and what came of it compare names (RFC 3875, 4.1.18): `X_Hook` is `X-Hook` there, and
+ * some servers take every other sign for `_` as well.
  */
 export function foldedName(name: string): string {
   const lower = name.toLowerCase();

@@ -4,8 +4,8 @@ const empty = Buffer.alloc(0);
 const capacityMin = 1024;
 
 /**
- * Bytes that arrive in pieces, made one. However small the pieces are, each costs its own length only; and a single one, which is
- * the rule, is not copied at all.
+ * Bytes that arrive in pieces, made one. However small the pieces are, each costs its own length only; and a
+ * single one, which is the rule, is not copied at all.
  */
 export class Gathered {
   readonly #expectedBytes: number;
@@ -28,7 +28,8 @@ export class Gathered {
       return;
     }
     const length = this.#length + piece.length;
-    // A piece that was not copied leaves no room behind it, so that nothing is ever written into what belongs to others.
+    // A piece that was not copied leaves no room behind it, so that nothing is ever written into what belongs
+    // to others.
     if (length > this.#bytes.length) {
       const isExpected = length <= this.#expectedBytes;
       const grown = isExpected

@@ -1,16 +1,17 @@
 /*
  * The heads of HTTP/1.1 messages (RFC 9112) as text: one character for each byte, so that nothing is lost or
- * interpreted. The parser is strict where others have been lenient. Two parsers in a row that read the same bytes
- * differently can be played against each other (request smuggling). It accepts no bare CR or LF, no folded lines, and
- * no empty line before the first. It accepts no white space before a colon and no control characters. It accepts no
- * two lengths, no length beside an encoding, and no transfer coding other than `chunked`.
+ * interpreted. The parser is strict where others have been lenient. Two parsers in a row that read the same
+ * bytes differently can be played against each other (request smuggling). It accepts no bare CR or LF, no
+ * folded lines, and no empty line before the first. It accepts no white space before a colon and no control
+ * characters. It accepts no two lengths, no length beside an encoding, and no transfer coding other than
+ * `chunked`.
  *
- * One regular expression for each section says what is allowed, and `indexOf` cuts what it passed. Measured with nine
- * fields, that is a quarter faster than one loop over the characters. No character can match in two places, so that a
- * refusal takes linear time, too.
+ * One regular expression for each section says what is allowed, and `indexOf` cuts what it passed. Measured
+ * with nine fields, that is a quarter faster than one loop over the characters. No character can match in two
+ * places, so that a refusal takes linear time, too.
  *
- * Names, values and targets are slices, and a slice keeps the text of its whole head in memory. A value that outlives
- * its message, such as the key of a cache, needs a copy.
+ * Names, values and targets are slices, and a slice keeps the text of its whole head in memory. A value that
+ * outlives its message, such as the key of a cache, needs a copy.
  */
 
 /** The bytes are no HTTP/1.1 that this gateway would pass on. The message says why, and quotes nothing of them. */
@@ -38,8 +39,8 @@ export interface Head {
 export interface ParsedRequestHead extends Head {
   readonly method: string;
   /**
-   * The target as it was sent (RFC 9112, 3.2): not parsed, visible ASCII, which is all that a URI may have (RFC 3986,
-   * 2).
+   * The target as it was sent (RFC 9112, 3.2): not parsed, visible ASCII, which is all that a URI may have
+   * (RFC 3986, 2).
    */
   readonly target: string;
 }
@@ -53,11 +54,13 @@ const lf = 0x0a;
 export const emptyLineBytes = '\r\n\r\n'.length;
 
 /**
- * The end of the last line of the head, where `\r\n\r\n` begins, or -1. Bytes before `from` were searched already.
+ * The end of the last line of the head, where `\r\n\r\n` begins, or -1. Bytes before `from` were searched
+ * already.
  */
 export function findHeadEnd(bytes: Buffer, from: number): number {
   const { length } = bytes;
-  // Every fourth byte tells whether the empty line can stand around it. A call into Node costs as much as this whole search.
+  // Every fourth byte tells whether the empty line can stand around it. A call into Node costs as much as
+  // this whole search.
   for (let at = Math.max(0, from - emptyLineBytes + 1) + emptyLineBytes - 1; at < length; ) {
     const byte = bytes[at];
     if (byte !== cr && byte !== lf) at += emptyLineBytes;
@@ -156,7 +159,8 @@ function readFraming(text: string, head: { -readonly [key in keyof Head]: Head[k
       head.isChunked = true;
     } else if (isNamed(name, 'connection')) head.connection += readOptions(value);
   }
-  // RFC 9112, 6.1: where one hop believes the length and the next one the encoding, a request can be smuggled.
+  // RFC 9112, 6.1: where one hop believes the length and the next one the encoding, a request can be
+  // smuggled.
   if (head.isChunked && (head.contentLength >= 0 || head.isHttp10)) {
     throw new MalformedMessage('The message says in two ways how long it is.');
   }

@@ -6,13 +6,13 @@ import type { ResponseHead } from './head.ts';
 export { fieldOf } from './field.ts';
 
 /*
- * Heads as they pass through a gateway: flat [name, value, …], in their order and casing, without the fields of one
- * connection (RFC 9110, 7.6.1).
+ * Heads as they pass through a gateway: flat [name, value, …], in their order and casing, without the fields
+ * of one connection (RFC 9110, 7.6.1).
  */
 
 /**
- * Field names, found in any casing and with any sign for `-`, as servers of CGI take them. A look at the length and the first letter
- * spares nearly all other names the folding: this runs for every field.
+ * Field names, found in any casing and with any sign for `-`, as servers of CGI take them. A look at the
+ * length and the first letter spares nearly all other names the folding: this runs for every field.
  */
 class NameSet {
   /** For each length the names. */
@@ -59,8 +59,9 @@ const hopByHop = [
 const notToUpstream = new NameSet(...hopByHop, 'host', 'content-length', 'expect');
 
 /**
- * `alt-svc` would lead the agent to the upstream's other ports and protocols, past us (RFC 7838, 2). `proxy-status` is how the gateway says
- * why a call failed (RFC 9209), and an upstream could say it in its name.
+ * `alt-svc` would lead the agent to the upstream's other ports and protocols, past us (RFC 7838, 2).
+ * `proxy-status` is how the gateway says why a call failed (RFC 9209), and an upstream could say it in its
+ * name.
  */
 const notToClient = new NameSet(...hopByHop, 'alt-svc', 'proxy-status');
 
@@ -82,8 +83,8 @@ const notInTrailers = new NameSet(
 const appended = new NameSet('via');
 
 /**
- * End-to-end fields, which a Connection field has no business to name (RFC 9110, 7.6.1). They stay: else an agent could have us
- * judge one request and send another, or strip what the gateway puts in.
+ * End-to-end fields, which a Connection field has no business to name (RFC 9110, 7.6.1). They stay: else an
+ * agent could have us judge one request and send another, or strip what the gateway puts in.
  */
 const notConnectionOptions = new NameSet(
   ...['authorization', 'cookie', 'host', 'content-length', 'content-type', 'content-encoding', 'content-md5'],
@@ -128,8 +129,8 @@ const isProxyField = (name: string): boolean =>
   (name.charCodeAt(0) | 0x20) === 0x70 && foldedName(name.slice(0, 6)) === 'proxy-';
 
 /**
- * The head of a request to an upstream. `raw` is a flat head from `withoutNamedFields`; `authority` becomes the only
- * Host; `via` is a whole entry (`1.1 postern`) and goes behind those that are there.
+ * The head of a request to an upstream. `raw` is a flat head from `withoutNamedFields`; `authority` becomes
+ * the only Host; `via` is a whole entry (`1.1 postern`) and goes behind those that are there.
  */
 export function toUpstreamHeaders(raw: readonly string[], authority: string, via: string): string[] {
   const headers: string[] = [];
@@ -149,9 +150,9 @@ export function toUpstreamHeaders(raw: readonly string[], authority: string, via
 }
 
 /**
- * A request's fields without those that Connection names (RFC 9110, 7.6.1), unless they are end-to-end ones; `connection` is all of that
- * field. They go before the request is judged: whoever could have them taken out afterwards would have one request judged and another
- * one sent.
+ * A request's fields without those that Connection names (RFC 9110, 7.6.1), unless they are end-to-end ones;
+ * `connection` is all of that field. They go before the request is judged: whoever could have them taken out
+ * afterwards would have one request judged and another one sent.
  */
 export const withoutNamedFields = (fields: readonly string[], connection: string): readonly string[] =>
   withoutOptions(fields, `,${connection},`);
@@ -170,9 +171,9 @@ function withoutOptions<Fields extends readonly string[]>(headers: Fields, conne
 }
 
 /**
- * The head of an upstream's answer as the client may see it, with `extra` (flat) behind. Upstream fields with the names of
- * `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway speaks in its own name. A field of `extra` without
- * a value is not sent itself.
+ * The head of an upstream's answer as the client may see it, with `extra` (flat) behind. Upstream fields with
+ * the names of `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway speaks in
+ * its own name. A field of `extra` without a value is not sent itself.
  */
 export function toClientHeaders(
   { fields, connection }: Pick<ResponseHead, 'fields' | 'connection'>,
@@ -193,8 +194,8 @@ export function toClientHeaders(
 }
 
 /**
- * Tells the cookie of the console's sessions. Cookies do not know ports, so an upstream whose answers come from this host could sign
- * people in as somebody else.
+ * Tells the cookie of the console's sessions. Cookies do not know ports, so an upstream whose answers come
+ * from this host could sign people in as somebody else.
  */
 const isOwnCookie = (name: string, value: string): boolean =>
   isNamed(name, 'set-cookie') && isSessionCookie(value);

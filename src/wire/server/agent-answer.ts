@@ -23,8 +23,8 @@ const copiedBytesMax = 16_384;
 const noData = Buffer.alloc(0);
 
 /**
- * An answer on an `AgentConnection`. It frames the body itself (RFC 9112, 6): by the declared Content-Length, which
- * it enforces; else in chunks, or for HTTP/1.0 by the end of the connection.
+ * An answer on an `AgentConnection`. It frames the body itself (RFC 9112, 6): by the declared Content-Length,
+ * which it enforces; else in chunks, or for HTTP/1.0 by the end of the connection.
  */
 export class AgentAnswer implements Answer {
   headersSent = false;
@@ -57,8 +57,9 @@ export class AgentAnswer implements Answer {
   }
 
   /**
-   * Adds Date and what frames the body; `Connection` is heard where it says `close`, and made anew. Throws for an interim status, for
-   * names and values that no head may have, for a Transfer-Encoding and for two lengths, before anything was sent or changed.
+   * Adds Date and what frames the body; `Connection` is heard where it says `close`, and made anew. Throws
+   * for an interim status, for names and values that no head may have, for a Transfer-Encoding and for two
+   * lengths, before anything was sent or changed.
    */
   writeHead(status: number, fields: string[]): void {
     if (this.headersSent) throw new Error('The head of an answer is written once.');
@@ -133,7 +134,8 @@ export class AgentAnswer implements Answer {
   destroy(): void {
     const { socket } = this.#line;
     if (this.#isClosed) return;
-    // A body that ends with its connection is whole at a clean end; over TLS the missing close_notify says that it is cut.
+    // A body that ends with its connection is whole at a clean end; over TLS the missing close_notify says
+    // that it is cut.
     if (this.#isHttp10 && this.headersSent && !('encrypted' in socket)) socket.resetAndDestroy();
     else socket.destroy();
   }

@@ -35,17 +35,18 @@ const continueHead = 'HTTP/1.1 100 Continue\r\n\r\n';
 const noBody = Buffer.alloc(0);
 
 /**
- * `switched`: something else is spoken on it, and only its end concerns us. `head`: the next request is awaited, or is coming. `exchange`: a request is being read or answered. `closing`: our side is closed,
- * and what still comes is dropped until the client closes too.
+ * `switched`: something else is spoken on it, and only its end concerns us. `head`: the next request is
+ * awaited, or is coming. `exchange`: a request is being read or answered. `closing`: our side is closed, and
+ * what still comes is dropped until the client closes too.
  */
 type Phase = 'head' | 'exchange' | 'switched' | 'closing' | 'closed';
 
 /**
- * The server's side of one HTTP/1.1 connection (RFC 9112), of a listener or inside a tunnel. It takes the place of a
- * `node:http` server: its parser is stricter, and a small request costs about a quarter less CPU. Measured without
- * TLS it took 13 microseconds where `node:http` took 17, most of them for the write. Requests may be pipelined, and
- * they are handed on one after the other. A malformed request is answered and ends the connection, since nothing
- * behind it can be trusted.
+ * The server's side of one HTTP/1.1 connection (RFC 9112), of a listener or inside a tunnel. It takes the
+ * place of a `node:http` server: its parser is stricter, and a small request costs about a quarter less CPU.
+ * Measured without TLS it took 13 microseconds where `node:http` took 17, most of them for the write.
+ * Requests may be pipelined, and they are handed on one after the other. A malformed request is answered and
+ * ends the connection, since nothing behind it can be trusted.
  */
 export class AgentConnection implements AnswerLine, RequestLine, Served {
   slot = 0;
@@ -220,8 +221,9 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   };
 
   /**
-   * A client that closes its side while it is owed an answer has left, and what was begun for it must end. One that only wants to say
-   * that it has no more requests looks the same; there are few of those, and Node's own server does not answer them either.
+   * A client that closes its side while it is owed an answer has left, and what was begun for it must end.
+   * One that only wants to say that it has no more requests looks the same; there are few of those, and
+   * Node's own server does not answer them either.
    */
   readonly #onEnd = (): void => {
     this.#hasEnded = true;
@@ -252,7 +254,8 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
       this.#refuse(toReadingFailure(error));
       return;
     }
-    // The first one has had its time since the connection began, and an empty line between requests begins none.
+    // The first one has had its time since the connection began, and an empty line between requests begins
+    // none.
     const hasBegun = head !== undefined || this.#waiting.length > 0;
     if (isBeginning && hasBegun && !this.#isFirst) this.#sinceTick = this.#context.tick;
     if (head) this.#begin(head);

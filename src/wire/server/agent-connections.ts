@@ -12,8 +12,9 @@ const tickMsMax = 1000;
 const lingerMsMax = 5000;
 
 /**
- * All connections of clients, on listeners and inside tunnels, under one coarse clock: a timer for each would cost each request its setting and clearing. What is
- * late is noticed up to two ticks later, a quarter of the shortest limit each.
+ * All connections of clients, on listeners and inside tunnels, under one coarse clock: a timer for each would
+ * cost each request its setting and clearing. What is late is noticed up to two ticks later, a quarter of the
+ * shortest limit each.
  */
 export function createAgentConnections(limits: () => ConnectionLimits) {
   const open: Served[] = [];
@@ -52,8 +53,9 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
 
   return {
     /**
-     * Speaks HTTP on a connection from now on: HTTP/2 where that was agreed on in its TLS handshake, else HTTP/1.1. Bytes that were peeked at
-     * are `unshift`ed before. Without `onConnect` no tunnel can be asked for.
+     * Speaks HTTP on a connection from now on: HTTP/2 where that was agreed on in its TLS handshake, else
+     * HTTP/1.1. Bytes that were peeked at are `unshift`ed before. Without `onConnect` no tunnel can be asked
+     * for.
      */
     serve(socket: Socket, onExchange: (exchange: Exchange) => void, onConnect?: OnConnect) {
       // Its `close` has come, or will come before anybody listens.

@@ -15,8 +15,9 @@ const sessionMegabytesMax = 4;
 const pairsBeyond = 8;
 
 /**
- * The server's side of one HTTP/2 connection (RFC 9113). Node's own implementation, which is nghttp2's, speaks it: it refuses what is
- * malformed, and bounds floods of settings, pings, empty frames and resets. Each stream is one exchange.
+ * The server's side of one HTTP/2 connection (RFC 9113). Node's own implementation, which is nghttp2's,
+ * speaks it: it refuses what is malformed, and bounds floods of settings, pings, empty frames and resets.
+ * Each stream is one exchange.
  */
 export class AgentSession implements Served {
   slot = 0;

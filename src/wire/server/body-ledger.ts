@@ -5,10 +5,10 @@ import type { Closable } from './closable.ts';
 import type { ConnectionOwner } from './connections.ts';
 
 /*
- * Counts how many bytes of bodies the daemon holds at one time. A body counts from when it begins to be kept until
- * its call has ended. It is held for as long: it may wait for a reader, for an upstream, or for the end of a streamed
- * answer. Each agent has the room that the configuration says, and all together have a few times as much. No tenant
- * among several holds more than stays free for others.
+ * Counts how many bytes of bodies the daemon holds at one time. A body counts from when it begins to be kept
+ * until its call has ended. It is held for as long: it may wait for a reader, for an upstream, or for the end
+ * of a streamed answer. Each agent has the room that the configuration says, and all together have a few
+ * times as much. No tenant among several holds more than stays free for others.
  */
 
 /** Shorter bodies are not counted: the number of connections bounds them, and most calls never ask the ledger. */

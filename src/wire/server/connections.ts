@@ -7,11 +7,13 @@ import type { Closable } from './closable.ts';
 import { peerAddress } from './peer-address.ts';
 
 /*
- * Who holds how many connections of a listener. Until its client is known a connection is a stranger's; then it counts for an agent and a
- * tenant. Strangers together have half of all places, and one address half of theirs. Where those are taken, the stranger that has waited
- * longest for a request gives way to the next one, and to clients. So nobody is shut out by connections that say nothing.
- * Agents and tenants may have fixed bounds. Beside them no tenant may hold more than are still free of what is not a stranger's. The first
- * one gets half of all, the next one half of the rest. A fixed share would either be small, or leave nothing once a few have taken theirs.
+ * Who holds how many connections of a listener. Until its client is known a connection is a stranger's; then
+ * it counts for an agent and a tenant. Strangers together have half of all places, and one address half of
+ * theirs. Where those are taken, the stranger that has waited longest for a request gives way to the next
+ * one, and to clients. So nobody is shut out by connections that say nothing. Agents and tenants may have
+ * fixed bounds. Beside them no tenant may hold more than are still free of what is not a stranger's. The
+ * first one gets half of all, the next one half of the rest. A fixed share would either be small, or leave
+ * nothing once a few have taken theirs.
  */
 
 /** For whom a connection counts. An ephemeral key counts for the agent that it was made for. */
@@ -47,8 +49,8 @@ interface Arrived {
 }
 
 /**
- * Counts a connection for the owner of its request. Where it is a trusted proxy's, which many clients share, it counts only until the
- * answer is done. Throws GATEWAY_BUSY where the owner may have no more.
+ * Counts a connection for the owner of its request. Where it is a trusted proxy's, which many clients share,
+ * it counts only until the answer is done. Throws GATEWAY_BUSY where the owner may have no more.
  */
 export function claimRequest(
   connections: Connections,
@@ -105,8 +107,8 @@ export class Connections {
   }
 
   /**
-   * The connection is a stranger's of this address until it is claimed. Answers why there is no place for it; then it counts no more.
-   * Undefined: many share it, and it is no stranger's.
+   * The connection is a stranger's of this address until it is claimed. Answers why there is no place for it;
+   * then it counts no more. Undefined: many share it, and it is no stranger's.
    */
   comeFrom(socket: Socket, address: string | undefined): GatewayError | undefined {
     const place = this.#places.get(socket);
@@ -153,8 +155,8 @@ export class Connections {
   }
 
   /**
-   * Counts the connection or stream for its owner until it closes or is released; once, however often it is claimed. What has closed
-   * already counts for nobody. Throws GATEWAY_BUSY where the owner may have no more.
+   * Counts the connection or stream for its owner until it closes or is released; once, however often it is
+   * claimed. What has closed already counts for nobody. Throws GATEWAY_BUSY where the owner may have no more.
    */
   claim(
     connection: Closable,
@@ -229,8 +231,8 @@ export class Connections {
   }
 
   /**
-   * Tells whether a holder of so many connections may have another one, in a place already counted or that a stranger
-   * has.
+   * Tells whether a holder of so many connections may have another one, in a place already counted or that a
+   * stranger has.
    */
   #leavesRoom(held: number, place: Place): boolean {
     return (

@@ -6,8 +6,8 @@ import type { Closable } from './closable.ts';
 import type { BodyBounds } from './collect.ts';
 
 /**
- * One request as a server has read it, and the answer to it. There are two: the one of an `AgentConnection`, which speaks HTTP/1.1 on the
- * listeners and inside tunnels, and the one on a stream of HTTP/2.
+ * One request as a server has read it, and the answer to it. There are two: the one of an `AgentConnection`,
+ * which speaks HTTP/1.1 on the listeners and inside tunnels, and the one on a stream of HTTP/2.
  */
 export interface Exchange {
   readonly method: string;
@@ -32,8 +32,8 @@ export interface Exchange {
   /** Tells whether the client may ask for WebSocket, which `switchProtocols` answers. */
   readonly maySwitch: boolean;
   /**
-   * Answers that WebSocket is spoken from now on, with these fields beside those that say it; hands over the connection, or the stream. The
-   * answer is closed with it. Throws as `writeHead` of the answer does.
+   * Answers that WebSocket is spoken from now on, with these fields beside those that say it; hands over the
+   * connection, or the stream. The answer is closed with it. Throws as `writeHead` of the answer does.
    */
   switchProtocols(fields: readonly string[]): Duplex;
 }

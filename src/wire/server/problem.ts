@@ -3,8 +3,8 @@ import { STATUS_CODES } from '../../util/plain-http.ts';
 import type { Exchange } from './exchange.ts';
 
 /**
- * Answers with a problem (RFC 9457) and `Proxy-Status` (RFC 9209); `headers` stand beside it. When the head is already on its
- * way, the connection is closed instead: a cut answer must not look whole.
+ * Answers with a problem (RFC 9457) and `Proxy-Status` (RFC 9209); `headers` stand beside it. When the head
+ * is already on its way, the connection is closed instead: a cut answer must not look whole.
  */
 export function answerProblem(exchange: Exchange, error: GatewayError, headers: readonly string[]): void {
   const { answer } = exchange;
@@ -30,8 +30,8 @@ function problemMessage(error: GatewayError): { fields: string[]; body: Buffer }
 }
 
 /**
- * A whole answer as bytes, for sockets on which no server speaks HTTP any more; `headers` stand beside what belongs to it. The connection
- * ends with it.
+ * A whole answer as bytes, for sockets on which no server speaks HTTP any more; `headers` stand beside what
+ * belongs to it. The connection ends with it.
  */
 export function rawProblem(error: GatewayError, headers: readonly string[] = []): string {
   const { status } = problems[error.code];

@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 
 /*
- * The header of the PROXY protocol, versions 1 and 2, by which a load balancer says before anything else where a connection comes from
- * (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). Read strictly: the lines after it are whatever the client sends, and
- * must not be taken for more of it, nor it for some of them.
+ * The header of the PROXY protocol, versions 1 and 2, by which a load balancer says before anything else
+ * where a connection comes from (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). Read strictly:
+ * the lines after it are whatever the client sends, and must not be taken for more of it, nor it for some of
+ * them.
  */
 
 /** A whole header, which takes up the first `length` bytes. */
@@ -22,8 +23,8 @@ const textBytesMax = 107;
 export const proxyHeaderBytesMax = 16_384;
 
 /**
- * The header at the beginning of a connection; `undefined` while more of it must come, and `malformed` as soon as it is none, whatever
- * would come.
+ * The header at the beginning of a connection; `undefined` while more of it must come, and `malformed` as
+ * soon as it is none, whatever would come.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
   if (beginsAs(bytes, signature)) return bytes.length < fixedBytes ? undefined : readBinary(bytes);

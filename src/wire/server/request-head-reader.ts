@@ -74,8 +74,8 @@ export class RequestHeadReader {
 }
 
 /**
- * Bytes behind its head belong to the tunnel (RFC 9110, 9.3.6), so it has no body. Its target says what Host would
- * say.
+ * Bytes behind its head belong to the tunnel (RFC 9110, 9.3.6), so it has no body. Its target says what Host
+ * would say.
  */
 function checkConnect({ contentLength, isChunked }: ParsedRequestHead, mayConnect: boolean): void {
   if (!mayConnect) throw nestedTunnel();

@@ -52,11 +52,12 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * Checks the times at every tick: those of a body or of each message, and of a client that does not take the rest
-   * of its answer.
+   * Checks the times at every tick: those of a body or of each message, and of a client that does not take
+   * the rest of its answer.
    */
   checkDeadline({ request, idle }: AllowedTicks): void {
-    // Node keeps a stream that is closed until its rest was read, and its connection with it; nobody reads it any more.
+    // Node keeps a stream that is closed until its rest was read, and its connection with it; nobody reads it
+    // any more.
     if (this.stream.closed) {
       this.stream.destroy();
       return;
@@ -108,8 +109,8 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * RFC 8441, 5: the key and its answer are for connections that have spoken HTTP/1.1. The WebSocket of Node 26 sends a
-   * key on a stream, too, and waits for its answer.
+   * RFC 8441, 5: the key and its answer are for connections that have spoken HTTP/1.1. The WebSocket of Node
+   * 26 sends a key on a stream, too, and waits for its answer.
    */
   switchProtocols(fields: readonly string[]): Duplex {
     const key = keyIn(this.fields);
@@ -152,8 +153,8 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * Tells whether the client need not send the rest of its request (RFC 9113, 8.1). It is asked at a tick, since a
-   * reset drops what waits to be written.
+   * Tells whether the client need not send the rest of its request (RFC 9113, 8.1). It is asked at a tick,
+   * since a reset drops what waits to be written.
    */
   get #isAnsweredEarly(): boolean {
     const { stream } = this;

@@ -33,8 +33,9 @@ const fieldOverheadBytes = 32;
 const cookieSeparator = '; ';
 
 /**
- * Reads the flat head of a stream (RFC 9113, 8.3.1), whose well-formedness as HTTP/2 has been checked. Throws VALIDATION_FAILED where
- * `:authority` and Host disagree, the method is unknown or the path is no ASCII, MISDIRECTED_REQUEST for another scheme, and HEADERS_TOO_LARGE.
+ * Reads the flat head of a stream (RFC 9113, 8.3.1), whose well-formedness as HTTP/2 has been checked. Throws
+ * VALIDATION_FAILED where `:authority` and Host disagree, the method is unknown or the path is no ASCII,
+ * MISDIRECTED_REQUEST for another scheme, and HEADERS_TOO_LARGE.
  */
 export function readStreamRequest(
   raw: readonly string[],

@@ -5,23 +5,24 @@ export interface AcceptOptions {
   /** The context for the host of the tunnel. */
   readonly secureContext: SecureContext;
   /**
-   * Protocols in the order of our preference. A client that offers only others is refused; one that offers none is
-   * not.
+   * Protocols in the order of our preference. A client that offers only others is refused; one that offers
+   * none is not.
    */
   readonly alpnProtocols: readonly string[];
   readonly timeoutMs: number;
 }
 
 /**
- * Does the server's part of a TLS handshake on the socket of a tunnel; bytes that were peeked at are `unshift`ed
- * before. Resolves once the handshake is done, with `servername` as the client sent it (false where it sent none, and
- * after each resumption in TLS 1.2). Rejects where the client fails, leaves or is too slow, and has then destroyed
- * the socket.
+ * Does the server's part of a TLS handshake on the socket of a tunnel; bytes that were peeked at are
+ * `unshift`ed before. Resolves once the handshake is done, with `servername` as the client sent it (false
+ * where it sent none, and after each resumption in TLS 1.2). Rejects where the client fails, leaves or is too
+ * slow, and has then destroyed the socket.
  *
- * The context is chosen by the host of the tunnel rather than by an `SNICallback` of one `tls.Server`. Addresses have
- * no SNI (RFC 6066, 3). Tickets belong to the context of the connection, before any SNI is looked at. With one
- * server, its ticket for host A resumes a session for host B. The callback is not asked then, and the session goes on
- * under A's certificate. Here each host has its own ticket keys, and such a client gets a full handshake.
+ * The context is chosen by the host of the tunnel rather than by an `SNICallback` of one `tls.Server`.
+ * Addresses have no SNI (RFC 6066, 3). Tickets belong to the context of the connection, before any SNI is
+ * looked at. With one server, its ticket for host A resumes a session for host B. The callback is not asked
+ * then, and the session goes on under A's certificate. Here each host has its own ticket keys, and such a
+ * client gets a full handshake.
  */
 export function acceptTls(socket: Socket, options: AcceptOptions): Promise<TLSSocket> {
   const secure = new TLSSocket(socket, {

@@ -16,10 +16,10 @@ import { keyIdOf } from './certificate.ts';
 import type { KeyAndCertificate } from './new-authority.ts';
 
 /*
- * The authority's pair on disk. Two files cannot appear at one instant, so the key decides: a pair exists from the
- * moment its key has its final name. By then its certificate is on disk too, under a name that carries the key's.
- * Whoever finds a key without its certificate finishes the work: the same daemon after a crash, or another one that
- * starts at the same time. No lock is held, so none can be left behind.
+ * The authority's pair on disk. Two files cannot appear at one instant, so the key decides: a pair exists
+ * from the moment its key has its final name. By then its certificate is on disk too, under a name that
+ * carries the key's. Whoever finds a key without its certificate finishes the work: the same daemon after a
+ * crash, or another one that starts at the same time. No lock is held, so none can be left behind.
  */
 
 export interface PairFiles {
@@ -42,7 +42,8 @@ export function ensurePair(files: PairFiles, create: () => KeyAndCertificate): v
   if (resolve(certFile) === resolve(keyFile)) {
     throw new Error(`The CA's certificate and its key must be two files, not both ${certFile}.`);
   }
-  // The certificate is looked at first: it appears last, so a key that is missing after it is missing for good.
+  // The certificate is looked at first: it appears last, so a key that is missing after it is missing for
+  // good.
   const hasCert = existsSync(certFile);
   const hasKey = existsSync(keyFile);
   if (hasCert && !hasKey) {

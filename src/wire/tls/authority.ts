@@ -20,7 +20,8 @@ interface AuthorityOptions extends PairFiles {
 }
 
 /**
- * Opens the certificate authority for TLS interception. Where both files are missing they are made, the key with mode
+ * Opens the certificate authority for TLS interception. Where both files are missing they are made, the key
+ * with mode
  * 0600. `newAuthority` says what is in the certificate, `ensurePair` what happens when several daemons start at once.
  * A user's own pair is taken as it is: EC or RSA, root or intermediate. Throws an Error that says what to do where
  * the pair is incomplete or does not fit together. It also throws where the pair is not valid for signing now, or
@@ -87,7 +88,8 @@ function complaintAbout(certificate: X509Certificate, key: KeyObject, nowMs: num
  */
 function namesOf(certificate: X509Certificate): { name: Buffer; keyId: Buffer } {
   const [body] = derChildrenOf(certificate.raw);
-  // RFC 5280, 4.1: version [0] (always there in one with extensions), serial, signature, issuer, validity, subject, …
+  // RFC 5280, 4.1: version [0] (always there in one with extensions), serial, signature, issuer, validity,
+  // subject, …
   const fields = derChildrenOf(body ?? certificate.raw);
   const name = fields[5];
   const extensions = fields.find((field) => field[0] === 0xa3);

@@ -4,8 +4,8 @@ import { DEFAULT_CIPHERS } from 'node:tls';
 const common = 'TLS_AES_128_GCM_SHA256';
 
 /**
- * Node's suites with AES-128 first, as browsers have it: with a key of 256 bits decrypting and encrypting again takes
- * a quarter longer.
+ * Node's suites with AES-128 first, as browsers have it: with a key of 256 bits decrypting and encrypting
+ * again takes a quarter longer.
  */
 export const cipherSuites = inOrder(DEFAULT_CIPHERS);
 

@@ -1,6 +1,6 @@
 /*
- * Reads the server name of a client's first bytes without doing TLS. A hello may be cut into records and segments
- * anywhere (RFC 8446, 5.1), so it is read when it is whole. An ambiguous one is refused.
+ * Reads the server name of a client's first bytes without doing TLS. A hello may be cut into records and
+ * segments anywhere (RFC 8446, 5.1), so it is read when it is whole. An ambiguous one is refused.
  */
 
 /** `serverName` is as the client wrote it, '' where it named none (RFC 6066, 3). */

@@ -30,28 +30,31 @@ interface Entry {
 const renewalMs = dayMs;
 
 /**
- * The memory that OpenSSL holds for one context (measured). V8 sees some hundred bytes of it and lets thousands of
- * dead contexts wait for a collection. So each entry carries as much memory that V8 does count. Nobody writes to that
- * memory, so it takes no pages. After 20,000 handshakes with new names the process had 223 MB instead of 619 MB.
+ * The memory that OpenSSL holds for one context (measured). V8 sees some hundred bytes of it and lets
+ * thousands of dead contexts wait for a collection. So each entry carries as much memory that V8 does count.
+ * Nobody writes to that memory, so it takes no pages. After 20,000 handshakes with new names the process had
+ * 223 MB instead of 619 MB.
  */
 const contextBytes = 40_000;
 
 /**
  * TLS contexts by host, made when they are first asked for (0.25 ms, of which the leaf takes 0.03).
  *
- * A flood of new names costs its sender a handshake each, and pushes out hosts that are not in use. A host that is
- * used once in every `contextsMax` new names stays. One that was pushed out is back for the price of a new context
- * and a full handshake. Hence this is plain least-recently-used, with no admission rule.
+ * A flood of new names costs its sender a handshake each, and pushes out hosts that are not in use. A host
+ * that is used once in every `contextsMax` new names stays. One that was pushed out is back for the price of
+ * a new context and a full handshake. Hence this is plain least-recently-used, with no admission rule.
  */
 export function createContexts(authority: Authority, options: ContextsOptions) {
   const { contextsMax = 1000, now, secureContextOptions } = options;
-  // A Map keeps the order of insertion: what is used goes to its end, so the beginning is the least recently used.
+  // A Map keeps the order of insertion: what is used goes to its end, so the beginning is the least recently
+  // used.
   const entries = new RecentMap<string, Entry>(contextsMax);
 
   function create(host: string, nowMs: number): Entry {
     const leaf = authority.issue(host, nowMs);
     const context = createSecureContext({
-      // Clients are not asked for certificates. Without this line the first context reads the machine's public roots.
+      // Clients are not asked for certificates. Without this line the first context reads the machine's
+      // public roots.
       ca: [],
       honorCipherOrder: true,
       ciphers: cipherSuites,

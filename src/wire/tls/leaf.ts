@@ -49,13 +49,13 @@ const commonNameMax = 64;
 const dnsName = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 
 /**
- * Makes leaves for an issuer. The returned function is synchronous: it signs once (0.03 ms in all with a P-256
- * authority, 1.5 ms with RSA of 4096 bits). All leaves share one key pair that is made here and never leaves the
- * process. A pair for each would cost another 0.07 ms. It would protect nothing: whoever reads one key out of this
- * process can read them all.
+ * Makes leaves for an issuer. The returned function is synchronous: it signs once (0.03 ms in all with a
+ * P-256 authority, 1.5 ms with RSA of 4096 bits). All leaves share one key pair that is made here and never
+ * leaves the process. A pair for each would cost another 0.07 ms. It would protect nothing: whoever reads one
+ * key out of this process can read them all.
  *
- * A leaf holds from a day ago until in 30 days, never longer than its issuer. Throws RangeError once the issuer has
- * expired, TypeError for a host that is neither a normalised name nor an address.
+ * A leaf holds from a day ago until in 30 days, never longer than its issuer. Throws RangeError once the
+ * issuer has expired, TypeError for a host that is neither a normalised name nor an address.
  */
 export function createLeafMaker(issuer: Issuer): (host: string, nowMs: number) => Leaf {
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });

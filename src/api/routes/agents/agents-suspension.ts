@@ -44,8 +44,8 @@ export const showSuspension = route('GET /v1/agents/suspension', {
 });
 
 /**
- * `POST /v1/agents/suspend`: all calls of the tenant are denied, on every node from the next one on. Where that is so already, it stays as
- * it was, and since when is answered.
+ * `POST /v1/agents/suspend`: all calls of the tenant are denied, on every node from the next one on. Where
+ * that is so already, it stays as it was, and since when is answered.
  */
 export const suspendAgents = route('POST /v1/agents/suspend', {
   summary: 'Suspend all agents of the tenant at once',

@@ -101,10 +101,10 @@ export const listCredentials = route('GET /v1/credentials', {
 });
 
 /**
- * `POST /v1/credentials/rekey`: seals anew what was not sealed with the first key of the vault, tokens of routes too.
- * It covers the tenant, or all tenants for the admin secret where it names none. Secrets that are sealed with the
- * other keys open as before, so that the work may be broken off and repeated. A secret that is changed meanwhile is
- * sealed anew already.
+ * `POST /v1/credentials/rekey`: seals anew what was not sealed with the first key of the vault, tokens of
+ * routes too. It covers the tenant, or all tenants for the admin secret where it names none. Secrets that are
+ * sealed with the other keys open as before, so that the work may be broken off and repeated. A secret that
+ * is changed meanwhile is sealed anew already.
  */
 export const rekeyCredentials = route('POST /v1/credentials/rekey', {
   summary: 'Seal all credentials with the new key of the vault',

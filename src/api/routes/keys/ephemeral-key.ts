@@ -29,8 +29,8 @@ const ephemeralRequest = z.object({
 });
 
 /**
- * `POST /v1/keys/ephemeral`: a key that ends by itself, with the tenant, environment, agent and allowlist of the live key that asks for
- * it. It may only call, and it dies with that key.
+ * `POST /v1/keys/ephemeral`: a key that ends by itself, with the tenant, environment, agent and allowlist of
+ * the live key that asks for it. It may only call, and it dies with that key.
  */
 export const ephemeralKey = route('POST /v1/keys/ephemeral', {
   summary: 'Make an ephemeral key of the key that asks',

@@ -19,8 +19,8 @@ import { demand } from '../../fields/permissions.ts';
 import { type ApiRequest, type Caller, routesOf } from '../../route.ts';
 
 /*
- * Inbound routes beside those of the configuration, which stand here as well and are changed there alone. What a route's callers show is
- * written and never read.
+ * Inbound routes beside those of the configuration, which stand here as well and are changed there alone.
+ * What a route's callers show is written and never read.
  */
 
 const route = routesOf('inbound routes');
@@ -197,8 +197,8 @@ function toStored(
 }
 
 /**
- * Checks that all names of the route exist, since a misspelt tool would evade the rules of the right one. Answers its
- * agent.
+ * Checks that all names of the route exist, since a misspelt tool would evade the rules of the right one.
+ * Answers its agent.
  */
 async function demandNamed(
   { gate, caller, tenantId: tenant }: Request,

@@ -123,8 +123,8 @@ async function search(
     return true;
   };
   let outcome = await judge([]);
-  // A trace does not tell what the body decides. So the rules that held the call back then are taken for those that
-  // do now.
+  // A trace does not tell what the body decides. So the rules that held the call back then are taken for
+  // those that do now.
   if (outcome.kind === 'undetermined') add(trace.policy_name, trace.rule_id);
   for (let count = 0; count < changesMax; count += 1) {
     outcome = await judge(drafts.map((it) => it.changed));

@@ -20,9 +20,9 @@ import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
 
 /*
- * A backup is a folder. It has copies of both databases as they were at one moment each, and the journal of calls
- * that were not in them yet. It has the secrets beside them, the authority and the configuration. A list of all with
- * their digests comes last.
+ * A backup is a folder. It has copies of both databases as they were at one moment each, and the journal of
+ * calls that were not in them yet. It has the secrets beside them, the authority and the configuration. A
+ * list of all with their digests comes last.
  */
 
 const listFile = 'backup.json';
@@ -94,7 +94,8 @@ async function makeBackup(config: Config, folder: string, version: string): Prom
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(join(draft, 'state'), { recursive: true, mode: 0o700 });
   try {
-    // The journal first: a call that reaches the databases meanwhile is in both, and its id tells that it is one.
+    // The journal first: a call that reaches the databases meanwhile is in both, and its id tells that it is
+    // one.
     for (const file of filesOf(dir)) copyInto(join(dir, file), join(draft, 'state', file));
     for (const name of databases) await copyDatabase(join(dir, name), join(draft, 'state', name));
     for (const [name, file] of outside(config)) if (existsSync(file)) copyInto(file, join(draft, name));

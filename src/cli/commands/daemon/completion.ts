@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander';
 import { print } from '../../output.ts';
 
 /*
- * Describes the commands to shells and to `man`. It is made of the commands themselves, so that it is never behind
- * them.
+ * Describes the commands to shells and to `man`. It is made of the commands themselves, so that it is never
+ * behind them.
  */
 
 interface Described {

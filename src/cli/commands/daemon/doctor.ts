@@ -67,7 +67,8 @@ async function outsideOf({ outside, outside6, dns }: DoctorOptions): Promise<Out
 }
 
 /**
- * Proves the gate from where agents run. No configuration is there, so the way through the gate is that of the shell.
+ * Proves the gate from where agents run. No configuration is there, so the way through the gate is that of
+ * the shell.
  */
 async function prove(options: DoctorOptions): Promise<readonly Check[]> {
   const { tryWaysOut } = await import('../../doctor/ways-out.ts');
@@ -127,8 +128,8 @@ async function examine(options: DoctorOptions): Promise<readonly Check[]> {
 const keyLifeMs = 600_000;
 
 /**
- * Canaries are of an agent of their own, where the admin secret can make its key: nobody else shall lose trust by them. They leave
- * traces, and perhaps an incident, as what they are.
+ * Canaries are of an agent of their own, where the admin secret can make its key: nobody else shall lose
+ * trust by them. They leave traces, and perhaps an incident, as what they are.
  */
 async function withOwnAgent<T>(
   { url, key, variables }: WayOut,

@@ -89,7 +89,8 @@ async function standingWay(options: CommonOptions): Promise<Reached | undefined>
     );
   }
   const { way, end } = await wayWithKey(options).catch(async (error: unknown) => {
-    // A free port cannot be known beforehand, and a daemon that is started now may have a secret to make a key with.
+    // A free port cannot be known beforehand, and a daemon that is started now may have a secret to make a
+    // key with.
     const mayStart = error instanceof NoKeyError && !(await isAnswering(options).catch(() => true));
     if (error instanceof NoAddressError || mayStart) return { way: undefined, end: nothingToEnd };
     throw error;
@@ -123,7 +124,8 @@ async function wayThrough(gateway: Gateway | undefined, options: CommonOptions):
 /** Runs to the end; answers its exit code, or 128 plus the signal's number as shells do. */
 function runCommand([name = '', ...args]: readonly string[], variables: Variables): Promise<number> {
   return new Promise((done, failed) => {
-    // The command gets the key that it calls with, and never the secret that is above all keys, nor where it lies.
+    // The command gets the key that it calls with, and never the secret that is above all keys, nor where it
+    // lies.
     const { SERVICE_API_KEYS_ADMIN_SECRET: _, POSTERN_KEY: __, POSTERN_CONFIG: ___, ...own } = process.env;
     const child = spawn(name, args, { stdio: 'inherit', env: { ...own, ...variables } });
     child.once('error', (error) => failed(new Error(`cannot run ${name}: ${error.message}`)));

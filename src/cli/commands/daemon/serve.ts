@@ -113,7 +113,8 @@ function obeySignals(gateway: Gateway, manager: ServiceManager): void {
     );
   };
   process.on('SIGHUP', () => void reload());
-  // Whatever nobody caught is a bug. What was acknowledged is on disk; a gate in an unknown state must not go on judging.
+  // Whatever nobody caught is a bug. What was acknowledged is on disk; a gate in an unknown state must not go
+  // on judging.
   process.on('uncaughtException', (error) => {
     gateway.log.fatal({ err: error }, 'a bug: the daemon ends');
     process.exit(1);

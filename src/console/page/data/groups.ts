@@ -2,8 +2,8 @@ import { readExact } from './exact-json.ts';
 import type { Approval } from './types.ts';
 
 /*
- * Held calls that differ in one argument stand on one card. Agents write these calls, and who decides sees one of
- * them: whatever else could differ, or could not be seen to differ, makes a call stand alone.
+ * Held calls that differ in one argument stand on one card. Agents write these calls, and who decides sees
+ * one of them: whatever else could differ, or could not be seen to differ, makes a call stand alone.
  */
 
 interface Difference {

@@ -1,8 +1,8 @@
 import type { ShownFinding } from './types.ts';
 
 /*
- * The request of a trace as lines, with what was found where it was. A trace keeps no values: of headers and body only
- * the places of findings are known, and all else stands as an ellipsis.
+ * The request of a trace as lines, with what was found where it was. A trace keeps no values: of headers and
+ * body only the places of findings are known, and all else stands as an ellipsis.
  */
 
 interface MarkedLine {

@@ -145,7 +145,8 @@ function useLive(key: string, filters: Record<string, string>, shown: Shown | un
   const { from: _, to: __, ...asked } = filters;
   const hear = ({ data }: MessageEvent<string>) => {
     const trace = JSON.parse(data) as TraceRow;
-    // The stream begins a little before the newest call that was read, so that none is lost between the two. Ids are in the order of time.
+    // The stream begins a little before the newest call that was read, so that none is lost between the two.
+    // Ids are in the order of time.
     const isKnown = ({ trace_id }: TraceRow): boolean => trace_id === trace.trace_id;
     const isOlder = shown?.oldest !== undefined && trace.trace_id < shown.oldest;
     if (isOlder || shown?.rows.some(isKnown) || held.current.some(isKnown)) return;

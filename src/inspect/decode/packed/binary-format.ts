@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { opaqueKindOf } from './opaque.ts';
 
 /**
- * First bytes in latin-1: ELF, Mach-O and Java, Windows, Wasm, SQLite, gettext, static libraries, time zones, and
- * compiled Python (behind two bytes).
+ * First bytes in latin-1: ELF, Mach-O and Java, Windows, Wasm, SQLite, gettext, static libraries, time zones,
+ * and compiled Python (behind two bytes).
  */
 const magics: readonly string[] = [
   '\x7fELF',

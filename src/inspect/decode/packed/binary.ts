@@ -20,9 +20,9 @@ export function isBinary(bytes: Buffer): boolean {
 }
 
 /**
- * Returns content as a reader of text gets it: binary bytes as the pieces of text in them, one a line; UTF-16 with a
- * mark as UTF-8; everything else unchanged. Raw binary bytes take twenty times as long to search, and contain numbers
- * by accident.
+ * Returns content as a reader of text gets it: binary bytes as the pieces of text in them, one a line; UTF-16
+ * with a mark as UTF-8; everything else unchanged. Raw binary bytes take twenty times as long to search, and
+ * contain numbers by accident.
  */
 export function textIn(bytes: Buffer): Buffer {
   if (isUtf8(bytes)) return bytes;

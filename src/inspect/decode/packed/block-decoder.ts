@@ -41,8 +41,8 @@ export interface BlockDecoder {
   /** Rules out nearly all texts cheaply, without allocating; where it returns false, nothing would be found. */
   mayHold(text: EncodedText): boolean;
   /**
-   * Yields every place that may be such a value. Wrong guesses are allowed, since what does not decode to text is
-   * dropped later.
+   * Yields every place that may be such a value. Wrong guesses are allowed, since what does not decode to
+   * text is dropped later.
    */
   find(text: EncodedText, budget: DecodeBudget): Iterable<Block>;
 }

@@ -6,10 +6,10 @@ import { awsChunkedCoding, codingsOf, inflateBody } from './inflate.ts';
 import { textMin, textPieces } from './readable.ts';
 
 /*
- * Finds bytes beside the content of a content coding: names and comments in gzip, skippable frames in zstd, metadata
- * in brotli. Receivers ignore them, and they are forwarded. In gzip and zstd the structure shows them. Only a decoder
- * could walk through Brotli, but its metadata begins at a whole byte (RFC 7932, 9.2), so texts in it stand unencoded
- * among the compressed bytes.
+ * Finds bytes beside the content of a content coding: names and comments in gzip, skippable frames in zstd,
+ * metadata in brotli. Receivers ignore them, and they are forwarded. In gzip and zstd the structure shows
+ * them. Only a decoder could walk through Brotli, but its metadata begins at a whole byte (RFC 7932, 9.2), so
+ * texts in it stand unencoded among the compressed bytes.
  */
 
 /** Limits the fields; a file name is shorter. */
@@ -23,8 +23,8 @@ const skippableFrame = 0x184d2a50;
 const lineEnd = Buffer.from('\n');
 
 /**
- * Returns what stands beside the content in all its codings, as text to search. Returns undefined for more than 64
- * bytes of fields, and where it cannot be told. The body must be readable by `inflateBody`.
+ * Returns what stands beside the content in all its codings, as text to search. Returns undefined for more
+ * than 64 bytes of fields, and where it cannot be told. The body must be readable by `inflateBody`.
  */
 export function besideContent(body: Buffer, contentEncoding: string, maxBytes: number): Buffer | undefined {
   const [outermost, ...inner] = codingsOf(contentEncoding).reverse();

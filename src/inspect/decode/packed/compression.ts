@@ -35,8 +35,8 @@ export type Compression = 'gzip' | 'deflate' | 'zstd';
 export const beginsLikeCompressed = (bytes: Buffer): boolean => firstBytes.has(bytes[0] ?? 0);
 
 /**
- * Returns the format by the first bytes: gzip (RFC 1952, 2.3.1), zlib with its usual window (RFC 1950, 2.2), or zstd
- * (RFC 8878, 3.1).
+ * Returns the format by the first bytes: gzip (RFC 1952, 2.3.1), zlib with its usual window (RFC 1950, 2.2),
+ * or zstd (RFC 8878, 3.1).
  */
 export function compressionOf(bytes: Buffer): Compression | undefined {
   const first = bytes[0];
@@ -55,8 +55,8 @@ export function compressionOf(bytes: Buffer): Compression | undefined {
 export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === zipEntry;
 
 /**
- * Answers whether `run` decodes to something that begins like compressed bytes; nearly all are ruled out by their
- * first byte.
+ * Answers whether `run` decodes to something that begins like compressed bytes; nearly all are ruled out by
+ * their first byte.
  */
 export function isCompressedStart(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
   const first = firstByte(bytes, start, code);
@@ -71,8 +71,8 @@ const secondLookBytes = 1024;
 const headRoom = Buffer.allocUnsafe(secondLookBytes + headerCharacters);
 
 /**
- * Answers whether `run` may decode to bytes that `inflateUnmarked` can unpack, by their beginning; one in five
- * hundred passes.
+ * Answers whether `run` may decode to bytes that `inflateUnmarked` can unpack, by their beginning; one in
+ * five hundred passes.
  */
 export function mayInflateUnmarked(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
   if (code.isMixedCase && isOfWords(bytes, start, end)) return false;
@@ -89,7 +89,8 @@ export function mayInflateUnmarked(bytes: Buffer, { start, end }: Span, code: Bi
 /** Characters of a run that show whether it is made of words. */
 const wordsSample = 64;
 /**
- * Least share of changes between small letters, capitals and digits; in packed bytes three in five characters change.
+ * Least share of changes between small letters, capitals and digits; in packed bytes three in five characters
+ * change.
  */
 const changesShareMin = 0.3;
 
@@ -98,8 +99,8 @@ const digestLengthMin = 20;
 const isHexDigitOf = byteSet('0123456789abcdefABCDEF');
 
 /**
- * Answers whether a run looks like an identifier or a path, or contains a digest. Kinds of characters change between
- * words; in packed bytes they change all the time.
+ * Answers whether a run looks like an identifier or a path, or contains a digest. Kinds of characters change
+ * between words; in packed bytes they change all the time.
  */
 function isOfWords(bytes: Buffer, start: number, end: number): boolean {
   const to = Math.min(end, start + wordsSample);
@@ -121,8 +122,8 @@ function isOfWords(bytes: Buffer, start: number, end: number): boolean {
 const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (isDigit(byte) ? 1 : isUpper(byte) ? 2 : 0));
 
 /**
- * Returns the content of compressed bytes, as far as it can be inflated; undefined where they only began like it.
- * Content larger than the rest of the budget is unreadable.
+ * Returns the content of compressed bytes, as far as it can be inflated; undefined where they only began like
+ * it. Content larger than the rest of the budget is unreadable.
  */
 export function inflateBlock(
   bytes: Buffer,
@@ -143,8 +144,8 @@ export const inflateEntry = (bytes: Buffer, budget: DecodeBudget): Buffer | unde
 type Inflate = (bytes: Buffer, maxOutputLength: number) => Buffer;
 
 /**
- * Limits the first piece of output, which a decoder keeps until the next full collection. Most decoders are made for
- * a few bytes that are no stream.
+ * Limits the first piece of output, which a decoder keeps until the next full collection. Most decoders are
+ * made for a few bytes that are no stream.
  */
 const chunkBytesMin = 256;
 const chunkBytesMax = 16_384;
@@ -162,8 +163,8 @@ const unbrotli: Inflate = (bytes, max) =>
 const inflateRaw: Inflate = (bytes, max) => inflateRawSync(bytes, inZlib(bytes, max));
 
 /**
- * Decoders in order: first by the format, then without its frame, since a wrong checksum or bytes behind the end must
- * hide nothing.
+ * Decoders in order: first by the format, then without its frame, since a wrong checksum or bytes behind the
+ * end must hide nothing.
  */
 const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
   gzip: [
@@ -183,8 +184,8 @@ const guessedTextMin = 12;
 const decoderBytes = 4096;
 
 /**
- * Returns the text that unmarked bytes are the compressed form of: Brotli (RFC 7932) and raw deflate (RFC 1951) have
- * no signature. Returns undefined for other bytes, and where the result is no text.
+ * Returns the text that unmarked bytes are the compressed form of: Brotli (RFC 7932) and raw deflate (RFC
+ * 1951) have no signature. Returns undefined for other bytes, and where the result is no text.
  */
 export function inflateUnmarked(
   bytes: Buffer,

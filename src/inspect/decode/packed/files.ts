@@ -15,8 +15,8 @@ import { textPieces } from './readable.ts';
 /** Least length of pieces of text in a file, which are read where they stand. */
 const pieceLengthMin = 6;
 /**
- * Limit the share of text. Packed text contains some by accident, and a file with more than a little is searched by
- * its text.
+ * Limit the share of text. Packed text contains some by accident, and a file with more than a little is
+ * searched by its text.
  */
 const packedShareMax = 1 / 2;
 const binaryShareMax = 1 / 4;

@@ -5,9 +5,9 @@ import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 
 /*
- * Reads the pack that `git push` sends (gitformat-pack(5)): commands in lines of known length (gitprotocol-pack(5)), and
- * behind them objects, each packed by itself. Of an object that is written as a difference to another one its new bytes are
- * read.
+ * Reads the pack that `git push` sends (gitformat-pack(5)): commands in lines of known length
+ * (gitprotocol-pack(5)), and behind them objects, each packed by itself. Of an object that is written as a
+ * difference to another one its new bytes are read.
  */
 
 const magic = Buffer.from('PACK\0\0\0', 'latin1');

@@ -10,8 +10,8 @@ const flags: ReadonlySet<number> = new Set([0, 1, 2, 3, 0x80, 0x81]);
 export const beginsLikeMessage = (bytes: Buffer): boolean => flags.has(bytes[0] ?? 0);
 
 /**
- * Returns the messages of a gRPC, gRPC-Web or Connect body, each without its prefix. Returns none where the bytes are
- * not such messages to their end, or are more than 100,000.
+ * Returns the messages of a gRPC, gRPC-Web or Connect body, each without its prefix. Returns none where the
+ * bytes are not such messages to their end, or are more than 100,000.
  */
 export function grpcMessages(bytes: Buffer): Span[] {
   const messages: Span[] = [];
@@ -35,8 +35,9 @@ const readCodings: ReadonlySet<string> = new Set(['gzip', 'deflate', 'zstd']);
 export const isReadCoding = (coding: string): boolean => readCodings.has(coding.trim().toLowerCase());
 
 /**
- * Answers whether a message is declared compressed but not read. That is so where its coding is not supported, or its
- * bytes do not begin like it. It is also so where the messages of the body cannot be separated.
+ * Answers whether a message is declared compressed but not read. That is so where its coding is not
+ * supported, or its bytes do not begin like it. It is also so where the messages of the body cannot be
+ * separated.
  */
 export function hasUnreadMessages(bytes: Buffer, coding: string): boolean {
   let isCompressed = false;

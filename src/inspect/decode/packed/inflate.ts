@@ -54,8 +54,9 @@ const decoders: Readonly<Record<string, Decoder>> = {
 };
 
 /**
- * Removes the content codings of a body (RFC 9110, 8.4), the last applied first: at most three codings and `maxBytes`
- * of result. Unknown or broken codings and trailing bytes are unreadable; the reason is a sentence without content.
+ * Removes the content codings of a body (RFC 9110, 8.4), the last applied first: at most three codings and
+ * `maxBytes` of result. Unknown or broken codings and trailing bytes are unreadable; the reason is a sentence
+ * without content.
  */
 export function inflateBody(
   bytes: Buffer,
@@ -98,8 +99,8 @@ export function inflaterOf(coding: string, start: Buffer): Transform {
 }
 
 /**
- * Returns what a lenient receiver gets of a body that `inflateBody` calls unreadable. Each coding is removed as far
- * as possible, up to `maxBytes`; unknown ones are left. It never rejects.
+ * Returns what a lenient receiver gets of a body that `inflateBody` calls unreadable. Each coding is removed
+ * as far as possible, up to `maxBytes`; unknown ones are left. It never rejects.
  */
 export async function inflateStart(
   bytes: Buffer,

@@ -26,9 +26,10 @@ interface Signature {
 }
 
 /*
- * First bytes of each format, from its specification: PNG (ISO 15948, 5.2), JPEG (ITU-T T.81, B.1), RIFF, ISO base
- * media (ISO 14496-12), Matroska (RFC 8794), OpenType, WOFF (W3C). Further: ZIP (APPNOTE 4.3.7), zstd (RFC 8878), xz,
- * bzip2, lz4, PDF (ISO 32000, 7.5.2), OpenPGP (RFC 9580, 6.2). gzip and zlib are missing because they are unpacked.
+ * First bytes of each format, from its specification: PNG (ISO 15948, 5.2), JPEG (ITU-T T.81, B.1), RIFF, ISO
+ * base media (ISO 14496-12), Matroska (RFC 8794), OpenType, WOFF (W3C). Further: ZIP (APPNOTE 4.3.7), zstd
+ * (RFC 8878), xz, bzip2, lz4, PDF (ISO 32000, 7.5.2), OpenPGP (RFC 9580, 6.2). gzip and zlib are missing
+ * because they are unpacked.
  */
 const signatures: readonly Signature[] = [
   ...of(

@@ -1,6 +1,6 @@
 /*
- * Tells how Brotli (RFC 7932) and raw deflate (RFC 1951) begin. Neither has a signature, and hardly any value is
- * packed. Trying to unpack costs thirty microseconds, looking at the first bytes a tenth of one.
+ * Tells how Brotli (RFC 7932) and raw deflate (RFC 1951) begin. Neither has a signature, and hardly any value
+ * is packed. Trying to unpack costs thirty microseconds, looking at the first bytes a tenth of one.
  */
 
 /** Bytes that are looked at first. */
@@ -42,8 +42,8 @@ class Bits {
 }
 
 /**
- * Limits the growth that the first block may declare; of identifiers, which most values are, one in twenty declares
- * less.
+ * Limits the growth that the first block may declare; of identifiers, which most values are, one in twenty
+ * declares less.
  */
 const expansionMax = 16;
 /** No encoder makes a smaller block of text, and no secret is shorter. */
@@ -55,7 +55,8 @@ const longExpansionMax = 1024;
 const skippedMax = 8;
 
 /**
- * Answers whether Brotli of so many bytes may begin so: by its window (9.1) and the head of its first block (9.2).
+ * Answers whether Brotli of so many bytes may begin so: by its window (9.1) and the head of its first block
+ * (9.2).
  */
 export function mayBeBrotli(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
@@ -92,8 +93,8 @@ function sizeOf(bits: Bits, digits: number, bitsOfDigit: number): number {
 }
 
 /**
- * Answers whether deflate of so many bytes may begin so and go on to text: by its first blocks (3.2.3), as far as
- * they are there.
+ * Answers whether deflate of so many bytes may begin so and go on to text: by its first blocks (3.2.3), as
+ * far as they are there.
  */
 export function mayBeDeflate(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
@@ -148,7 +149,8 @@ function codeOf(lengths: readonly number[]): Code {
 }
 
 /**
- * Answers whether each sequence of bits has exactly one meaning; a single code of one bit may leave the other unused.
+ * Answers whether each sequence of bits has exactly one meaning; a single code of one bit may leave the other
+ * unused.
  */
 function isComplete(lengths: readonly number[]): boolean {
   let room = 0;
@@ -192,8 +194,8 @@ const repeats: Readonly<Record<number, { readonly least: number; readonly bits: 
 };
 
 /**
- * Returns the codes at the start of a block (3.2.7); undefined where they are invalid, which the first of them nearly
- * always shows.
+ * Returns the codes at the start of a block (3.2.7); undefined where they are invalid, which the first of
+ * them nearly always shows.
  */
 function ownCodesOf(bits: Bits): Codes | undefined {
   const literals = bits.take(5) + literalsMin;

@@ -27,8 +27,8 @@ export interface Readable {
 }
 
 /**
- * Returns decoded bytes as text to search. Compressed bytes are inflated, UTF-16 becomes UTF-8, an archive its files
- * in a row, and binary bytes their pieces of text, one a line.
+ * Returns decoded bytes as text to search. Compressed bytes are inflated, UTF-16 becomes UTF-8, an archive
+ * its files in a row, and binary bytes their pieces of text, one a line.
  */
 export function toReadable(decoded: Buffer, budget: DecodeBudget): Readable {
   return unpacked(decoded, compressionsMax, budget);

@@ -2,8 +2,9 @@ import type { DecodeBudget } from '../budget.ts';
 import { inflateEntry, isZip } from './compression.ts';
 
 /*
- * Reads ZIP files (PKWARE APPNOTE 6.3.10), such as office documents. Entries are found by the central directory, as
- * most readers do. Bytes outside entries, encrypted entries, methods other than deflate, and ZIP64 stay opaque.
+ * Reads ZIP files (PKWARE APPNOTE 6.3.10), such as office documents. Entries are found by the central
+ * directory, as most readers do. Bytes outside entries, encrypted entries, methods other than deflate, and
+ * ZIP64 stay opaque.
  */
 
 export interface Unzipped {

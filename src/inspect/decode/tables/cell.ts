@@ -41,7 +41,8 @@ export function trimmed(bytes: Buffer, { start, end }: Span): Span {
 }
 
 /**
- * Answers whether a column may have this name: short, few words, and no number or code, which begin rows of values.
+ * Answers whether a column may have this name: short, few words, and no number or code, which begin rows of
+ * values.
  */
 export function isColumnName(bytes: Buffer, { start, end }: Span): boolean {
   if (end <= start || end - start > nameBytesMax) return false;

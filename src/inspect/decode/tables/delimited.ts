@@ -20,8 +20,8 @@ const space = 0x20;
 
 const isDelimiter = byteSet('\t|;,');
 /**
- * Characters behind which the first name begins, where text stands before the table in its line: `{"csv":"`, `data=`,
- * `Here it is: `.
+ * Characters behind which the first name begins, where text stands before the table in its line: `{"csv":"`,
+ * `data=`, `Here it is: `.
  */
 const isHeaderStart = byteSet('"\'`>:={}\n\x1e');
 /** Fewer characters for rows of pipes, where most of them are text. */
@@ -73,8 +73,8 @@ function lastDelimiter(bytes: Buffer, lineEnd: number): number {
 }
 
 /**
- * Returns the names in the line that ends there. It is read from its end, because anything may stand before the first
- * name.
+ * Returns the names in the line that ends there. It is read from its end, because anything may stand before
+ * the first name.
  */
 function headerOf(bytes: Buffer, lineEnd: number, delimiter: number): Span[] | undefined {
   const names: Span[] = [];

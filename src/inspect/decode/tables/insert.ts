@@ -22,8 +22,8 @@ const listBytesMax = 2048;
 const rowBytesMax = 16_384;
 
 /**
- * Reads rows of SQL with a list of their columns: `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92, 13.8),
- * also in REPLACE and MERGE.
+ * Reads rows of SQL with a list of their columns: `INSERT INTO people (name, id) VALUES (…), (…)` (SQL-92,
+ * 13.8), also in REPLACE and MERGE.
  */
 export const insert: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.values) !== 0,
@@ -105,7 +105,8 @@ function skipSpace(bytes: Buffer, start: number): number {
 }
 
 /**
- * Returns the values between parentheses, strings without their quotes; none where the parentheses are not closed.
+ * Returns the values between parentheses, strings without their quotes; none where the parentheses are not
+ * closed.
  */
 function readRow(bytes: Buffer, start: number): { cells: Span[]; end: number } {
   const limit = Math.min(bytes.length, start + rowBytesMax);

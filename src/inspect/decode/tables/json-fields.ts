@@ -7,8 +7,8 @@ import { enclosingObject, labelNames, memberNameOf } from './json-names.ts';
 /** Names of members whose value a label beside them names. */
 const valueNames = new Set(['value', 'values', 'answer', 'answers', 'content', 'text', 'response']);
 /**
- * Signs of such values, without the quote before them, since quotes and the first letters of other names stand
- * everywhere. Objects with other names mostly have the label right before its value.
+ * Signs of such values, without the quote before them, since quotes and the first letters of other names
+ * stand everywhere. Objects with other names mostly have the label right before its value.
  */
 const signs = ['value"', 'values"'].map((it) => Buffer.from(it));
 const objectBytesMax = 2048;

@@ -25,8 +25,8 @@ const isBracket = byteSet('{}[]');
 const isOpening = byteSet('{[');
 
 /**
- * Returns the start of the object that contains `at`; undefined where an array contains it, or none from `from` on.
- * `whole` is a value that is skipped, `reached` how far back it looked.
+ * Returns the start of the object that contains `at`; undefined where an array contains it, or none from
+ * `from` on. `whole` is a value that is skipped, `reached` how far back it looked.
  */
 export function enclosingObject(
   bytes: Buffer,

@@ -47,7 +47,8 @@ export class LabelledCells {
   }
 
   /**
-   * Maps a span to the source: within a name to that name, else to values alone, because a cut must leave the names.
+   * Maps a span to the source: within a name to that name, else to values alone, because a cut must leave the
+   * names.
    */
   toSource(start: number, end: number): Span {
     const first = Math.max(0, lastAtOrBefore(this.#starts, start));

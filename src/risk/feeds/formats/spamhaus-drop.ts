@@ -5,8 +5,8 @@ import type { Format } from './format.ts';
 import { readLines } from './plain-lines.ts';
 
 /**
- * Spamhaus DROP: `drop_v4.json` and `drop_v6.json` (JSON lines, the last of which says how many there are), and the old `drop.txt`
- * (`CIDR ; SBL…`).
+ * Spamhaus DROP: `drop_v4.json` and `drop_v6.json` (JSON lines, the last of which says how many there are),
+ * and the old `drop.txt` (`CIDR ; SBL…`).
  */
 export const spamhausDrop: Format = {
   referenceBase: 'https://check.spamhaus.org/sbl/query/',

@@ -2,9 +2,10 @@ import { isIP } from 'node:net';
 import { normaliseHost } from '../../../core/target.ts';
 
 /*
- * URLs in the form in which feeds and calls are compared: as Google Safe Browsing v4 describes it ("URLs and Hashing"), with these differences.
- * The parts are found as the URL standard finds them, before anything is unescaped, so that `http://good.example%2F@evil.example/`
- * is at the host that would be dialled. A back slash of the path counts as a slash, as it does for clients. An empty query is none.
+ * URLs in the form in which feeds and calls are compared: as Google Safe Browsing v4 describes it ("URLs and
+ * Hashing"), with these differences. The parts are found as the URL standard finds them, before anything is
+ * unescaped, so that `http://good.example%2F@evil.example/` is at the host that would be dialled. A back
+ * slash of the path counts as a slash, as it does for clients. An empty query is none.
  */
 
 interface SplitUrl {
@@ -22,8 +23,8 @@ const plainUrl =
 const schemeOf = /^(?:https?:[\\/]*|(?:[a-z][a-z0-9+.-]{0,31}:)?[\\/]{2})/i;
 
 /**
- * Undefined where the text is no URL with a host. Whatever the scheme, `hxxp` and none included, it is read as http; scheme, user, port and
- * fragment are left out. Only the first 65,536 characters are read.
+ * Undefined where the text is no URL with a host. Whatever the scheme, `hxxp` and none included, it is read
+ * as http; scheme, user, port and fragment are left out. Only the first 65,536 characters are read.
  */
 export function splitUrl(text: string): SplitUrl | undefined {
   const plain = text.length <= textLengthMax ? plainUrl.exec(text) : null;
@@ -77,9 +78,9 @@ function isPlain(path: string): boolean {
 }
 
 /**
- * Undoes percent-escapes until there are none, as a character for each byte. One pass is enough, since no two escapes
- * overlap. A decoded character is looked at again together with what stands before it. So `%25%32%35` costs no more
- * than its length, however deep.
+ * Undoes percent-escapes until there are none, as a character for each byte. One pass is enough, since no two
+ * escapes overlap. A decoded character is looked at again together with what stands before it. So `%25%32%35`
+ * costs no more than its length, however deep.
  */
 function unescaped(text: string): string {
   if (/^[^%\x80-\uffff]*$/.test(text)) return text;

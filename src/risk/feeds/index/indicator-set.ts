@@ -10,8 +10,8 @@ import { coverage, RangesBuilder, type RangeTable } from './range-table.ts';
 import { emptyTable, putEntry, type TextTable } from './text-table.ts';
 
 /**
- * The entries of one feed, ready for look-ups. It never changes, and is plain memory, so that one thread can give it
- * to another.
+ * The entries of one feed, ready for look-ups. It never changes, and is plain memory, so that one thread can
+ * give it to another.
  */
 export interface IndicatorSet {
   readonly key: HashKey;

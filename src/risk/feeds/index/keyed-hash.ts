@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
 /*
- * HalfSipHash-1-3 (32 bits out) with each character as one word. So the beginning of a text leaves a state to go on
- * from. One pass over a host gives the hashes of all its parents, and one pass over a path those of all its
- * directories. The key is drawn once for each process: whoever writes a feed cannot make its entries fall into one
- * place of a table. And a hash never decides, for what it finds is compared with the text.
+ * HalfSipHash-1-3 (32 bits out) with each character as one word. So the beginning of a text leaves a state to
+ * go on from. One pass over a host gives the hashes of all its parents, and one pass over a path those of all
+ * its directories. The key is drawn once for each process: whoever writes a feed cannot make its entries fall
+ * into one place of a table. And a hash never decides, for what it finds is compared with the text.
  */
 
 export type HashKey = Uint32Array;
@@ -66,8 +66,8 @@ export function hashHost(host: string, isWhole: boolean, key: HashKey, into: Has
 }
 
 /**
- * Hashes all that a feed may list of a canonical path on host number `host`: its first 32 directories, the path
- * without its query, and the whole.
+ * Hashes all that a feed may list of a canonical path on host number `host`: its first 32 directories, the
+ * path without its query, and the whole.
  */
 export function hashPath(path: string, states: Int32Array, host: number, into: Hashes): void {
   copy(states, 4 * host, state, 0);

@@ -1,6 +1,7 @@
 /*
- * Hosts that half of the world's programs call. A feed means a page on them when it names one bare: such an entry is dropped, entries for their
- * pages count. What strangers get a subdomain of (`github.io`, `workers.dev`) is in the public suffix list.
+ * Hosts that half of the world's programs call. A feed means a page on them when it names one bare: such an
+ * entry is dropped, entries for their pages count. What strangers get a subdomain of (`github.io`,
+ * `workers.dev`) is in the public suffix list.
  */
 
 const names = `

@@ -28,9 +28,9 @@ const hostHashes = new Hashes();
 const pathHashes = new Hashes();
 
 /**
- * Looks up in all sets; if several have it, the first set's hit counts. A URL is found by whatever a feed may mean by
- * it. Every parent of its host of two labels and more is looked up. Each is joined with the path with and without its
- * query, and with each directory above it. The sets must have been made with one key.
+ * Looks up in all sets; if several have it, the first set's hit counts. A URL is found by whatever a feed may
+ * mean by it. Every parent of its host of two labels and more is looked up. Each is joined with the path with
+ * and without its query, and with each directory above it. The sets must have been made with one key.
  */
 export class ThreatIndex {
   readonly indicators: number;

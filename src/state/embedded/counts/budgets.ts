@@ -6,9 +6,9 @@ import type { Database } from '../sqlite.ts';
 import type { Tally } from './counters.ts';
 
 /*
- * Charges to budgets. Memory is authoritative and the disk follows with the batches of the journal; a budget is read
- * when it is first asked for on a day. The disk has what finished calls have spent, memory also what running calls
- * may yet spend.
+ * Charges to budgets. Memory is authoritative and the disk follows with the batches of the journal; a budget
+ * is read when it is first asked for on a day. The disk has what finished calls have spent, memory also what
+ * running calls may yet spend.
  */
 
 export type BudgetReader = ReturnType<typeof createBudgetReader>;

@@ -6,9 +6,9 @@ import type { AgentUsage, CredentialUse } from '../../store.ts';
 import type { Database, Row } from '../sqlite.ts';
 
 /*
- * Counts on disk: of tenants by month, of keys, tenants and agents by hour. They are made of journal lines in the
- * transaction that stores these lines. So each call counts once, however often it is shipped and whenever the process
- * is killed.
+ * Counts on disk: of tenants by month, of keys, tenants and agents by hour. They are made of journal lines in
+ * the transaction that stores these lines. So each call counts once, however often it is shipped and whenever
+ * the process is killed.
  */
 
 /** Calls of one origin within ten minutes. */

@@ -20,8 +20,8 @@ import type { Tally } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
 /*
- * The usual behaviour and the trust of agents. Memory is authoritative: an agent is read from disk when it is first
- * touched, and the disk follows with the batches of the journal. Counts of minutes are in memory alone.
+ * The usual behaviour and the trust of agents. Memory is authoritative: an agent is read from disk when it is
+ * first touched, and the disk follows with the batches of the journal. Counts of minutes are in memory alone.
  */
 
 interface StoredHistory {

@@ -14,8 +14,8 @@ interface TenantNonces {
 }
 
 /**
- * Nonces that were seen, in memory: a restart forgets them. What was sent within the replay window before a restart can be sent again
- * once after it.
+ * Nonces that were seen, in memory: a restart forgets them. What was sent within the replay window before a
+ * restart can be sent again once after it.
  */
 export class Nonces {
   readonly #byTenant = new Map<string, TenantNonces>();

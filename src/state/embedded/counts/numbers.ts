@@ -15,10 +15,10 @@ import { type CounterReader, monthNumberOf } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
 /*
- * Quotas, buckets, uses and counts. Memory is authoritative: a number is read from disk when its key or tenant is
- * first touched, and the disk follows with the batches of the journal. Numbers that are idle and on disk are
- * forgotten. After a restart quotas, uses and counts are as they were, since every call that was let out is in the
- * journal. Buckets start full, and the rate of the last minute at nothing.
+ * Quotas, buckets, uses and counts. Memory is authoritative: a number is read from disk when its key or
+ * tenant is first touched, and the disk follows with the batches of the journal. Numbers that are idle and on
+ * disk are forgotten. After a restart quotas, uses and counts are as they were, since every call that was let
+ * out is in the journal. Buckets start full, and the rate of the last minute at nothing.
  */
 
 type Taken = { readonly ok: true; readonly scansUsed: number } | LimitRefusal;
@@ -174,7 +174,8 @@ export class Numbers {
     const before = this.#clock() - idleMs;
     if (!this.#isDiskBehind())
       for (const [keyId, { touchedAt }] of this.#keys) if (touchedAt < before) this.#keys.delete(keyId);
-    // Keys in use stay. The next sweep comes when there are twice as many, so that a busy day is not spent on sweeping.
+    // Keys in use stay. The next sweep comes when there are twice as many, so that a busy day is not spent on
+    // sweeping.
     this.#sweepAtSize = Math.max(this.#keysMax, this.#keys.size * 2);
   }
 

@@ -1,6 +1,7 @@
 /*
- * The schemas, one step a version. A step that has been released is never changed; a change is a new step. Records stand as
- * JSON beside the columns that they are looked up by: what a record holds is said once, in the types of the port.
+ * The schemas, one step a version. A step that has been released is never changed; a change is a new step.
+ * Records stand as JSON beside the columns that they are looked up by: what a record holds is said once, in
+ * the types of the port.
  */
 
 /** `state.db`: what is acknowledged. */
@@ -225,8 +226,8 @@ export const stateMigrations: readonly string[] = [
 ];
 
 /**
- * `traces.db`: what is recorded in batches. `lines` are those of the journal; times are those of the ids in them, and lie within
- * one second (`traces/lines.ts`).
+ * `traces.db`: what is recorded in batches. `lines` are those of the journal; times are those of the ids in
+ * them, and lie within one second (`traces/lines.ts`).
  */
 export const tracesMigrations: readonly string[] = [
   `

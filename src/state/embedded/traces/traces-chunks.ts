@@ -9,8 +9,8 @@ import { createStatTally, FactReader, type MinuteCounts } from '../../traces/sta
 import type { Tally } from '../counts/counters.ts';
 
 /*
- * Batches become chunks (`traces/lines.ts`): the lines of one batch, one tenant and one second of ids, as they came. Thousands of rows of a few
- * hundred bytes cost five times as much as one of half a megabyte.
+ * Batches become chunks (`traces/lines.ts`): the lines of one batch, one tenant and one second of ids, as
+ * they came. Thousands of rows of a few hundred bytes cost five times as much as one of half a megabyte.
  */
 
 export interface Chunk {

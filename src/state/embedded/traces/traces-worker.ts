@@ -27,8 +27,8 @@ import {
 } from './traces-removal.ts';
 
 /*
- * The thread that writes traces. Batches come to it by transfer, so the main thread spends nothing on a line, and
- * nobody waits while SQLite checkpoints its WAL.
+ * The thread that writes traces. Batches come to it by transfer, so the main thread spends nothing on a line,
+ * and nobody waits while SQLite checkpoints its WAL.
  */
 
 /** Each is answered in turn by a `TracesResult`. */

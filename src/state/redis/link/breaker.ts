@@ -2,8 +2,8 @@ export const failuresMax = 3;
 export const probeIntervalMs = 250;
 
 /**
- * Stops asking a state that is away, so that callers are answered at once. After `failuresMax` failures in a row one
- * question is let through each `probeIntervalMs`, until one succeeds.
+ * Stops asking a state that is away, so that callers are answered at once. After `failuresMax` failures in a
+ * row one question is let through each `probeIntervalMs`, until one succeeds.
  */
 export class Breaker {
   #failures = 0;

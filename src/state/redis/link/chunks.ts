@@ -6,8 +6,8 @@ import type { RedisConnection } from './connection.ts';
 import type { CallNames } from './names.ts';
 
 /*
- * Traces in Redis. Each second of ids (a window) has a list of compressed chunks and a hash of ids; an index lists
- * the windows. One key a trace took eight times the memory, and a search went through a million keys.
+ * Traces in Redis. Each second of ids (a window) has a list of compressed chunks and a hash of ids; an index
+ * lists the windows. One key a trace took eight times the memory, and a search went through a million keys.
  */
 
 /** A script takes no more text than a part of this; one long line stands alone. */
@@ -23,7 +23,8 @@ export const idBytes = (traceId: string): Buffer => Buffer.from(traceId.replaceA
 /** The fastest level: the next ones cost half as much again, and take no less room. */
 const quickly = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-// A chunk of a hundred traces takes a tenth of a millisecond; to have another thread do it costs the process three times as much.
+// A chunk of a hundred traces takes a tenth of a millisecond; to have another thread do it costs the process
+// three times as much.
 export const toChunk = (lines: string): Buffer => zstdCompressSync(Buffer.from(lines), quickly);
 
 export function fromChunk(chunk: Buffer): Buffer {

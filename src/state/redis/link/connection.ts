@@ -26,8 +26,8 @@ export interface RedisConnectionOptions extends RedisAddress {
 type Argument = string | number | Buffer;
 
 /**
- * Commands to Redis, each bounded by `timeoutMs`, whatever the network does. All failures are STATE_UNAVAILABLE, of which a caller
- * does not know whether the command was carried out.
+ * Commands to Redis, each bounded by `timeoutMs`, whatever the network does. All failures are
+ * STATE_UNAVAILABLE, of which a caller does not know whether the command was carried out.
  */
 export type RedisConnection = Awaited<ReturnType<typeof openConnection>>;
 
@@ -197,8 +197,8 @@ async function ready(client: Client, withinMs: number): Promise<void> {
 }
 
 /**
- * The promise, or a rejection in time; what comes later is dropped. An answer that waits in its socket while this process is busy with
- * something else is not late.
+ * The promise, or a rejection in time; what comes later is dropped. An answer that waits in its socket while
+ * this process is busy with something else is not late.
  */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();

@@ -11,8 +11,8 @@ import type { Link } from './link.ts';
 import type { TenantNames } from './names.ts';
 
 /*
- * Sends calls of one tenant that ask for admission in the same turn of the event loop in one run of `admit.lua`. What
- * they share is sent and read once.
+ * Sends calls of one tenant that ask for admission in the same turn of the event loop in one run of
+ * `admit.lua`. What they share is sent and read once.
  */
 
 /** The question of one call; `revision` is that of the records that it was judged by, or ''. */

@@ -4,9 +4,10 @@ import type { RedisConnection } from './connection.ts';
 import type { Names } from './names.ts';
 
 /*
- * Notes in which form records stand in Redis. Nodes of two versions work side by side while one after the other is replaced, so nothing
- * is rewritten. A version reads what the one before has written, and says of its own records which version can read them. A form that the
- * version before cannot read therefore takes two releases: one that reads it, and one that writes it.
+ * Notes in which form records stand in Redis. Nodes of two versions work side by side while one after the
+ * other is replaced, so nothing is rewritten. A version reads what the one before has written, and says of
+ * its own records which version can read them. A form that the version before cannot read therefore takes two
+ * releases: one that reads it, and one that writes it.
  */
 
 export interface RecordFormat {
@@ -20,8 +21,8 @@ export interface RecordFormat {
 export const recordFormat: RecordFormat = { number: 1, readableFrom: 1 };
 
 /**
- * Notes in Redis that records of this format may stand there from now on. Throws STATE_UNAVAILABLE where a newer version has
- * written what this one cannot read; then nothing is changed.
+ * Notes in Redis that records of this format may stand there from now on. Throws STATE_UNAVAILABLE where a
+ * newer version has written what this one cannot read; then nothing is changed.
  */
 export async function agreeOnFormat(
   connection: RedisConnection,

@@ -44,8 +44,8 @@ export class Revisions {
   }
 
   /**
-   * Answers what `read` makes of all records of a kind, which is remembered. It is read anew when `admit` has found
-   * another revision; reads that begin while the same one is wanted share one.
+   * Answers what `read` makes of all records of a kind, which is remembered. It is read anew when `admit` has
+   * found another revision; reads that begin while the same one is wanted share one.
    */
   follow<T>(
     kind: Exclude<RevisedKind, 'keys'>,
@@ -69,7 +69,8 @@ function createFollower<T>(
   let changes = 0;
 
   async function load(tenantId: string, wantedBefore: string | undefined): Promise<T> {
-    // The revision comes first: what is read after it is at least as new, and a newer one is noticed by the next call.
+    // The revision comes first: what is read after it is at least as new, and a newer one is noticed by the
+    // next call.
     const { revisions } = names.of(tenantId);
     const revision = String((await connection.call('HGET', revisions, kind)) ?? '-');
     const value = await read(tenantId);

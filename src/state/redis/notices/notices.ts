@@ -15,9 +15,10 @@ import { channelQueues } from './channels.ts';
 import { findDead, listDead, parseQueued } from './dead-messages.ts';
 
 /*
- * The queue of notices, as `notice-queue.ts` describes it. All of it has one hash tag, which no tenant has. So a
- * message is claimed in one step with the rate of its channel. And one script asks for all channels whether anything
- * waits. Messages are hashes of JSON beside their texts; a queue is a set of ids by when they are due.
+ * The queue of notices, as `notice-queue.ts` describes it. All of it has one hash tag, which no tenant has.
+ * So a message is claimed in one step with the rate of its channel. And one script asks for all channels
+ * whether anything waits. Messages are hashes of JSON beside their texts; a queue is a set of ids by when
+ * they are due.
  */
 
 /** One script takes so many; Redis does nothing else meanwhile. */

@@ -11,8 +11,9 @@ const toLabel = (label: string): string =>
   unprintable.test(label) && !wildcard.test(label) ? domainToASCII(label) || label : label;
 
 /**
- * Compiles a host glob: `*` stands for any labels, at any depth, so `*.example.com` also matches `a.b.example.com`, but not
- * `example.com`. A match takes no more steps than host and glob have characters, multiplied.
+ * Compiles a host glob: `*` stands for any labels, at any depth, so `*.example.com` also matches
+ * `a.b.example.com`, but not `example.com`. A match takes no more steps than host and glob have characters,
+ * multiplied.
  */
 export function toHostMatcher(glob: string): HostMatcher {
   return compileGlob(glob.toLowerCase().replace(/\.$/, '').split('.').map(toLabel).join('.'));

@@ -3,10 +3,10 @@ import { RangeList } from '../../../util/ranges.ts';
 import { toHostMatcher } from './host-glob.ts';
 
 /*
- * Hosts that calls reach without the parent proxy, as users of NO_PROXY write them. That variable has no standard.
- * This follows what Go and curl agree on, and Go where they differ. `example.com` is the domain with all that is
- * below it, `.example.com` only what is below, `*` everything. An address or a range holds for hosts that are such an
- * address, and for names whose addresses all are. Each entry may end in `:port`.
+ * Hosts that calls reach without the parent proxy, as users of NO_PROXY write them. That variable has no
+ * standard. This follows what Go and curl agree on, and Go where they differ. `example.com` is the domain
+ * with all that is below it, `.example.com` only what is below, `*` everything. An address or a range holds
+ * for hosts that are such an address, and for names whose addresses all are. Each entry may end in `:port`.
  */
 
 /** One entry of `upstream.no_proxy`. */

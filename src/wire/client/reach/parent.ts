@@ -6,10 +6,10 @@ import { ResponseHeadReader } from '../../http1/response-head-reader.ts';
 import { toExchangeFailure } from '../failures.ts';
 
 /*
- * A parent proxy. All calls leave as tunnels (CONNECT) through it, whatever they carry. So there is one way, and no
- * parent reads a call because its scheme happens to be plain http. The tunnel names the address that was resolved and
- * judged here. A name would be resolved a second time, and nobody would judge that answer. TLS with the upstream goes
- * on inside, under the upstream's name.
+ * A parent proxy. All calls leave as tunnels (CONNECT) through it, whatever they carry. So there is one way,
+ * and no parent reads a call because its scheme happens to be plain http. The tunnel names the address that
+ * was resolved and judged here. A name would be resolved a second time, and nobody would judge that answer.
+ * TLS with the upstream goes on inside, under the upstream's name.
  */
 
 export interface ParentOptions {
@@ -79,8 +79,9 @@ function whyRefused(status: number): string {
 }
 
 /**
- * Asks a parent, on a connection to it that stands, for a tunnel. Resolves once it is open; bytes that came behind the answer stand in
- * the socket to be read. Rejects, with the socket closed, where the answer is another one, is none, or does not come in time.
+ * Asks a parent, on a connection to it that stands, for a tunnel. Resolves once it is open; bytes that came
+ * behind the answer stand in the socket to be read. Rejects, with the socket closed, where the answer is
+ * another one, is none, or does not come in time.
  */
 export function openTunnel(
   socket: Socket,

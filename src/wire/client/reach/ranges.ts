@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { RangeList } from '../../../util/ranges.ts';
 
 /*
- * Addresses that are not the public internet (IANA special-purpose registries, RFC 6890 and successors), and the cloud metadata
- * services. Data only; guard.ts says what follows from it.
+ * Addresses that are not the public internet (IANA special-purpose registries, RFC 6890 and successors), and
+ * the cloud metadata services. Data only; guard.ts says what follows from it.
  */
 
 /** Every range that needs `upstream.allow_private`, under the name that a refusal gives. The first that contains it names it. */
@@ -69,9 +69,9 @@ export const isMetadataAddress = (address: string): boolean => metadata.has(addr
 export const isMetadataName = (host: string): boolean => metadataName.test(host);
 
 /**
- * Returns IPv4 addresses inside an IPv6 address, where the kernel or a translator would send the packets. It knows
- * IPv4-mapped and -compatible (RFC 4291, 2.5.5), IPv4-translated (RFC 2765), and NAT64 with a /96 prefix (RFC 6052).
- * It also knows 6to4, Teredo's server and client, and ISATAP.
+ * Returns IPv4 addresses inside an IPv6 address, where the kernel or a translator would send the packets. It
+ * knows IPv4-mapped and -compatible (RFC 4291, 2.5.5), IPv4-translated (RFC 2765), and NAT64 with a /96
+ * prefix (RFC 6052). It also knows 6to4, Teredo's server and client, and ISATAP.
  */
 export function embeddedIpv4Addresses(address: string): readonly string[] {
   if (isIP(address) !== 6) return [];

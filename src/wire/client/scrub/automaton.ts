@@ -1,8 +1,9 @@
 import { dropped, type ScrubView } from './needles.ts';
 
 /*
- * The automaton of Aho and Corasick for needles in several views at once, one root each. It is fed from the end of the bytes to their
- * beginning: a state says which needles begin at a place. Whatever stands there, a character costs one look into a table.
+ * The automaton of Aho and Corasick for needles in several views at once, one root each. It is fed from the
+ * end of the bytes to their beginning: a state says which needles begin at a place. Whatever stands there, a
+ * character costs one look into a table.
  */
 
 export interface Needle {

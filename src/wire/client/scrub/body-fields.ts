@@ -30,8 +30,8 @@ const ofAnswers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The flat head, or the trailers, of an answer whose body is, or may be, redacted. A strong ETag promises the same bytes (RFC 9110, 8.8.1);
- * a weak one stays true.
+ * The flat head, or the trailers, of an answer whose body is, or may be, redacted. A strong ETag promises the
+ * same bytes (RFC 9110, 8.8.1); a weak one stays true.
  */
 export const withoutAnswerBodyFields = (fields: readonly string[]): string[] =>
   fields.filter((_, i) => {

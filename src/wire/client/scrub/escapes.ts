@@ -1,6 +1,7 @@
 /*
- * One character as an upstream may write it: as it is, `%2F` (RFC 3986, 2.1), `\/`, `\u002f`, `\x2f`, `&#47;`, `&#x2f;` or `&amp;`. What
- * an escape stands for may begin the next one, so that `%252F`, `\\u002f`, `&amp;amp;` and `\u0026amp;` are read to their end.
+ * One character as an upstream may write it: as it is, `%2F` (RFC 3986, 2.1), `\/`, `\u002f`, `\x2f`,
+ * `&#47;`, `&#x2f;` or `&amp;`. What an escape stands for may begin the next one, so that `%252F`, `\\u002f`,
+ * `&amp;amp;` and `\u0026amp;` are read to their end.
  */
 
 /** Escapes within each other are undone as long as the next one begins within so many bytes: `%252525252F` is read. */

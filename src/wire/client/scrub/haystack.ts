@@ -17,9 +17,10 @@ const special = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Finds the secrets of one credential. The bytes are read backwards, because an escape says at its beginning where it ends: so the
- * needles that begin at a place depend on nothing that stands before it. Each byte costs the same, however much of a secret stands
- * there; else the time of an answer would tell how much of a guess is right.
+ * Finds the secrets of one credential. The bytes are read backwards, because an escape says at its beginning
+ * where it ends: so the needles that begin at a place depend on nothing that stands before it. Each byte
+ * costs the same, however much of a secret stands there; else the time of an answer would tell how much of a
+ * guess is right.
  */
 export class Haystack {
   /** The states of each place, three in a row; shared, because a search is over before the next one begins. */

@@ -2,8 +2,8 @@ import { MessageFrames } from '../../grpc/message-frames.ts';
 import type { ScrubbedBody } from './scrub.ts';
 
 /**
- * A body of gRPC as it streams. Each message is looked through by itself, and must not wait for the next one: that may come only when the
- * client has answered.
+ * A body of gRPC as it streams. Each message is looked through by itself, and must not wait for the next one:
+ * that may come only when the client has answered.
  */
 export class MessageScrub implements ScrubbedBody {
   readonly #message: ScrubbedBody;

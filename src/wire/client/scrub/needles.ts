@@ -1,8 +1,9 @@
 import { byteLengthOf, codeOf, readCharacter } from './escapes.ts';
 
 /*
- * The forms in which an upstream may send a secret back. In each form any of the characters may be escaped, in any
- * mixture. The forms differ in which characters mean the same, so each is looked for in its own view of the answer.
+ * The forms in which an upstream may send a secret back. In each form any of the characters may be escaped,
+ * in any mixture. The forms differ in which characters mean the same, so each is looked for in its own view
+ * of the answer.
  */
 
 /** In place of a character that does not count. */

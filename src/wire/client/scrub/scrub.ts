@@ -1,10 +1,10 @@
 import { Haystack, type SecretPlace } from './haystack.ts';
 
 /*
- * Takes injected credentials out of what an upstream answers, before the agent sees it. The end of a body is held
- * back until more of it is there. Its length depends on places alone, never on the bytes that stand at them. For the
- * agent may have had its guesses stored in that body. It would learn from what is sent at once how much of a guess is
- * right.
+ * Takes injected credentials out of what an upstream answers, before the agent sees it. The end of a body is
+ * held back until more of it is there. Its length depends on places alone, never on the bytes that stand at
+ * them. For the agent may have had its guesses stored in that body. It would learn from what is sent at once
+ * how much of a guess is right.
  */
 
 const label = '[REDACTED:credential]';
@@ -17,8 +17,8 @@ export type Scrub = ReturnType<typeof createScrub>;
 
 export interface ScrubbedBody {
   /**
-   * Gives the bytes that may be sent on, perhaps none. Held bytes are searched again, so bytes that come together
-   * should be given together.
+   * Gives the bytes that may be sent on, perhaps none. Held bytes are searched again, so bytes that come
+   * together should be given together.
    */
   push(chunk: Buffer): Buffer;
   /** Gives the held bytes. */
@@ -44,8 +44,9 @@ export function createScrub(secrets: readonly string[]) {
       return scrubbed;
     },
     /**
-     * A body as it streams. `isByLine`: each line is a message, which must not wait for the next one, so nothing is looked for that goes
-     * over the end of a line. Else the last bytes wait, as many as the longest form of a secret takes.
+     * A body as it streams. `isByLine`: each line is a message, which must not wait for the next one, so
+     * nothing is looked for that goes over the end of a line. Else the last bytes wait, as many as the
+     * longest form of a secret takes.
      */
     body: (isByLine: boolean) => new BodyScrub(haystack(), isByLine, toLabel),
     /** A message with a length before it: asterisks take the place of a secret, as many as it had bytes. In protobuf its field has a length too. */

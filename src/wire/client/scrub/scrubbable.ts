@@ -25,8 +25,8 @@ interface Scrubbable {
 const isPlain = (coding: string): boolean => /^(?:identity)?$/i.test(coding);
 
 /**
- * How an answer is to be looked through, by its head, which is flat. Nothing is expected in a success that `mayBeStored`, nor where there
- * is no body. Throws where the credential cannot be looked for.
+ * How an answer is to be looked through, by its head, which is flat. Nothing is expected in a success that
+ * `mayBeStored`, nor where there is no body. Throws where the credential cannot be looked for.
  */
 export function toScrubbable(
   status: number,
@@ -66,8 +66,8 @@ export const isPartial = (status: number, head: readonly string[]): boolean =>
   /^multipart\/byteranges/i.test(fieldOf(head, 'content-type'));
 
 /**
- * Whoever chooses the pieces would get the credential in pieces, none of which is one. To cut what may be one at the edges would tell how
- * much of a guess is right.
+ * Whoever chooses the pieces would get the credential in pieces, none of which is one. To cut what may be one
+ * at the edges would tell how much of a guess is right.
  */
 const inPart = (): GatewayError =>
   new GatewayError(

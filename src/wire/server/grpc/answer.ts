@@ -7,8 +7,8 @@ import type { HeaderNames } from '../decision-headers.ts';
 type Listener = () => void;
 
 /**
- * Writes the answer to a gRPC call. One that is cut off ends in the status of a failed call instead of a reset, which a
- * client would show to its program.
+ * Writes the answer to a gRPC call. One that is cut off ends in the status of a failed call instead of a
+ * reset, which a client would show to its program.
  */
 export class GrpcAnswer implements Answer {
   readonly #answer: Answer;

@@ -16,8 +16,8 @@ export interface GrpcMessage {
 }
 
 /**
- * Takes the messages out of a body of gRPC as it comes. It keeps one message that is not whole, and what was pushed and
- * not yet asked for.
+ * Takes the messages out of a body of gRPC as it comes. It keeps one message that is not whole, and what was
+ * pushed and not yet asked for.
  */
 export class MessageReader {
   readonly #bytesMax: number;
