@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
+import { openAuthority } from '../../src/wire/tls/authority.ts';
 import { run } from '../support/clients.ts';
 import { type Daemon, posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, testConfig, writeTestConfig } from '../support/gateway.ts';
@@ -167,8 +168,14 @@ t.test(
     ]) {
       const { code, stderr } = await postern(...args);
       t.equal(code, 1, args.join(' '));
-      t.match(stderr, /line 1, column 38, proxy\.tls\.cert: the file .*no-cert\.pem cannot be read/);
-      t.match(stderr, /line 4, column 7, upstream\.ca_files\[0\]: the file .*missing\.pem does not exist/);
+      t.match(
+        stderr,
+        /line 1, column 38, proxy\.tls\.cert: the file .*no-cert\.pem cannot be read: there is no such file/,
+      );
+      t.match(
+        stderr,
+        /line 4, column 7, upstream\.ca_files\[0\]: the file .*missing\.pem cannot be read: there is no such file/,
+      );
       t.match(stderr, /line 5, column 7, upstream\.ca_files\[1\]: .*empty\.pem holds no PEM certificate/);
       t.match(stderr, /line 6, column 1, vault: .*no-vault-key, the key of the vault, is not there/);
       t.match(stderr, /line 7, column 1, authority: The CA certificate .* stands without its key/);
@@ -177,6 +184,80 @@ t.test(
     }
   },
 );
+
+t.test('config check warns of what has expired, and of feeds whose files are not there', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, {});
+  const longAgo = Date.parse('2010-01-01');
+  const ended = openAuthority({
+    certFile: join(dir, 'ended.pem'),
+    keyFile: join(dir, 'ended-key.pem'),
+    nowMs: longAgo,
+  });
+  const valid = openAuthority({
+    certFile: join(dir, 'valid.pem'),
+    keyFile: join(dir, 'valid-key.pem'),
+    nowMs: Date.now(),
+  });
+  const shown = ended.issue('localhost', longAgo);
+  writeFileSync(join(dir, 'shown.pem'), shown.cert);
+  writeFileSync(join(dir, 'shown-key.pem'), shown.key);
+  writeFileSync(join(dir, 'both.pem'), valid.certPem + ended.certPem);
+  writeFileSync(join(dir, 'there.txt'), 'evil.example\n');
+  mkdirSync(join(dir, 'folder'));
+  const key = (name: string, expires: string, digit: string) =>
+    `  - { name: ${name}, agent: ${agentId}, hash: "sha256:${digit.repeat(64)}", expires_at: "${expires}" }`;
+  const text = [
+    'proxy: { listen: 127.0.0.1:0, tls: { cert: shown.pem, key: shown-key.pem } }',
+    'upstream: { ca_files: [ended.pem, both.pem, valid.pem] }',
+    'tenants: [{ id: acme }]',
+    `agents: [{ id: ${agentId} }]`,
+    'keys:',
+    key('last-year', '2020-01-01T00:00:00Z', '1'),
+    key('far-ahead', '2999-01-01T00:00:00Z', '2'),
+    'feeds:',
+    '  - { name: there, url: "file:there.txt", format: lines }',
+    '  - { name: absent, url: "file:absent.txt", format: lines }',
+    '  - { name: folder, url: "file:folder", format: lines }',
+  ];
+  writeFileSync(configFile, text.join('\n'));
+  const { code, stdout, stderr } = await postern('--json', 'config', 'check', configFile);
+  t.equal(code, 0, stderr);
+  const { warnings } = JSON.parse(stdout);
+  t.match(
+    warnings.filter((it: string) => !it.startsWith('no policy file')),
+    [
+      /^line 1, column 38, proxy\.tls\.cert: the certificate expired on 2010-.*; put a new one in its place$/,
+      /^line 2, column 24, upstream\.ca_files\[0\]: its authority expired on 2019-.*; replace or remove it$/,
+      /^line 2, column 35, upstream\.ca_files\[1\]: 1 of its 2 authorities have expired, .*; replace or remove them$/,
+      /^line 6, column \d+, keys\[0\]\.expires_at: the key "last-year" expired on 2020-01-01 and is refused; .*$/,
+      /^line 10, column 21, feeds\[1\]\.url: .*absent\.txt cannot be read: there is no such file; until then .*$/,
+      /^line 11, column 21, feeds\[2\]\.url: .*folder is not a regular file; until then .*$/,
+    ],
+  );
+  t.equal(warnings.filter((it: string) => !it.startsWith('no policy file')).length, 6);
+});
+
+t.test('config check names the socket, process id and policy files that cannot be', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, {});
+  mkdirSync(join(dir, 'folder.yaml'));
+  const text = ['control: { listen: "unix:absent/control.sock" }', 'pid_file: folder.yaml'];
+  writeFileSync(configFile, text.join('\n'));
+  for (const args of [
+    ['config', 'check', configFile],
+    ['--config', configFile, 'serve'],
+  ]) {
+    const { code, stderr } = await postern(...args);
+    t.equal(code, 1, args.join(' '));
+    t.match(stderr, /line 1, column 12, control\.listen: the folder .*absent does not exist; make it/);
+    t.match(stderr, /line 2, column 1, pid_file: .*folder\.yaml is a folder/);
+  }
+  writeFileSync(configFile, 'policies: [folder.yaml, broken.txt]');
+  writeFileSync(join(dir, 'broken.txt'), 'rules: {}');
+  const { code, stderr } = await postern('config', 'check', configFile);
+  t.equal(code, 1);
+  t.match(stderr, /the file .*folder\.yaml cannot be read: it is not a regular file/);
+  t.match(stderr, /broken\.txt/, 'what else is wrong is said as well');
+});
 
 t.test('config check says which limits of bodies are in force', async (t) => {
   const check = async (config: Readonly<Record<string, unknown>>, ...options: string[]) =>

@@ -1,16 +1,30 @@
-import type { Files } from '../../config/load.ts';
+import { reasonOf } from '../../config/checks/references.ts';
+import { ConfigError, type Files } from '../../config/load.ts';
 
 /* The named files that a reload reads again. */
 
 const policyBytesMax = 16 * 1024 * 1024;
 const rootsBytesMax = 16 * 1024 * 1024;
 
-/** As text; what is no UTF-8 is a mistake that the parser finds. */
-export const readPolicyFile = (files: Files, file: string): string =>
-  files.read(file, policyBytesMax).toString('utf8');
+/** As text; what is no UTF-8 is a mistake that the parser finds. Throws `ConfigError` where it cannot be read. */
+export function readPolicyFile(files: Files, file: string): string {
+  try {
+    return files.read(file, policyBytesMax).toString('utf8');
+  } catch (error) {
+    throw new ConfigError(undefined, [{ path: '', line: undefined, message: unreadable(file, error) }]);
+  }
+}
 
-/** The reader for `loadRoots`. */
+/** The reader for `loadRoots`. It throws an error that names the file. */
 export const readerOfRoots =
   (files: Files) =>
-  (file: string): string =>
-    files.read(file, rootsBytesMax).toString('latin1');
+  (file: string): string => {
+    try {
+      return files.read(file, rootsBytesMax).toString('latin1');
+    } catch (cause) {
+      throw new Error(unreadable(file, cause), { cause });
+    }
+  };
+
+const unreadable = (file: string, error: unknown): string =>
+  `the file ${file} cannot be read: ${reasonOf(error)}`;

@@ -34,7 +34,11 @@ export function* readPolicies(
     const found = files.find(pattern);
     if (found.length === 0) yield { unmatched: pattern };
     for (const file of found) {
-      const text = readPolicyFile(files, file);
+      const text = textOf(files, file);
+      if (typeof text !== 'string') {
+        yield text;
+        continue;
+      }
       const digest = hash('sha256', text);
       const parsed = parsePolicyFile(text, file, known);
       if (parsed.ok) {
@@ -42,6 +46,16 @@ export function* readPolicies(
         yield { file, digest, documents, warnings: parsed.warnings };
       } else yield { mistakes: parsed.errors.map(inFile) };
     }
+  }
+}
+
+/** The text of a policy file, or why it cannot be read. */
+function textOf(files: Files, file: string): string | Extract<ToldPolicies, { mistakes: unknown }> {
+  try {
+    return readPolicyFile(files, file);
+  } catch (error) {
+    if (error instanceof ConfigError) return { mistakes: error.mistakes };
+    throw error;
   }
 }
 

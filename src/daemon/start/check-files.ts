@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { reasonOf } from '../../config/checks/references.ts';
 import { ConfigError, type Files, type Mistake } from '../../config/load.ts';
 import { withPlaces } from '../../config/places.ts';
 import type { Config } from '../../config/schema.ts';
@@ -20,6 +21,7 @@ export function checkFiles(config: Config, files: Files): void {
     ['vault', () => checkVault(config)],
     ['authority', () => checkAuthority(config)],
     ['state.dir', () => checkFolder(config.state.dir)],
+    ...socketChecks(config),
     ...writtenChecks(config),
   ]);
 }
@@ -39,8 +41,14 @@ function runChecks(config: Config, files: Files, checks: readonly FileCheck[]): 
 
 const writtenChecks = ({ log, pidFile }: Config): readonly FileCheck[] => [
   ['log.file', () => log.file !== null && checkAppendable(log.file)],
-  ['pid_file', () => pidFile !== null && checkFolder(dirname(pidFile))],
+  ['pid_file', () => pidFile !== null && checkPlaceOfFile(pidFile)],
 ];
+
+/** The folder of a socket is nobody's to make. */
+const socketChecks = ({ control }: Config): readonly FileCheck[] =>
+  control.listen.flatMap((it) =>
+    it.kind === 'unix' ? [['control.listen', () => checkFolderThere(dirname(it.path))] as const] : [],
+  );
 
 function rootChecks({ upstream, state }: Config, files: Files) {
   const read = readerOfRoots(files);
@@ -60,12 +68,11 @@ function mistakesOf(path: string, check: () => unknown): readonly Mistake[] {
 }
 
 /** Says which file, and what about it, in words instead of a name of the operating system. */
-function toSentence({ code, path, message }: NodeJS.ErrnoException): string {
-  if (path === undefined || code === undefined) return message;
-  const reason = { ENOENT: 'does not exist', EACCES: 'may not be read by this user', EISDIR: 'is a folder' }[
-    code
-  ];
-  return `the file ${path} ${reason ?? `cannot be read: ${code}`}`;
+function toSentence(error: NodeJS.ErrnoException): string {
+  const { code, path, message } = error;
+  return path === undefined || code === undefined
+    ? message
+    : `the file ${path} cannot be read: ${reasonOf(error)}`;
 }
 
 /** Its key is made beside the state where no file is named: that is the start's to do. */
@@ -86,6 +93,18 @@ function checkFolder(path: string): void {
   const there = nearestOf(path);
   if (!statSync(there).isDirectory()) throw new Error(`${there} is no folder`);
   checkWritable(there);
+}
+
+/** A folder that is there. */
+function checkFolderThere(path: string): void {
+  if (!existsSync(path)) throw new Error(`the folder ${path} does not exist; make it`);
+  checkFolder(path);
+}
+
+/** A place for a file that is written anew. */
+function checkPlaceOfFile(path: string): void {
+  if (existsSync(path) && statSync(path).isDirectory()) throw new Error(`${path} is a folder`);
+  checkFolder(dirname(path));
 }
 
 /** A file that may be written, or a place for one. */

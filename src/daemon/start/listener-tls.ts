@@ -1,4 +1,5 @@
 import { createSecureContext } from 'node:tls';
+import { reasonOf } from '../../config/checks/references.ts';
 import { ConfigError, type Files } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 
@@ -31,8 +32,8 @@ function readTls(config: Config, files: Files, listener: 'proxy' | 'control'): L
   const read = (name: 'cert' | 'key'): Buffer => {
     try {
       return files.read(tls[name], pemBytesMax);
-    } catch {
-      throw mistaken(`.${name}`, `the file ${tls[name]} cannot be read`);
+    } catch (error) {
+      throw mistaken(`.${name}`, `the file ${tls[name]} cannot be read: ${reasonOf(error)}`);
     }
   };
   const shown = { cert: read('cert'), key: read('key'), minVersion: 'TLSv1.2' } as const;

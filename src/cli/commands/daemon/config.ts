@@ -48,6 +48,7 @@ type Checked = Awaited<ReturnType<typeof checkAll>>;
 /** Throws with the first kind of mistakes that a start of the daemon would end with. Makes nothing. */
 async function checkAll(file: string, config: Config) {
   const { ConfigError, disk, mistakeSentence } = await import('../../../config/load.ts');
+  const { withPlaces } = await import('../../../config/places.ts');
   const { checkTools, enginesFor } = await import('../../../daemon/reload/generation.ts');
   const { loadPolicyFiles } = await import('../../../daemon/reload/policy-files.ts');
   const { checkFiles } = await import('../../../daemon/start/check-files.ts');
@@ -73,7 +74,9 @@ async function checkAll(file: string, config: Config) {
   if (agents.mistakes.length > 0) throw new ConfigError(file, agents.mistakes);
   const { bodyLimitsInForce } = await import('../../body-limits.ts');
   const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
-  const warnings = [...config.warnings.map(mistakeSentence), ...told, ...agents.warnings];
+  const { findWarningsOutside } = await import('../../configuration-warnings.ts');
+  const outside = withPlaces(new ConfigError(file, findWarningsOutside(config, disk, Date.now()))).mistakes;
+  const warnings = [...[...config.warnings, ...outside].map(mistakeSentence), ...told, ...agents.warnings];
   return { policies, warnings, bodyLimits };
 }
 

@@ -15,8 +15,11 @@ export function loadRoots(files: readonly string[], read = readFile): readonly s
 
 const readFile = (file: string): string => readFileSync(file, 'latin1');
 
-function loadBundle(file: string, read: typeof readFile): string[] {
-  const blocks = read(file).match(pemBlock) ?? [];
+/** The certificates of a PEM text, each with its first and last line. */
+export const certificatesIn = (pem: string): readonly string[] => pem.match(pemBlock) ?? [];
+
+function loadBundle(file: string, read: typeof readFile): readonly string[] {
+  const blocks = certificatesIn(read(file));
   if (blocks.length === 0) throw new Error(`${file} holds no PEM certificate.`);
   for (const block of blocks) {
     try {

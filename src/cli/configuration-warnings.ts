@@ -1,0 +1,88 @@
+import { X509Certificate } from 'node:crypto';
+import { accessSync, constants, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { reasonOf } from '../config/checks/references.ts';
+import type { Files, Mistake } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { readerOfRoots } from '../daemon/reload/named-files.ts';
+import { readListenersTls } from '../daemon/start/listener-tls.ts';
+import { certificatesIn } from '../wire/client/reach/roots.ts';
+
+/**
+ * Finds what has expired, and feeds whose files are not there. A daemon starts with all of it, and nobody would notice.
+ * The files of certificates must have been checked before.
+ */
+export function findWarningsOutside(config: Config, files: Files, nowMs: number): readonly Mistake[] {
+  return [
+    ...expiredKeys(config, nowMs),
+    ...expiredIdentities(config, files, nowMs),
+    ...expiredRoots(config, files, nowMs),
+    ...absentFeeds(config),
+  ];
+}
+
+const warning = (path: string, message: string): Mistake => ({ path, line: undefined, message });
+
+const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+const expiredKeys = ({ keys }: Config, nowMs: number): readonly Mistake[] =>
+  keys.flatMap(({ name, expiresAtMs }, at) =>
+    expiresAtMs !== null && expiresAtMs <= nowMs
+      ? [
+          warning(
+            `keys[${at}].expires_at`,
+            `the key "${name}" expired on ${dayOf(expiresAtMs)} and is refused; set a later time, or remove the key`,
+          ),
+        ]
+      : [],
+  );
+
+function expiredIdentities(config: Config, files: Files, nowMs: number): readonly Mistake[] {
+  const shown = readListenersTls(config, files);
+  return (['proxy', 'control'] as const).flatMap((listener) => {
+    const tls = shown[listener];
+    const endMs = tls && new X509Certificate(tls.cert).validToDate.getTime();
+    if (endMs === undefined || endMs > nowMs) return [];
+    const message = `the certificate expired on ${dayOf(endMs)}, and clients refuse it; put a new one in its place`;
+    return [warning(`${listener}.tls.cert`, message)];
+  });
+}
+
+/** Roots of which some have expired. */
+function expiredRoots({ upstream, state }: Config, files: Files, nowMs: number): readonly Mistake[] {
+  const read = readerOfRoots(files);
+  const bundles: [path: string, file: string][] = upstream.caFiles.map((it, at) => [
+    `upstream.ca_files[${at}]`,
+    it,
+  ]);
+  if (state.caFile !== null) bundles.push(['state.ca_file', state.caFile]);
+  return bundles.flatMap(([path, file]) => {
+    const all = certificatesIn(read(file)).map((pem) => new X509Certificate(pem).validToDate.getTime());
+    const ended = all.filter((endMs) => endMs <= nowMs);
+    if (ended.length === 0) return [];
+    const last = dayOf(Math.max(...ended));
+    const message =
+      all.length === 1
+        ? `its authority expired on ${last} and vouches for no server any more; replace or remove it`
+        : `${ended.length} of its ${all.length} authorities have expired, the last one on ${last}; replace or remove them`;
+    return [warning(path, message)];
+  });
+}
+
+/** Feeds of files that are not there, or may not be read. */
+const absentFeeds = ({ feeds }: Config): readonly Mistake[] =>
+  feeds.flatMap(({ url }, at) => {
+    if (!url.startsWith('file:')) return [];
+    const why = whyUnreadable(fileURLToPath(url));
+    const message = `${why}; until then the feed has what was fetched last, at first nothing`;
+    return why === undefined ? [] : [warning(`feeds[${at}].url`, message)];
+  });
+
+function whyUnreadable(file: string): string | undefined {
+  try {
+    accessSync(file, constants.R_OK);
+    return statSync(file).isFile() ? undefined : `${file} is not a regular file`;
+  } catch (error) {
+    return `the file ${file} cannot be read: ${reasonOf(error)}`;
+  }
+}
