@@ -68,7 +68,7 @@ function permitted(route: Route, caller: KeyCaller | SessionCaller): Caller {
 const isForAnyKey = (access: Route['access']): access is 'public' | 'key' | 'session' | 'call' =>
   access === 'public' || access === 'key' || access === 'session' || access === 'call';
 
-/** A text that is no key may be the admin secret, which is compared only while its address has not tried too many. */
+/** A text that is no key may be the admin secret. It is compared only while its address may still try. */
 function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs }: SessionRequest): Caller {
   if (text === '') throw invalidKey();
   if (route.access === 'secret' && gate.config.control.adminSecret === null)

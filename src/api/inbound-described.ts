@@ -1,4 +1,4 @@
-/* Describes inbound routes for the OpenAPI document. They pass everything on to their upstream and are no endpoints of the API. */
+/* Describes inbound routes for the OpenAPI document. They are no endpoints: an upstream answers them. */
 
 export const inboundPath = '/inbound/{prefix}/{path}';
 export const inboundTag = 'inbound';

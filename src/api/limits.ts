@@ -22,7 +22,7 @@ export class ApiLimits {
   readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>();
   readonly #running = new Tally();
 
-  /** Throws RATE_LIMITED where the key of the caller, with all that it has made, asks for more than it may. */
+  /** Throws RATE_LIMITED where the caller's key and all that it has made ask for more than it may. */
   spend(route: Route, caller: Caller, nowMs: number): void {
     if (caller.kind !== 'key' || !isManagement(route)) return;
     const keyId = liveKeyOf(caller);

@@ -1,7 +1,7 @@
 import { GatewayError, type ProblemCode, problems, toProblem } from '../core/errors.ts';
 import type { Route } from './route.ts';
 
-/* The failures that endpoints answer with, as responses of the OpenAPI document: one for each status, with its codes as examples. */
+/* The OpenAPI document shows failures as one response for each status, with the codes as examples. */
 
 type Json = Record<string, unknown>;
 
@@ -27,7 +27,7 @@ export const problemResponses: Json = Object.fromEntries(
   }),
 );
 
-/** The failures of an endpoint; `default` stands for any other, and for what the server says before it knows the endpoint. */
+/** Returns the failures of an endpoint; `default` is any other, or one before the endpoint is known. */
 export function problemsOf({ method, path, access, body, answer: _, ...route }: Route): Json {
   // Slack's requests are signed, which the endpoint looks into itself.
   const isAsked = access !== 'public' || body !== undefined;

@@ -7,7 +7,7 @@ import type { Exchange } from '../wire/server/exchange.ts';
 import { invalid } from './fields/invalid.ts';
 import type { Route } from './route.ts';
 
-/** Reading YAML costs some microseconds a byte, and the event loop is everybody's: so much takes a tenth of a second at worst. */
+/** YAML takes some microseconds a byte on the event loop: so much takes a tenth of a second at worst. */
 const yamlBytesMax = 32_768;
 
 const noBody = Buffer.alloc(0);
@@ -31,7 +31,7 @@ export function readRequestBody(exchange: Exchange, bounds: BodyBounds): Promise
   });
 }
 
-/** The body as the route's schema has it. JSON, or YAML or a form where the route takes it; without a type it is read as JSON. */
+/** Parses the body by the route's schema: JSON, or YAML or a form if the route takes it; JSON by default. */
 export function parseBody(route: Route, raw: Buffer, contentType: string): unknown {
   if (!route.body || (route.isBodyOptional && raw.length === 0)) return undefined;
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();

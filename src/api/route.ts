@@ -6,7 +6,7 @@ import type { Gate } from '../decision/gate.ts';
 import type { KeyRecord, SessionRecord } from '../state/store.ts';
 import type { FieldsByName } from '../wire/http1/field.ts';
 
-/** Who asks: a key with its permissions, the holder of the admin secret, or on public endpoints anybody. With `session`: by its cookie. */
+/** A key with its permissions, the holder of the admin secret, or anybody. With `session`: by its cookie. */
 export type Caller =
   | {
       readonly kind: 'key';
@@ -15,7 +15,7 @@ export type Caller =
       readonly presented: PresentedKey;
       readonly session?: SessionRecord;
     }
-  /** On endpoints where the pipeline asks: a key that is not valid, and why. The pipeline refuses it again, and records it. */
+  /** Here the pipeline asks: the key is not valid, for this reason. The pipeline refuses and records it. */
   | { readonly kind: 'refused'; readonly presented: PresentedKey; readonly refusal: GatewayError }
   | { readonly kind: 'admin'; readonly session?: SessionRecord }
   | { readonly kind: 'anybody' };

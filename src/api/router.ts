@@ -248,7 +248,7 @@ async function toRefusal(
 const noBody = Buffer.alloc(0);
 const noParams: Readonly<URLSearchParams> = new URLSearchParams();
 
-/** Returns what makes the signal of a client that leaves: it costs more than most answers, and few routes ask for it. */
+/** Returns what makes the signal of a client that leaves: few routes ask for it, and it is expensive. */
 function signalOfLeaving(answer: Answer): () => AbortSignal {
   let leaving: AbortController | undefined;
   return () => {

@@ -52,7 +52,7 @@ const plainHead = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosni
 
 const headOf = (contentType: string): readonly string[] => ['Content-Type', contentType, ...plainHead];
 
-/** Answers what waits until what was written has gone out, or the client has. It rejects where the client takes too long. */
+/** Returns a wait for room: it ends when all is written or the client has left, or rejects if it stalls. */
 function roomIn(answer: Answer, stallMs: number): () => Promise<void> {
   let wake: (() => void) | undefined;
   // Once for all waits: a long answer has thousands of them.

@@ -9,7 +9,7 @@ import type { Answer } from '../wire/http1/answer.ts';
 
 /** Shorter ones fit into what the system holds for a connection. */
 const shortBytes = 65_536;
-/** Long ones that wait, all in all and for one caller. One that finds nothing else waiting has room, whatever its length. */
+/** These bound the long answers that wait, in all and for one caller. The first one always has room. */
 const unreadBytesMax = 256 * 1024 * 1024;
 export const unreadOfCallerMax = 32 * 1024 * 1024;
 /** A client that has not taken its answer by then, at this pace, has gone. */
@@ -25,7 +25,7 @@ export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience) {
   }
 
   return {
-    /** Takes room for an answer until it has gone out, or its connection has. Throws GATEWAY_BUSY where there is none. */
+    /** Takes room for an answer until it or its connection is gone. Throws GATEWAY_BUSY if there is none. */
     hold(response: Answer, caller: string, bytes: number) {
       if (bytes <= shortBytes || response.destroyed) return;
       const own = heldBy.of(caller);

@@ -17,7 +17,7 @@ const buildMsMax = 120_000;
 const prefix = 'program-';
 const draftPrefix = 'draft-';
 
-/** Returns the folder that has the modules of the checkout at `root`; a bundle in `cache`, where there can be one. */
+/** Returns the folder of the modules of the checkout at `root`, or of a bundle in `cache`. */
 export function currentProgram(root: string, cache: string): string {
   const sources = join(root, 'src');
   const bundle = join(cache, `${prefix}${stampOf(root)}`);

@@ -15,7 +15,7 @@ const address = /[^\s@'"<>()[\]{},;:/\\]{1,64}@[^\s@'"<>()[\]{},;:/\\]{1,255}/g;
 /** The mail addresses in any text, such as a URL that names a user: `users('ann@acme.com')`. */
 export const addressesWithin = (text: string): readonly string[] => text.match(address) ?? [];
 
-/** Splits where commas and semicolons stand outside of quotes, comments and angle brackets: `"Doe, Ann" <ann@acme.com>, bob@acme.com`. */
+/** Splits at commas and semicolons outside of quotes, comments and brackets: `"Doe, Ann" <ann@acme.com>`. */
 export function addressesOf(text: string): readonly string[] {
   const addresses: string[] = [];
   const add = (found: readonly string[]): void => {
@@ -88,7 +88,7 @@ const recipientField = /^(?:resent-)?(?:to|cc|bcc)[ \t]*:/i;
 const encodedText = /^[\w+/=\s-]+$/;
 /** Decoders differ on what stands behind padding. */
 const wholeCode = /^[^=]*={0,2}\s*$/;
-/** A carriage return alone, and other control characters, end lines for some servers; white space before the first field hides it. */
+/** For some servers a lone control character ends a line, or white space hides the first field. */
 const oddHead = /\r(?!\n)|[\0\v\f]|^\s/;
 const fieldLine = /^[!-9;-~]+[ \t]*:/;
 

@@ -1,7 +1,7 @@
 import type { Mounts } from './load/mounts.ts';
 import { splitPath } from './paths.ts';
 
-/** How large a body the vendors take, as far as that is known before any of it is read. Undefined where it is not known. */
+/** Says how large a body each vendor takes, before any of it is read. Undefined where that is unknown. */
 export type BodyLimits = ReturnType<typeof createBodyLimits>;
 
 export function createBodyLimits({ hosts, byTool }: Mounts) {

@@ -4,7 +4,7 @@ export type BodyPath = readonly (string | number | '*')[];
 const valuesMax = 10_000;
 const step = /\.([A-Za-z_][\w-]*)|\[(\*|\d{1,6})\]/y;
 
-/** Parses `$.field`, `$.nested.field`, `$.items[*].field`, `$.items[0]`; undefined where it is none of these. */
+/** Parses `$.field`, `$.nested.field`, `$.items[*].field` and `$.items[0]`; undefined for anything else. */
 export function parseBodyPath(text: string): BodyPath | undefined {
   if (!text.startsWith('$')) return undefined;
   const steps: (string | number)[] = [];

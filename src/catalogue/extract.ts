@@ -6,7 +6,7 @@ import type { Capture } from './paths.ts';
 import type { RequestReading } from './reading.ts';
 import { describedRecipients } from './recipients.ts';
 
-/** Places of an operation's resource and principals: the operation's first, then the surface's, then the tool's. */
+/** Says where resource and principals are: its own places, then the surface's, then the tool's. */
 export interface Extraction {
   readonly fields: readonly { readonly field: ResourceField; readonly sources: readonly RequestSource[] }[];
   readonly tags: readonly TagSource[];
@@ -48,7 +48,7 @@ const valueLengthMax = 512;
 /** AWS has 50 for each resource; of more it is not known which there are. */
 const tagsMax = 1000;
 const principalsMax = 1000;
-/** Stands for principals that nobody has read, such as those past the thousandth: nobody's domain, so that a crowd never hides a stranger. */
+/** It stands for unread principals, such as the 1,001st. It is nobody's domain: no crowd hides a stranger. */
 const furtherPrincipals = '*';
 const none: readonly never[] = [];
 
@@ -89,7 +89,7 @@ function cutFields(resource: Draft): readonly UnknownField[] {
 
 const withSlashes = (name: string): string => name.replace(/%2f/gi, '/');
 
-/** Unknown fields: those that the file names, that an unclear body may tell, and a repository by its number. */
+/** Returns fields of unknown value: of the file, of a hidden body, and a repository by its number. */
 function unknownFields(
   extraction: Extraction,
   resource: Draft,

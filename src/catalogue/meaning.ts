@@ -115,7 +115,7 @@ function actionVerb(rpc: Procedures, action: string): Verb {
   return rpc.read.some((beginning) => action.startsWith(beginning)) ? 'READ' : rpc.verb;
 }
 
-/** The strictest of the root fields of a GraphQL request, or of all requests of a batch; ADMIN where they cannot be told. */
+/** Returns the strictest verb of all root fields of a GraphQL request or batch; else ADMIN. */
 export function graphqlMeaning(
   named: Named,
   extraction: Extraction,

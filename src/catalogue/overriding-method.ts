@@ -62,7 +62,7 @@ function takeBody(request: Content & Pick<Request, 'contentType'>, values: strin
   }
 }
 
-/** A name of a part with an escape (RFC 9110, 5.6.4) or in another way of writing (RFC 2231). Servers differ in whether they read it. */
+/** Servers differ in reading a part's name that has an escape (RFC 9110, 5.6.4) or the form of RFC 2231. */
 const hidesName = /;\s{0,64}name\s{0,64}(?:=\s{0,64}"[^"\r\n]{0,256}\\|\*[\d*\s]{0,8}=)/i;
 /** The same behind the part of a long body that is read as text. */
 const longText = 300_000;

@@ -39,7 +39,7 @@ const none: readonly Target[] = Object.freeze([]);
 /** Tells whether servers may take another URL, or a part of one, from the field of this name. */
 export const overridesTarget = (name: string): boolean => partTaken(name) !== undefined;
 
-/** A look at the first letter and the length spares nearly all names the rest: this runs over all fields of every call. */
+/** The first letter and the length tell nearly all names apart: this runs over all fields of every call. */
 function partTaken(name: string): Part | undefined {
   const first = name.charCodeAt(0) | 0x20;
   if ((first !== 0x78 && first !== 0x66) || name.length > 31) return undefined;
@@ -163,7 +163,7 @@ const pathOf = (text: string): string =>
 
 const rooted = (path: string): string => (path.startsWith('/') ? path : `/${path}`);
 
-/** Those of `Forwarded` are among other things (RFC 7239, 4). Quotes end nothing here, as for servers that overlook them. */
+/** Finds hosts among the items of `Forwarded` (RFC 7239, 4). Quotes end nothing, as for some servers. */
 const hostsOfForwarded = (value: string, items: readonly string[]): readonly string[] =>
   value.includes('=')
     ? [...value.replaceAll('"', '').matchAll(/(?<![^\s;,])host\s*=([^;,]*)/gi)].map(([, host = '']) =>

@@ -17,7 +17,7 @@ export function parseRoute(text: string): PathRoute | undefined {
   return methods && parts ? { methods: methods.split('|'), parts } : undefined;
 }
 
-/** The route in the one way of writing it, without empty segments; undefined where `parseRoute` takes it for none. */
+/** Returns the route in its one spelling, without empty segments; undefined if `parseRoute` refuses it. */
 export function plainRoute(text: string): string | undefined {
   const { methods, parts } = parseRoute(text) ?? {};
   return methods && parts && `${methods.join('|')} ${parts.map(partText).join('') || '/'}`;
@@ -59,7 +59,7 @@ export function splitPath(path: string): readonly string[] | undefined {
 
 const odataKey = /^([\w.]{1,128})\((?:\w{1,64}=)?'?([^']{0,512})'?\)$/;
 
-/** Segments as OData has them: `users('ann')` is `users` and `ann`, `microsoft.graph.assign` is `assign` (OData 4.01 URL Conventions, 4.3, 4.5). */
+/** Splits segments of OData: `users('ann')` gives `users` and `ann` (OData 4.01 URLs, 4.3 to 4.5). */
 export const withoutOdata = (segments: readonly string[]): readonly string[] =>
   segments.flatMap((segment) => {
     const [, name = segment, key] = odataKey.exec(segment) ?? [];
@@ -206,7 +206,7 @@ export function captured({ part, index, after, isBehindRest }: Capture, segments
 }
 
 const wordLengthMax = 32;
-/** A number, a UUID, eight or more of hexadecimal, letters with digits, odd characters: anything but a word. */
+/** Matches a number, a UUID, 8 or more hex digits, letters with digits, odd characters: no word. */
 const idLike = /^(?:\d+|[0-9a-fA-F-]{8,}|.*[^\w.~-].*|(?=\D*\d).{8,})$/s;
 
 const templateLengthMax = 128;

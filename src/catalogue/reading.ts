@@ -24,7 +24,7 @@ export class RequestReading {
     this.body = new RequestBodyReading(request);
   }
 
-  /** From now on placeholders are those of the template that these segments matched, on a surface that may ignore case. */
+  /** From here on placeholders are those that these segments matched, on a surface that may ignore case. */
   matched(captures: readonly Capture[], segments: readonly string[], ignoresCase = false): void {
     this.#captures = captures;
     this.#segments = segments;
@@ -66,7 +66,7 @@ export class RequestReading {
     return this.#query;
   }
 
-  /** The root fields of each GraphQL document in the request; undefined for one that is not there or cannot be read. */
+  /** Returns the root fields of each GraphQL document; undefined for one that is missing or unreadable. */
   graphql(): readonly (readonly RootField[] | undefined)[] {
     if (this.#rootField) return [[this.#rootField]];
     this.#graphql ??= documentsIn(this);
@@ -79,12 +79,12 @@ export class RequestReading {
     this.#hidesArguments = false;
   }
 
-  /** Arguments were asked for, and some cannot be told: they are at the vendor's, nobody can read them, or there are too many. */
+  /** Notes that some arguments cannot be told: at the vendor, unreadable, or too many. */
   hideArguments(): void {
     this.#hidesArguments = true;
   }
 
-  /** Tells whether somebody asked for the body or its arguments, and nobody can tell how the vendor reads them. */
+  /** Tells whether the body or its arguments were asked for, and how the vendor reads them is unknown. */
   get isUnclear(): boolean {
     return this.body.isUnclear || this.#hidesArguments;
   }

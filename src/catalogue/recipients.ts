@@ -1,7 +1,7 @@
 import { isObject } from './body-path.ts';
 import type { RequestReading } from './reading.ts';
 
-/* Whom a mail goes to, where an agent describes it in a few words instead of writing it as the vendor wants it. */
+/* Agents may describe a mail's recipients in a few words instead of the vendor's format. */
 
 const lists: ReadonlySet<string> = new Set(['to', 'cc', 'bcc', 'recipient', 'recipients']);
 /** Names of an object's members that hold recipients. */
@@ -10,7 +10,7 @@ const addresses: ReadonlySet<string> = new Set([...lists, 'email', 'address', 'e
 const valuesMax = 2000;
 const depthMax = 4;
 
-/** The recipients that the body of a mail names by itself, or its `message`: texts, lists, or objects with an address. */
+/** Returns the recipients that a mail's body or its `message` names: texts, lists, objects. */
 export function describedRecipients(reading: RequestReading): readonly string[] {
   const body = reading.body.json();
   return [body, ...fieldsOf(body, (name) => name === 'message')]

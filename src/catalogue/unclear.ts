@@ -17,7 +17,7 @@ export const asUnclear = (operation: Operation): Operation => ({
   unclear: ofSameTool,
 });
 
-/** A batch that nobody can take apart may do anything that the tools of its host can, to anything, for anybody. */
+/** A batch that cannot be taken apart may do anything that its host's tools can, to anything, for anybody. */
 export const anyBatch = (toolName: string, mounts: readonly Mounted[]): Operation =>
   anything(toolName, mounts, 'batch');
 

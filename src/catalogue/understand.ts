@@ -134,7 +134,7 @@ interface Understood {
   readonly decodesSlashes: boolean;
 }
 
-/** A path that servers may read in several ways may do several things: beside `operation`, all that differ count. */
+/** A path that servers may read in several ways may do several things. All that differ count. */
 function withOtherReadings(
   operation: Operation,
   path: string,

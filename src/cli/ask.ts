@@ -123,7 +123,7 @@ export const askPage = ({
   cursor,
 });
 
-/** The action of a command that lists what stands at a path of the API, as rows of `toRow` where they are no JSON. */
+/** Makes a command's action that lists what a path of the API has, as rows of `toRow` if not as JSON. */
 export const showList = <Options extends PageOptions, Item extends Answer = Answer>(
   path: string,
   columns: readonly string[],
@@ -148,7 +148,7 @@ export const showOne = <Options extends CommonOptions>(
     named ? { named } : {},
   );
 
-/** A path of the API; each `?` is one segment, whatever is in it. Throws for what could lead to another place. */
+/** Builds a path of the API; each `?` is one segment, whatever it has. Throws if it could lead elsewhere. */
 export const apiPath = (template: string, ...segments: (string | undefined)[]): string => {
   let at = 0;
   return template.replace(/\?/g, () => {

@@ -8,7 +8,7 @@ interface BodyLimitsInForce {
   readonly default_bytes: number;
   /** The limit of one agent's bodies at one time. */
   readonly total_bytes: number;
-  /** The most that the catalogue grants a tool, within the total; empty where a limit that is written counts before it. */
+  /** The most that the catalogue grants a tool, within the total; empty where a configured limit is lower. */
   readonly raised: readonly { readonly tool: string; readonly bytes: number }[];
   /** Written limits and their places: there the catalogue raises nothing. */
   readonly written: readonly { readonly path: string; readonly bytes: number }[];

@@ -9,7 +9,7 @@ const fileBytesMax = 64 * 1024 * 1024;
 const decodedBytesMax = 256 * 1024 * 1024;
 const readingMsMax = 60_000;
 
-/** The detectors as a tenant of the configuration has them; without a configuration, or a tenant of it, as they come. */
+/** Opens a configured tenant's detectors; without a configuration or a tenant, those of the program. */
 export async function openFileDetector(named: { readonly config?: string; readonly tenant?: string }) {
   const { loadEngines } = await import('../tenants/engines.ts');
   const { detect } = await import('../inspect/detect.ts');

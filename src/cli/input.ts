@@ -17,7 +17,7 @@ const interrupt = '\u0003';
 const endOfInput = '\u0004';
 const backspaces: ReadonlySet<string> = new Set(['\b', '\u007f']);
 
-/** Reads one line that is typed at a terminal, without showing it. Ctrl-C ends the command; rejects above `charactersMax`. */
+/** Reads one line typed at a terminal without showing it. Ctrl-C ends it; over `charactersMax` rejects. */
 export async function readHidden(prompt: string, charactersMax: number): Promise<string> {
   const { stdin, stderr } = process;
   // First, as the terminal would show what is typed between the prompt and this.

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { type Terminal, toTerminalTable } from './terminal-table.ts';
 
-/* The output of commands. Names, notes and URLs come from agents, and must not steer the terminal of their reader. */
+/* Commands print names, notes and URLs of agents, which must not steer the terminal of their reader. */
 
-/** Control characters, those that turn the direction of text or have no width, line separators, and lone surrogates. */
+/** Matches control characters, those that turn direction or have no width, separators, lone surrogates. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 /** The text with every character that a terminal would obey instead of show as `\u{…}`. */
 export const printable = (text: string): string =>
   text.replace(unprintable, (it) => `\\u{${it.codePointAt(0)?.toString(16)}}`);
 
-/** JSON whose value is the same, with the same characters escaped as JSON does it; on one line unless it is indented. */
+/** Writes JSON of the same value, with these characters escaped; on one line unless it is indented. */
 export const toJson = (value: unknown, indent = 0): string => toSafeJson(JSON.stringify(value, null, indent));
 
 /** The same of any text of JSON, or whole characters of one. */
@@ -43,7 +43,7 @@ function toShortCell(value: unknown): string {
   return points.length > cellLengthMax ? `${points.slice(0, cellLengthMax - 1).join('')}…` : points.join('');
 }
 
-/** The terminal that standard output goes to; undefined where it goes elsewhere, or `isWide` asks for whole cells. */
+/** Returns the terminal that standard output goes to; undefined if it is none, or whole cells are wanted. */
 export const terminal = (isWide = false): Terminal | undefined =>
   process.stdout.isTTY && !isWide ? { columns: process.stdout.columns } : undefined;
 

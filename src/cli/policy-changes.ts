@@ -22,7 +22,7 @@ interface Standing {
   readonly namesOfFiles: ReadonlySet<string>;
 }
 
-/** The policies of the daemon that have the place of one of these; with `all` every other one too that could be applied. */
+/** Reads the daemon's policies that these would replace; with `all`, every other appliable one as well. */
 export async function readStanding(
   client: Client,
   filed: readonly FiledPolicy[],

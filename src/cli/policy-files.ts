@@ -5,7 +5,7 @@ import { printable } from './output.ts';
 import { MistakesError, type Problem } from './problems.ts';
 import { readTextFile } from './text-file.ts';
 
-/* Policy files as the command line takes them: read without a daemon, and everything that is wrong said with its line. */
+/* The command line reads policy files without a daemon, and names the line of everything that is wrong. */
 
 const fileBytesMax = 4 * 1024 * 1024;
 

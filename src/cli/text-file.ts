@@ -2,7 +2,7 @@ import { reasonOf } from '../config/checks/references.ts';
 import { readInput } from './input.ts';
 import { MistakesError } from './problems.ts';
 
-/** The text of a file, `-` being standard input. Throws `MistakesError` where it cannot be read, is too large or not UTF-8. */
+/** Reads a text file, `-` being standard input. Throws `MistakesError` if it is too large or no UTF-8. */
 export async function readTextFile(file: string, bytesMax: number): Promise<string> {
   try {
     const bytes = await readInput(file === '-' ? undefined : file, bytesMax);

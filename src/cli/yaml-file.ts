@@ -6,7 +6,7 @@ const fileBytesMax = 16 * 1024 * 1024;
 /** Writers of YAML use aliases for values that occur twice. */
 const aliasesMax = 50;
 
-/** A file of YAML or JSON that holds one document; `-` is standard input. Throws `MistakesError` for what is none. */
+/** Reads one document of YAML or JSON; `-` is standard input. Throws `MistakesError` for anything else. */
 export async function readYamlFile(file: string): Promise<YamlDocument> {
   const text = await readTextFile(file, fileBytesMax);
   const { readYaml } = await import('../util/yaml.ts');

@@ -19,7 +19,7 @@ export interface JsonSchema {
 const reference = { type: 'string', pattern: '\\$\\{(env|file):' } as const;
 const notAsked = new Set(['$schema', 'title', 'description', 'default']);
 
-/** The schema of the file as editors want it: null is the default of every key, and a reference can stand for any scalar. */
+/** Returns the schema for editors: null is every key's default, and a reference can replace any scalar. */
 export function toJsonSchema(): JsonSchema {
   return loosened(plainSchema());
 }

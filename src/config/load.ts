@@ -31,7 +31,7 @@ interface ConfigContext {
   readonly readFile?: (path: string) => string;
 }
 
-/** Reads and parses a file; undefined is the empty configuration. Throws `ConfigError` with everything that is wrong. */
+/** Parses a file; undefined is the empty configuration. Throws `ConfigError` with all that is wrong. */
 export function loadConfig(file: string | undefined, env: Environment, files: Files = disk): Config {
   if (file === undefined) return parseConfig('', { file, env });
   const path = resolve(file);
@@ -94,7 +94,7 @@ function referencesOf({ file, env, readFile }: ConfigContext): References {
   return new References({ env, readFile: (path) => read(resolve(base, path)) });
 }
 
-/** The same of a plain value with the keys of the file. Its texts are taken as they are: no reference is resolved. */
+/** Does the same for a plain value with the keys of the file. No reference in it is resolved. */
 export function validateConfig(value: unknown, context: ConfigContext): Config {
   const source = {
     value: withoutNull(value, 0),
@@ -131,7 +131,7 @@ function makeConfig(source: ConfigYaml, context: ConfigContext): Config {
   });
 }
 
-/** The first mistake of each place, in the order of the file: the schema and the checks may both miss the same thing. */
+/** Keeps the first mistake of each place, in the file's order, since schema and checks may find the same. */
 function oncePerPath(mistakes: readonly Mistake[]): readonly Mistake[] {
   const seen = new Set<string>();
   const first = mistakes.filter(({ path, line, message }) => {

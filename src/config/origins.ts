@@ -2,7 +2,7 @@ import type { Environment } from './checks/references.ts';
 import { isMapping } from './written.ts';
 import type { ConfigYaml } from './yaml.ts';
 
-/* Tells of each value that is set where it was set, so that whoever wonders about it knows where to change it. */
+/* Says of each set value where it was set, so that whoever wonders about it knows where to change it. */
 
 type OriginKind = 'file' | 'environment' | 'command line' | 'first start';
 
@@ -23,7 +23,7 @@ export interface LaidOver {
   readonly variable: string;
 }
 
-/** Says in the environment which of its variables an option of the command line, or the first start, has set. */
+/** This variable says which others an option of the command line, or the first start, has set. */
 const noteName = 'POSTERN_SET_BY';
 const noted = /^([A-Z_]{1,64})=(--[a-z]{1,32}|first-start)$/;
 

@@ -58,7 +58,7 @@ const durationText = (ms: number): string => {
   return `${ms / length}${name}`;
 };
 
-/** A duration as text. The upper bound of a day keeps timers far from the 2^31 ms at which Node's fire at once. */
+/** Parses a duration. The upper bound of a day stays far below 2^31 ms, where Node's timers fire at once. */
 export function duration(minMs = 1, maxMs = day) {
   const bounds = `a duration of ${durationText(minMs)} to ${durationText(maxMs)}, as 250ms, 30s, 10m, 1h or 7d`;
   return durationField(
@@ -154,7 +154,7 @@ export function parseCidr(text: string): string | undefined {
 
 const globLabels = /^[a-z0-9*?_-]+(?:\.[a-z0-9*?_-]+)*$/;
 
-/** A host or a glob of hosts in the form that targets have: lower case, punycode, no trailing dot. `*` crosses dots. */
+/** Returns a host or a glob of hosts as in targets: lower case, punycode, no final dot. `*` crosses dots. */
 export function parseHostGlob(text: string): string | undefined {
   if (text.length > 253) return undefined;
   if (!/[*?]/.test(text)) return normaliseHost(text);
@@ -188,7 +188,7 @@ export const destination = parsed(
   'must be a host glob, an address range or a URL prefix',
 );
 
-/** An absolute URL of one of the schemes, with a host and without a fragment. Only some may carry user information. */
+/** Parses an absolute URL of these schemes, with a host and no fragment. Only some have user information. */
 export function url(schemes: readonly string[], options: { userInfo?: boolean; query?: boolean } = {}) {
   const { userInfo = false, query = true } = options;
   return parsed(

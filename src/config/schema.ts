@@ -86,7 +86,7 @@ export type CredentialConfig = OwnedEach<Item<Written['credentials']>>;
 
 export type InboundRoute = Owned<Omit<Item<Written['inbound']>, 'agent'>> & {
   readonly agentId: string | null;
-  /** The key that stands for callers without one, where the API made the route; absent for routes of the file. */
+  /** The key that stands for callers without one, for routes of the API; those of the file have none. */
   readonly keyId?: string | null;
 };
 /** Settings of a tool, for one tenant or (null) all. */

@@ -8,7 +8,7 @@ import * as z from 'zod';
  */
 
 declare const unit: unique symbol;
-/** A time in milliseconds, as only `duration` and `instant` make it; inside a section it is a plain number named `…Ms`. */
+/** Milliseconds come only from `duration` and `instant`. In a section they are a plain number named `…Ms`. */
 export type Milliseconds = number & { readonly [unit]: 'ms' };
 
 const times = z.registry<{ unit: 'ms' }>();
@@ -38,7 +38,7 @@ type Wrapper = z.core.$ZodTypeDef & { readonly innerType?: z.core.$ZodType };
 const camelCase = (key: string): string =>
   key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** A mapping with exactly these keys. Unknown ones are refused: a misspelt limit must not silently become no limit. */
+/** Describes a mapping with exactly these keys: a misspelt limit must not silently become no limit. */
 export function section<S extends z.core.$ZodShape>(shape: S) {
   const names = Object.entries(shape).map(
     ([key, schema]) => [key, camelCase(key) + (isTime(schema) ? 'Ms' : '')] as const,

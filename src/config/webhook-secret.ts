@@ -1,4 +1,4 @@
-/** Keys of a secret as the configuration has it; undefined where it is none: each `whsec_` and 24 to 64 bytes in base64, at most four. */
+/** Returns at most four keys, each `whsec_` and 24 to 64 bytes in base64; undefined for anything else. */
 export function readWebhookSecret(text: string): readonly Buffer[] | undefined {
   const keys = text
     .trim()

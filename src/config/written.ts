@@ -1,6 +1,6 @@
 import type { Path } from './checks/mistakes.ts';
 
-/* Reads what was written before the schema has looked at it: what is not of the type that is asked for is not there. */
+/* Reads values before the schema has checked them: one that is not of the wanted type counts as absent. */
 
 export type Mapping = Readonly<Record<string, unknown>>;
 /** One mapping of a list, and where it stands. */

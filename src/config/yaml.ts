@@ -87,7 +87,7 @@ class Reader {
     return this.#resolved.get(dotted(path)) || undefined;
   }
 
-  /** The place of what stands at the path, or of the nearest thing around it; and whether it stands there itself. */
+  /** Returns the place of the path, or of the nearest thing around it, and whether it stands there itself. */
   #find(path: Path): { readonly place: Partial<Place>; readonly isWhole: boolean } {
     let node = this.#root;
     let place: Partial<Place> = {};
@@ -114,7 +114,7 @@ class Reader {
     return values;
   }
 
-  /** A text to which its references add nothing says nothing, so that `${env:PARENT_PROXY:-}` may stand for none. */
+  /** A text to which its references add nothing counts as absent, as does `${env:PARENT_PROXY:-}`. */
   #text(text: string, path: Path): string | undefined {
     const value = this.#resolve(text, (message) => this.#complain(path, message));
     if (value === text) return text;

@@ -13,7 +13,7 @@ export interface Asset {
   readonly etag: string;
 }
 
-/** Assets by the path that stands behind `/console/` in a request. Only what is in this map is ever served. */
+/** Maps the path behind `/console/` to its asset. Only what is in this map is ever served. */
 export type Assets = ReadonlyMap<string, Asset>;
 
 const filesMax = 256;

@@ -33,7 +33,7 @@ export async function builtFromMs(built: string): Promise<number | undefined> {
   }
 }
 
-/** Builds the page from `sources` into a new folder beside `built`, and answers that folder. Rejects with the reason. */
+/** Builds the page of `sources` into a new folder beside `built` and returns it. Rejects with the reason. */
 export async function buildPage(sources: string, built: string): Promise<string> {
   const newestMs = await newestMsIn(sources);
   const folder = `${built}-${randomUUID()}`;

@@ -61,7 +61,7 @@ export function createPageSource({ built, sources }: PagePlace) {
     get last() {
       return assets;
     },
-    /** The page as it is now. Builds it first where it is missing or its sources have changed; all who ask meanwhile wait for the same build. */
+    /** Returns the page, and builds it if it is missing or its sources changed. Those who ask share it. */
     current(nowMs: number) {
       if (working !== undefined) return working;
       if (assets && nowMs - lookedAtMs < lookMs) return Promise.resolve(assets);

@@ -53,7 +53,7 @@ export interface Charge {
 
 const none: readonly never[] = Object.freeze([]);
 
-/** The facts that admission gives. `Tenant` is the type of the tenant's settings, which this room does not know. */
+/** Holds the facts of admission. `Tenant` is the type of the tenant's settings, unknown to this folder. */
 export interface CallAdmission<Tenant = unknown> {
   readonly tenant: Tenant;
   readonly identity: Identity;
@@ -104,7 +104,7 @@ export interface Inspection {
   /** The names by which traces and approvals speak of the agent: as claimed, save what must not be kept. */
   readonly agentName: SafeName | undefined;
   readonly runtimeType: SafeName | undefined;
-  /** URL and headers as one text, which findings in them count their bytes in; empty where it was not read. */
+  /** URL and headers as one text, in which their findings count bytes; empty where it was not read. */
   readonly head: Buffer;
   /** The findings as the detectors made them, before anybody has looked up where credentials are at home. */
   readonly findings: readonly Finding[];
@@ -112,7 +112,7 @@ export interface Inspection {
   readonly opaque: readonly string[];
   /** Classes of which only the first findings are listed: they cannot be cut out. */
   readonly uncounted: readonly Finding['class'][];
-  /** How surely it gives orders to the agent that reads it, 0 to 1: a message between agents, or the context of any call. */
+  /** How surely it gives orders to its reader, 0 to 1: a message between agents, or a call's context. */
   readonly injection: number;
   /** The intents that were read in the text of the context and the body. */
   readonly meanings: readonly Meaning[];
@@ -121,9 +121,9 @@ export interface Inspection {
   /** URLs in those, each in the ways in which it may end; undefined where nobody has looked for them. */
   readonly bodyUrls: readonly (readonly string[])[] | undefined;
   readonly wordsFound: FoundInBody | undefined;
-  /** Reads another body as the call's own was read; undefined where that cannot be read to its end. Absent where nothing was found. */
+  /** Reads another body as the call's own; undefined if not to its end. Absent where nothing was found. */
   readonly readAgain: ((body: Buffer) => readonly Finding[] | undefined) | undefined;
-  /** Cuts findings out of a large body and reads what is left, in a thread; undefined where that cannot be done. Absent for small ones. */
+  /** Cuts and reads a large body in a thread; undefined if that fails. Absent for small ones. */
   readonly cutApart: ((body: Buffer, cuts: readonly Finding[]) => Promise<CutBody | undefined>) | undefined;
 }
 
@@ -138,7 +138,7 @@ export const notInspected: Inspection = Object.freeze({
 /** The findings of credentials, once it is known where they are at home. */
 export interface CredentialMarks {
   readonly findings: readonly Finding[];
-  /** Credentials without a vendor that get their home, or keep it, where the call is let out. Undefined: there are none. */
+  /** Credentials without a vendor that are bound to a home when the call goes out, or stay bound to it. */
   readonly homing: Homing | undefined;
   /** Credentials at home that are known from there: to send one is not to carry out what was read. */
   readonly knownCredentials: readonly string[];

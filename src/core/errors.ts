@@ -65,7 +65,7 @@ interface ProblemExtra {
   standing?: { readonly decision: string; readonly decided_at: string | null };
 }
 
-/** A failure with a public code. `detail` says what to change and never quotes a secret or the caller's content. */
+/** A failure with a public code. `detail` says what to change and quotes neither secrets nor content. */
 export class GatewayError extends Error {
   readonly code: ProblemCode;
   readonly extra: ProblemExtra;

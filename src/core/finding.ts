@@ -13,7 +13,7 @@ export const confidences = ['low', 'medium', 'high'] as const;
 /** Classes need `medium`; `low` is reported and weighs nothing. */
 export type Confidence = (typeof confidences)[number];
 
-/** Something that a detector found. `start` and `end` are bytes of the part as it was received, so that a cut is exact. */
+/** A detector's finding. `start` and `end` are bytes of the part as received, so a cut is exact. */
 export interface Finding {
   readonly class: DataClass;
   /** The detector's id. */
@@ -24,7 +24,7 @@ export interface Finding {
   readonly part: 'head' | 'body';
   readonly start: number;
   readonly end: number;
-  /** A credential in its place, at its vendor's host or, where it has none, where it was used first: no leak, no class. */
+  /** The credential is at its vendor's host, or where it was first used: it is no leak and has no class. */
   readonly atHome: boolean;
   /** A credential without a vendor that is known to be at home elsewhere. */
   readonly isMisdirected?: true;
@@ -72,7 +72,7 @@ export type ToolConcernKind = (typeof toolConcernKinds)[number];
 
 /** Why calls of a tool of an MCP server want a second look. */
 export interface ToolConcern {
-  /** The name that the server gives the tool, `sha256:…` where no rule could use that, or `*` for all its tools. */
+  /** The server's name of the tool, `sha256:…` where no rule could use that, or `*` for all its tools. */
   readonly tool: SafeName;
   readonly kinds: readonly ToolConcernKind[];
   readonly sinceMs: number;

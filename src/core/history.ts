@@ -36,7 +36,7 @@ export const noHabits: Habits = Object.freeze({
 /** Eighths of bits: a class is a tenth larger than the one before. 0 for no body. */
 export const sizeClassOf = (bytes: number): number => Math.round(8 * Math.log2(1 + bytes));
 
-/** From so many bodies on it is known which sizes are usual; and so much above the mean is unusual by itself, in size classes. */
+/** After so many bodies their usual size is known. So much above the mean, in size classes, is unusual. */
 export const sizedMin = 20;
 export const sizeStepMin = 24;
 
@@ -80,7 +80,7 @@ export interface SensitiveRead extends SightingOf<'read'> {
   readonly host: string;
   /** The organisation, account or bucket there; absent where there is none. */
   readonly account?: string;
-  /** It has one or two things of a class, no credential, and comes from no tool that is marked sensitive: it may well go where they are from. */
+  /** It has at most two things of a class, no credential, and no sensitive source: it may well go back. */
   readonly isSlight?: true;
   readonly classes: readonly DataClass[];
   /**
@@ -95,7 +95,7 @@ export interface SeenSecrets extends SightingOf<'secrets'> {
   readonly hashes: readonly string[];
   /** An answer gave them out as tokens: they may be used first anywhere. */
   readonly isGranted?: true;
-  /** The registrable domain that an answer with them came from, or that a call with them went to: they are not used first elsewhere. */
+  /** The registrable domain that the values came from or went to: there it is no first use. */
   readonly cameFrom?: string;
   readonly wentTo?: string;
 }

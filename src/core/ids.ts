@@ -53,7 +53,7 @@ export const timeOfTraceId = (text: string): number | undefined =>
 /** A random UUID, for everything that is not a trace. */
 export const newId = (): string => randomUUID();
 
-/** A UUID of version 8 (RFC 9562, 5.8) from a SHA-256 in hex: the same digest gives the same id on every node. */
+/** Makes a UUID of version 8 (RFC 9562, 5.8) of a SHA-256 in hex, the same on every node. */
 export const derivedId = (digest: string): string =>
   `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
 

@@ -19,7 +19,7 @@ function toBase62(value: bigint, length: number): string {
   return text.padStart(length, '0');
 }
 
-/** The same as `toBase62` makes of it: numbers of 32 bits need no big integers, and every call asks for one. */
+/** Returns what `toBase62` would: numbers of 32 bits need no big integers, and every call asks for one. */
 function checksum(text: string): string {
   let digest = '';
   for (let rest = crc32(text); rest > 0; rest = Math.floor(rest / 62))
@@ -39,7 +39,7 @@ export const keyPrefix = (text: string): string => text.slice(0, 12);
 /** SHA-256 of the key's text, hex: what `keys[].hash` in the configuration holds. */
 export const keyDigest = (text: string): string => hash('sha256', text, 'hex');
 
-/** The stored form of a key's digest. Without the pepper, a stolen state does not tell whether a guess is right. */
+/** Makes the stored form of a key's digest. Without the pepper a stolen state confirms no guess. */
 export const peppered = (digestHex: string, pepper: Buffer): string =>
   createHmac('sha256', pepper).update(Buffer.from(digestHex, 'hex')).digest('hex');
 
@@ -50,7 +50,7 @@ export const hasKeyForm = (text: string): boolean => form.test(text);
 export const hasKeyChecksum = (text: string): boolean =>
   checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 
-/** The digest of a presented key, or undefined where the text is no key at all: wrong prefix, length, alphabet or checksum. */
+/** Returns a key's digest; undefined for a text of another prefix, length, alphabet or checksum. */
 const digestOfKey = (text: string): string | undefined =>
   hasKeyForm(text) && hasKeyChecksum(text) ? keyDigest(text) : undefined;
 

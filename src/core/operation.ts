@@ -12,7 +12,7 @@ export type Verb = (typeof verbs)[number];
 export interface Operation {
   /** `custom_proxy` where no tool of the catalogue has this host. */
   readonly toolName: string;
-  /** A stable name of the catalogue (`create_issue`), or `method:PATH` in a known tool, or the method in an unknown one. */
+  /** A stable name: of the catalogue (`create_issue`), `method:PATH` in a known tool, else the method. */
   readonly name: string;
   /** The caller's words that the name was made of in another form; absent where there are none. */
   readonly said?: string;
@@ -23,7 +23,7 @@ export interface Operation {
   readonly principals: readonly string[];
   /** Strangers can read what it writes: a gist, a published package. */
   readonly isPublic?: true;
-  /** Whose it is what it acts on, where the organisation of the resource does not say it: accounts, webhooks, chats; empty: nobody's. */
+  /** The owners of what it acts on, if the resource names none: accounts, chats. Empty: nobody. */
   readonly owners?: readonly string[];
   /**
    * All operations of a call that does several things (a batch, several messages or root fields); absent
@@ -60,7 +60,7 @@ export interface Resource {
   readonly bucket?: string;
   /** By name; of several values nobody can tell which the vendor takes. */
   readonly tags?: Readonly<Record<string, readonly string[]>>;
-  /** Fields that the operation may act on though nobody can tell with which value; absent where there are none. */
+  /** Fields that the operation may act on with an unknown value; absent where there are none. */
   readonly unknown?: readonly UnknownField[];
 }
 

@@ -12,7 +12,7 @@ const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const escaped = (text: string): string =>
   text.replace(steering, (it) => `\\u{${it.codePointAt(0)?.toString(16)}}`);
 
-/** Writes a line of the log for people at a terminal: time, level, sentence and fields; the stack of an error below. */
+/** Writes a log line for a terminal: time, level, sentence and fields, and an error's stack below. */
 export function toPretty(line: string, hasColours: boolean): string {
   const { level, time, msg, pid: _, err, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const painted = (text: string, colour: number): string =>

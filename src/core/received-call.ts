@@ -44,7 +44,7 @@ export const noHead = (): ReadHead => ({
   ...{ text: '', bytes: noBytes, findings: [], reader: undefined },
 });
 
-/** A call whose names can be shown: what was found in it, and what makes a name of it safe. Every inspected call is one. */
+/** A call whose names can be shown. It knows what was found in it; every inspected call is one. */
 export interface NamedCall {
   readonly received: ReceivedCall;
   readonly operation?: Operation | undefined;
@@ -83,7 +83,7 @@ export interface ReceivedFields {
   readonly key: PresentedKey | undefined;
   readonly method: string;
   readonly target: Target;
-  /** Flat [name, value, …] as received, without the gateway's own fields; what is forwarded is made of these. */
+  /** Flat [name, value, …] as received, without the gateway's own fields; a forwarded head is made of it. */
   readonly headers: readonly string[];
   /** As received; empty where there is none. */
   readonly body: Buffer;
@@ -141,7 +141,7 @@ export interface ReceivedCall extends ReceivedFields {
   readonly readings: BodyReadings;
 }
 
-/** Makes a call of the fields, one by one: all calls have the same shape, which the code that reads them is compiled for. */
+/** Makes a call of its fields, one by one: all calls have one shape, for which readers are compiled. */
 export const receivedCall = (from: ReceivedFields): ReceivedCall => ({
   traceId: from.traceId,
   entrance: from.entrance,
@@ -173,7 +173,7 @@ type BareFields = Pick<
 > &
   Partial<ReceivedFields>;
 
-/** Makes a call of which no head is known, and perhaps no body: a refused tunnel, a described or a recorded call. */
+/** Makes a call without head or body: a refused tunnel, a described call, a recorded one. */
 export const bareCall = (fields: BareFields): ReceivedCall =>
   receivedCall({
     traceId: fields.traceId ?? newTraceId(fields.receivedAtMs),
@@ -186,7 +186,7 @@ export const bareCall = (fields: BareFields): ReceivedCall =>
     ...fields,
   });
 
-/** Tells whether the call itself is a tunnel that nobody will read. No other forwarded call has this method. */
+/** Tells whether the call is a tunnel that nobody reads. No other forwarded call has this method. */
 export const isTunnel = ({
   entrance,
   method,

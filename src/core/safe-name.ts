@@ -10,7 +10,7 @@ export type SafeName = string & { readonly [mark]: true };
 /** Turns a name that a caller chose into one that may be kept and shown. */
 export type NameReader = (text: string) => SafeName;
 
-/** Vouches for a text that no caller chose, or that was made safe before it was stored. Never for anything of a request. */
+/** Vouches for a text that no caller chose, or that was stored as safe. Never use it on a request. */
 export const ownName = (text: string): SafeName => text as SafeName;
 
 /** Puts a sentence together of words of the code and of names that may be shown. */

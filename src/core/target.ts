@@ -10,14 +10,14 @@ import { GatewayError } from './errors.ts';
 export interface Target {
   /** `https`, `http`, or for descriptions that never reach a wire any other scheme: `mcp`, `exec`, … */
   readonly scheme: string;
-  /** Lower case, punycode, without brackets and without the trailing dot. Empty only for schemes other than http(s). */
+  /** Is lower case, punycode, without brackets and final dot. Empty only for other schemes than http(s). */
   readonly host: string;
   readonly port: number;
   /** Path and query as they are sent, beginning with `/`. */
   readonly path: string;
   /** The whole, normalised; with the port only where it is not the scheme's own, without a fragment. */
   readonly href: string;
-  /** Fragment without `#`, or ''. It never leaves on the wire, but a described call may hide something in it. */
+  /** Is the fragment without `#`, or ''. It never leaves, but a described call may hide something in it. */
   readonly fragment: string;
   /** `user:password`, or ''. Only a described call may have it, and it is read like the fragment. */
   readonly userInfo: string;
@@ -60,7 +60,7 @@ export function normaliseHost(written: string): string | undefined {
   return hostName.test(host) ? host : undefined;
 }
 
-/** `host:port` of a CONNECT line or a Host field (RFC 9110, 7.2), normalised. A missing port is `defaultPort`. */
+/** Parses `host:port` of CONNECT or Host (RFC 9110, 7.2), normalised; no port means `defaultPort`. */
 export function parseAuthority(
   text: string,
   defaultPort: number,
@@ -82,7 +82,7 @@ export function toAuthority(scheme: string, host: string, port: number): string 
 const plainPath =
   /^\/(?!\/)[\w\-~!$&'()*+,;=:@/%]*(?:\.(?!\.|\/|$|\?|%)[\w\-~!$&'()*+,;=:@/%]*)*(?:\?[\w\-.~!$&()*+,;=:@/?%]*)?$/;
 
-/** The target of a request inside a known origin (a tunnel, a route): `path` is the request target in origin-form. */
+/** Returns the target of a request within a known origin. `path` is its target in origin-form. */
 export function targetWithin(scheme: 'http' | 'https', host: string, port: number, path: string): Target {
   const origin = `${scheme}://${toAuthority(scheme, host, port)}`;
   if (path.length <= urlLengthMax && plainPath.test(path) && !/\/\.|%2e/i.test(path)) {
@@ -101,7 +101,7 @@ export function targetWithin(scheme: 'http' | 'https', host: string, port: numbe
   return parseTarget(origin + path);
 }
 
-/** The target of `OPTIONS *`, which asks about a server as a whole (RFC 9112, 3.2.4). To rules its path is `*`, and its URL ends in `/*`. */
+/** Returns the target of `OPTIONS *` (RFC 9112, 3.2.4). For rules its path is `*`, its URL ends in `/*`. */
 export function wholeServer(scheme: 'http' | 'https', host: string, port: number): Target {
   const target = targetWithin(scheme, host, port, '/*');
   return { ...target, path: '*' };

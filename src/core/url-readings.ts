@@ -39,7 +39,7 @@ export function readingsOf(href: string): readonly string[] {
 
 const someOrigin = 'http://host';
 
-/** The same of a path with query: the ways beside the plain one in which servers may read it. Nearly all paths have none. */
+/** Returns the other ways in which servers may read a path with query. Nearly all paths have none. */
 export function otherReadingsOf(path: string): readonly string[] {
   if (!mayBeReadOtherwise.test(path)) return none;
   return readingsOf(someOrigin + path)

@@ -101,7 +101,7 @@ export class CredentialHomes {
   readonly #credentialKey;
   /** Homes that this node has bound or kept lately. */
   readonly #known = createCache<{ readonly home: string; readonly untilMs: number }>(knownMax);
-  /** Composed credentials and homes, until when none of their pieces need be looked up again: each token of three parts would ask the state. */
+  /** Says how long a composed credential's pieces need no look-up: else each asks the state. */
   readonly #cleared = createCache<number>(knownMax);
 
   constructor(store: HomeStore, { credentialKey }: Pick<TenantSecrets, 'credentialKey'>) {
@@ -198,7 +198,7 @@ export class CredentialHomes {
     return { credential, hashes, looked, pieces: ofPieces, composed, standing, isKnown };
   }
 
-  /** Binds what the call is to bind; false where a credential is at home elsewhere by now, or cannot be bound. */
+  /** Binds what the call is to bind; false where a credential is at home elsewhere, or cannot be bound. */
   bind({ identity, marks: { homing }, receivedAtMs: nowMs }: DecidedCall): MaybePromise<boolean> {
     if (!homing) return true;
     const { tenantId, ownAgent } = identity;
@@ -255,13 +255,13 @@ const overlaps = (finding: Finding, { part, start, end }: PlacedCredential): boo
 const lies = (finding: Finding, { part, start, end }: PlacedCredential): boolean =>
   finding.part === part && finding.start >= start && finding.end <= end;
 
-/** Tells whether a finding belongs to the credential that it was found in, and was not put beside it or into it. */
+/** Tells whether a finding belongs to the credential, and was not put beside it or into it. */
 const isOf = (finding: Finding, credential: PlacedCredential): boolean =>
   isOfAnyone(finding) &&
   lies(finding, credential) &&
   (finding.kind !== webToken || credential.claims !== undefined);
 
-/** Credentials in their places, of which nothing was found but what any service may issue. Nearly no call has any. */
+/** Returns the credentials in place with nothing but what any service may issue: nearly none. */
 function credentialsOf(call: InspectedCall): readonly PlacedCredential[] {
   const secrets = call.findings.filter((it) => it.class === 'SECRETS' && counts(it));
   const mayAsk = call.method === 'POST' && call.body.length > 0;

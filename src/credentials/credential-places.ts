@@ -27,7 +27,7 @@ export interface PlacedCredential {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Passwords, keys and secrets of clients; tokens; cookies, which servers exchange often; what is used once. */
+/** Keys and passwords are kept longest, then tokens, then cookies, which servers exchange often. */
 const kept = { key: 90 * dayMs, token: 30 * dayMs, cookie: 7 * dayMs, once: hourMs } as const;
 
 const lengthMax = 16_384;
@@ -38,7 +38,7 @@ const tokenRequestBytesMax = 64 * 1024;
 /** A shorter one may be the same in two places by chance, or by a lazy person. */
 const unseenLengthMin = 20;
 
-/** Services that take a key as the user leave the password empty or fixed; names of people and accounts have one that is longer. */
+/** A service that takes a key as user wants no password or a fixed one; a person's password is longer. */
 const userKey = /^(?=.*\d)[\w.~+/=-]{20,}$/;
 const userPasswordMax = 16;
 
@@ -241,7 +241,7 @@ function fieldsOfJson(bytes: Buffer): readonly Field[] | undefined {
   });
 }
 
-/** Fields by which a request for a token, its revocation and its introspection are known, and a pushed authorization request. */
+/** By these fields a request for a token, its revocation, introspection or a pushed one is known. */
 const hints = ['grant_type', 'token_type_hint', 'response_type'] as const;
 /** All of them have it, so one look at most bodies is enough. */
 const partOfHints = '_type';

@@ -62,7 +62,7 @@ export class Credentials {
     this.#owned = createOwnedCredentials(config, options.routes);
   }
 
-  /** Name of the credential that belongs to a call of a proxy, whether or not it can be sent; undefined where none does. Never throws. */
+  /** Names the credential of a proxied call, whether or not it can be sent; else undefined. Never throws. */
   nameFor(call: DecidedCall): string | undefined {
     const { identity, target, received } = call;
     const { wayCredential } = received;
@@ -163,7 +163,7 @@ export class Credentials {
     );
   }
 
-  /** Who brings no key gets what names its agent, and not what is for all agents: nobody has said that it may be a stranger. */
+  /** A caller without a key gets what names its agent, not what is for all agents: it may be a stranger. */
   #mayUse(entry: CredentialEntry, agent: OwnAgent): boolean {
     return agent.agentId === this.#options.keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
   }
@@ -238,7 +238,7 @@ function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefin
   return ready.length === 0 ? undefined : near.scrub;
 }
 
-/** A path that servers read in several ways, or that a header names beside it, must lead to one credential in all of them. */
+/** All readings of a path, and the paths that headers name beside it, must lead to the same credential. */
 function choose(candidates: readonly CredentialEntry[], call: DecidedCall): CredentialEntry | undefined {
   const [chosen, ...more] = chosenBy(candidates, call);
   if (more.length > 0)

@@ -45,9 +45,9 @@ export interface Injection extends Pick<ReadyCredential, 'apply' | 'sign' | 'onS
 
 /** A credential that is ready to be sent. */
 export interface ReadyCredential {
-  /** The request with the credential, and without what the agent has sent in its place. Its answer can be read. */
+  /** Returns the request with the credential and without the agent's own. Its answer can be read. */
   apply(request: Injectable): Injectable;
-  /** The last change, of a request as it is about to go out: a signature. Throws where it cannot be signed. */
+  /** Signs the request as it is about to go out. Throws where it cannot be signed. */
   sign?(request: UpstreamRequest): UpstreamRequest;
   /** Is told what the upstream answered. */
   onStatus?(status: number): void;
@@ -126,7 +126,7 @@ function secretsOf(secret: PlainSecret, headers: ReadonlyMap<string, string>): s
   return secret.type === 'basic' ? [...sent, secret.password] : sent;
 }
 
-/** Headers that a credential may bring along, and that say nothing secret: `2022-11-28` stands in every other answer. */
+/** These headers of a credential are not secret: `2022-11-28` stands in every other answer. */
 const isPlain = /^(?:accept(?:-.*)?|content-type|user-agent|.*-version)$/i;
 
 /** The minimum of a part that is searched for alone. */
@@ -214,7 +214,7 @@ function withoutSignature(target: Target): Target {
   return targetWithin(scheme as 'http' | 'https', host, port, path.slice(0, mark) + query);
 }
 
-/** The parameter stands first and alone: of two with one name, some servers take the first and some the last. */
+/** Puts the parameter first and alone: of two with one name, servers take the first or the last. */
 function withParameter(target: Target, name: string, value: string): Target {
   const { scheme, host, port, path } = target;
   const mark = path.indexOf('?');

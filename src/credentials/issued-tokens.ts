@@ -29,7 +29,7 @@ export class IssuedTokens {
     this.#set([{ text, endsAtMs: askedAtMs + validMs }, ...others.filter((it) => longest.includes(it))]);
   }
 
-  /** The newest one, and the others that are still valid; the newest first. The same list until they change. */
+  /** Returns the tokens that are valid, newest first. The list is the same until they change. */
   at(nowMs: number): readonly string[] {
     this.#dropEnded(nowMs);
     return this.#texts;

@@ -14,7 +14,7 @@ const audiencesMax = 16;
 /** Names inside of a network: they say what a service is called there, and not where it is reached. */
 const insideName = /(?:^[^.]*|\.(?:svc|local|internal|localhost|lan))$/;
 
-/** Undefined where the text is not one whole JWT (RFC 7519). Nothing in it is verified: whoever is asked for access does that. */
+/** Undefined where the text is no whole JWT (RFC 7519). It verifies nothing: that is the server's part. */
 export function claimsOf(text: string): Claims | undefined {
   const [, payload] = tokenShape.exec(text) ?? [];
   if (payload === undefined) return undefined;

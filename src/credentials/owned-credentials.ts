@@ -21,13 +21,13 @@ export interface Owned {
   near(host: string): Near;
 }
 
-/** Hosts of a tenant for which it is remembered what may come back from them; they share what is the same for many. */
+/** Bounds a tenant's hosts for which it is kept what may come back from them. Equal entries are shared. */
 const hostsMax = 4096;
 const nearMax = 256;
 const tenantsMax = 4096;
 const none: readonly RouteReach[] = [];
 
-/** Routes lead to hosts, and say by that where a credential may be known: those of the file, and those that the API has made since. */
+/** Says where a tenant's credentials are known: also at the hosts of its routes, of file and API. */
 export function createOwnedCredentials(
   { credentials, inbound }: Pick<Config, 'credentials' | 'inbound'>,
   routes: Pick<RouteBook, 'storedOf'>,

@@ -21,7 +21,7 @@ export const tokenPlace = ({ tenantId, prefix }: Pick<StoredRoute, 'tenantId' | 
   type: 'inbound-token',
 });
 
-/** The inbound routes: those of the configuration, and those that were made through the API. The former win. */
+/** Holds the inbound routes of the configuration and those of the API. The former win. */
 export class RouteBook {
   readonly #inbound;
   readonly #store: Pick<Store, 'routeOwner' | 'routesOf'>;
@@ -39,7 +39,7 @@ export class RouteBook {
     this.#vault = vault;
   }
 
-  /** A route of the state as it is followed. Throws CREDENTIAL_UNAVAILABLE where the vault does not open its token. */
+  /** Returns a stored route ready for use. Throws CREDENTIAL_UNAVAILABLE if the vault fails to open it. */
   open(stored: StoredRoute): InboundRoute {
     return kept(this.#opened, stored, () =>
       Object.freeze(toRoute(stored, stored.sealedToken === null ? undefined : this.#tokenOf(stored))),

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Finding, InspectedCall } from '../core/call.ts';
 import { counts } from '../inspect/parts/sanitize.ts';
 
-/** Answers the credentials that a call carries where they do not belong, as hashes that nobody can guess without the key. */
+/** Returns hashes of the credentials that are out of place. Without the key nobody can guess them. */
 export type HashSecrets = (call: InspectedCall) => readonly string[];
 
 /** That one call can have, of so many findings: there may be many copies of one. */

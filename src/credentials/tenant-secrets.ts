@@ -3,7 +3,7 @@ import { createShingler } from '../inspect/fingerprint/shingles.ts';
 import { createCache } from '../state/cache.ts';
 import { kept } from '../util/kept.ts';
 
-/** Keys of tenants, derived from the pepper: what is known again by them in one tenant says nothing in another. */
+/** Holds keys of tenants, derived from the pepper: what one recognises says nothing in another tenant. */
 export type TenantSecrets = ReturnType<typeof createTenantSecrets>;
 
 const tenantsMax = 1_024;

@@ -87,7 +87,7 @@ function parametersOf({ scopes, audience }: TokenClient): URLSearchParams {
 /** Statuses whose answers have no body (Fetch, 2.2.3). */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Sends what oauth4webapi has put together. The whole answer is read, to its bound, before anything looks at it. */
+/** Sends the request of oauth4webapi. The whole answer is read, to its bound, before anything looks at it. */
 async function exchange(
   send: HttpClient,
   url: string,
@@ -147,9 +147,9 @@ const errorCodes: ReadonlySet<unknown> = new Set([
   'invalid_scope',
 ]);
 
-/** RFC 6750, 2.1, and what else servers send in practice: all that may stand in the field behind the scheme. */
+/** Matches what may stand behind the scheme: RFC 6750, 2.1, and what else servers send in practice. */
 const tokenText = /^[\x21-\x7e]{1,16384}$/;
-/** The lifetime where the answer names none (RFC 6749, 5.1): short, since only a 401 tells that a token has ended. */
+/** Is the lifetime if the answer names none (RFC 6749, 5.1). It is short, as only a 401 ends a token. */
 const validSecondsDefault = 300;
 const validSecondsMax = 86_400;
 /** The time for which such a token counts as known, longer than it is used. */

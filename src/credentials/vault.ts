@@ -41,7 +41,7 @@ export function createVault(...keys: readonly Buffer[]) {
       const sealed = [nonce, sealing.update(secret, 'utf8'), sealing.final(), sealing.getAuthTag()];
       return version + Buffer.concat(sealed).toString('base64url');
     },
-    /** Undefined where the text was altered, belongs to another place, or was sealed with a key that is not among these. */
+    /** Undefined where the text was altered, is of another place, or was sealed with another key. */
     open(place: SealedPlace, sealed: string) {
       for (const key of keys) {
         const text = openWith(key, place, sealed);
@@ -69,7 +69,7 @@ function openWith(key: Buffer, place: SealedPlace, sealed: string): string | und
   }
 }
 
-/** The keys as `vault.key_env` holds them, with white space between; undefined where one is none, or there are none. */
+/** Parses `vault.key_env`, with white space between keys; undefined where one is bad, or none is there. */
 export function parseVaultKeys(text: string): readonly Buffer[] | undefined {
   const keys = text
     .trim()

@@ -26,7 +26,7 @@ export function openFeedConnections(
   return {
     download: (request: HttpRequest, isChosen: boolean) =>
       (isChosen ? clients.chosen : clients.found)(request),
-    /** Puts together what this configuration says, and answers what puts it in force. Throws where a file of authorities cannot be read. */
+    /** Prepares a configuration and answers what puts it in force. Throws if authorities are unreadable. */
     prepare(next: Config, itsFiles: Files) {
       const nextClients = clientsOf(next, itsFiles, ownListeners);
       return () => {

@@ -30,11 +30,11 @@ export interface Gateway {
   readonly log: ProcessLog;
   /** Sentences on what is missing before anybody can call. */
   readonly nextSteps: readonly string[];
-  /** Reads the configuration again; answers whether it was taken. A refused one leaves everything as it was. */
+  /** Reads the configuration again; answers whether it was taken. A refused one changes nothing. */
   reload(): Promise<boolean>;
-  /** Takes no new connections, lets running requests end for at most `graceMs`, writes everything down, and is gone. */
+  /** Takes no new connections, lets requests end for at most `graceMs`, writes everything down, and ends. */
   stop(graceMs?: number): Promise<void>;
-  /** Resolves where the daemon cannot go on, with what went wrong: it is to be stopped then, and has failed. As a rule never. */
+  /** Resolves with the reason where the daemon has failed and must be stopped. As a rule it never does. */
   readonly broken: Promise<Error>;
 }
 

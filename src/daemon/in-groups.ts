@@ -1,7 +1,7 @@
 import { Pace } from '../util/pace.ts';
 import { allOrFirstError } from './all-or-first-error.ts';
 
-/** Thousands of entries are written, and each write waits for the disk, or the network: one by one they take minutes. */
+/** Thousands of entries are written, and each waits for disk or network: one by one they take minutes. */
 const atOnce = { besideCalls: 100, alone: 500 };
 
 /**

@@ -12,7 +12,7 @@ import type { WorkerSlot } from './worker-slot.ts';
  * whom nobody follows.
  */
 
-/** How long the process before this one may take to end: after its parent was killed it is still on its way out. */
+/** Is how long the process before this one may take to end after its parent was killed. */
 const handOverMs = 15_000;
 const nameOfWorker = /^worker-(\d{1,2})$/;
 

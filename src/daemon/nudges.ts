@@ -1,6 +1,6 @@
 import type { AuditEvent, Store } from '../state/store.ts';
 
-/** The store; who reads the audit log of a tenant is nudged when something that people are told of has been written to it. */
+/** Wraps the store: a write to a tenant's audit log that people hear of wakes the reader of that log. */
 export function withNudges(store: Store, nudge: (tenantId: string) => void): Store {
   const nudged = async <T>({ tenantId }: AuditEvent, written: Promise<T>): Promise<T> => {
     const result = await written;

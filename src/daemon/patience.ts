@@ -6,10 +6,10 @@ import { Restarts } from './workers/restarts.ts';
 
 /** A start goes on trying for so many times `state.timeout`: half a minute, where that is not written. */
 const timeoutsMax = 30;
-/** However long they take: where the machine is busy, to start several processes may use up that time by itself. */
+/** These many are made however long they take: on a busy machine the start itself may use the time up. */
 const attemptsMin = 3;
 
-/** Does what needs the state, and does it again while that does not answer; rejects as `attempt` does once it was away for too long. */
+/** Does what needs the state until it answers; after too long it rejects as `attempt` does. */
 export async function untilStateAnswers<T>(
   { state }: Config,
   log: Log,

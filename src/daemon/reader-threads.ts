@@ -51,7 +51,7 @@ export function openReaders(
     readers: createReaders(pool, engines.settingsOf),
     threads,
     counts: () => pool.counts,
-    /** Starts the threads. Their start takes a core for a second, which a daemon that is not ready yet needs itself. */
+    /** Starts the threads. That takes a core for a second, which a daemon that is not ready needs itself. */
     start: () => pool.start(),
   };
 }

@@ -158,7 +158,7 @@ export class Serving {
     return this.#inForce.config;
   }
 
-  /** Puts the agents and keys of what it was opened with into the state. Throws ConfigError where they contradict it. */
+  /** Puts the configured agents and keys into the state. Throws ConfigError where they contradict it. */
   seed(config = this.config(), hasCalls = false): Promise<SeedResult> {
     const { foundations, firstStart } = this.#parts;
     return seed(config, { ...foundations, firstStart, hasCalls });

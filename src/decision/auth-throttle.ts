@@ -7,12 +7,12 @@ import { RecentMap } from '../util/recent-map.ts';
 const whole = { perMinute: 30, capacity: 60 } as const;
 export const addressesMax = 10_000;
 
-/** Slows down who tries keys and secrets. Only failures cost anything: an address that never fails is never held up. */
+/** Slows down guessing of keys and secrets. Only failures cost: an address without any is never held up. */
 type AuthThrottle = ReturnType<typeof createAuthThrottle>;
 
-/** Each counts for itself: who tries keys does not hold up those who show something else from the same address. */
+/** Each kind counts for itself: guessed keys do not hold up other secrets from the same address. */
 export interface AuthThrottles {
-  /** Nobody guesses a key: one that is valid passes whatever failed before it, and only what fails is held up. */
+  /** Nobody guesses a key: a valid one passes whatever failed before, and only failures are held up. */
   readonly keys: AuthThrottle;
   /** Secrets that people chose: they are not even compared where too many failed. */
   readonly adminSecret: AuthThrottle;
@@ -43,7 +43,7 @@ export const createAuthThrottles = (processes = 1, told?: FailureListener): Auth
 
 const tooMany = 'Too many requests from this address had no valid key; wait before the next.';
 
-/** Remembers at most `addressesMax` addresses; beyond that the one that has not failed for longest is forgotten. */
+/** Remembers at most `addressesMax` addresses, then forgets the one that has not failed for longest. */
 export function createAuthThrottle(
   processes = 1,
   { detail = tooMany, told }: { readonly detail?: string; readonly told?: FailureListener | undefined } = {},

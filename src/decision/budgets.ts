@@ -22,7 +22,7 @@ interface CompiledBudget {
   readonly amountOf: (call: ClassifiedCall) => number;
 }
 
-/** Undefined where no tenant has a budget: then no call pays for asking. Those that are registered later have none either. */
+/** Undefined where no tenant has a budget: then no call pays for it. Later tenants have none either. */
 export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf | undefined {
   if (tenants.ids().every((id) => tenants.find(id)?.budgets.length === 0)) return undefined;
   const compiled = new WeakMap<TenantConfig, readonly CompiledBudget[]>();
@@ -39,7 +39,7 @@ export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf
 
 const noCharges: readonly BudgetCharge[] = [];
 
-/** One of several things that the call does is enough. A call that alone spends more than the day allows has spent the day: whatever a body says, sums stay small enough to be exact. */
+/** One thing of several is enough. A sum over the day's budget counts as all of it, so sums stay exact. */
 const chargeOf = (
   budget: CompiledBudget,
   call: ClassifiedCall,
@@ -88,7 +88,7 @@ function amountReader(
 const bodiesOfParts = ({ operation }: ClassifiedCall): BodyValue[] =>
   operation.parts?.flatMap(({ body }) => body ?? []) ?? [];
 
-/** In parts. Several readings add up, since lines are payments of their own; a body that nobody can read for sure may say any amount. */
+/** Counts in parts. Several readings add up, since lines are payments; an unsure body may say any sum. */
 function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => number): number {
   if (body.kind === 'none') return 0;
   if (body.kind === 'unclear') return Number.POSITIVE_INFINITY;
@@ -121,7 +121,7 @@ const factsOfPart = (whole: MatchFacts, { operation, method, target }: Operation
 
 const minuteMs = 60_000;
 
-/** The date in one zone, as `2026-11-21`. Formatting costs a microsecond, hence once a minute: no zone's midnight lies within one. */
+/** Gives a zone's date, as `2026-11-21`. It formats once a minute: no zone's midnight lies within one. */
 export class ZoneDay {
   readonly #format: Intl.DateTimeFormat;
   #minute = Number.NaN;

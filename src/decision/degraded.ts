@@ -50,7 +50,7 @@ export function admitDegraded(
   return { ...examined, ...unknown, agentStatus, key, isDegraded: true };
 }
 
-/** `Store.identify`; while the state is away, what it said a moment ago, where the key's tenant wants that. */
+/** Identifies a key. While the state is away, its last answer stands if the key's tenant wants that. */
 export function identifyOrRecall(
   { store, tenants }: { readonly store: Store; readonly tenants: Tenants },
   keyHash: string,

@@ -1,12 +1,12 @@
 import type { Verdict } from '../core/call.ts';
 
-/** Why a denial is the gateway's own doing: it had no time to read the call, or had to judge it without the state. */
+/** Why a denial is the gateway's own doing: the call took too long to read, or the state was away. */
 type Excuse = 'time' | 'state';
 
 /** Reasons that stand first where a call, or what is left of it after the cut, could not be read. */
 const unread: ReadonlySet<string | undefined> = new Set(['UNREADABLE', 'UNSANITIZABLE']);
 
-/** Answers why a denial is not held against the agent. Undefined where it is, and for every other decision. */
+/** Says why a denial is not held against the agent; undefined where it is, and for other decisions. */
 export function excuseOf(
   { isOutOfTime, isDegraded }: { readonly isOutOfTime: boolean; readonly isDegraded: boolean },
   { decision, reasonCodes }: Pick<Verdict, 'decision' | 'reasonCodes'>,

@@ -50,7 +50,7 @@ interface Settings {
   readonly log: Log;
   /** The URL of the control plane, without a trailing slash. */
   readonly controlUrl: string;
-  /** Makes a name that a caller of the tenant chose one that may be kept and shown, for what belongs to no call. */
+  /** Makes a name that a caller of the tenant chose safe to keep and show, outside of any call. */
   safeName(tenantId: string, name: string): SafeName;
 }
 
@@ -58,7 +58,7 @@ interface Settings {
 interface IdentifyPort {
   /** The presented key, or undefined where the text is none. */
   readKey(text: string): PresentedKey | undefined;
-  /** Stands for callers of an inbound route who are known in another way than by a key; it has an agent of the route's own. */
+  /** Stands for callers of an inbound route that show no key. It has an agent of the route's own. */
   routeKey(route: Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>): PresentedKey;
   /** Stands for callers of the forward proxy who bring no key; undefined where every call needs one. */
   readonly keyless: Keyless | undefined;
@@ -76,7 +76,7 @@ interface DecidePort {
   readonly inspectMessage: InspectMessage;
   /** Tells whether the caller of such a call may go on. */
   readonly checkOpen: CheckOpen;
-  /** Leaves the trace of a call that an entrance refused before it was inspected; its `identity` must be known. */
+  /** Records a call that was refused before it was inspected. Its `identity` must be known. */
   readonly record: Recorder;
   readonly guard: Guard;
   readonly isOwnUpstream: IsOwnUpstream;
@@ -100,7 +100,7 @@ interface RespondPort {
   readonly answerMemory: AnswerMemory;
   /** Remembers what MCP servers list. */
   readonly toolMemory: ToolMemory;
-  /** A fingerprint by which a content of the tenant is recognised but not guessed: see `contentFingerprint`. */
+  /** Returns a fingerprint by which a tenant's content is recognised, not guessed: `contentFingerprint`. */
   fingerprint(tenantId: string, content: Buffer): string;
 }
 
@@ -141,7 +141,7 @@ export interface LifecyclePort {
   retire(): void;
 }
 
-/** The gate as the proxies need it: they identify and decide, send what may go, and say when a request begins and ends. */
+/** The gate as proxies need it: they identify and decide, send, and tell of each request's begin and end. */
 export interface EntranceGate
   extends Settings,
     IdentifyPort,

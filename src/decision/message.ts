@@ -49,7 +49,7 @@ interface MessageContent {
   readonly contentType: string;
   /** The coding of the message itself; by default none. */
   readonly contentEncoding?: string;
-  /** For entrances that know the tool, whatever the host. By default the catalogue tells what the message does. */
+  /** Given by entrances that know the tool, whatever the host. By default the catalogue classifies. */
   readonly classify?: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;
 }
 
@@ -233,7 +233,7 @@ function sentOf({ received: { body, readings }, verdict }: OpenedCall): Buffer {
 
 const nothingToRecord = Promise.resolve();
 
-/** Slows an agent whose every message leaves a trace, so that it fills the journal no faster than calls would. */
+/** Slows an agent whose every message leaves a trace: the journal fills no faster than by calls. */
 async function waitForTraces(conversation: Conversation): Promise<void> {
   const sinceMs = performance.now() - conversation.tracesSinceMs;
   if (sinceMs < 1_000 && conversation.traces >= tracesPerSecondMax) await sleep(1_000 - sinceMs);

@@ -7,7 +7,7 @@ import { packageFile } from '../util/program-files.ts';
 
 const dataFolder = packageFile('config');
 
-/** The phrases come with the program and take a quarter of a second to prepare: the same for all gateways of a process. */
+/** The program's phrases take a quarter of a second to prepare, so all gateways of a process share them. */
 export const packagedInjections = lazily(() =>
   createInjectionReader(loadPhrasebook(join(dataFolder, 'injection'), 'phrasebook'), true),
 );

@@ -27,7 +27,7 @@ export interface Stage<In, Out> {
 /** A stage among others: only `Stages` puts them together, and each takes what the one before it answers. */
 type AnyStage = Stage<never, object>;
 
-/** Stages of which each takes what the one before it answers: one that is left out, or in the wrong place, does not compile. */
+/** Chains stages, each taking what the one before answers: a missing or misplaced one does not compile. */
 export class Stages<In, Out extends object> {
   readonly all: readonly AnyStage[];
 
@@ -58,7 +58,7 @@ export type Recorder = (call: CallSoFar, refusal: GatewayError | undefined) => P
  */
 export type Inspect = (call: UnadmittedCall) => Promise<DecidedCall>;
 
-/** The loop: every entrance hands its calls to what this returns. The record is written before the answer is known. */
+/** Makes the loop that every entrance uses. The record is written before the answer is known. */
 export function createPipeline(stages: Stages<UnadmittedCall, DecidedCall>, record: Recorder): Inspect {
   function conclude(judged: DecidedCall | RefusedCall): Promise<DecidedCall> {
     try {
@@ -79,7 +79,7 @@ export function createPipeline(stages: Stages<UnadmittedCall, DecidedCall>, reco
   };
 }
 
-/** Runs the stages until one of them refuses the call. Never throws. Answers at once where none of them had to wait. */
+/** Runs the stages until one refuses the call. Never throws; answers at once if none had to wait. */
 const runStages = <Out extends object>(
   { all }: Stages<UnadmittedCall, Out>,
   call: UnadmittedCall,

@@ -16,7 +16,7 @@ const injections = packagedInjections();
 const meanings = packagedMeanings();
 const beginnings = createBeginningMemory();
 
-/** Code that has never run takes ten times as long, and the first bodies would be denied as too dear to read. */
+/** New code runs ten times slower, and the first bodies would be denied for taking too long. */
 const warmUpMs = 250;
 /** Code and prose of the package. Prose is left out of some images, and a thread must begin without it. */
 const samples = ['bin/postern', 'bin/node-proxy.cjs', 'CHANGELOG.md'];

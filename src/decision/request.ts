@@ -7,7 +7,7 @@ import { parseCallBody, structuredBytesMax } from './facts/body-structure.ts';
 const structureOf = (contentType: string, body: string): BodyValue =>
   parseCallBody(contentType, Buffer.from(body));
 
-/** The call as the catalogue wants it. `maxDecodedBytes` bounds what is decoded of its body when that is asked for. */
+/** Makes the catalogue's view of a call. `maxDecodedBytes` bounds what is decoded of its body on demand. */
 export const toRequest = (call: ReceivedCall, maxDecodedBytes: number): Request => ({
   method: call.method,
   target: call.target,
@@ -33,12 +33,12 @@ function mentions(call: ReceivedCall, text: string, maxDecodedBytes: number): bo
   return kept(mentioned, text, () => holds(body, text));
 }
 
-/** Node looks for so few characters by the first of them, ten times as fast as for more where that one is rare. */
+/** Node finds so few characters by the first one: ten times as fast as more, where that one is rare. */
 const quicklyFound = 5;
 /** A body made of that one character takes a millisecond so. */
 const quickBytesMax = 128 * 1024;
 
-/** Node looks for latin1 as it is; to encode the text first costs as much as the search through a short body. */
+/** Node searches latin1 directly; encoding the text first costs as much as searching a short body. */
 function holds(body: Buffer, text: string): boolean {
   if (body.length > quickBytesMax) return body.includes(text, 0, 'latin1');
   const at = body.indexOf(text.slice(0, quicklyFound), 0, 'latin1');
@@ -56,7 +56,7 @@ const zerosMax = 1_000;
 const backslash = 0x5c;
 const letterU = 0x75;
 
-/** Escapes are asked for by the digit that follows: of a large body one pass tells all of them, where each would take one. */
+/** Escapes are looked for by their digit: in a large body one pass finds all that took a pass each. */
 function noteEscapes(body: Buffer, mentioned: Map<string, boolean>): void {
   const digits = new Set<string>();
   const next = escapesIn(body);

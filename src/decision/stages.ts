@@ -15,7 +15,7 @@ type StageOptions = AdmitOptions &
   DecideOptions &
   ClassifyOptions & { readonly homes: CredentialHomes };
 
-/** The way of every call. The order is the design: cheap before dear, and nothing is read of a call that may not be made. */
+/** The order is the design: cheap before dear, and a call that may not be made is not read. */
 export function createStages(options: StageOptions): Stages<UnadmittedCall, DecidedCall> {
   const { homes } = options;
   const [assess, decide] = [assessRiskStage(options), decideStage(options)];

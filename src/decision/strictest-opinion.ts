@@ -3,9 +3,9 @@ import { type SafeName, safely } from '../core/safe-name.ts';
 import type { Opinion } from './opinion.ts';
 import { stricter } from './posture.ts';
 
-/* A call that does several things at once goes out or stays as a whole. So each is judged by itself, and the strictest opinion counts. */
+/* A call that does several things is sent or refused as a whole: the strictest opinion on them counts. */
 
-/** `whole` is what is thought of the call as it stands. What others than the strictest would cut is cut as well, their tags stay, and whom they escalate to is told. */
+/** `whole` is the opinion on the call itself. All cuts, tags and escalations of the others are kept. */
 export function strictestOpinion(
   whole: Opinion,
   parts: readonly OperationPart[],

@@ -1,6 +1,6 @@
 import type { ExportFormat } from './format.ts';
 
-/* Comma-separated values (RFC 4180): CRLF ends a line, the first one names the columns, which stay as they are; new ones come behind them. */
+/* Comma-separated values (RFC 4180): CRLF ends a line. Columns keep their places; new ones are added last. */
 
 export const csvColumns = [
   'trace_id',
@@ -44,7 +44,7 @@ const between = '; ';
 
 /** Beginnings that a spreadsheet takes for a formula, from any keyboard. */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-/** The same behind what another reader takes for the end of a cell, whatever quotes and spaces stand between. */
+/** Finds the same behind what another reader takes for the end of a cell, with quotes and spaces between. */
 const innerFormula = /([;,|\t\r\n]["'\s]{0,8})(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 /** Needs no quotes, whatever a reader takes for its separator. */
 const harmless = /^[\w.:/-]*$/;

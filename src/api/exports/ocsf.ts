@@ -11,7 +11,7 @@ import type { ExportFormat } from './format.ts';
 const version = '1.9.0';
 const classUid = 6003;
 
-/** No object: over HTTP/2 a method is what its client says, and may be a name that means something to objects. */
+/** This is a Map, since over HTTP/2 a client chooses the method and may name a property of objects. */
 const activities: ReadonlyMap<string, readonly [id: number, name: string]> = new Map([
   ['POST', [1, 'Create']],
   ['GET', [2, 'Read']],

@@ -35,7 +35,7 @@ export interface DescribedBody {
   readonly form: 'text' | 'json' | 'base64';
 }
 
-/** The body's bytes as the proxy would see them: text as UTF-8 or decoded base64; any other value as its JSON. */
+/** Returns the body as the proxy would see it: bytes of text or base64, or the JSON of another value. */
 export function describedBody(
   value: unknown,
   raw: Buffer,

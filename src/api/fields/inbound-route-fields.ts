@@ -41,7 +41,7 @@ type PublicRoute = z.infer<typeof publicRoute>;
 export const showWritten = (gate: Gate, route: ReadRoute): PublicRoute =>
   toPublic(gate, route, { source: 'file', created_at: null, changed_at: null, warnings: warningsOf(route) });
 
-/** One that was made through the API. What its callers show is not opened for this, so that one that cannot be opened is shown like others. */
+/** Shows a route of the API. The secret of its callers is not opened, so an unreadable one is shown, too. */
 export function showStored(gate: Gate, stored: StoredRoute): PublicRoute {
   const route = readRoute(stored);
   return toPublic(gate, route, {

@@ -67,7 +67,7 @@ export const isInternal = ({ prefix }: KeyRecord): boolean =>
 
 const unused: KeyUsage = { lastSeenAtMs: null, calls24h: 0, blockedAttempts: 0, uses: 0 };
 
-/** Everything of a key but its text. An ephemeral key whose `parent` is not valid any more has died with it. */
+/** Shows all of a key but its text. An ephemeral key has died with a `parent` that is not valid any more. */
 function showKey(
   key: KeyRecord,
   parent: KeyRecord | undefined,

@@ -71,7 +71,7 @@ export interface CheckedPolicy {
   readonly warnings: readonly string[];
 }
 
-/** The policy that a request holds, or all that is wrong with it; `path` is where in the request it stands. */
+/** Returns the policy of a request, or all that is wrong with it. `path` is its place in the request. */
 export function checkPolicy(gate: Gate, tenantId: string, written: unknown, path = ''): CheckedPolicy {
   const tenant = gate.tenants.find(tenantId);
   const known = namesKnownTo(gate.config, gate.catalogues, tenant ? [tenant] : []);

@@ -8,7 +8,7 @@ export interface RequestDescription {
   readonly nowMs: number;
 }
 
-/** A request to the control plane as a call itself: refused as one where the call that it describes was not read, or there is none. */
+/** Makes a call of the request itself, for a refusal before the call that it describes was read. */
 export const requestAsCall = (
   { controlUrl }: Gate,
   { method, path }: Route,

@@ -22,7 +22,7 @@ const messageRequest = z.object({
 
 type Message = z.output<typeof messageRequest>;
 
-/** `POST /v1/a2a/scan`: judges a message from one agent to another. Both must be of the caller's tenant and environment. */
+/** `POST /v1/a2a/scan` judges a message between two agents of the caller's tenant and environment. */
 export const a2aScan = route('POST /v1/a2a/scan', {
   summary: 'Judge a message between agents',
   access: 'call',
@@ -67,7 +67,7 @@ export const a2aScan = route('POST /v1/a2a/scan', {
   },
 });
 
-/** Why the two agents may not talk to each other; an agent that nobody knows may as well be of another tenant. */
+/** Says why the agents may not talk to each other. An unknown agent counts as one of another tenant. */
 async function whyApart(gate: Gate, caller: Caller, message: Message): Promise<GatewayError | undefined> {
   if (caller.kind !== 'key') return undefined;
   const { identity } = caller;

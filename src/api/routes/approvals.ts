@@ -57,7 +57,7 @@ async function find(
   return approval;
 }
 
-/** `GET /v1/approvals/{approval_id}/status`: what became of a held call. Polling it costs no quota and no rate. */
+/** `GET /v1/approvals/{approval_id}/status` says what became of a held call. It costs no quota or rate. */
 export const approvalStatus = route('GET /v1/approvals/:approval_id/status', {
   summary: 'What became of a held call',
   access: 'key',
@@ -67,7 +67,7 @@ export const approvalStatus = route('GET /v1/approvals/:approval_id/status', {
   },
 });
 
-/** `GET /v1/approvals/{approval_id}/wait`: answers once it is decided, or after `timeout` seconds that it is not. */
+/** `GET /v1/approvals/{approval_id}/wait` answers once it is decided, or that it is not after `timeout` s. */
 export const awaitApproval = route('GET /v1/approvals/:approval_id/wait', {
   summary: 'Wait for the decision on a held call',
   access: 'key',

@@ -30,7 +30,7 @@ const heardWith: readonly (readonly [Permission, (kind: string) => boolean])[] =
 ];
 const anyOf = heardWith.map(([permission]) => permission);
 
-/** `GET /v1/events`: changes of approvals, incidents, agents, policies and whatever else the audit log names, as they are made on any node. */
+/** `GET /v1/events` streams the changes that the audit log names, as they are made on any node. */
 export const streamEvents = route('GET /v1/events', {
   summary: 'Follow changes as server-sent events',
   access: anyOf,

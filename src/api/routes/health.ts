@@ -5,7 +5,7 @@ import { RawAnswer, routesOf } from '../route.ts';
 
 const route = routesOf('health');
 
-/** The version of the process that answers: an upgrade may have put another package in the place of its own. */
+/** This is the version of the running process; the package on disk may be a newer one by now. */
 const running = version();
 
 /** `GET /healthz`: the process answers. */

@@ -242,7 +242,7 @@ export const transitionIncident = route('POST /v1/incidents/:incident_id/transit
     }),
 });
 
-/** `PATCH /v1/incidents/{incident_id}`: how grave it is, as an analyst sees it. A graver cause that joins later raises it again. */
+/** `PATCH /v1/incidents/{incident_id}` sets its severity. A graver cause that joins later raises it again. */
 export const rateIncident = route('PATCH /v1/incidents/:incident_id', {
   summary: 'Set the severity of an incident',
   access: 'incidents:write',

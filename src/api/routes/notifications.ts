@@ -19,7 +19,7 @@ import {
 } from '../fields/fields.ts';
 import { type ApiRequest, routesOf } from '../route.ts';
 
-/* Channels that people are told by: how they do, what was given up, and tests. Their URLs and secrets are never answered. */
+/* Shows, tests and retries notification channels. Their URLs and secrets are never answered. */
 
 const route = routesOf('notifications');
 const channelName = z.string().min(1).max(64);
@@ -113,7 +113,7 @@ function findChannel({ notifications }: Gate, name: string, owner: string | unde
   return found;
 }
 
-/** `GET /v1/notifications`: a key sees the channels of its tenant; those of the daemon are for the admin secret. */
+/** `GET /v1/notifications` shows a key its tenant's channels; the daemon's are for the admin secret. */
 export const listChannels = route('GET /v1/notifications', {
   summary: 'List the channels and how they do',
   access: 'activity:read',
@@ -197,7 +197,7 @@ export const replayChannel = route('POST /v1/notifications/replay', {
 /** More than a channel keeps. */
 const pagesMax = 10;
 
-/** `POST /v1/notifications/test`: sends one message at once, past filters and queue, and says what came of it. */
+/** `POST /v1/notifications/test` sends one message past filters and queue, and says what came of it. */
 export const testChannel = route('POST /v1/notifications/test', {
   summary: 'Send a test to a channel',
   access: 'admin',

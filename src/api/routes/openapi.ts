@@ -4,7 +4,7 @@ import { RawAnswer, type Route, routesOf } from '../route.ts';
 
 const route = routesOf('health');
 
-/** `GET /v1/openapi.json`: this interface, described by the schemas that it checks with. Made when it is first asked for. */
+/** `GET /v1/openapi.json` describes this interface by its own schemas. It is made when first asked for. */
 export function openApiRoute(routes: () => readonly Route[]): Route {
   let text: Buffer | undefined;
   return route('GET /v1/openapi.json', {

@@ -26,7 +26,7 @@ const operation = z.object({
 
 const lineOf = ({ name, title, hosts }: ToolSummary) => ({ name, title, hosts: [...hosts] });
 
-/** A key sees those of its tenant; the admin secret those that no tenant has for itself alone, or of the only tenant. */
+/** A key sees its tenant's tools. The admin secret sees those of all tenants, or of the only one. */
 function toolsFor({ catalogues, tenants }: Gate, caller: Caller): readonly ToolSummary[] {
   const [tenantId, ...others] = caller.kind === 'key' ? [caller.identity.tenantId] : tenants.ids();
   const isOne = tenantId !== undefined && others.length === 0;

@@ -59,7 +59,7 @@ export async function openSession(
   return hasSessionEnded(session, nowMs) ? undefined : session;
 }
 
-/** Who holds the session now; undefined where its secret does not count any more, or not from this address. */
+/** Returns who holds the session now; undefined if its secret does not count any more. */
 export async function callerOf(
   gate: Gate,
   session: SessionRecord,
@@ -78,7 +78,7 @@ export async function callerOf(
   return { kind: 'key', key: found.key, identity: found.identity, presented, session };
 }
 
-/** The caller of a request that lasts, as its session and its secret are now; undefined where it is to end. */
+/** Returns the caller of a long request as its session and secret are now; undefined where it must end. */
 export async function callerNow(
   gate: Gate,
   caller: Caller,

@@ -20,7 +20,7 @@ import type { OperationEntry, Tool } from './schema.ts';
 import { presenceOf, sourceOf } from './sources.ts';
 import type { TemplatePart } from './template.ts';
 
-/** One thing that a path may mean. */
+/** Groups operations by the number of segments below the base; each group has the routes of this length. */
 interface Meant {
   readonly conditions: number;
   /** The strictest verb that it may have. */
@@ -58,7 +58,7 @@ export function mistakesIn(tool: Tool): readonly string[] {
   return mistakes;
 }
 
-/** A name is part of the API: within a tool it has one verb. Its category may differ, as that of AWS's services does. */
+/** A name is part of the API, so it has one verb in a tool. Its category may differ, as with AWS services. */
 function checkNames(tool: Tool, mistakes: string[]): void {
   const known = new Map<string, Verb>();
   for (const { name, verb } of operationsOf(tool)) {
@@ -215,7 +215,7 @@ const unknownMeaning = (
   extraction,
 });
 
-/** Below a base path with placeholders unknown paths, too, act on what the base names: `POST:/repos/{org}/{repo}/new`. */
+/** An unknown path below a base acts on what the base names: `POST:/repos/{org}/{repo}/new`. */
 function baseRoutes(frame: SurfaceFrame, extraction: () => Extraction): PathEntry<Meant>[] {
   if (frame.base_paths.every((base) => capturesOf(base).length === 0)) return [];
   const of = (base: readonly TemplatePart[]): Meant | undefined =>

@@ -23,7 +23,7 @@ export interface HostMatch<T> {
 const region = /^[a-z]{2,4}(?:-[a-z]{2,16}){1,3}-\d{1,2}$/;
 const noCaptures: ReadonlyMap<string, string> = new Map();
 
-/** `api.x.com`, `*.x.com` (any depth below), `{service}.{region}.x.com`, `{bucket+}.s3.x.com`, `www.x.com/drive`. */
+/** Parses `api.x.com`, `*.x.com` (any depth), `{service}.{region}.x.com`, `{bucket+}.s3.x.com` and paths. */
 export function parseHostPattern(text: string): HostPattern | undefined {
   const slash = text.indexOf('/');
   const host = slash < 0 ? text : text.slice(0, slash);

@@ -33,7 +33,7 @@ export interface ToolTables {
 
 const tablesOf = new Map<string, ToolTables>();
 
-/** Reads `<dir>/<vendor>.yaml`, once in a process. `keptAs` is for a folder that comes with the program, see `prepared`. Throws `CatalogueError`. */
+/** Reads `<dir>/<vendor>.yaml` once in a process. `keptAs` names a cache. Throws `CatalogueError`. */
 export const readToolTables = (dir: string, keptAs?: string): ToolTables =>
   kept(tablesOf, dir, () => openTables(dir, keptAs));
 
@@ -89,7 +89,7 @@ export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): 
 /** Examples are the last part of a file and half of it: who does not try them does not parse them. */
 const examplesBegin = /^examples:/m;
 
-/** The tools of a folder, as their files say, with their examples where `withExamples`. What is wrong is added to `mistakes`. */
+/** Reads the tools of a folder, with examples if `withExamples`, and adds what is wrong to `mistakes`. */
 export function readTools(dir: string, mistakes: string[], withExamples = false): Tool[] {
   const files = readdirSync(dir)
     .filter((file) => file.endsWith('.yaml'))
@@ -143,7 +143,7 @@ function addTool(tools: CatalogueTool[], addition: Tool): void {
   else tools.push(openTool(addition));
 }
 
-/** The addition stands first, so that its operations are asked first; the tool's own table is then one surface of it. */
+/** The addition stands first, so its operations are asked first. The tool's own table becomes its surface. */
 function joined(known: Tool, addition: Tool): Tool {
   const { surfaces, name, title, examples, table, ...own } = known;
   const hosts = [...known.hosts, ...addition.hosts];

@@ -22,7 +22,7 @@ export interface RouteGroups<T> {
   readonly methods: readonly string[];
 }
 
-/** Finds what paths lead to. A tree is made for each method and number of segments, when a path of that form first comes. */
+/** Finds what paths lead to. A tree for a method and a number of segments is made when it is first needed. */
 export class PathTable<T extends object> {
   readonly #groups: RouteGroups<T>;
   readonly #ignoresCase: boolean;

@@ -13,7 +13,7 @@ import { parsePresence, parseSource, parseTagSource } from './sources.ts';
  * can be kept: functions are made of it when a call needs them.
  */
 
-/** Fields of `Resource` that are one text. A placeholder of this name, in a host or a path, fills its field by itself. */
+/** These fields of `Resource` are one text. A placeholder of the name in a host or path fills its field. */
 export const resourceFields = ['org', 'repo', 'channel', 'region', 'account', 'bucket'] as const;
 export type ResourceField = (typeof resourceFields)[number];
 
@@ -69,9 +69,9 @@ const extract = z.strictObject({
    * as well.
    */
   mail: checked(parsePresence, 'a place of a request (json:$.raw, param:to, …)').optional(),
-  /** A placeholder of the path may hold names with encoded slashes (`acme%2Fapp`), which are slashes of the name. */
+  /** A placeholder of the path may have encoded slashes (`acme%2Fapp`), which belong to the name. */
   decode_slashes: z.literal(true).optional(),
-  /** Fields that are acted on even where no place tells which, as with ids that only the vendor can resolve. */
+  /** These fields are acted on though no place tells the value, as with ids that only the vendor resolves. */
   unknown: z.array(z.enum([...unknownFields, 'principals'])).optional(),
 });
 
@@ -94,7 +94,7 @@ const operation = z
       })
       .optional(),
     extract: extract.optional(),
-    /** Whoever comes by, or has a link, can read what it writes: content that was read elsewhere leaves the organisation with it. */
+    /** Anybody, or whoever has a link, can read what it writes, so the content leaves the organisation. */
     public: z.literal(true).optional(),
   })
   .refine(({ call, rpc, graphql }) => call || rpc || graphql, 'needs one of call, rpc, graphql');
@@ -102,7 +102,7 @@ const operation = z
 /** Requests of the same tool in one body; each is understood by itself. */
 const batch = z.strictObject({
   call: oneOrMore(route),
-  /** `multipart`: parts of type application/http. Else where their list stands in JSON, each with the fields that `names` names. */
+  /** `multipart` means parts of type application/http. Otherwise a list in JSON has the fields in `names`. */
   requests: z.union([
     z.literal('multipart'),
     parsed(parseBodyPath, 'multipart, or a path to a list ($.requests)'),
@@ -117,11 +117,11 @@ const batch = z.strictObject({
     .prefault({}),
   /** The field of a request's own body whose content the batch has for its body. */
   wrap: z.string().optional(),
-  /** Tells whether their paths stand below that of the batch, without its last segment; else they are whole. */
+  /** Tells whether their paths stand below the batch's, without its last segment; else they are whole. */
   below: z.boolean().default(false),
 });
 
-/** Remote procedures: one path, and the action named elsewhere. Actions without an operation are named in snake_case. */
+/** Remote procedures have one path and name the action elsewhere. Unlisted ones get a name in snake_case. */
 const rpc = z.strictObject({
   call: oneOrMore(route),
   /** Places of the action's name; all count, and the strictest action wins. */
@@ -191,7 +191,7 @@ export const toolSchema = surface.extend({
   name: identifier,
   title: z.string().min(1),
   hosts: hosts.min(1),
-  /** The tool that has these hosts, where several tools of one vendor share them: what this table lacks is that tool's. */
+  /** The tool that has these hosts as well, where a vendor has several: it knows what this table lacks. */
   guest_of: identifier.optional(),
   surfaces: z.array(surface).default([]),
   /** Its tests: what the requests are understood as. */

@@ -55,7 +55,7 @@ function known<T>(read: T | undefined, text: string): T {
   return read;
 }
 
-/** Reads whether there is anything at the place, also where it is no text: a value of JSON may be an object, a list or null. */
+/** Tells whether anything stands at the place, even no text: JSON may have an object, a list or null. */
 export function parsePresence(text: string): RequestSource | undefined {
   const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;
   if (!path) return parseSource(text);
@@ -114,7 +114,7 @@ const kinds: Readonly<Record<string, (argument: string) => RequestSource | undef
 
 const condition = /^(.+?)(!?=)([^=]+)$/;
 
-/** `PLACE,PLACE=value|value`: everybody, where one of the values stands there; with `!=` where none does. Case does not matter. */
+/** Parses `PLACE,PLACE=value|value`: everybody if one value is there; `!=` if none is. Case is ignored. */
 function everybodyWhere(argument: string): RequestSource | undefined {
   const [, placesText = '', sign, valuesText = ''] = condition.exec(argument) ?? [];
   const places = placesText.split(',').map(parseSource);
@@ -137,7 +137,7 @@ function bucketOf(address: string): readonly string[] {
   return maybe(bucketAddress.exec(address)?.[1]);
 }
 
-/** The body, or where it has parts those behind the first: an upload sends what the vendor wants to know of a message before it. */
+/** Returns the body, or its parts behind the first: in uploads the first has the vendor's fields. */
 function messagesIn(request: Request): readonly string[] {
   const text = request.bodyText() ?? '';
   if (!/^\s*multipart\//i.test(request.contentType)) return [text];

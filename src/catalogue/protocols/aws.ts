@@ -2,10 +2,10 @@ import type { BodyValue } from '../../core/call.ts';
 import { isObject, textsOf } from '../body-path.ts';
 import type { RequestReading } from '../reading.ts';
 
-/* Features of AWS calls alone: resource names (ARNs), signatures with a credential scope, policy documents. */
+/* AWS calls alone have resource names (ARNs), signatures with a credential scope, and policy documents. */
 
 const accountId = /^\d{12}$/;
-/** Fields that say what a call acts on; others, such as a message, are content and may hold anybody's names. */
+/** These fields say what a call acts on. Others, such as a message, are content and may name anybody. */
 const naming = /(?:Arn|ARN|Id|Identifier|Name|Resource|QueueUrl)s?(?:\.|$)/;
 /** A queue of SQS is named by its URL. */
 const queueUrl = /^https?:\/\/[\w.-]{1,253}\/(\d{12})\//;
@@ -62,7 +62,7 @@ function namesIn(reading: RequestReading): readonly string[] {
 
 const scope = /Credential=[^/\s,&]{1,128}\/\d{8}\/([a-z0-9-]{1,32})\//;
 
-/** The region that the request is signed for (Signature Version 4: credential scope), in its header or its query. */
+/** Returns the region that the request is signed for (Signature Version 4: credential scope). */
 export function signedRegion(reading: RequestReading): string | undefined {
   for (const header of reading.header('authorization')) {
     const region = scope.exec(header)?.[1];
@@ -91,7 +91,7 @@ const openGrants = new Set(['public-read', 'public-read-write', 'authenticated-r
 
 export const granteesOf = (grant: string): readonly string[] => (openGrants.has(grant.trim()) ? ['*'] : []);
 
-/** Whom the statements of a policy document name as principals: `*` where it can be read in two ways, or nobody can. */
+/** Returns the principals of a policy document: `*` where it is ambiguous or cannot be read. */
 export function policyPrincipals(document: BodyValue): readonly string[] {
   if (document.kind === 'unclear') return ['*'];
   return document.kind === 'none' ? [] : document.readings.flatMap(principalsIn);

@@ -14,7 +14,7 @@ import { parseMultipart } from './multipart.ts';
 const requestsMax = 100;
 const requestLine = /^\s*([A-Za-z]{1,20})[ \t]+(\S{1,8192})(?:[ \t]+HTTP\/[\d.]{1,4})?[ \t]*\r?\n/;
 
-/** The requests of a batch; undefined where the body is none, has too many, or says what only some readers would understand. */
+/** Returns the requests of a batch; undefined where it is none, has too many, or readers differ on it. */
 export function requestsOf(batch: Batch, reading: RequestReading): readonly Request[] | undefined {
   const requests = batch.requests === 'multipart' ? inParts(reading) : inList(batch, reading);
   const isBounded = requests.length > 0 && requests.length <= requestsMax;

@@ -8,13 +8,13 @@ export interface FormField {
   readonly value: string;
 }
 
-/** Decodes what stands in a query or an urlencoded form. Malformed escapes are left as they are, as servers do. */
+/** Decodes a text of a query or an urlencoded form. Malformed escapes stay as they are, as in servers. */
 export function decodeField(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
   return spaced.includes('%') ? decodePercent(spaced) : spaced;
 }
 
-/** Fields of `application/x-www-form-urlencoded` (WHATWG URL, 5.1), at most `max` of them, in time linear in the text. */
+/** Parses at most `max` fields of an urlencoded form (WHATWG URL, 5.1), in time linear in the text. */
 export function parseFields(text: string, max = Number.POSITIVE_INFINITY): readonly FormField[] {
   const fields: FormField[] = [];
   for (let start = 0; start < text.length && fields.length < max; ) {
@@ -29,7 +29,7 @@ export function parseFields(text: string, max = Number.POSITIVE_INFINITY): reado
 /** `name=`, as forms begin; what begins so is read as one whatever its type says. */
 export const formStart = /^[^\s&=<>{}"]{1,256}=/;
 
-/** The fields that servers see besides which take `;` for `&`, as HTML 4.01 (B.2.2) wanted it; at most `max` of each pair. */
+/** Returns fields, at most `max` a pair, as for servers that take `;` for `&` (HTML 4.01, B.2.2). */
 export const formPiecesOf = (text: string, max = Number.POSITIVE_INFINITY): readonly FormField[] =>
   text
     .split('&')
@@ -48,7 +48,7 @@ function toField(pair: string): FormField {
 
 const partValueMax = 65_536;
 
-/** Fields of `multipart/form-data` (RFC 7578), and no more than the first 64 KB of a file; none where servers may take it apart differently. */
+/** Parses `multipart/form-data` (RFC 7578), 64 KB of each file; none if servers may split it differently. */
 export const multipartFields = (text: string, contentType: string): readonly FormField[] =>
   (parseMultipart(text, contentType) ?? []).flatMap(({ name, value }) =>
     name === undefined ? [] : { name, value: value.slice(0, partValueMax) },

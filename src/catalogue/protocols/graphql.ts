@@ -82,7 +82,7 @@ function toField(
   return { kind, name: name.value, arguments: Object.fromEntries(given) };
 }
 
-/** Converts a literal (2.9) to JSON without knowing its type. The library's own converter comes with 140 modules. */
+/** Converts a literal (2.9) to JSON without its type. The library's own converter comes with 140 modules. */
 function toValue(node: ValueNode, variables: Readonly<Record<string, unknown>>): unknown {
   switch (node.kind) {
     case Kind.NULL:

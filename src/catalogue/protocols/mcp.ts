@@ -29,7 +29,7 @@ const methods: ReadonlyMap<string, Meaning> = new Map([
 /** The form of a tool name that a rule can use. */
 const toolName = /^[\w.:/-]{1,128}$/;
 
-/** `method` is undefined in an answer, such as that to a server which asks for a completion: it carries content to the server. */
+/** `method` is undefined in an answer, such as to a server that asks for a completion: it carries content. */
 export function mcpMeaning(
   method: string | undefined,
   { params, result, error }: Record<string, unknown>,

@@ -42,7 +42,7 @@ const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
 /** The log of one tenant, wherever it is read. */
 type AuditLog = Awaited<ReturnType<typeof openAnswered>>;
 
-/** `postern audit`: the hash-chained log of who did what. Of a daemon that is down, the state itself is read. */
+/** `postern audit` shows the hash-chained log. If the daemon is down, the state itself is read. */
 export function addAudit(program: Command): void {
   const group = program
     .command('audit')
@@ -97,7 +97,7 @@ const toSentence = (tenantId: string, checked: AuditCheck): string =>
     ? `${tenantId}: ${checked.entries} entries, none altered or missing; head ${checked.head}`
     : `${tenantId}: entry ${checked.seq} is ${checked.problem}.`;
 
-/** That of one tenant by the daemon; those of all from the state, where no daemon answers. One that `--url` names must answer. */
+/** Opens one tenant's log through the daemon, or all from the state if none answers. */
 async function* openLogs(options: CommonOptions): AsyncGenerator<AuditLog> {
   if (options.url !== undefined || (await isAnswering(options))) yield await openAnswered(options);
   else {
@@ -142,7 +142,7 @@ async function* openStored({ config, tenant }: CommonOptions): AsyncGenerator<Au
 const url = '/v1/audit';
 const limit = '1000';
 
-/** The pages come newest first: their places are noted on the way to the oldest, and read again from there. */
+/** The pages come newest first: their places are noted up to the oldest, and read from there. */
 async function* oldestFirst(client: Client, newest: ListPage<PublicEntry>): AsyncGenerator<PublicEntry> {
   const places: string[] = [];
   for (let cursor = newest.next_cursor; cursor !== null; ) {

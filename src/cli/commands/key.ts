@@ -70,7 +70,7 @@ const named = { path: '/v1/keys', field: 'key_id', noun: 'key' };
 const limitDefault = 100;
 const columns = ['key_id', 'prefix', 'type', 'status', 'name', 'env_name', 'last_seen', 'calls_24h'];
 
-/** `postern key`: keys are minted, looked at and revoked; the text of one is shown when it is made, and never again. */
+/** `postern key` mints, shows and revokes keys. The text of a key is shown only when it is made. */
 export function addKey(program: Command): void {
   const group = program.command('key').description('keys that agents and operators call with');
   command(group, 'mint', 'make a live key; its text is all that stands on standard output')
@@ -152,7 +152,7 @@ async function revoke({ client, operands, tell }: CliCommand<CommonOptions>): Pr
   await tell(key, `${key.key_id} is revoked.`);
 }
 
-/** Each program of `postern run` has a key of its own, so whoever looks for those of people leaves the others out. */
+/** Each program of `postern run` has a key of its own, so a search for people's keys leaves these out. */
 async function list({ client, options, misused, showPage }: CliCommand<ListOptions>): Promise<void> {
   const { type, status, limit = limitDefault } = options;
   if (type === undefined && status === undefined)

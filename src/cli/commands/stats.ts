@@ -30,7 +30,7 @@ const toLine = ({ names, other }: Counted): string =>
     ', ',
   );
 
-/** Agents as people know them; by their ids where the key may not see them, or they are not among the newest. */
+/** Names agents as people know them, or by their ids where the key may not see them or they are older. */
 async function withNames(client: Client, agents: Counted): Promise<Counted> {
   const { items } = await client
     .get<ListPage<Agent>>('/v1/agents', { limit: '1000' })

@@ -5,7 +5,7 @@ import { ForeignFileError, readOwn } from '../../util/own-file.ts';
 
 type Listener = 'proxy' | 'control';
 
-/** `host:port` of the first TCP listener, as URLs have it; where the port is any, the one that the daemon has written down. */
+/** Returns `host:port` of the first TCP listener for URLs; an open port is the one that the daemon noted. */
 function addressOf(config: Config, listener: Listener): string | undefined {
   const { listen }: Pick<Config['control'], 'listen'> = config[listener];
   const at = listen.findIndex((it) => it.kind === 'tcp');
@@ -26,7 +26,7 @@ export function urlOf(config: Config, listener: Listener): string | undefined {
   return address && `${config[listener].tls ? 'https' : 'http'}://${address}`;
 }
 
-/** The URL of the daemon that was started in this folder without a configuration; undefined where none ever was. */
+/** Returns the URL of the daemon started here without a configuration; undefined where none ever was. */
 export function urlHere(config: Config, listener: Listener): string | undefined {
   if (!existsSync(fileOf(config))) return undefined;
   const [address] = boundAddresses(config, listener, readOwn);

@@ -20,13 +20,13 @@ export interface CommonOptions {
 type Method = HttpRequest['method'];
 export type UrlQuery = Readonly<Record<string, string | undefined>>;
 
-/** The control plane of a daemon. What it refuses is thrown as a sentence for people; no secret ever stands in one. */
+/** Talks to the control plane of a daemon. A refusal is thrown as a sentence for people, without secrets. */
 export interface Client {
   get<T>(path: string, query?: UrlQuery): Promise<T>;
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, query?: UrlQuery): Promise<T>;
   /** The pages of a list, one at a time, to its end. */
   pages<T>(path: string, query?: UrlQuery): AsyncGenerator<readonly T[]>;
-  /** An answer of any length, as it comes. Throws where it is broken off, or nothing comes for half a minute. */
+  /** Streams an answer of any length. Throws where it breaks off, or nothing comes for half a minute. */
   download(path: string, query?: UrlQuery): AsyncGenerator<Uint8Array>;
 }
 
@@ -129,7 +129,7 @@ export interface ListPage<T> {
   readonly next_cursor: string | null;
 }
 
-/** The URL of the control plane: as named, or as the daemon of the named configuration has written it down. */
+/** Returns the URL of the control plane: the named one, or the one that the configured daemon wrote down. */
 async function controlUrl({ url: named, config }: CommonOptions): Promise<URL> {
   const text = named || process.env['POSTERN_URL'] || (await configuredUrl(config)) || urlDefault;
   const url = URL.parse(text);

@@ -38,7 +38,7 @@ export async function readAddresses(
 
 let isTold = false;
 
-/** Whoever mends a configuration must reach the daemon that still runs on the one before, to revoke a key for example. */
+/** Whoever mends a configuration must still reach the running daemon, for example to revoke a key. */
 async function orPlaces(load: () => Config, env: NodeJS.ProcessEnv): Promise<Config> {
   const { ConfigError, loadPlaces } = await import('../../config/load.ts');
   try {

@@ -80,7 +80,7 @@ function wayOfFirstStart(): WayOut | undefined {
 
 const idsOfFirstStart = ['POSTERN_KEY_ID', 'POSTERN_AGENT_ID', 'SERVICE_API_KEYS_ADMIN_SECRET'];
 
-/** The exports of `env` in this shell, as a whole: another proxy than the gate's has no authority of its own. */
+/** Reads the exports of `env` in this shell as a whole: the gateway's authority fits no other proxy. */
 export function wayOfShell(): WayOut | undefined {
   const { HTTPS_PROXY: proxy, POSTERN_CA: ca, POSTERN_URL: url } = process.env;
   if (!proxy || !ca || !url) return undefined;
@@ -95,13 +95,13 @@ export function wayOfShell(): WayOut | undefined {
   };
 }
 
-/** The way that `--config` and the folder tell of, and the configuration's file; undefined where neither does. */
+/** Returns the way that `--config` or the folder names, and the configuration's file; or undefined. */
 export async function toldWay(options: CommonOptions): Promise<WayOut | undefined> {
   const { file, config } = await readAddresses(options.config);
   return file === undefined ? wayOfFirstStart() : wayByConfig(config, options);
 }
 
-/** Tells whether its daemon answers. Throws where it refuses the key: every call of a program would be refused. */
+/** Tells whether the daemon answers. Throws where it refuses the key, which would fail every later call. */
 export async function stands({ url, key, refused }: WayOut): Promise<boolean> {
   if (url === undefined || !(await isAnswering({ url }))) return false;
   if (key !== '' && (await isRefused(url, key))) throw new Error(refused);

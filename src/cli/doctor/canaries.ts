@@ -94,7 +94,7 @@ async function toAddress(through: Through, { name, host, setting }: Place): Prom
   return check(name, isBlocked, seen ? `${seen.code ?? toldAnswer(seen)}` : 'it was dialled', setting);
 }
 
-/** A server of this machine whose certificate expired: the gate must not believe it, where it may dial it at all. */
+/** Serves an expired certificate on this machine: the gateway must refuse it, where it may dial it at all. */
 async function toExpired(through: Through): Promise<Check> {
   const name = 'expired upstream certificate';
   const { certPem, keyPem, close } = await expiredServerFiles();

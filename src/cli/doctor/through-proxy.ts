@@ -34,7 +34,7 @@ export interface Seen {
 const timeoutMs = 15_000;
 const answerBytesMax = 256 * 1024;
 
-/** Sends one call through the proxy; rejects where the proxy itself cannot be reached, or does not answer in time. */
+/** Sends one call through the proxy. Rejects where the proxy cannot be reached or does not answer in time. */
 export async function askThrough({ proxy, ca }: Through, canary: Canary): Promise<Seen> {
   const { connect, socket, body } = await openCanaryTunnel(new URL(proxy), `${canary.host}:${canary.port}`);
   const none = { connect, isRead: false, status: undefined, decision: undefined };

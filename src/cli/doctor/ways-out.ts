@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Check, check } from './check.ts';
 
-/* Ways past the proxy, tried from where the doctor runs: what gets out here, a program gets out by as well. */
+/* These ways past the proxy are tried here: where the doctor gets out, any program of this machine does. */
 
 /** Addresses of others that answer everybody. */
 export interface OutsideAddresses {
@@ -78,7 +78,7 @@ async function resolves(servers: readonly string[] | undefined): Promise<boolean
 
 const initialBytes = 1_200;
 
-/** A long header with a version that nobody has: every server of QUIC answers with those that it has (RFC 9000, 6). */
+/** A long header with an unknown version: each QUIC server answers with the versions it has (RFC 9000, 6). */
 async function answersQuic(address: string): Promise<boolean> {
   const { host, port } = splitAddress(address);
   const socket = createSocket('udp4');

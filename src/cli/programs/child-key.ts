@@ -15,7 +15,7 @@ interface ChildKey {
   end(): Promise<string | undefined>;
 }
 
-/** Asks for an ephemeral key; undefined where the key of the shell may make none, or the control plane has no URL. */
+/** Asks for an ephemeral key; undefined where the shell's key may make none or no control plane is known. */
 export async function openChildKey(
   { url, key }: Pick<WayOut, 'url' | 'key'>,
   program: string,

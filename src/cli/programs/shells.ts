@@ -12,7 +12,7 @@ const lines = (values: Values, toLine: (name: string, value: string) => string):
     .map(([name, value]) => `${toLine(name, value)}\n`)
     .join('');
 
-/** `cmd` has no quoting of its own: what it would obey is kept from it, and a value with a line break is refused. */
+/** `cmd` cannot quote: what it would obey is escaped, and a value with a line break is refused. */
 function toCmdLine(name: string, value: string): string {
   if (/[\r\n"]/.test(value)) throw new Error(`${name} has characters that cmd cannot hold.`);
   return `set "${name}=${value.replaceAll('%', '%%')}"`;

@@ -150,7 +150,7 @@ export function checkOwners(root: Mapping, { environments, only }: Tenants): rea
   ];
 }
 
-/** Agents that keys and routes name may be known to the state alone; those of the file must be of the same tenant. */
+/** Keys and routes may name agents of the state. Agents of the file must belong to the same tenant. */
 export function checkAgents(root: Mapping, { environments, only }: Tenants): readonly UnplacedMistake[] {
   const ownerOf = (item: Mapping) => writtenTextOf(item['tenant']) ?? only;
   const envOf = (item: Mapping) =>

@@ -180,7 +180,7 @@ export function checkNotification({ path, item }: WrittenEntry): readonly Unplac
 const mailAddress =
   /^(?:[^<>@,;:"\\]{1,128} <[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+>|[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+)$/;
 
-/** Keys that some types alone understand: where another one has them, somebody relies on what does not happen. */
+/** Some types alone understand these keys. On another type they would do nothing, so they are refused. */
 const channelKeys: readonly (readonly [key: string, types: readonly string[]])[] = [
   ['signing_secret', ['slack']],
   ['headers', ['webhook', 'siem']],

@@ -20,7 +20,7 @@ import type { Environment } from './references.ts';
  * since the schema has reported it.
  */
 
-/** Everything that is wrong between the values of a file. `root` is what it says, with references resolved. */
+/** Returns all that is wrong between the values of a file. `root` is its content with references resolved. */
 export function checkConfig(root: Mapping, env: Environment): readonly UnplacedMistake[] {
   const tenants = readTenants(root);
   return [

@@ -33,7 +33,7 @@ function valueAt(root: unknown, path: Path): unknown {
   return at;
 }
 
-/** The mistakes that zod found, in plain words and without the value; an issue with several keys becomes several. */
+/** Says zod's mistakes in plain words without the value. An issue with several keys becomes several. */
 export function toFindings(
   issue: z.core.$ZodIssue,
   root: unknown,

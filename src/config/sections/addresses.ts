@@ -62,7 +62,7 @@ function decoded(text: string): string | null | undefined {
   }
 }
 
-/** `embedded:<dir>`, `redis://…`, `rediss://…`, `redis+cluster://h1:p1,h2:p2`; undefined for any other text. */
+/** Parses `embedded:<dir>`, `redis://…`, `rediss://…`, `redis+cluster://h1:p1,h2:p2`; else undefined. */
 export function parseStateUrl(text: string): StateAddress | undefined {
   if (text.startsWith('embedded:')) {
     const dir = text.slice('embedded:'.length);

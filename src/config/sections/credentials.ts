@@ -106,7 +106,7 @@ const awsSigV4 = section({
 
 export const credential = z.discriminatedUnion('type', [bearer, basic, headers, query, oauth, awsSigV4]);
 
-/** By type: what must be there unless the vault holds it. Of a client that signs it is `private_key` alone. */
+/** Names by type what must be set unless the vault has it. A client that signs has `private_key` alone. */
 export const secretFields: Readonly<Record<string, readonly string[]>> = {
   bearer: ['value'],
   basic: ['username', 'password'],

@@ -104,7 +104,7 @@ const feedFormats = [
 const feedFormat = z.enum(feedFormats);
 export type ConfigFeedFormat = (typeof feedFormats)[number];
 
-/** Feeds of a known name have their own format, all others are read line by line unless they say otherwise. */
+/** Feeds of a known name have their own format; others are read line by line unless they say otherwise. */
 export const formatOfFeed = (name: string): ConfigFeedFormat => feedFormat.safeParse(name).data ?? 'lines';
 
 const feedUrl = parsed((text) => {

@@ -120,7 +120,7 @@ interface TenantBounds {
   readonly retentionMs: number;
 }
 
-/** Everything that a call needs to know of its tenant, resolved: plan, overrides and defaults are already laid together. */
+/** Holds what a call needs to know of its tenant, with plan, overrides and defaults already merged. */
 export interface TenantConfig extends TenantBounds {
   readonly id: string;
   readonly name: string;

@@ -68,7 +68,7 @@ function resolved(path: string): readonly string[] {
   return ['', ...segments, ...(isFolder || segments.length === 0 ? [''] : [])];
 }
 
-/** Escaped anew, in the order of the names and then of the values. A name without a value has an empty one. */
+/** Escapes the query anew, ordered by name and then value. A name without a value has an empty one. */
 export function canonicalQuery(query: string): string {
   const pairs = query.split('&').filter((it) => it !== '');
   return pairs

@@ -76,7 +76,7 @@ async function ask(source: Source): Promise<Samples> {
   }
 }
 
-/** Puts values and descriptions together. A source that fails is left out: the others are worth more then than ever. */
+/** Merges values and descriptions. A source that fails is left out, as the others matter more then. */
 export async function collect(counters: Counters, sources: readonly Source[]): Promise<Family[]> {
   const all = [samplesOf(counters), ...(await Promise.all(sources.map(ask)))];
   return Object.entries(familyTexts).map(([name, text]) => ({

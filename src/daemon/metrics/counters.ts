@@ -9,7 +9,7 @@ const bandNames = [...bands, 'NONE'] as const;
 const codes = Object.keys(problems);
 const reasonNames = [...new Set([...reasonCodes.flatMap(([names]) => names), ...codes])];
 
-/** Everything that a process counts about its calls. All names are known before the first call: nothing of a call becomes a label. */
+/** Counts a process's calls. All names are known before the first call: none of a call becomes a label. */
 export class Counters {
   /** Calls by entrance, then decision, then band. */
   readonly calls = new Map(

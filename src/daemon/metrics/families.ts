@@ -3,7 +3,7 @@
 export interface FamilyText {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** Each has few values, which are fixed by code or configuration: never a URL, a host, an agent or a tenant. */
+  /** Each has few values, fixed by code or configuration: never a URL, a host, an agent or a tenant. */
   readonly labels?: readonly string[];
   /** How values of several workers become one; a sum by default. `max` is for what all of them see alike. */
   readonly aggregator?: 'sum' | 'max' | 'min';

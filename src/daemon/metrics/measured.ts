@@ -6,7 +6,7 @@ import { type Counters, classOf } from './counters.ts';
 
 /* Counts what parts of the gateway do, around them: none of them knows of it. */
 
-/** Counts every call that is recorded, and tells whoever watches; one that cannot be recorded counts twice, also as such. */
+/** Counts every recorded call and tells watchers; one that cannot be recorded is also counted as such. */
 export const countedRecorder =
   (record: Recorder, counters: Counters, watch?: CallWatch): Recorder =>
   (call, refusal) => {
@@ -64,7 +64,7 @@ const ignored = (): void => {};
 
 type Operation = (...args: unknown[]) => unknown;
 
-/** Measures the operations of a store that have to be waited for: what memory answers at once is no round trip. */
+/** Measures store operations that must be waited for: an answer from memory is no round trip. */
 export function measuredStore(store: Store, counters: Counters): Store {
   const measured = (name: string, run: Operation): Operation => {
     const counts = { ok: 0, failed: 0 };

@@ -138,7 +138,7 @@ export function openMaterial(config: Config, files: Files, on: Foundations, befo
   return { config, files, catalogues, known: namesInFiles(config, catalogues, on.registeredTenants) };
 }
 
-/** Puts one generation together of the configuration and the policies of files. Throws `ConfigError`; nothing is changed then. */
+/** Builds a generation of configuration and policy files. Throws `ConfigError`, with nothing changed. */
 export function createGate(
   material: Material,
   policyFiles: readonly LoadedPolicyFile[],
@@ -324,7 +324,7 @@ interface AnswerParts extends Pick<Gate, 'policies' | 'tenants' | 'toolSettings'
   readonly judging: ReturnType<typeof createJudging>;
 }
 
-/** The engine of each tenant, made now: no call waits for it. Throws `ConfigError` where there is nothing to make it of. */
+/** Makes each tenant's engine now, so that no call waits for it. Throws `ConfigError` where it cannot. */
 export function enginesFor(config: Config, engines: Engines): (tenantId: string) => DetectorEngine {
   const tenants = [...config.tenants.values()];
   const mistakes = tenants.flatMap((tenant, index) =>

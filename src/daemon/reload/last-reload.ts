@@ -7,7 +7,7 @@ import { replaceFile } from '../../util/replace-file.ts';
 export interface LastReload {
   readonly at: string;
   readonly generation: number;
-  /** Paths of keys that have another value than before, at most 100 of them; of secrets too, but never a value. */
+  /** Paths of keys whose value changed, at most 100. Paths of secrets are among them, values never. */
   readonly changed: readonly string[];
   /** Null where it was taken. */
   readonly error: string | null;
@@ -48,7 +48,7 @@ export function changedKeys(before: Config, after: Config): readonly string[] {
   return found;
 }
 
-/** The members of a mapping, by the names of the file; undefined for what has none. Lists are looked at as a whole. */
+/** Returns a mapping's members by their names in the file; undefined for others. Lists count as a whole. */
 function entriesOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (value instanceof Map) return new Map([...value].map(([name, it]) => [String(name), it]));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;

@@ -1,4 +1,4 @@
-/** Counts the requests of a generation. `close` is called once, when it has retired and its last request is over. */
+/** Counts a generation's requests. `close` is called once, when it has retired and the last is over. */
 export function createLifetime(close: () => void) {
   let isRetired = false;
   let running = 0;

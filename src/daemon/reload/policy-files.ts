@@ -25,7 +25,7 @@ export type ToldPolicies =
     }
   | { readonly mistakes: readonly Mistake[] };
 
-/** Reads the files that the patterns name, one at a time. Of files whose text has the digest in `before` no documents are answered. */
+/** Reads the files of the patterns one by one. Those with a digest in `before` come without documents. */
 export function* readPolicies(
   patterns: readonly string[],
   { files, known, before }: { files: Files; known: KnownNames; before: ReadonlyMap<string, string> },
@@ -59,7 +59,7 @@ function textOf(files: Files, file: string): string | Extract<ToldPolicies, { mi
   }
 }
 
-/** Takes what was read, in its order. A pattern that matches nothing is a warning, and so is what policies cannot mean. */
+/** Collects what was read, in order. Warns of a pattern without files, and of doubtful policies. */
 export class PolicyCollector {
   readonly #log: Pick<Log, 'warn'>;
   readonly #before: ReadonlyMap<string, LoadedPolicyFile>;

@@ -68,7 +68,7 @@ const heapMbMax = 1024;
 const nurseryMb = 64;
 const answerMsMax = 60_000;
 
-/** Gives `use` the configuration as `before` has become, with its policies to be read as long as `use` runs. Throws what reading throws. */
+/** Gives `use` the present configuration; policies can be read while it runs. Throws what reading throws. */
 export async function readInThread<T>(
   task: Omit<ReadTask, 'port'>,
   before: Config,

@@ -12,7 +12,7 @@ import {
   type ReadTask,
 } from './read-in-thread.ts';
 
-/** The thread of `readInThread`: reads a configuration, and then its policies, when it is told what they may name. */
+/** This thread of `readInThread` reads a configuration, and then the policies, when it is told to. */
 const { file, env, taken, port } = workerData as ReadTask;
 const files = taken ? filesTaken(taken) : disk;
 const tools: KnownTool[] = [];

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
 import type { ConfigStatus } from '../config-status.ts';
 
-/** Writes into the audit log of each tenant that its configuration was exchanged. Nobody waits for it but the end of the process. */
+/** Notes a reload in each tenant's audit log. Nobody but the end of the process waits for it. */
 export function createReloadAudit(store: Pick<Store, 'appendAudit'>, log: Log) {
   let writing = Promise.resolve();
 

@@ -15,7 +15,7 @@ interface WaysOutOptions extends Pick<UpstreamOptions, 'guard' | 'ownPrefix' | '
   ownListeners(): readonly ListenerAddress[];
 }
 
-/** All ways on which a generation reaches other hosts: by one resolver, the same roots and the same parent proxy. */
+/** Makes all of a generation's ways to other hosts: with one resolver, the same roots and parent proxy. */
 export function createWaysOut(
   { upstream: options }: Config,
   files: Files,

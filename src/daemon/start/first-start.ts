@@ -149,7 +149,7 @@ const urlsOf = ({ proxy, control }: FirstAddresses, key: string): Readonly<Recor
   ...clientVariables(`http://${agentName}:${key}@${reachable(proxy)}`, resolve('./certs/ca.pem')),
 });
 
-/** Answers an address at which programs of this machine reach a listener, even one that listens everywhere. */
+/** Returns an address at which this machine reaches a listener, even one that listens everywhere. */
 const reachable = (address: string): string =>
   address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 

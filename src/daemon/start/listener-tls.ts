@@ -16,7 +16,7 @@ export interface ListenersTls {
   readonly control: ListenerTls | undefined;
 }
 
-/** Reads certificates and keys. Throws ConfigError naming the file that cannot be read, or that they do not belong together. */
+/** Reads certificates and keys. Throws ConfigError for an unreadable file or a wrong key. */
 export const readListenersTls = (config: Config, files: Files): ListenersTls => ({
   proxy: readTls(config, files, 'proxy'),
   control: readTls(config, files, 'control'),

@@ -13,7 +13,7 @@ import { readToldAddress } from './told-address.ts';
 
 interface ListenerOptions {
   readonly limits: () => Config['limits'];
-  /** Every connection begins with a header of the PROXY protocol; one without it is closed without an answer. */
+  /** Every connection begins with a PROXY header; one without it is closed without an answer. */
   readonly isTold: boolean;
   /** Undefined where plain text is spoken. */
   readonly tls: ListenerTls | undefined;

@@ -6,7 +6,7 @@ import type { SeedResult } from './seed.ts';
  * commands.
  */
 
-/** How a daemon gets an admin secret. Its own environment counts, and not that of the shell in which a command runs. */
+/** Says how a daemon gets an admin secret: its own environment counts, not that of a command's shell. */
 export const toGetSecret = (file: string | undefined): string =>
   `set control.admin_secret in ${file ?? 'its configuration'}, or SERVICE_API_KEYS_ADMIN_SECRET in the environment of the daemon, and restart it`;
 

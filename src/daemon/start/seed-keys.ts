@@ -203,7 +203,7 @@ function fromConfig(key: KeyConfig, { pepper, nowMs, envOf }: KeyTerms): KeyReco
   });
 }
 
-/** The key of a route whose callers have none: the state counts and limits its calls like those of any other. */
+/** Makes the key of a route with keyless callers: the state counts and limits its calls as others. */
 function ofRoute(route: InboundRoute, { pepper, nowMs, envOf }: KeyTerms): KeyRecord[] {
   const { tenantId, agentId, prefix, auth } = route;
   if (auth.type === 'key' || agentId === null) return [];

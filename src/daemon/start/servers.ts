@@ -199,7 +199,7 @@ export class Servers {
 const newConnections = (gate: () => Gate): Connections =>
   new Connections(() => gate().config.limits.maxConnections);
 
-/** Stops listening and waits until every running request has its answer. Idle connections are closed at once. */
+/** Stops listening and waits until every request has its answer. Idle connections are closed at once. */
 async function drain(
   servers: readonly Server[],
   agents: AgentConnections,

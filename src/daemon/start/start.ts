@@ -4,7 +4,7 @@ import { disk, findConfigFile, loadConfig } from '../../config/load.ts';
 import { placed } from '../../config/places.ts';
 import type { Gateway } from '../gateway.ts';
 
-/** Starts the daemon in as many processes as its configuration says. The parent of several loads nothing that judges. */
+/** Starts the daemon's processes as configured. The parent of several loads nothing that judges. */
 export async function startDaemon(configFile: string | undefined, env: Environment): Promise<Gateway> {
   try {
     return await start(configFile, env);

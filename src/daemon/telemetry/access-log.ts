@@ -72,7 +72,7 @@ function statusOf({ received, verdict }: CallSoFar, refusal: GatewayError | unde
   return isHeld && !isScan ? problems.POLICY_DENIED.status : 200;
 }
 
-/** Method and host, where they were read; of a call that was refused before that nobody can vouch for either. */
+/** Returns method and host if they were read: before that a refused call has none that can be shown. */
 function whereTo(call: CallSoFar): { readonly method?: SafeName; readonly host?: SafeName } {
   const { received, inspection } = call;
   if (!inspection) return {};

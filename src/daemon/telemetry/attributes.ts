@@ -99,7 +99,7 @@ function modelAttributes(
   };
 }
 
-/** The bytes of a body in which its model is looked for: bodies of models may have megabytes, and most begin with it. */
+/** Bounds where a body's model is looked for: bodies may have megabytes, and most begin with it. */
 const modelBytesMax = 4096;
 
 function modelOf(received: ReceivedCall): string | undefined {
@@ -125,7 +125,7 @@ function mcpAttributes(received: ReceivedCall, safeName: NameReader): Attributes
   return attributes;
 }
 
-/** The one reading of the body that the pipeline has made; a body that can be read in several ways says nothing. */
+/** Returns the body as the pipeline has read it; one with several readings says nothing. */
 function bodyOf({ readings: { parsed } }: ReceivedCall): unknown {
   return parsed?.kind === 'value' && parsed.readings.length === 1 ? parsed.readings[0] : undefined;
 }

@@ -41,7 +41,7 @@ interface InForce {
   readonly standing: ConfigStatus;
 }
 
-/** Reads a configuration and all files that it names, so that each worker gets the same. Throws ConfigError. */
+/** Reads a configuration and its files, so that each worker gets the same. Throws ConfigError. */
 export function loadWithFiles(file: string, env: Environment): Pick<InForce, 'config' | 'taken'> {
   const { files, taken } = takeFiles();
   const config = loadConfig(file, env, files);
@@ -272,7 +272,7 @@ export class Crew {
     return member;
   }
 
-  /** Rejects where it stands on something else than the others: files have been exchanged that must stay as long as the daemon runs. */
+  /** Rejects where it has other files than the rest: those that must stay while the daemon runs changed. */
   async #open(member: Member): Promise<void> {
     const { taken, standing } = this.#inForce;
     const place = { slot: member.slot, workers: this.#workers };

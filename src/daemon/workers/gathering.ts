@@ -13,7 +13,7 @@ export class Gathering {
   #ended: Snapshot = [];
   #underWay: Promise<void> | undefined;
 
-  /** Answers the metrics of all that serve, and of those that have ended. Those who ask meanwhile get the same. */
+  /** Returns the metrics of all workers, ended ones too. Those who ask meanwhile get the same. */
   async gather(serving: () => readonly Member[]): Promise<readonly Snapshot[]> {
     this.#underWay ??= this.#measure(serving()).finally(() => {
       this.#underWay = undefined;

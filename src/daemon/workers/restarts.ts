@@ -10,7 +10,7 @@ export class Restarts {
   #crashes = 0;
   #delays = 0;
 
-  /** A worker of this place has ended. Answers in how many milliseconds the next one is due; undefined where it is enough. */
+  /** Notes a worker's end. Returns the milliseconds until the next one is due; undefined for none. */
   crashed(servedMs: number): number | undefined {
     if (servedMs >= wellMs) this.#crashes = 0;
     if (servedMs > 0) this.#delays = 0;
@@ -18,7 +18,7 @@ export class Restarts {
     return this.#crashes > crashesMax ? undefined : this.#delayMs(this.#crashes);
   }
 
-  /** A worker could not be started for want of something that may come back. Answers the same; it is never enough. */
+  /** Notes a start that failed for want of something that may return. Answers as `crashed`, always. */
   delayed(): number {
     this.#delays += 1;
     return this.#delayMs(this.#delays);

@@ -31,7 +31,7 @@ import { Crew, loadWithFiles } from './crew.ts';
  */
 
 const graceMsDefault = 30_000;
-/** Starts a daemon of several workers. Throws, with none left, when something is wrong; and with nothing made, where that is an address. */
+/** Starts several workers. If it throws, none is left; for a bad address nothing was even made. */
 export async function startWorkers(file: string, env: Environment): Promise<Gateway> {
   const first = loadWithFiles(file, env);
   checkFiles(first.config, disk);

@@ -132,7 +132,7 @@ class Worker {
   }
 }
 
-/** Whatever nobody caught is a bug. A gate in an unknown state must not go on judging; the parent starts another one. */
+/** An uncaught error is a bug. A gate in an unknown state must not judge; the parent starts another. */
 function endOnBugs(tell: (error: unknown) => void): void {
   process.on('uncaughtException', (error) => {
     tell(error);

@@ -20,7 +20,7 @@ export interface SeenAnswer {
   readonly sent?: () => readonly Buffer[];
 }
 
-/** Tells lists of people from other answers: a page or a ticket has an address or two, which may go out again. */
+/** Tells lists of people from other answers: a page or ticket has an address or two, which may go out. */
 export const listValuesMin = 3;
 /** Limits what is kept of a host; no real name is longer. */
 const hostLengthMax = 255;

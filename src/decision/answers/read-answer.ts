@@ -53,7 +53,7 @@ export function createAnswerReader({
   clock,
   readers = onTheLoop,
 }: AnswerReaderOptions) {
-  /** Keeps clean answers by engine, since another may find more, and by type, which says how content is taken apart. */
+  /** Keeps clean answers by engine, since another may find more, and by type, by which content is read. */
   const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
 
   function cleanAnswers(engine: DetectorEngine, contentType: string): CleanAnswers {
@@ -178,12 +178,12 @@ export function createAnswerReader({
       const cut = await readers.run('redact', job, taskOf(owner, tenant, engine, plain.length));
       return 'lost' in cut ? undefined : cut.left;
     },
-    /** Creates a reader of texts that go on behind others, within the time for one content. Throws as `read` does. */
+    /** Creates a reader of texts that continue others, within the time for one. Throws as `read` does. */
     async createBoundaryReader({ tenantId }: Pick<Identity, 'tenantId'>) {
       const { tenant, engine } = await readersOf(tenantId);
       return createBoundaryReader(engine, injections, boundsOf(tenant));
     },
-    /** Tells whether the same content was clean a short while ago, so that it need be neither read nor waited for. */
+    /** Tells whether the same content was clean a moment ago, so that it need not be read. */
     isKnownClean({ tenantId }: Pick<Identity, 'tenantId'>, content: AnswerContent) {
       const { bytes, contentType, contentEncoding } = content;
       const engine = policies.lastKnown(tenantId)?.engine;

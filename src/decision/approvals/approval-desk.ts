@@ -14,7 +14,7 @@ import { publicFinding, recordedFindingsMax } from '../trace/record.ts';
 import { redactedMethod, redactedPreview, redactedUrl } from '../trace/redacted.ts';
 import { shownOperationOf } from '../trace/safe-names.ts';
 
-/** Whoever waits for a decision, on this node, at the same time: calls that are held open, and those who ask how it ends. */
+/** Bounds who waits on this node at once: calls that are held open, and those who ask for the outcome. */
 export const waitersMax = 1000;
 /** Waiters of one tenant: the others must find room. */
 export const waitersOfTenantMax = 500;
@@ -34,7 +34,7 @@ export class ApprovalDesk {
     this.#now = now;
   }
 
-  /** Spends a grant of the identical call, meets a denial that stands, or finds or opens its approval: on disk when this resolves. */
+  /** Spends a grant of the identical call, meets a denial, or finds or opens its approval, stored by then. */
   hold(call: AssessedCall<TenantConfig>, verdict: Verdict): Promise<Hold> {
     return this.#store.holdCall(toApproval(call, verdict, this.#now()), (hold) => stepOf(hold, call));
   }

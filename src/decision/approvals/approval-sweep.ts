@@ -12,7 +12,7 @@ interface ApprovalSweepOptions {
 /** In one look, so that a state that takes nothing is not asked without end. */
 const stepsMax = 100;
 
-/** Approvals that nobody decides end by the clock alone; this tells of it, once each, with one timer for all of them. */
+/** Approvals that nobody decides end by the clock alone. One timer tells of each end, once. */
 export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSweepOptions) {
   const closing = new AbortController();
 

@@ -13,7 +13,7 @@ const policyFilesMax = 100;
 /** The tenant of a case file in its configuration. */
 export const caseTenantId = 'cases';
 
-/** A case file, or a policy that it names, is not valid: all that is wrong with it; of a policy, with the path of its file in front. */
+/** Says all that is wrong with a case file, or with a policy that it names, behind its path. */
 export class CaseFileError extends Error {
   readonly errors: readonly PolicyError[];
 

@@ -9,13 +9,13 @@ import { Tally } from '../../util/tally.ts';
 import { excuseOf } from '../excuse.ts';
 import { createRepeatedDenials, denialsEnough } from '../facts/repeated-denials.ts';
 
-/** Incidents that wait to be opened, as they do while the state is away: one for each agent and trigger. Tenants do not take each other's room. */
+/** Bounds a tenant's incidents that wait for the state: there is one for each agent and trigger. */
 const waitingMax = 10_000;
 export const waitingOfTenantMax = 1000;
 /** Opened at once: the state writes them together. */
 const openingMax = 16;
 const retryMs = 1000;
-/** Between two lines about incidents that were not opened: who makes many of them must not fill the log too. */
+/** Is the time between log lines about unopened incidents: whoever causes many must not fill the log. */
 const complaintMs = 10_000;
 
 /**
@@ -55,7 +55,7 @@ export class IncidentDesk {
     this.#denials = createRepeatedDenials(store);
   }
 
-  /** Takes the call's causes, once its trace is written, and counts it if it was denied. `shipped` resolves when the trace is in the state. */
+  /** Takes a recorded call's causes, and counts denials. `shipped` resolves when its trace is stored. */
   take(call: IncidentSource, shipped: () => Promise<void>): void {
     for (const cause of call.incidents ?? []) this.#add(toEntry(call, cause, undefined));
     const isDenied = call instanceof DecidedCall && call.verdict.decision === 'DENY';
@@ -108,7 +108,7 @@ export class IncidentDesk {
     this.#put(name, later ? joined(entry, later) : entry);
   }
 
-  /** That an agent tries again while it is suspended tells nothing of it, nor does what strangers try under its name. */
+  /** Retries of a suspended agent tell nothing of it, nor do attempts of strangers under its name. */
   #noteDenial(call: DecidedCall, shipped: () => Promise<void>): void {
     if (call.admission.agentStatus !== 'active' || call.received.isAnonymous) return;
     const entry = toEntry(call, repeatedDenials, undefined);

@@ -4,7 +4,7 @@ import type { BodyFacts, Facts } from '../../policy/index.ts';
 
 const score = z.number().min(0).max(1);
 
-/** Facts that are given with a simulated call, as requests and case files write them; what is not given is found out. */
+/** Facts given with a simulated call, by a request or case file. What is not given is found out. */
 export const givenFacts = z.strictObject({
   now: z.iso
     .datetime({ offset: true, error: 'must be a time such as 2026-03-04T12:00:00Z' })

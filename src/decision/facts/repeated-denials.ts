@@ -4,7 +4,7 @@ import { RecentMap } from '../../util/recent-map.ts';
 
 /** Denials of one agent within an hour that deserve an incident. */
 export const denialsEnough = 5;
-/** Agents whose denials are remembered here; beyond that the one that was not denied for longest is forgotten. */
+/** Bounds the agents whose denials are kept; then the one that was not denied for longest is forgotten. */
 export const rememberedAgentsMax = 10_000;
 
 const pageLimit = 100;

@@ -6,7 +6,7 @@ import type { Feeds } from '../../risk/feeds/feeds.ts';
 import type { ThreatHit } from '../../risk/feeds/index/threat-index.ts';
 import { compileAllowlist, type DestinationList } from '../../tenants/destination-list.ts';
 
-/** Finds what threat feeds list of a call's target and of URLs in its body, save for what the tenant allows. */
+/** Finds a call's target and URLs of its body in threat feeds, save for what the tenant allows. */
 export type FindThreats = (call: InspectedCall<TenantConfig>) => readonly Threat[];
 
 /** Threats of one call. */

@@ -25,7 +25,7 @@ export const trustTermsOf = ({
 const partsPerTrust = 10_000;
 export const toParts = (trust: number): number => Math.round(trust * partsPerTrust);
 
-/** An anomaly graver than a new host, which is all in a day's work for who browses: what is a little odd only weighs. */
+/** A lesser anomaly, such as a new host, is normal for an agent that browses: it weighs but costs nothing. */
 const anomalyMin = 0.6;
 
 /** Signals that make an anomaly more than a new turn of the agent's work, and their minimum severity. */
@@ -66,7 +66,7 @@ function causesOf(call: DecidedCall): readonly Cause[] {
 type Cause = Exclude<TrustMark['cause'], 'analyst-denial'>;
 const lossOf = { denial: 'denial', threat: 'threatHit', anomaly: 'anomaly' } as const;
 
-/** New hosts and new operations are what work is made of: they count together with something that the call carries. */
+/** New hosts and operations are normal work: they count only together with something in the call. */
 const isGraveAnomaly = ({ signals }: DecidedCall): boolean =>
   signals.some((it) => it.name === 'BASELINE_ANOMALY' && it.score >= anomalyMin) &&
   signals.some((it) => carriedNames.has(it.name) && it.score >= carriedMin);

@@ -29,7 +29,7 @@ import { toRequest } from '../request.ts';
 import { scored } from '../stages/assess-risk.ts';
 import { urlLengthMax } from '../trace/redacted.ts';
 
-/* A recorded call as it can be judged anew. Its trace has neither body nor headers: what only those could tell is lacking. */
+/* A trace has neither body nor headers: whatever only those could tell is lacking when it is judged anew. */
 
 /** The caller in a trace. */
 interface TracedCaller {
@@ -101,7 +101,7 @@ export const wasJudged = ({ explanation, rule_id, reason_codes, tool_name }: Tra
   tool_name !== undefined &&
   (rule_id !== undefined || !notJudged.has(reason_codes?.[0]));
 
-/** The call of a trace, of which `tenant` is the tenant. `target` is its URL; `ownAgent` is that of the key with which it was made. */
+/** Makes the call of a trace. `target` is its URL, `ownAgent` that of the key, `tenant` its tenant. */
 export function toRecordedCall(
   trace: Trace,
   tenant: TenantConfig,
@@ -164,7 +164,7 @@ const toThreat = ({ details }: Signal): Threat => ({
   location: 'body',
 });
 
-/** Names the operation as it was recorded; what it acts on is told again, by what is left of the request. Answers what is lacking. */
+/** Names the operation as recorded and derives what it acts on anew. Answers what is lacking. */
 function classifyTrace(
   call: ReceivedCall,
   trace: Trace,
@@ -201,7 +201,7 @@ function classifyTrace(
   return { classified: new ClassifiedCall(call, operation, ''), lacks };
 }
 
-/** One for each class that the call carried. Those outside the body cannot be cut out, save where the call was sanitised all the same. */
+/** Makes one for each class of the call. Those outside the body cannot be cut, unless it was sanitised. */
 function findingsOf({ classifications = [], findings = [], decision }: Trace): Finding[] {
   const inHead = new Set(findings.filter((it) => !it.location.startsWith('body:')).map((it) => it.class));
   return classifications.map((name) => ({

@@ -2,7 +2,7 @@ import type { PolicyDocument, Rule } from '../../policy/index.ts';
 import { urlPatternProblem } from '../../policy/match/url-pattern.ts';
 import type { Trace } from './call-of-trace.ts';
 
-/* The smallest rules that would let one recorded call through: pure, made of its trace and of the policies as they stand. */
+/* Finds the smallest rules that let one recorded call through, of its trace and the present policies. */
 
 /** A policy as it can be changed: applied through the API, or written in a file. */
 export interface EditablePolicy {
@@ -22,7 +22,7 @@ interface ExceptionMatch {
 /** Holds exceptions from the posture, which no rule of a policy has decided. */
 export const exceptionsName = 'exceptions';
 
-/** The match of exactly the recorded call, or as near as its trace tells; undefined where not even its host is in the trace. */
+/** Matches the recorded call as exactly as its trace allows; undefined where not even its host is known. */
 export function matchOf(trace: Trace): ExceptionMatch | undefined {
   const { pattern, isExact } = urlPatternOf(trace.url);
   if (pattern === undefined) return undefined;
@@ -67,7 +67,7 @@ function urlPatternOf(url: string): { pattern: string | undefined; isExact: bool
 /** The rule's name: the same call always gets the same one. */
 export const exceptionId = ({ trace_id }: Trace): string => `allow-${trace_id}`;
 
-/** The policy with the exception before the rule of that name, at its priority; with no such rule, before all others. */
+/** Adds the exception before the rule of that name, at its priority; without one, before all others. */
 export function withException(
   document: PolicyDocument,
   rule: Rule,

@@ -57,7 +57,7 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
     input: { ...input, policyId: `${index}` },
     rules: input.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => toPartial(rule, keys)),
   }));
-  /** The rules that ask for nothing that is lacking: what they decide stands where `doubts` has nothing to say. */
+  /** These rules ask for nothing that is lacking: their decision stands where `doubts` are silent. */
   const certain = compilePolicies(
     policies.map(({ input, rules }) => ({
       ...input,

@@ -12,7 +12,7 @@ export interface ScoredRisk {
 export const recordedRisk = ({ explanation, risk_score, risk_band }: Trace): ScoredRisk | undefined =>
   explanation === undefined ? undefined : { score: risk_score, band: risk_band };
 
-/** The risk of a recorded call under these weights and bands: under those that it was weighed with, what was recorded. */
+/** Scores a recorded call by these weights and bands; by the old ones it gives what was recorded. */
 export function rescore(
   { signals = [], risk }: Trace,
   weights: SignalWeights,

@@ -35,7 +35,7 @@ export interface SimulatedCall {
   readonly scopeViolations?: (operation: Operation) => readonly SafeName[];
 }
 
-/** The call as an entrance would have made it, had it come in `nowMs` or when the facts say. Throws what a bad URL throws. */
+/** Makes the call as an entrance would, at `nowMs` or when the facts say. Throws what a bad URL throws. */
 export function toSimulatedCall(from: DescribedCall, given: GivenFacts, nowMs: number): SimulatedCall {
   const { identity, agentStatus } = from;
   const runtimeType = given.runtime_type ?? from.runtimeType;

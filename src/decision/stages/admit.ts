@@ -167,7 +167,7 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
     if (percent !== undefined) this.#options.events.tellUsage({ tenantId, atMs, percent, used, quota });
   }
 
-  /** Whose limit counts is asked only of bodies that are too large for some tenant. Who may not call at all is not told of it. */
+  /** Asks whose limit counts only for a body too large for some tenant. A stranger is not told of it. */
   async #tooLargeCall(
     call: ClassifiedCall,
     { keyHash, nowMs }: AdmitRequest,

@@ -33,7 +33,7 @@ export interface AssessOptions {
   readonly privilegesOf: PrivilegesOf;
 }
 
-/** How risky is it? Signals give a score from 0 to 1 and its band. No I/O; never waits, refuses or decides. */
+/** Makes a score from 0 to 1 and its band of the signals. It does no I/O and never refuses or decides. */
 export function assessRiskStage(options: AssessOptions) {
   const { engines, findThreats, findCarriedReads, hashSecrets, privilegesOf } = options;
 
@@ -70,7 +70,7 @@ export function assessRiskStage(options: AssessOptions) {
   } satisfies Stage<InspectedCall<TenantConfig>, AssessedCall<TenantConfig>>;
 }
 
-/** The risk that these signals make, with the share of the trust in the agent and the least that was found. */
+/** Returns the risk of these signals, moved by the agent's trust and at least what was found. */
 export function scored(
   signals: readonly Signal[],
   { modifier, floor }: { readonly modifier: number; readonly floor: number },

@@ -28,7 +28,7 @@ export function classify(options: ClassifyOptions): Stage<UnadmittedCall, Classi
   const { common, own, of } = catalogues;
   const { largestMaxDecodedBytes } = tenants;
 
-  /** A key never goes to another tenant. One that nobody knows is refused at admission, whatever its call does. */
+  /** A key never goes to another tenant. Admission refuses unknown keys, whatever their calls do. */
   function catalogueOf({ key, receivedAtMs }: ReceivedCall): MaybePromise<Catalogue> {
     if (own.size === 0 || !key) return common;
     const known = store.recall(key.hash, receivedAtMs, Number.POSITIVE_INFINITY);
@@ -61,7 +61,7 @@ export function classifyOperation(
   return new ClassifiedCall(call, operation, destinationOf(operation, call.target));
 }
 
-/** For entrances that know the tool, whatever the host: `below` is the path below the place that stands for the tool's own hosts. */
+/** Classifies for entrances that know the tool: `below` is the path below the place that stands for it. */
 export function classifyAs(
   catalogue: Catalogue,
   call: ReceivedCall,

@@ -37,7 +37,7 @@ export function decideMessage({
   };
 }
 
-/** People have approved the opening of the way, and so what the same rule would hold on it, but nothing that shows only now. */
+/** An approved opening covers what the same rule would hold on it, but nothing that shows only now. */
 function unheld(call: AssessedCall, opinion: Enforceable): Enforceable {
   const granted = call.message?.opening.verdict;
   if (granted && isCovered(granted, toVerdict(call, opinion))) return afterGrant(opinion);

@@ -23,7 +23,7 @@ export interface DecideOptions extends CallerSources {
 type Assessed = AssessedCall<TenantConfig>;
 type Decided = DecidedCall<TenantConfig>;
 
-/** Which rule? What is thought of the call (`judge.ts`) becomes its verdict. Only a call that must be held asks the state. */
+/** Turns the opinion on the call (`judge.ts`) into its verdict. Only a held call asks the state. */
 export const decideStage = (options: DecideOptions): Stage<Assessed, Decided> => new DecideStage(options);
 
 class DecideStage implements Stage<Assessed, Decided> {

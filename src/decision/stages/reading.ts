@@ -5,7 +5,7 @@ import type { PartResult } from '../../inspect/read-part.ts';
 const none: readonly never[] = Object.freeze([]);
 const noBytes = Buffer.alloc(0);
 
-/** The inspection of a call while it is made: the stage fills it in, and then hands it out as what nobody changes. */
+/** An inspection while it is made: the stage fills it in, then hands it out as what nobody changes. */
 export class Reading implements Inspection {
   readonly safeName: NameReader;
   readonly agentName: SafeName | undefined;

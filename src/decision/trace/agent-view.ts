@@ -1,7 +1,7 @@
 import type { Risk, Signal, Verdict } from '../../core/call.ts';
 import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 
-/* The part of its verdict that an agent may see: all but details on other agents, which stand in the trace alone. */
+/* An agent may see its verdict without details on other agents, which stand in the trace alone. */
 
 /** A signal as a sentence of the explanation. */
 export const signalSentence = ({ name, details }: Pick<Signal, 'name' | 'details'>): SafeName =>

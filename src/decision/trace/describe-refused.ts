@@ -24,7 +24,7 @@ export type DescribeRefused = (
   identity: Identity,
 ) => MaybePromise<RefusedDescription | undefined>;
 
-/** Who is refused pays for nothing, so a longer head is not read for him: then the trace has the origin alone. */
+/** A refused caller pays nothing, so no longer head is read for him: the trace then has the origin alone. */
 const headCharsMax = 16_384;
 
 interface DescribeRefusedOptions {

@@ -19,7 +19,7 @@ interface Usage {
 
 export function createEvents(store: Pick<Store, 'alertUsage'>, log: Log) {
   return {
-    /** A part of the quota is used up: an entry for each part and period, however often and by how many nodes it is told. */
+    /** Tells of used quota once for each part and period, however many nodes notice it. */
     tellUsage(usage: Usage) {
       const { alert, event } = usageAlert(usage);
       store.alertUsage(usage.tenantId, alert, event).catch((error: unknown) => {

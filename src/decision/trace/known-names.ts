@@ -15,7 +15,7 @@ const unlisted: readonly KnownTool[] = [
   },
 ];
 
-/** The tools of a catalogue, by default those that come with the gateway, and what else calls are said to be of. */
+/** Returns the tools of a catalogue, by default the gateway's own, and the other names that calls get. */
 export const toolsKnownTo = ({ tools } = ownTables().catalogue()): readonly KnownTool[] => [
   ...tools,
   ...unlisted,

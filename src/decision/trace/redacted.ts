@@ -67,7 +67,7 @@ export function redactedPreview(call: InspectedCall): SafeName {
   );
 }
 
-/** Control and format characters but tabs and line breaks, line separators, and what has no glyph of its own. */
+/** Matches control and format characters but tabs and line breaks, line separators, and empty glyphs. */
 const unseen =
   /(?![\t\n\r])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]|[\ufe00-\ufe0f])/gu;
 

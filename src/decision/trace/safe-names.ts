@@ -81,7 +81,7 @@ export function shownOperation({ safeName }: Pick<NamedCall, 'safeName'>, { name
   return shown === said ? safeName(name) : shown;
 }
 
-/** How the operation of a call is kept and shown: under a method in which something was found as that method is. */
+/** Returns the shown name of a call's operation; under a method with a finding, that method's. */
 export function shownOperationOf(call: NamedCall): SafeName {
   const method = redactedMethod(call);
   if (method !== call.received.method) return method;

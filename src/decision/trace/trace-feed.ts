@@ -14,7 +14,7 @@ export const waitingTracesMax = 1_000;
 const waitingCharsMax = 4 * 1024 * 1024;
 /** Calls are shipped within a quarter of a second. */
 const pollMs = 400;
-/** After so many answers with more behind them, what is still there is left out: followers see what happens now. */
+/** After so many answers with more behind them the rest is skipped: followers see what happens now. */
 const answersPerPoll = 16;
 
 interface Followed {

@@ -32,7 +32,7 @@ const show = (
 
 const measure = z.object({ ...ofTenant, note: freeText.nullish() }).nullish();
 
-/** `GET /v1/agents/suspension`: whether all agents of the tenant are suspended; the status of each agent by itself is its own. */
+/** `GET /v1/agents/suspension` says whether the tenant is suspended. Each agent has its own status. */
 export const showSuspension = route('GET /v1/agents/suspension', {
   summary: 'Show whether all agents are suspended at once',
   access: ['activity:read', 'agents:write'],
@@ -67,7 +67,7 @@ export const suspendAgents = route('POST /v1/agents/suspend', {
   },
 });
 
-/** `POST /v1/agents/reactivate`: agents that were suspended one by one stay suspended. With the admin secret alone. */
+/** `POST /v1/agents/reactivate` leaves agents suspended one by one as they are. It needs the admin secret. */
 export const reactivateAgents = route('POST /v1/agents/reactivate', {
   summary: 'End the suspension of all agents, with the admin secret',
   access: 'agents:write',

@@ -70,7 +70,7 @@ export const listMcpServers = route('GET /v1/mcp-servers', {
   },
 });
 
-/** `POST /v1/mcp-servers/{server_id}/accept`: its tools, as they were listed until now, are what they should be. */
+/** `POST /v1/mcp-servers/{server_id}/accept` makes the tools as they are listed now the expected ones. */
 export const acceptTools = route('POST /v1/mcp-servers/:server_id/accept', {
   summary: 'Accept the tools of an MCP server as they are',
   // An agent's own key may write policies, but the agent must not accept what it is led by.

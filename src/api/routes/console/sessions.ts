@@ -22,7 +22,7 @@ import { refuseForeign } from '../../session/same-origin.ts';
 import { adminSecretHash, callerOf, openSession, type SessionCaller } from '../../session/session-caller.ts';
 import { tenantOf } from '../../tenant-of.ts';
 
-/* Sessions of the console: a cookie stands for the secret that opened it, and may do what that may at the time. */
+/* A session's cookie stands for the secret that opened it, and may do what that secret may at the time. */
 
 const route = routesOf('console');
 const path = '/v1/console/sessions';
@@ -51,13 +51,13 @@ const showOwn = (session: SessionRecord, caller: SessionCaller, token: string) =
   expires_at: toIso(session.createdAtMs + sessionLifeMs),
 });
 
-/** A browser never sends a cookie marked Secure in plain text: it is so marked wherever the browser came by TLS. */
+/** A browser never sends a cookie marked Secure in plain text, so it is marked where the browser uses TLS. */
 const isSecure = (gate: Gate, headers: FieldsByName): boolean =>
   gate.config.control.tls !== null ||
   headers['x-forwarded-proto']?.toLowerCase() === 'https' ||
   headers['origin']?.toLowerCase().startsWith('https://') === true;
 
-/** `POST /v1/console/sessions`: signs in. The secret is tried as it would be in `Authorization`, with the same limits. */
+/** `POST /v1/console/sessions` signs in. The secret is tried as in `Authorization`, with the same limits. */
 export const signIn = route(`POST ${path}`, {
   summary: 'Sign in to the console; the answer sets a cookie',
   access: 'public',
@@ -202,7 +202,7 @@ export const listSessions = route(`GET ${path}`, {
   },
 });
 
-/** `DELETE /v1/console/sessions/:session_id`: ends somebody's session, on every node from the next request on. */
+/** `DELETE /v1/console/sessions/:session_id` ends a session, on every node from the next request on. */
 export const revokeSession = route(`DELETE ${path}/:session_id`, {
   summary: 'Revoke a session of the console',
   access: 'secret',

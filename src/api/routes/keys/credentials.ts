@@ -11,7 +11,7 @@ import { pageByPlace, pageOf, pageQuery, time, toIsoOrNull, toListAnswer } from 
 import { invalid } from '../../fields/invalid.ts';
 import { routesOf } from '../../route.ts';
 
-/* Credentials of the vault. They are written and never read: no answer and no audit entry has a secret in it. */
+/* Credentials of the vault are written and never read: no answer and no audit entry has a secret in it. */
 
 const route = routesOf('credentials');
 const access = 'credentials:write';
@@ -145,7 +145,7 @@ interface Sealed {
   reseal(to: string, event: (kind: string, subject: string) => AuditEvent): Promise<boolean>;
 }
 
-/** The credentials of a tenant, and what the callers of its routes show. No name of a credential has a slash. */
+/** Returns the credentials of a tenant and the secrets of its routes' callers. No credential has a slash. */
 async function sealedOf(store: Store, tenantId: string): Promise<readonly Sealed[]> {
   const credentials = await store.listCredentials(tenantId);
   const routes = await store.routesOf(tenantId);
@@ -168,7 +168,7 @@ async function sealedOf(store: Store, tenantId: string): Promise<readonly Sealed
   ];
 }
 
-/** `DELETE /v1/credentials/{name}`: calls that need it are answered CREDENTIAL_UNAVAILABLE from the next on. */
+/** `DELETE /v1/credentials/{name}`: the next calls that need it get CREDENTIAL_UNAVAILABLE. */
 export const revokeCredential = route('DELETE /v1/credentials/:name', {
   summary: 'Take a credential out of the vault',
   access,

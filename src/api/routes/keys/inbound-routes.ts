@@ -87,7 +87,7 @@ export const showInboundRoute = route('GET /v1/inbound-routes/:prefix', {
   },
 });
 
-/** `PUT /v1/inbound-routes/{prefix}`: the whole route anew, the token of its callers with it. Those of the configuration are 409. */
+/** `PUT /v1/inbound-routes/{prefix}` replaces a route and its callers' token; 409 if a file configures it. */
 export const replaceInboundRoute = route('PUT /v1/inbound-routes/:prefix', {
   summary: 'Replace an inbound route',
   access,
@@ -108,7 +108,7 @@ export const replaceInboundRoute = route('PUT /v1/inbound-routes/:prefix', {
   },
 });
 
-/** `DELETE /v1/inbound-routes/{prefix}`: calls are answered 404 from the next one on. Those of the configuration are 409. */
+/** `DELETE /v1/inbound-routes/{prefix}`: its calls get 404 from the next one on; 409 for configured ones. */
 export const deleteInboundRoute = route('DELETE /v1/inbound-routes/:prefix', {
   summary: 'Delete an inbound route',
   access,
@@ -147,7 +147,7 @@ async function changeable({ gate, caller, params, tenantId }: Request): Promise<
   return stored;
 }
 
-/** Throws CROSS_ENVIRONMENT where the calls of the route would be those of an agent for which the caller may make none. */
+/** Throws CROSS_ENVIRONMENT where the route's calls have an agent that the caller may not use. */
 function demandAgent(caller: Caller, agent: AgentRecord | undefined): void {
   if (caller.kind !== 'key' || !agent) return;
   const { key } = caller;
@@ -160,7 +160,7 @@ function demandAgent(caller: Caller, agent: AgentRecord | undefined): void {
 
 type Written = Readonly<Record<string, unknown>>;
 
-/** The settings as they were written, for they are read by the same schema again; nobody has two views of them. */
+/** Reads the settings as they were written, since the same schema reads them again later. */
 function readWritten({ raw }: Request): Written {
   const { tenant_id: _, prefix: __, ...written } = JSON.parse(raw.toString()) as Written;
   const findings = checkInbound({ path: [], item: written });

@@ -103,7 +103,7 @@ export const keyAudit = route('GET /v1/keys/:key_id/audit', {
   },
 });
 
-/** `DELETE /v1/keys/{key_id}`: revokes a key, on every node from the next call on. Doing it again changes nothing. */
+/** `DELETE /v1/keys/{key_id}` revokes a key for the next call on every node. Repetition changes nothing. */
 export const revokeKey = route('DELETE /v1/keys/:key_id', {
   summary: 'Revoke a key',
   access: 'keys:revoke',

@@ -99,7 +99,7 @@ function checkEnvironments({ environments }: TenantConfig, body: MintRequest): v
 const unknownEnvironment = (path: string, name: string): GatewayError =>
   invalid([{ path, message: `the tenant has no environment "${name}"` }]);
 
-/** The named agent, made now where it is new. One of another tenant does not exist; one of another environment is a mistake. */
+/** Returns the named agent, made now if new. Those of other tenants count as missing. */
 async function agentFor(
   gate: Gate,
   { id: tenantId, environments }: TenantConfig,

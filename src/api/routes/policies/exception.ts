@@ -65,7 +65,7 @@ const exceptionAnswer = z
 type Answer = z.infer<typeof exceptionAnswer>;
 type Request = ApiRequest<unknown, unknown>;
 
-/** `GET /v1/traces/{trace_id}/exception`: the smallest rules that would let the call through, as the policies stand now. Applies nothing. */
+/** `GET /v1/traces/{trace_id}/exception` returns the smallest rules that let the call through.  */
 export const showException = route('GET /v1/traces/:trace_id/exception', {
   summary: 'Show the smallest rules that would let a recorded call through',
   access: 'policies:read',
@@ -101,7 +101,7 @@ interface Draft extends EditablePolicy {
   readonly beforeRule: string | undefined;
 }
 
-/** Adds an exception to each policy that holds the call back, one after the other, until it is let through. */
+/** Adds an exception to each policy that holds the call back, one by one, until the call is let through. */
 async function search(
   request: Request,
   trace: Trace,
@@ -162,7 +162,7 @@ async function editablePolicies({ gate, tenantId }: Request, envName: string): P
   );
 }
 
-/** The policy that takes exceptions where no rule has decided but the posture. Any environment may have it. */
+/** Returns the policy that takes exceptions to a decision of the posture. It may have any environment. */
 const exceptionsOf = (policies: readonly EditablePolicy[]): EditablePolicy =>
   policies.find(({ document, source }) => document.name === exceptionsName && source === 'api') ?? {
     document: {

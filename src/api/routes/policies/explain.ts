@@ -30,7 +30,7 @@ const notConsidered = [
   'changes of MCP tools',
 ];
 
-/** `POST /v1/explain`: what would become of a described call of the key. Nothing is counted, recorded, held, opened or told. */
+/** `POST /v1/explain` says what would become of a described call. It has no effect and leaves no trace. */
 export const explain = route('POST /v1/explain', {
   summary: 'Say what would become of an outbound call, without any effect',
   access: ['scan'],

@@ -18,7 +18,7 @@ const route = routesOf('policies');
 /** The part of the body that is read before the policy language looks at it. */
 const applyRequest = z.looseObject(ofTenant);
 
-/** `POST /v1/policies/apply`: adds the next version of a policy; the next call on every node is judged by it. */
+/** `POST /v1/policies/apply` adds a policy's next version, which judges the next call on every node. */
 export const applyPolicy = route('POST /v1/policies/apply', {
   summary: 'Add the next version of a policy',
   access: 'policies:write',

@@ -100,7 +100,7 @@ interface Setting {
   readonly pause: () => Promise<void>;
 }
 
-/** `POST /v1/policies/simulate`: what rules would make of given or recorded calls. Nothing is applied, counted, recorded or held. */
+/** `POST /v1/policies/simulate` judges given or recorded calls by given rules. It has no effect. */
 export const simulatePolicies = route('POST /v1/policies/simulate', {
   summary: 'Try policies on given or recorded calls',
   access: ['policies:read', 'policies:write'],
@@ -251,7 +251,7 @@ const outcomeOf = ({ decision, reasonCodes, decidedBy }: Verdict): SimulatedOutc
   ruleId: decidedBy?.ruleId,
 });
 
-/** The elements of a list in the request as they were written: a number in a body may be more than JavaScript can say. */
+/** Returns the elements of a list as written: a number in a body may exceed what JavaScript can hold. */
 function elementsOf(raw: Buffer, field: string): Buffer[] {
   const span = jsonValueSpan(raw, field);
   if (!span) return [];

@@ -41,7 +41,7 @@ export const listPolicies = route('GET /v1/policies', {
   },
 });
 
-/** `GET /v1/policies/by-name/{name}`: the latest version for the environment, else the one for all environments. */
+/** `GET /v1/policies/by-name/{name}` shows the latest version for the environment, else for all of them. */
 export const policyByName = route('GET /v1/policies/by-name/:name', {
   summary: 'The latest version of a policy',
   access: 'policies:read',
@@ -58,7 +58,7 @@ export const policyByName = route('GET /v1/policies/by-name/:name', {
   },
 });
 
-/** `GET /v1/policies/by-name/{name}/versions`: of exactly this environment, newest first, also once the policy is archived. */
+/** `GET /v1/policies/by-name/{name}/versions` lists this environment's versions, newest first. */
 export const policyVersions = route('GET /v1/policies/by-name/:name/versions', {
   summary: 'List the versions of a policy',
   access: 'policies:read',
@@ -75,7 +75,7 @@ export const policyVersions = route('GET /v1/policies/by-name/:name/versions', {
   },
 });
 
-/** `DELETE /v1/policies/by-name/{name}`: the next call on every node is judged without it; its versions stay. */
+/** `DELETE /v1/policies/by-name/{name}` ends a policy for the next call on every node. Its versions stay. */
 export const archivePolicy = route('DELETE /v1/policies/by-name/:name', {
   summary: 'Archive a policy',
   access: 'policies:write',

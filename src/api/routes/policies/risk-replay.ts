@@ -71,7 +71,7 @@ const replayAnswer = z
 
 type Replay = z.infer<typeof replayAnswer>;
 
-/** `POST /v1/risk/replay`: how risky recorded calls would have been by other weights and bands. Nothing is changed. */
+/** `POST /v1/risk/replay` scores recorded calls by other weights and bands. It changes nothing. */
 export const replayRisk = route('POST /v1/risk/replay', {
   summary: 'Score recorded calls with other weights and bands',
   access: 'activity:read',
@@ -119,7 +119,7 @@ function boundsOf({ simulator }: Gate, { bands: given }: ReplayRequest): BandBou
   return { MEDIUM, HIGH, CRITICAL };
 }
 
-/** The traces that are asked for, some at a time; undefined for one that is not there. Between them others have their turn. */
+/** Yields the traces asked for, some at a time, undefined if missing. Other work has its turn in between. */
 async function* tracesOf(request: Request): AsyncGenerator<readonly (string | undefined)[]> {
   const { gate, body, signal, tenantId } = request;
   const { trace_ids, agent_id, from, to, limit } = body;

@@ -15,7 +15,7 @@ const formatNames = Object.keys(formats) as readonly (keyof typeof formats)[];
 
 const perTenantMax = 2;
 const inAllMax = 8;
-/** `GET /v1/traces/export`: all traces that the filters leave, newest first, as fast as the client reads them. */
+/** `GET /v1/traces/export` streams all traces that match, newest first, as fast as the client reads. */
 export const exportTracesRoute = route('GET /v1/traces/export', {
   summary: 'Export traces',
   access: 'activity:read',

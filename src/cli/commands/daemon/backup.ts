@@ -120,7 +120,7 @@ function outside({ authority, vault, file }: Config): readonly (readonly [string
   ];
 }
 
-/** Segments of the journal go when they are shipped: one that is gone since it was listed is in a database. */
+/** Segments of the journal go when they are shipped, so one that is gone by now is in a database. */
 function copyInto(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   try {

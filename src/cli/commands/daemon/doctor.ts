@@ -15,7 +15,7 @@ interface DoctorOptions extends CommonOptions {
   readonly dns?: string;
 }
 
-/** `postern doctor`: sends what must not get out, and says what is enforced, what is not, and which setting changes it. */
+/** `postern doctor` sends what must not get out, and names what is enforced and how to change the rest. */
 export function addDoctor(program: Command): void {
   program
     .command('doctor')

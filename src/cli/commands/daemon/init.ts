@@ -19,10 +19,10 @@ interface InitOptions extends CommonOptions {
 
 const starter = packageFile('config/policies/packs/starter.yaml');
 
-/** The permissions of the first key: it calls, makes keys for single runs, and sees what became of their calls. */
+/** The first key may call, make keys for single runs, and see what became of their calls. */
 const keyPermissions = ['scan', 'keys:ephemeral', 'keys:revoke', 'keys:read', 'activity:read', 'usage:read'];
 
-/** `postern init`: a folder with a commented configuration, an admin secret, an authority, a tenant, an agent and a key. */
+/** `postern init` makes a folder with configuration, admin secret, authority, tenant, agent and key. */
 export function addInit(program: Command): void {
   program
     .command('init')
@@ -49,7 +49,7 @@ interface Made {
   readonly agent_id: string;
 }
 
-/** Writes everything, or nothing where one of the files is there already or the options are no configuration. */
+/** Writes everything, or nothing if one of the files exists or the options are no valid configuration. */
 async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
   const { makeFolder: make } = await import('../../../util/make-folder.ts');
   const { parseConfig } = await import('../../../config/load.ts');

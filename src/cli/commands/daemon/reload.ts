@@ -11,7 +11,7 @@ import { print, printable, toJson } from '../../output.ts';
 const waitMs = 120_000;
 const pollMs = 50;
 
-/** `postern reload`: has the daemon of this machine read its configuration again, and says what came of it. */
+/** `postern reload` has the daemon of this machine read its configuration again, and says what came of it. */
 export function addReload(program: Command): void {
   program
     .command('reload')

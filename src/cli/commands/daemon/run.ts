@@ -9,7 +9,7 @@ import { note } from '../../output.ts';
 
 type Variables = WayOut['variables'];
 
-/** `postern run -- CMD`: runs a program whose calls leave through the gate; starts a gate of its own where none runs. */
+/** `postern run -- CMD` runs a program whose calls pass the gateway, and starts a gateway if none runs. */
 export function addRun(program: Command): void {
   program
     .command('run')
@@ -46,7 +46,7 @@ interface Reached {
 
 const nothingToEnd = async (): Promise<void> => undefined;
 
-/** Runs the command with a key of its own, where the key of the shell may make one, and says what became of its calls. */
+/** Runs the command with a key of its own, if the shell's key may make one, and sums its calls up. */
 async function runWithKey(command: readonly string[], way: Way, isQuiet: boolean): Promise<number> {
   const { openChildKey } = await import('../../programs/child-key.ts');
   const { openPrograms } = await import('../../programs/programs.ts');

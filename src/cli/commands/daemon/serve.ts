@@ -15,7 +15,7 @@ interface ServeOptions extends CommonOptions {
   readonly control?: string;
 }
 
-/** `postern serve`: the daemon, in the foreground. SIGHUP reloads; SIGTERM and SIGINT drain, a second one ends at once. */
+/** `postern serve` runs the daemon in the foreground. SIGHUP reloads; SIGTERM and SIGINT drain. */
 export function addServe(program: Command): void {
   program
     .command('serve')

@@ -23,7 +23,7 @@ interface Ready {
   };
 }
 
-/** `postern status`: whether the daemon can judge, under which configuration, and what waits. Fails where it is not ready. */
+/** `postern status` shows the configuration, what waits, and whether the daemon can judge; else it fails. */
 export function addStatus(program: Command): void {
   program
     .command('status')

@@ -26,7 +26,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.form': 'application/x-www-form-urlencoded',
 };
 
-/** `postern detect`: what the gate would find in files, for tuning; asks no daemon, and shows nothing of what it finds. */
+/** `postern detect` counts what the gateway would find in files, without a daemon. It shows no finding. */
 export function addDetect(program: Command): void {
   program
     .command('detect')

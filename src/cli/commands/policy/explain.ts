@@ -25,7 +25,7 @@ const fields = [
   'not_considered',
 ];
 
-/** `postern explain`: what the gate would say of a call, and why. Nothing follows from it: it is not counted, recorded, held or told. */
+/** `postern explain` says what the gateway would decide about a call, and why. It has no effect. */
 export function addExplain(program: Command): void {
   command(program, 'explain', 'what the gate would say of a call of POSTERN_KEY, and why; without any effect')
     .argument('<method>')

@@ -36,7 +36,7 @@ interface Simulation {
 
 const columns = ['call', 'before', 'rule before', 'after', 'rule after'];
 
-/** `postern policy simulate`: what the policies of files would change; nothing is applied, counted or recorded. */
+/** `postern policy simulate` shows what the policies of files would change. It has no effect. */
 export function addPolicySimulate(group: Command): void {
   const simulate = command(group, 'simulate', 'say which decisions the policies of files would change')
     .argument('<file...>', 'YAML or JSON; - for standard input')

@@ -5,7 +5,7 @@ import type { CommonOptions } from '../../connection/client.ts';
 import { print, toJson } from '../../output.ts';
 import { toProblemLine } from '../../problems.ts';
 
-/** `postern policy test`: judges without a daemon, as a daemon would. A case that fails makes it end with 1. */
+/** `postern policy test` judges as a daemon would, without one. It ends with 1 if a case fails. */
 export function addPolicyTest(group: Command): void {
   group
     .command('test')

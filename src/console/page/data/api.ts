@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/* The public API, as the page calls it: with the cookie of the session, and the token that proves that the page asks. */
+/* The page calls the public API with the session's cookie and the token that proves that the page asks. */
 
 interface InvalidField {
   readonly path: string;

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { apiUrl } from './api.ts';
 import { useStream } from './stream.ts';
 
-/* The server tells the page in which area somebody has changed something. The page then reads anew what it shows of that area. */
+/* The server names the area in which something has changed. The page then reads anew what it shows of it. */
 
 const areas = ['approval', 'incident', 'agent', 'tenant', 'policy', 'key', 'credential', 'session'] as const;
 export type Area = (typeof areas)[number];

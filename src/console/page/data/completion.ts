@@ -1,6 +1,6 @@
 import { conditionParts, conditionWords, matchKeys, policyKeys, ruleKeys, values } from './policy-words.ts';
 
-/* Offers words for the cursor of a policy that is being written: keys or values, as the text around it asks for. */
+/* Offers keys or values at the cursor of a policy that is being written, as the text around it asks for. */
 
 interface Completion {
   /** The place at which the word that is being written begins. */
@@ -26,7 +26,7 @@ interface Place {
   readonly isValue: boolean;
 }
 
-/** Words for the place before the cursor. Without a begun word there are some only where `isAsked`, or for values. */
+/** Returns words for the cursor. Without a begun word they are only values, or all where `isAsked`. */
 export function completionAt(text: string, at: number, isAsked: boolean): Completion {
   const before = text.slice(0, at);
   const begun = /[\w-]*$/.exec(before)?.[0] ?? '';

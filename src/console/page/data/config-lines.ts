@@ -37,7 +37,7 @@ export function configLinesOf({ config, defaults, origins }: ShownConfig): reado
 const isTable = (value: unknown): value is Shown =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Finds the origin of the value itself, of what it stands in, or, for a tenant, of what holds for all of them. */
+/** Finds the origin of the value, of what it stands in, or for a tenant of what holds for all tenants. */
 function originAt(known: ReadonlyMap<string, ValueOrigin>, path: string): ValueOrigin | undefined {
   for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
     // Times are shown in milliseconds, and are written with their unit.

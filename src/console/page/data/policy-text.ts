@@ -54,7 +54,7 @@ export function parsePolicy(text: string): Parsed {
   }
 }
 
-/** The line of what a path such as `rules[2].match.methods` names, as well as it can be told from the text. */
+/** Returns the line that a path such as `rules[2].match.methods` means, as well as the text tells. */
 export function lineOf(text: string, path: string): number | undefined {
   const lines = text.split('\n');
   const parts = path.split(/[.[\]]+/).filter((it) => it !== '');

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/* Places of the console: `#/page/part?filters`. The hash never reaches a server, and works under any path prefix. */
+/* Places are `#/page/part?filters`. The hash never reaches a server, and works under any path prefix. */
 
 export type PageQuery = Readonly<Record<string, string | undefined>>;
 

@@ -4,7 +4,7 @@ import { get } from './api.ts';
 import { heard } from './changes.ts';
 import type { Approval, Listing } from './types.ts';
 
-/* The calls that wait for a person: read once for the whole page, when one changes, and now and then, since they run out. */
+/* The page shares one list of waiting calls. It is read on changes and on a timer, since calls expire. */
 
 const everyMs = 10_000;
 /** More than a person can look through; the count says "200+". */

@@ -1,4 +1,4 @@
-/* Reason codes as sentences; codes that are not here, such as those of one's own rules, are shown as they are. */
+/* Says reason codes as sentences. Others, such as those of one's own rules, are shown as they are. */
 
 const sentences: Readonly<Record<string, string>> = {
   POLICY_ALLOW: 'A rule allows it',

@@ -3,7 +3,7 @@ import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Cells, type Column, Head } from './table.tsx';
 
-/* A table of many rows, of which only those in sight are drawn. All rows have one height, which the style sheet gives. */
+/* Of a long table only the rows in sight are drawn. The style sheet gives all rows the same height. */
 
 const spare = 8;
 /** The window moves by so many rows, so that most scrolling draws nothing anew. */

@@ -30,7 +30,7 @@ interface Route {
   readonly warnings: readonly string[];
 }
 
-/** Ways in for programs that know no proxy, and the secrets that go out with calls. Secrets are written here, and never read. */
+/** Shows inbound routes and the credentials that go out with calls. Secrets are written and never read. */
 export default function Routes() {
   return (
     <>

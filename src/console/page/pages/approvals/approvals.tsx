@@ -21,7 +21,7 @@ rules:
 EOF
 bin/postern policy apply ask.yaml`;
 
-/** The calls that wait for a person, oldest first: what is decided here is so in Slack and on the command line as well. */
+/** Shows waiting calls, oldest first. A decision here counts in Slack and on the command line as well. */
 export default function Approvals() {
   const [shown] = place.value.parts;
   const items = pending.value;
