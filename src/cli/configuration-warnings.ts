@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reasonOf } from '../config/checks/references.ts';
 import type { Files, Mistake } from '../config/load.ts';
@@ -9,8 +10,8 @@ import { readListenersTls } from '../daemon/start/listener-tls.ts';
 import { certificatesIn } from '../wire/client/reach/roots.ts';
 
 /**
- * Finds what has expired, and feeds whose files are not there. A daemon starts with all of it, and nobody would notice.
- * The files of certificates must have been checked before.
+ * Finds what has expired, and files and folders that are not there but may come: those of feeds, and of sockets. The
+ * files of certificates must have been checked before.
  */
 export function findWarningsOutside(config: Config, files: Files, nowMs: number): readonly Mistake[] {
   return [
@@ -18,6 +19,7 @@ export function findWarningsOutside(config: Config, files: Files, nowMs: number)
     ...expiredIdentities(config, files, nowMs),
     ...expiredRoots(config, files, nowMs),
     ...absentFeeds(config),
+    ...absentSocketFolders(config),
   ];
 }
 
@@ -77,6 +79,19 @@ const absentFeeds = ({ feeds }: Config): readonly Mistake[] =>
     const message = `${why}; until then the feed has what was fetched last, at first nothing`;
     return why === undefined ? [] : [warning(`feeds[${at}].url`, message)];
   });
+
+/** Folders of sockets, which a start does not make: the service manager may. */
+const absentSocketFolders = ({ control }: Config): readonly Mistake[] =>
+  control.listen.flatMap((it) =>
+    it.kind === 'tcp' || existsSync(dirname(it.path))
+      ? []
+      : [
+          warning(
+            'control.listen',
+            `the folder ${dirname(it.path)} does not exist, and a start does not make it`,
+          ),
+        ],
+  );
 
 function whyUnreadable(file: string): string | undefined {
   try {

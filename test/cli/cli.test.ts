@@ -237,18 +237,27 @@ t.test('config check warns of what has expired, and of feeds whose files are not
   t.equal(warnings.filter((it: string) => !it.startsWith('no policy file')).length, 6);
 });
 
-t.test('config check names the socket, process id and policy files that cannot be', async (t) => {
+t.test('config check and the start name the places of sockets and files that cannot be', async (t) => {
   const { dir, configFile } = writeTestConfig(t, {});
   mkdirSync(join(dir, 'folder.yaml'));
-  const text = ['control: { listen: "unix:absent/control.sock" }', 'pid_file: folder.yaml'];
-  writeFileSync(configFile, text.join('\n'));
+  writeFileSync(
+    configFile,
+    'proxy: { listen: 127.0.0.1:0 }\ncontrol: { listen: "unix:absent/control.sock" }\n',
+  );
+  const warned = await postern('config', 'check', configFile);
+  t.match(warned.stdout, /warning: line 2, column 12, control\.listen: the folder .*absent does not exist/);
+  const ended = await postern('--config', configFile, 'serve');
+  t.match(ended.stderr, /cannot listen on .*control\.sock: the folder .*absent does not exist; make it/);
+  writeFileSync(configFile, 'proxy: { listen: "192.0.2.1:0" }\ncontrol: { listen: 127.0.0.1:0 }\n');
+  const elsewhere = await postern('--config', configFile, 'serve');
+  t.match(elsewhere.stderr, /cannot listen on 192\.0\.2\.1:0: this machine does not have this address/);
+  writeFileSync(configFile, 'proxy: { listen: 127.0.0.1:0 }\npid_file: folder.yaml\n');
   for (const args of [
     ['config', 'check', configFile],
     ['--config', configFile, 'serve'],
   ]) {
     const { code, stderr } = await postern(...args);
     t.equal(code, 1, args.join(' '));
-    t.match(stderr, /line 1, column 12, control\.listen: the folder .*absent does not exist; make it/);
     t.match(stderr, /line 2, column 1, pid_file: .*folder\.yaml is a folder/);
   }
   writeFileSync(configFile, 'policies: [folder.yaml, broken.txt]');

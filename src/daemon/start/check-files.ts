@@ -21,7 +21,6 @@ export function checkFiles(config: Config, files: Files): void {
     ['vault', () => checkVault(config)],
     ['authority', () => checkAuthority(config)],
     ['state.dir', () => checkFolder(config.state.dir)],
-    ...socketChecks(config),
     ...writtenChecks(config),
   ]);
 }
@@ -43,12 +42,6 @@ const writtenChecks = ({ log, pidFile }: Config): readonly FileCheck[] => [
   ['log.file', () => log.file !== null && checkAppendable(log.file)],
   ['pid_file', () => pidFile !== null && checkPlaceOfFile(pidFile)],
 ];
-
-/** The folder of a socket is nobody's to make. */
-const socketChecks = ({ control }: Config): readonly FileCheck[] =>
-  control.listen.flatMap((it) =>
-    it.kind === 'unix' ? [['control.listen', () => checkFolderThere(dirname(it.path))] as const] : [],
-  );
 
 function rootChecks({ upstream, state }: Config, files: Files) {
   const read = readerOfRoots(files);
@@ -93,12 +86,6 @@ function checkFolder(path: string): void {
   const there = nearestOf(path);
   if (!statSync(there).isDirectory()) throw new Error(`${there} is no folder`);
   checkWritable(there);
-}
-
-/** A folder that is there. */
-function checkFolderThere(path: string): void {
-  if (!existsSync(path)) throw new Error(`the folder ${path} does not exist; make it`);
-  checkFolder(path);
 }
 
 /** A place for a file that is written anew. */

@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { dirname } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../../config/schema.ts';
 import type { ListenAddress } from '../../config/sections/addresses.ts';
@@ -102,5 +104,20 @@ function toListenError(error: NodeJS.ErrnoException, address: ListenAddress): Er
         `${place} is taken by another program; name another address in proxy.listen or control.listen.`,
         { cause: error },
       )
-    : new Error(`cannot listen on ${place}: ${error.code ?? error.message}`, { cause: error });
+    : new Error(`cannot listen on ${place}: ${whyNot(error, address)}`, { cause: error });
+}
+
+/** Says in words why nobody can listen there. */
+function whyNot({ code, message }: NodeJS.ErrnoException, address: ListenAddress): string {
+  if (address.kind === 'unix') {
+    const folder = dirname(address.path);
+    if (!existsSync(folder)) return `the folder ${folder} does not exist; make it`;
+    return code === 'EACCES' ? `this user may not write into ${folder}` : (code ?? message);
+  }
+  const known: Readonly<Record<string, string>> = {
+    EACCES: 'this user may not; a port below 1024 needs the capability CAP_NET_BIND_SERVICE',
+    EADDRNOTAVAIL: 'this machine does not have this address',
+    ENOTFOUND: 'there is no such host',
+  };
+  return known[code ?? ''] ?? code ?? message;
 }
