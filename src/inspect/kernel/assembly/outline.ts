@@ -1,6 +1,7 @@
 import { beginCodes, takeDigits } from './codes';
 import { takeEscapes } from './escapes';
 import { beginLines, endLines, takeLineEnd } from './lines';
+import { mask, placesOf } from './masks';
 import { blocksAt, textAt } from './memory';
 import { clearLists, lastOf, seamsList } from './places';
 import { beginRuns, takeRun } from './runs';
@@ -106,28 +107,9 @@ function hasAnyOf(signs: v128, some: i8): bool {
   return v128.any_true(v128.and(signs, i8x16.splat(some)));
 }
 
-/** Returns one bit for each of 64 bytes. */
-function mask(a: v128, b: v128, c: v128, d: v128): u64 {
-  const low = <u32>i8x16.bitmask(a) | ((<u32>i8x16.bitmask(b)) << 16);
-  const high = <u32>i8x16.bitmask(c) | ((<u32>i8x16.bitmask(d)) << 16);
-  return <u64>low | ((<u64>high) << 32);
-}
-
 /** Returns the mask moved by `count` bytes; `before` is that of the block before. */
 function moved(mask: u64, before: u64, count: u64): u64 {
   return (mask << count) | (before >> (64 - count));
-}
-
-/** Returns which bytes of the block at `at` are this byte. */
-function placesOf(byte: i32, at: i32): u64 {
-  const it = i8x16.splat(<i8>byte);
-  const place = textAt + at;
-  return mask(
-    i8x16.eq(v128.load(place), it),
-    i8x16.eq(v128.load(place, 16), it),
-    i8x16.eq(v128.load(place, 32), it),
-    i8x16.eq(v128.load(place, 48), it),
-  );
 }
 
 /**

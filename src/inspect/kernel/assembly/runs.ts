@@ -1,3 +1,4 @@
+import { isFrom } from './masks';
 import { textAt, valueBlockAt } from './memory';
 import { beginsCompressed, mayBePacked } from './packed';
 import { addTo, lastOf, runsList, setLastOf } from './places';
@@ -110,13 +111,13 @@ function lookAt(start: i32, count: i32): void {
   underscores = 0;
   for (let at: u64 = 0; at < <u64>count; at += 16) {
     const bytes = v128.load(textAt + start + <i32>at);
-    digits |= bitsOf(isWithin(bytes, 0x30, 10)) << at;
-    lowers |= bitsOf(isWithin(bytes, 0x61, 26)) << at;
-    uppers |= bitsOf(isWithin(bytes, 0x41, 26)) << at;
+    digits |= bitsOf(isFrom(bytes, 0x30, 10)) << at;
+    lowers |= bitsOf(isFrom(bytes, 0x61, 26)) << at;
+    uppers |= bitsOf(isFrom(bytes, 0x41, 26)) << at;
     hexDigits |= bitsOf(isHexLetter(bytes)) << at;
-    strokes |= bitsOf(isWithin(bytes, 0x2d, 1)) << at;
-    slashes |= bitsOf(isWithin(bytes, 0x2f, 1)) << at;
-    underscores |= bitsOf(isWithin(bytes, 0x5f, 1)) << at;
+    strokes |= bitsOf(isFrom(bytes, 0x2d, 1)) << at;
+    slashes |= bitsOf(isFrom(bytes, 0x2f, 1)) << at;
+    underscores |= bitsOf(isFrom(bytes, 0x5f, 1)) << at;
   }
   digits &= valid;
   lowers &= valid;
@@ -127,12 +128,8 @@ function lookAt(start: i32, count: i32): void {
   underscores &= valid;
 }
 
-function isWithin(bytes: v128, first: i32, count: i32): v128 {
-  return i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(<i8>first)), i8x16.splat(<i8>count));
-}
-
 function isHexLetter(bytes: v128): v128 {
-  return isWithin(v128.or(bytes, i8x16.splat(0x20)), 0x61, 6);
+  return isFrom(v128.or(bytes, i8x16.splat(0x20)), 0x61, 6);
 }
 
 /** Returns the first of each sixteen in a row. */
@@ -367,15 +364,15 @@ function takeBytes(values: v128, next: v128, at: u64): void {
   alone0 |= bitsOf(mayStandAlone(one)) << at;
   alone1 |= bitsOf(mayStandAlone(two)) << at;
   alone2 |= bitsOf(mayStandAlone(three)) << at;
-  follows0 |= bitsOf(isWithin(one, 0x80, 0x40)) << at;
-  follows1 |= bitsOf(isWithin(two, 0x80, 0x40)) << at;
-  follows2 |= bitsOf(isWithin(three, 0x80, 0x40)) << at;
-  leads0 |= bitsOf(isWithin(one, 0xc2, 0x33)) << at;
-  leads1 |= bitsOf(isWithin(two, 0xc2, 0x33)) << at;
-  leads2 |= bitsOf(isWithin(three, 0xc2, 0x33)) << at;
-  zeros0 |= bitsOf(isWithin(one, 0, 1)) << at;
-  zeros1 |= bitsOf(isWithin(two, 0, 1)) << at;
-  zeros2 |= bitsOf(isWithin(three, 0, 1)) << at;
+  follows0 |= bitsOf(isFrom(one, 0x80, 0x40)) << at;
+  follows1 |= bitsOf(isFrom(two, 0x80, 0x40)) << at;
+  follows2 |= bitsOf(isFrom(three, 0x80, 0x40)) << at;
+  leads0 |= bitsOf(isFrom(one, 0xc2, 0x33)) << at;
+  leads1 |= bitsOf(isFrom(two, 0xc2, 0x33)) << at;
+  leads2 |= bitsOf(isFrom(three, 0xc2, 0x33)) << at;
+  zeros0 |= bitsOf(isFrom(one, 0, 1)) << at;
+  zeros1 |= bitsOf(isFrom(two, 0, 1)) << at;
+  zeros2 |= bitsOf(isFrom(three, 0, 1)) << at;
 }
 
 function bitsOf(some: v128): u64 {
@@ -384,7 +381,7 @@ function bitsOf(some: v128): u64 {
 
 /** Tells an ASCII character, or a zero. */
 function mayStandAlone(bytes: v128): v128 {
-  return v128.or(v128.or(isWithin(bytes, 0x20, 0x5f), isWithin(bytes, 0x09, 5)), isWithin(bytes, 0, 1));
+  return v128.or(v128.or(isFrom(bytes, 0x20, 0x5f), isFrom(bytes, 0x09, 5)), isFrom(bytes, 0, 1));
 }
 
 /** Answers whether compressed bytes may begin there, or behind a slash. */

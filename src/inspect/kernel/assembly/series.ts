@@ -1,3 +1,4 @@
+import { is, isFrom } from './masks';
 import { textAt } from './memory';
 
 /* Finds names of JSON fields that number pieces. */
@@ -25,7 +26,7 @@ export function seriesSigns(length: i32): i32 {
   for (let at = textAt; at < textAt + length; at += 16) {
     const bytes = v128.load(at);
     const next = v128.load(at, 1);
-    const digits = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(<i8>digitZero)), i8x16.splat(3));
+    const digits = isFrom(bytes, digitZero, 3);
     const marks = v128.or(is(next, quote), is(next, backslash));
     const firsts = v128.and(is(bytes, letterF), is(v128.load(at, 5), underscore));
     const seconds = v128.and(is(bytes, letterS), is(v128.load(at, 6), underscore));
@@ -33,10 +34,6 @@ export function seriesSigns(length: i32): i32 {
     for (; found !== 0; found &= found - 1) seen |= signAt(at + ctz(found));
   }
   return seen;
-}
-
-function is(bytes: v128, byte: i32): v128 {
-  return i8x16.eq(bytes, i8x16.splat(<i8>byte));
 }
 
 function signAt(at: i32): i32 {

@@ -1,3 +1,4 @@
+import { is, mask, placesOf } from './masks';
 import { placesAt, textAt } from './memory';
 
 /* Finds the strings of a JSON text. The state is kept from one piece of the text to the next. */
@@ -42,13 +43,13 @@ export function beginStrings(far: i32, long: i32): void {
  */
 function stringEnd(from: i32, length: i32, checks: bool): i32 {
   for (let at = from; at < length; at += 64) {
-    const backslashes = marksOf(at, backslash);
+    const backslashes = placesOf(backslash, at);
     // Every other backslash of a row begins an escape. Subtracting those that may begin one from all odd places carries
     // through each row, and so tells where it ends.
     const first = backslashes & ~escapedNext;
     const ends = (((first << 1) | oddPlaces) - first) ^ oddPlaces;
     const escaped = ends ^ (backslashes | escapedNext);
-    const closing = marksOf(at, quote) & ~escaped;
+    const closing = placesOf(quote, at) & ~escaped;
     if (checks) {
       const toEnd = closing === 0 ? ~(<u64>0) : closing ^ (closing - 1);
       check(at, length, backslashes & ~escaped & toEnd, toEnd);
@@ -163,30 +164,9 @@ function checkRest(length: i32): void {
   else checkDigits(0, length);
 }
 
-function is(bytes: v128, byte: i32): v128 {
-  return i8x16.eq(bytes, i8x16.splat(<i8>byte));
-}
-
-/** Returns a bit for each of 64 characters: is it this one? */
-function marksOf(at: i32, byte: i32): u64 {
-  const place = textAt + at;
-  return joined(
-    is(v128.load(place), byte),
-    is(v128.load(place, 16), byte),
-    is(v128.load(place, 32), byte),
-    is(v128.load(place, 48), byte),
-  );
-}
-
-function joined(a: v128, b: v128, c: v128, d: v128): u64 {
-  const low = <u64>(i8x16.bitmask(a) | (i8x16.bitmask(b) << 16));
-  const high = <u64>(i8x16.bitmask(c) | (i8x16.bitmask(d) << 16));
-  return (low & 0xffffffff) | (high << 32);
-}
-
 function controlsAt(place: i32): u64 {
   const least = i8x16.splat(<i8>space);
-  return joined(
+  return mask(
     i8x16.lt_u(v128.load(place), least),
     i8x16.lt_u(v128.load(place, 16), least),
     i8x16.lt_u(v128.load(place, 32), least),
@@ -195,7 +175,7 @@ function controlsAt(place: i32): u64 {
 }
 
 function usualAt(place: i32): u64 {
-  return joined(
+  return mask(
     areUsual(v128.load(place)),
     areUsual(v128.load(place, 16)),
     areUsual(v128.load(place, 32)),

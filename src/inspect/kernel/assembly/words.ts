@@ -81,7 +81,9 @@ let position: i32 = 0;
 let count: i32 = 0;
 /** Words of this sentence that the piece before had too. */
 let sharedCount: i32 = 0;
-/** End of the words that passed the filter, and of those that were tested. */
+/** Has a bit for each word with which a phrase may begin. */
+let beginningWords: u64 = 0;
+/** End of the phrases that were found, and of the words that were looked at. */
 let passedTo: i32 = 0;
 let filteredTo: i32 = 0;
 /** Says that the next word opens a sentence or a quote. */
@@ -279,6 +281,7 @@ function end(): i32 {
 function forget(): void {
   count = 0;
   sharedCount = 0;
+  beginningWords = 0;
   passedTo = 0;
   filteredTo = 0;
   isOpening = true;
@@ -289,6 +292,7 @@ function keepShared(): void {
   const moved = countMax - shared;
   memory.copy(tables + wordsAt, tables + wordsAt + moved * 4, shared * 4);
   memory.copy(tables + opensAt, tables + opensAt + moved, shared);
+  beginningWords >>= moved;
   count = shared;
   sharedCount = shared;
   passedTo -= moved;
@@ -296,49 +300,35 @@ function keepShared(): void {
   isHanded = false;
 }
 
+/** Answers whether a phrase ends in the sentence, or has its third word there. */
 function passes(): bool {
   if (slotMask === 0) return true;
-  for (let index = count - 1; index >= filteredTo; index--) {
-    if (!mayEndPhrase(index)) continue;
-    passedTo = index + 1;
-    break;
+  for (let rest = beginningWords & (~(<u64>0) << max(filteredTo - 2, 0)); rest !== 0; ) {
+    const index = 63 - <i32>clz(rest);
+    if (index + 3 <= passedTo) break;
+    rest ^= (<u64>1) << index;
+    passedTo = max(passedTo, endOfPhrase(index));
   }
   filteredTo = count;
   return passedTo > 0;
 }
 
+/** Returns the end of the longest phrase of up to three words, or of the third word of a longer one; 0 for none. */
+function endOfPhrase(index: i32): i32 {
+  const at = tables + wordsAt + (index << 2);
+  const one = load<i32>(at);
+  const two = mix(mix(emptyHash, one), load<i32>(at, 4));
+  if (index + 2 < count && isBeginning(toNumber(mix(two, load<i32>(at, 8))))) return index + 3;
+  if (index + 1 < count && isBeginning(toNumber(two))) return index + 2;
+  return isBeginning(one) ? index + 1 : 0;
+}
+
 function add(word: i32): void {
   store<i32>(tables + wordsAt + count * 4, word);
   store<u8>(tables + opensAt + count, isOpening ? 1 : 0);
+  beginningWords |= (<u64>bitOf(filterAt, word)) << count;
   count += 1;
   isOpening = false;
-}
-
-/**
- * Answers whether a word ends a phrase of up to three words, or is the third of a longer one. Nobody can predict
- * which words begin phrases, so all three are tested for each word, without a branch until a bit is set.
- */
-function mayEndPhrase(index: i32): bool {
-  const at = tables + wordsAt + (index << 2);
-  const word = load<i32>(at);
-  // Entries before the first words are no beginnings. Earlier words of the sentence are not tested.
-  const last = load<i32>(at - 4);
-  const lastButOne = load<i32>(at - 8);
-  const two = toNumber(mix(mix(emptyHash, last), word));
-  const three = toNumber(mix(mix(mix(emptyHash, lastButOne), last), word));
-  const isFirst = bitOf(filterAt, word);
-  const wasFirst = bitOf(filterAt, last) & <i32>(index > 0);
-  const wasFirstBefore = bitOf(filterAt, lastButOne) & <i32>(index > 1);
-  const mayPass =
-    (isFirst & bitOf(beginningBitsAt, word)) |
-    (wasFirst & bitOf(beginningBitsAt, two)) |
-    (wasFirstBefore & bitOf(beginningBitsAt, three));
-  if (mayPass === 0) return false;
-  return (
-    (isFirst !== 0 && isBeginning(word)) ||
-    (wasFirst !== 0 && isBeginning(two)) ||
-    (wasFirstBefore !== 0 && isBeginning(three))
-  );
 }
 
 function bitOf(bits: i32, number: i32): i32 {
@@ -347,6 +337,7 @@ function bitOf(bits: i32, number: i32): i32 {
 
 /** Looks up a beginning. An empty slot is 0; at least half of them are. */
 function isBeginning(number: i32): bool {
+  if (bitOf(beginningBitsAt, number) === 0) return false;
   let slot = number;
   let found = beginningIn(slot);
   while (found !== 0 && found !== number + 1) {
