@@ -12,7 +12,7 @@ export interface Detection {
   readonly confidence: Confidence;
   /** Has the form of a scan's location: `body:$.path`. */
   readonly location: string;
-  /** Tells where the first byte stands in the content as it came, counted from 1; the column counts characters. */
+  /** Says where the first byte stands in the content, counted from 1; the column counts characters. */
   readonly line: number;
   readonly column: number;
   /** Names the decoders that led to it, outermost first; empty where it stands undecoded. */
@@ -94,7 +94,7 @@ const keyOf = (kind: string, start: number, end: number): string => `${kind}:${s
 
 const lineFeed = 0x0a;
 
-/** Returns line and column of offsets. They must be asked for in ascending order, since the bytes are walked once. */
+/** Returns line and column of offsets, which must be asked for in ascending order. */
 function placesIn(bytes: Buffer): (at: number) => { line: number; column: number } {
   let next = 0;
   let line = 1;

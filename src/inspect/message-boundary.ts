@@ -29,14 +29,14 @@ export interface BoundaryReading extends Across {
   /** Is both texts together, as far as they were read. */
   readonly part: CallPart;
   readonly views: readonly View[];
-  /** Is the place in both texts where a finding begins that reaches the end of what was read; undefined where none does. */
+  /** Is where a finding that reaches the end of what was read begins in both texts; undefined for none. */
   readonly openFrom: number | undefined;
 }
 
 export interface BoundaryOptions {
   readonly engine: DetectorEngine;
   readonly bounds: ReadBounds;
-  /** Limits the bytes of the text that are read behind the boundary. A finding that reaches further fills the text. */
+  /** Limits the bytes read behind the boundary. A finding that reaches further fills the text. */
   readonly reachBytes: number;
 }
 
@@ -111,7 +111,7 @@ function fieldsIn(message: Buffer): Iterable<Field> {
     .filter(({ name }) => name !== '');
 }
 
-/** Does the same for each field. A value goes on in the same field of the next message, behind the text around it. */
+/** Does the same for each field. A value goes on in the same field of the next message. */
 export function findFieldBoundaryMatches(
   before: FieldEnds,
   message: Buffer,

@@ -4,7 +4,7 @@ import type { View } from './decode/views.ts';
 import { findWords, hiddenNameEnd, type Words, type WordsFound } from './match/rule-words.ts';
 import type { KnownBeginning, WordEnd } from './segments/known-beginning.ts';
 
-/* The texts of a part beyond its views: the part as a whole, its ends, what is new in it, and the words of rules in it. */
+/* Beside its views a part has texts: its whole, its ends, what is new in it, and the words of rules. */
 
 /** Length of a value that may lie across the place where reading begins. */
 const valueBytesMax = 512;
@@ -96,7 +96,7 @@ export class PartTexts {
     return this.#texts;
   }
 
-  /** Returns the known beginning in all its forms, and `valueBytesMax` more, since a value may lie across its end. */
+  /** Returns the known beginning in all forms, and `valueBytesMax` more, for values across its end. */
   knownTexts(): readonly Buffer[] {
     const { from = 0, decoded } = this.#known;
     const plainTo = this.bytes.length - (this.searched?.bytes.length ?? 0) + valueBytesMax;
@@ -139,7 +139,7 @@ export class PartTexts {
   }
 }
 
-/** Returns the first multiple of 64 for which `holds` is true, by binary search; `end` where there is none. */
+/** Returns the first multiple of 64 for which `holds` is true, by binary search; `end` if none is. */
 function firstWhere(end: number, holds: (at: number) => boolean): number {
   let [low, high] = [0, Math.ceil(end / 64)];
   while (low < high) {
@@ -154,7 +154,7 @@ function firstWhere(end: number, holds: (at: number) => boolean): number {
 const endsOf = (text: Buffer): readonly Buffer[] =>
   text.length <= 2 * endBytes ? [text] : [text.subarray(0, endBytes), text.subarray(text.length - endBytes)];
 
-/** Returns the new end of a body in all its forms, the raw bytes among them where the body is read unescaped. */
+/** Returns a body's new end in all forms, the raw bytes among them where the body is read unescaped. */
 export function newTexts(
   bytes: Buffer,
   views: readonly View[],

@@ -17,7 +17,7 @@ import { bodyPart, type CallPart, type PartResult, type ReadBounds, readPart } f
 import { type CutFormat, redactBody } from './redact/redact.ts';
 import type { BeginningMemory } from './segments/known-beginning.ts';
 
-/* Reads the body of a call, from plain data to plain data: the event loop and a thread give the same result. */
+/* Reads a call's body, from plain data to plain data: event loop and thread give the same result. */
 
 export interface ReadingTools {
   readonly engine: DetectorEngine;
@@ -84,7 +84,7 @@ export interface BodyReading {
   readonly wordsFound: WordsFound | undefined;
 }
 
-/** A larger body that grew by more than `expansionMax` is a bomb: reading it costs far more than sending it. */
+/** A larger body that grew by more than `expansionMax` is a bomb: reading costs more than sending. */
 const expandedBytesMax = 1024 * 1024;
 const expansionMax = 100;
 const noBytes = Buffer.alloc(0);
@@ -283,7 +283,7 @@ export interface CutJob extends BodySource {
   readonly format: CutFormat;
 }
 
-/** Cuts findings and reads what is left. `left` is undefined where it cannot be cut, or not read to its end. */
+/** Cuts findings and reads the rest. `left` is undefined if it cannot be cut, or read to its end. */
 export function cutAndRead(
   job: CutJob,
   { engine, beginnings }: Pick<ReadingTools, 'engine' | 'beginnings'>,

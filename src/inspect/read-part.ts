@@ -334,7 +334,7 @@ class PartReading implements PartResult {
   }
 }
 
-/** Keeps one match for each detector and place, since the same value is often found in a decoded form again. */
+/** Keeps one match a detector and place, since a value is often found in a decoded form again. */
 function distinct<T extends Placed<Match | PartialSecret>>(found: readonly T[]): readonly T[] {
   if (found.length < 2) return found;
   return [...new Map(found.map((it) => [placeKey(it), it])).values()];

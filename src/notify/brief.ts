@@ -120,7 +120,7 @@ function hintOf(kind: EventKind, approvalId: string | undefined, isDigest: boole
   return kind === 'decision.require_approval' && isDigest ? 'postern approval list' : undefined;
 }
 
-/** Control characters, those that turn the direction of text or have no width, line separators, and lone surrogates. */
+/** Matches control characters, those that turn direction or have no width, separators, lone surrogates. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\s]+/gu;
 
 /** One line of what can be seen, at most `lengthMax` UTF-16 units; what is cut ends in an ellipsis. */

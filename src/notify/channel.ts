@@ -15,7 +15,7 @@ export type DeliveryOutcome =
   /** It never will: a malformed address, a destination that is gone (410), a certificate of somebody else. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** How to reach the outside: through the SSRF guard, and bounded in time. Answers are read to at most 4 KB, and not kept. */
+/** Reaches the outside: through the SSRF guard, in bounded time, reading at most 4 KB of an answer. */
 export interface Transport {
   post(
     request: {
@@ -28,7 +28,7 @@ export interface Transport {
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
   /** A connected socket to a mail server, after the guard. Whoever takes it closes it. */
   connect(host: string, port: number, channel: NotificationConfig, signal: AbortSignal): Promise<Socket>;
-  /** PEM certificates of the authorities that a mail server may lead to: its TLS begins on a connection that stands. */
+  /** PEM certificates of authorities for mail servers: their TLS begins on a standing connection. */
   readonly roots: readonly string[];
 }
 

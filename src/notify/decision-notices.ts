@@ -28,7 +28,7 @@ const escalation = Buffer.from(',"escalate_to":[');
 /** The decisions that somebody may want to be told of, each from this band on. */
 export type WantedDecisions = ReadonlyMap<Decision, Band>;
 
-/** Notices of the calls that are wanted, and of those that a rule escalates; lines that cannot be read are passed over. */
+/** Makes notices of the wanted and the escalated calls. Lines that cannot be read are skipped. */
 export function noticesOfCalls(lines: Uint8Array, wanted: WantedDecisions): Notice[] {
   const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
   const starts = new Set<number>();
@@ -41,7 +41,7 @@ export function noticesOfCalls(lines: Uint8Array, wanted: WantedDecisions): Noti
   return [...starts].sort((a, b) => a - b).flatMap((start) => toNotices(bytes, start));
 }
 
-/** Tells whether the band of the trace is this one or above. Text before the trace may be of a caller's making. */
+/** Tells whether the trace's band is this one or above. Text before the trace may be a caller's. */
 function isGrave(bytes: Buffer, start: number, least: Band): boolean {
   if (least === 'LOW') return true;
   const at = bytes.indexOf(bandName, bytes.indexOf(traceStart, start)) + bandName.length;

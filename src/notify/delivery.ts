@@ -79,7 +79,7 @@ export class Delivery {
     return outcome.kind === 'released' ? { kind: 'retry', reason: 'the daemon ends' } : outcome;
   }
 
-  /** Claims nothing more; what is being sent may end for at most `graceMs`, and the rest is left to others. */
+  /** Claims nothing more. Deliveries may end for at most `graceMs`; the rest is left to others. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     clearTimeout(this.#timer);

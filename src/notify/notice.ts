@@ -2,9 +2,9 @@ import type { EventKind } from '../config/sections/notifications.ts';
 import type { Band } from '../core/call.ts';
 import type { SafeName } from '../core/safe-name.ts';
 
-/** Something that happened, as channels are told of it. Holds no secret and nothing that a detector has found. */
+/** An event as channels are told of it. It holds no secret and nothing that a detector has found. */
 export interface Notice {
-  /** Stable: the same event makes the same id on every node, however often it is told. Printable, at most 128 characters, no dot. */
+  /** Equal for the same event on every node. It is printable, at most 128 characters, without a dot. */
   readonly noticeId: string;
   readonly kind: EventKind;
   readonly atMs: number;
@@ -17,7 +17,7 @@ export interface Notice {
   /** The registered name of an agent that calls itself otherwise: filters ask for both. */
   readonly registeredName?: SafeName;
   readonly toolName: SafeName | null;
-  /** One sentence of plain text, at most 300 characters. Names in it were chosen by strangers: channels escape them. */
+  /** One sentence of at most 300 characters. Strangers chose the names in it, so channels escape them. */
   readonly summary: SafeName;
   /**
    * The `data` of webhooks: names as in the API, with `trace_id` and `approval_id` where there are any.

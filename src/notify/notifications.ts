@@ -17,7 +17,7 @@ import { AuditRelay } from './relay.ts';
 import { pauseFrom, type Timings, timings } from './settlement.ts';
 import { createUsageSweep, type UsageSweep, type UsageSweepOptions } from './usage-sweep.ts';
 
-/* Puts together how people are told: where notices come from, which channels want them, the queue, and who empties it. */
+/* Connects the sources of notices, the channels that want them, the queue, and who empties it. */
 
 export interface NotificationsOptions extends Pick<UsageSweepOptions, 'alertUsage'> {
   readonly store: Store;
@@ -148,7 +148,7 @@ export class Notifications {
     wake: () => this.#delivery.nudge(),
   };
 
-  /** Rejects where the state does not take them now. What it will never take holds up nobody, and is told of in the log. */
+  /** Rejects where the state is away. A notice that it never takes is logged and holds up nobody. */
   async #enqueue(notices: readonly Notice[]): Promise<void> {
     const { store, log } = this.#options;
     const nowMs = this.#now();

@@ -9,7 +9,7 @@ import type { DeliveryOutcome, SendContext } from './channel.ts';
 
 /** A destination cannot ask for more patience than this. */
 export const retryAfterMsMax = 3_600_000;
-/** After failures that somebody has to mend: a token was changed, a webhook taken away, a certificate has expired. */
+/** Is the wait after a failure that somebody must mend: a changed token, an expired certificate. */
 export const mendingMs = 900_000;
 
 const transient: ReadonlySet<number> = new Set([408, 425, 429]);

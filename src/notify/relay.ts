@@ -11,7 +11,7 @@ import type { Notice } from './notice.ts';
  * tell under the same ids, which the queue takes once.
  */
 
-/** Notices of things that happened longer ago are of use to nobody: their channels have been added, or the daemon was away. */
+/** Older events are of no use: their channels have been added since, or the daemon was away. */
 const toldWithinMs = 86_400_000;
 const entriesAtOnce = 200;
 /** Whose places are those of all tenants. */
@@ -50,7 +50,7 @@ export class AuditRelay {
     if (this.#running === undefined) void this.#run();
   }
 
-  /** Reads on for all these; resolves when that is done, and never rejects: what fails is tried by the next one. */
+  /** Reads on for all of them. It never rejects: what fails is tried again by the next sweep. */
   async sweep(tenantIds: readonly string[]): Promise<void> {
     for (const tenantId of tenantIds) if (this.#wantsAny(tenantId)) this.#nudged.add(tenantId);
     await this.#run();

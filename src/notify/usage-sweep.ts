@@ -11,7 +11,7 @@ export interface UsageSweepOptions {
   readonly wants: (kind: EventKind, tenantId: string) => boolean;
 }
 
-/** Tells of quotas that these tenants have used up to a threshold. It ends early once `isOver` answers true. */
+/** Tells of quotas used up to a threshold. It ends early once `isOver` answers true. */
 export type UsageSweep = (
   tenantIds: readonly string[],
   configs: Pick<Config, 'tenants' | 'defaultTenant'>,

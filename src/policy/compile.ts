@@ -21,14 +21,14 @@ import { usedKeys } from './warnings/used-keys.ts';
  */
 
 const routesMax = 1024;
-/** URLs, and lists of rules, of all routes together; agents call few URLs many times. A longer URL is not kept. */
+/** Bounds kept URLs and lists of rules: agents call few URLs many times. Longer URLs are not kept. */
 const keptMax = 4096;
 const urlLengthMax = 512;
 
 /** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
 export interface PolicySet {
   readonly ruleCount: number;
-  /** All that its rules look for in bodies: who reads a body may look for it there, see `BodyFacts.wordsFound`. */
+  /** All words that its rules look for in bodies; a body's reader may look for them, too. */
   readonly words: readonly string[];
   decide(facts: Facts): PolicyDecision;
 }

@@ -2,18 +2,18 @@ import { type Band, bands, type ContentClass, type DataClass, type MatchedRule }
 import type { CompiledRule } from './compiled-rule.ts';
 import type { RuleAction } from './schema.ts';
 
-/** The decision of the policies. Where no enforced rule matches, `action` is undefined and the posture decides. */
+/** Is the policies' decision. Where no enforced rule matches, `action` is undefined for the posture. */
 export interface PolicyDecision {
   /** The strictest action of the enforced policies. */
   readonly action: RuleAction | undefined;
   readonly decidedBy: MatchedRule | undefined;
   /** The rule that held in each enforced policy, the deciding one first. */
   readonly matched: readonly MatchedRule[];
-  /** The deciding rule's code first; then those of other rules that say the same, or sanitise beside an approval. */
+  /** The deciding rule's code first, then those of rules that say the same or sanitise beside an approval. */
   readonly reasonCodes: readonly string[];
-  /** The classes that sanitising rules name in `has_data_class`: what to redact. Empty where none names any: the usual ones. */
+  /** The classes that sanitising rules name in `has_data_class`. Empty where the usual ones are redacted. */
   readonly namedClasses: readonly DataClass[];
-  /** On REQUIRE_APPROVAL: another policy wants the call sanitised, so that once approved it is sent sanitised. */
+  /** On REQUIRE_APPROVAL: another policy wants the call sanitised, so an approved call is sanitised. */
   readonly alsoSanitize: boolean;
   readonly tags: readonly string[];
   /** Kinds of channels that must be told, whatever their filters. */
@@ -92,7 +92,7 @@ export function combine(holding: readonly CompiledRule[]): PolicyDecision {
   };
 }
 
-/** DENY = OPEN_INCIDENT > REQUIRE_APPROVAL > SANITIZE > ALLOW; then priority, policy name and rule id, so that the order of policies never matters. */
+/** Orders by DENY = OPEN_INCIDENT > REQUIRE_APPROVAL > SANITIZE > ALLOW, then priority, policy and rule. */
 function strictestFirst(a: CompiledRule, b: CompiledRule): number {
   return (
     strictness[b.rule.action] - strictness[a.rule.action] ||

@@ -38,7 +38,7 @@ export interface PolicyChange {
   readonly rules: readonly RuleChange[];
 }
 
-/** The policies that differ, by name and environment. Within each set every name and environment may stand once. */
+/** Returns the policies that differ. A name and environment may stand only once in each set. */
 export function diffPolicies(
   before: readonly ComparedPolicy[],
   after: readonly ComparedPolicy[],

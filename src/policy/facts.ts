@@ -36,11 +36,11 @@ export interface Facts {
   /** Lower case: the agent that makes the call, as far as the call says. */
   readonly agentId: string;
   readonly runtimeType: string | undefined;
-  /** The agent that the key was made for: whoever names another one is still this one to a rule that refuses. */
+  /** The agent of the key: to a rule that refuses, a call that names another agent is still its. */
   readonly ownAgent: Pick<OwnAgent, 'agentId' | 'runtimeType'>;
   readonly nowMs: number;
   readonly body: BodyFacts;
-  /** Classes of the findings anywhere in the call, of medium confidence or more, and OPAQUE_CONTENT where it has what cannot be read. */
+  /** Classes found anywhere with medium confidence or more, and OPAQUE_CONTENT for unreadable content. */
   readonly classes: readonly ContentClass[];
   /** 0 to 1. */
   readonly riskScore: number;

@@ -23,7 +23,7 @@ export interface DocumentKeys {
   readonly homes?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The first 50: looking for the nearest word costs more than reading the document. Wants issues with their input (`reportInput`). */
+/** Makes the first 50: finding a nearest word is costly. The issues need their input (`reportInput`). */
 export function toErrors(issues: readonly z.core.$ZodIssue[], keys: DocumentKeys): PolicyError[] {
   const errors: PolicyError[] = [];
   for (const issue of issues) {

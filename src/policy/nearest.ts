@@ -1,4 +1,4 @@
-/** The candidate that a misspelt word was probably meant to be, or undefined where none is near: by default, one mistake in three letters. */
+/** Returns the candidate nearest to a misspelt word; undefined beyond one mistake in three letters. */
 export function nearest(
   word: string,
   candidates: readonly string[],
@@ -21,7 +21,7 @@ export function nearestSuggestion(word: string, candidates: readonly string[], m
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
-/** Letters added, dropped, replaced or swapped that lead from `a` to `b` (optimal string alignment); `bound` where they are that many or more. */
+/** Counts the letters added, dropped, replaced or swapped (optimal string alignment), up to `bound`. */
 function editDistance(a: string, b: string, bound: number): number {
   if (Math.abs(a.length - b.length) >= bound) return bound;
   let before: number[] = [];

@@ -73,7 +73,7 @@ function operationProblem(value: string): string | undefined {
   return 'must be method:<VERB> or category:<name> in small letters without spaces, such as method:POST';
 }
 
-/** Own keys only, and each of them: `__proto__` as a tag would otherwise be dropped, and the rule be wider than written. */
+/** Takes all own keys: a dropped `__proto__` as a tag would make the rule wider than written. */
 const tags = z.custom<Record<string, string>>().superRefine((value, context) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return context.addIssue('must be an object of tag names and values');
@@ -254,7 +254,7 @@ const documentFields = {
   rules,
 };
 
-/** The body of an apply. Fields it does not know are left out, as in every request; `validatePolicy` warns of them. */
+/** The body of an apply. Unknown fields are left out, as in every request; `validatePolicy` warns. */
 export const applySchema = z.object(documentFields);
 
 /** One YAML document of a policy file. */

@@ -19,7 +19,7 @@ export type Validation =
   | { readonly ok: true; readonly policy: PolicyDocument; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly errors: readonly PolicyError[] };
 
-/** Checks the body of an apply. Answers all mistakes at once (up to 50), each with its path, value and the nearest valid word. */
+/** Checks an apply's body. Answers up to 50 mistakes, each with path, value and the nearest valid word. */
 export function validatePolicy(value: unknown, known: KnownNames): Validation {
   const warnings = unknownFields(value).map((field) => {
     const near = nearestSuggestion(field, Object.keys(applySchema.shape));
@@ -33,7 +33,7 @@ export function validateDocument(value: unknown, known: KnownNames): Validation 
   return toValidation(fileSchema.safeParse(value, { reportInput: true }), known, []);
 }
 
-/** Rules as they come back from the store. Throws for what this version cannot read: such a policy must not be skipped. */
+/** Reads stored rules. Throws for what this version cannot read: such a policy must not be skipped. */
 export function parseStoredRules(rules: readonly unknown[]): readonly Rule[] {
   return rules.map((rule) => ruleSchema.parse(rule));
 }

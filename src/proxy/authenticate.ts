@@ -26,7 +26,7 @@ export const keyRefused = (): GatewayError =>
 export const inProxyTerms = (error: GatewayError): GatewayError =>
   error.code === 'INVALID_KEY' ? keyRefused() : error;
 
-/** Somebody who may use the forward proxy; without a tenant where the key has the form of one and is not valid. */
+/** May use the forward proxy. It has no tenant where the key has the form of one but is not valid. */
 interface Authenticated {
   readonly user: ProxyUser;
   readonly tenant: TenantConfig | undefined;
@@ -41,7 +41,7 @@ function withoutKey({ keyless, tenants }: EntranceGate): Authenticated {
   return { user, tenant: tenants.find(tenantId), owner: { tenantId, agentId: key.hash } };
 }
 
-/** Claims of a call without a key: only its context, which can only make it riskier. It may not name an agent. */
+/** Without a key a call claims only its context, which can only add risk. It may not name an agent. */
 const claimedWithoutKey = ({ context }: Claimed): Claimed => (context === undefined ? {} : { context });
 
 /** The fields of a call win over the user name of its connection, where either may speak. */

@@ -27,7 +27,7 @@ const viaFor = ({ stream }: Exchange): string => `${stream ? '2' : '1.1'} poster
 
 /** How a call came. */
 export interface Way {
-  /** The credential that belongs to a call that may go; undefined where it goes with what the agent has sent. */
+  /** Finds the credential of a call that may go; undefined where it goes with the agent's own. */
   findCredential(call: DecidedCall): MaybePromise<Injection | undefined>;
   /** The inbound route that it came by. */
   readonly route?: InboundRoute;
@@ -64,7 +64,7 @@ export interface Switched {
   refuse(error: GatewayError): void;
 }
 
-/** Does what the verdict says: refuses the call, or sends it on, with the credential that belongs to it or not at all. */
+/** Does what the verdict says: refuses the call, or sends it on, with its credential or not at all. */
 export function enforce(
   gate: EntranceGate,
   call: DecidedCall,

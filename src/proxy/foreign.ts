@@ -48,7 +48,7 @@ const beginning = /^https?:\/\/[^/?#]+/i;
 const foreign = (why: string): GatewayError =>
   new GatewayError('FORBIDDEN', `${why} and allowed_sites of the route.`);
 
-/** No name leads there, so none was bound to it. Under a disguised address a page reaches the loopback, and its browser does not tell. */
+/** No name leads to an address, but a page reaches the loopback by a disguised one without a sign. */
 const isAddress = (host: string): boolean => isIP(host) !== 0 && !isDisguised(host);
 
 /** The host of an Origin (RFC 6454, 7); undefined for `null`, and for whatever is none. */

@@ -260,7 +260,7 @@ function claimStream(
   connections.claim(stream, tunnel.owner, gate.tenants.connectionBounds(tunnel.tenantId));
 }
 
-/** CONNECT, Host and, where it is absolute, the request target must name one origin; else the request is misdirected. */
+/** Checks that CONNECT, Host and an absolute target name one origin; else the request is misdirected. */
 function addressedInside(
   gate: EntranceGate,
   tunnel: Tunnel,
@@ -332,7 +332,7 @@ async function addressedOutside(
   return { target, key, claimed, tenantId, owner, clientAddress, isKeyless, refusal };
 }
 
-/** Host must name where the request goes (RFC 9112, 3.2): a field that says something else is an attack or a mistake. */
+/** Checks that Host names the target's host (RFC 9112, 3.2); else it is an attack or a mistake. */
 function agreeWithHost(head: RequestHead, target: Target): void {
   if (head.host === undefined) return;
   if (head.host === toAuthority(target.scheme, target.host, target.port)) return;

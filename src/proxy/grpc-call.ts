@@ -43,7 +43,7 @@ interface GrpcHead {
   readonly contentEncoding: string;
 }
 
-/** Reads the body of a call of gRPC message by message. The first goes with the call, the others follow where it went. */
+/** Reads a gRPC body message by message. The first goes with the call, and the others follow it. */
 export function receiveGrpc(
   gate: () => EntranceGate,
   exchange: Exchange,
@@ -67,7 +67,7 @@ export function receiveGrpc(
   body.readFrom(exchange);
 }
 
-/** A call of gRPC that was let out, and stays open: judges what follows on it, and ends it where that may not go. */
+/** A gRPC call that was let out and stays open: it judges what follows, and ends where that may not go. */
 class GrpcCall implements FurtherBody {
   readonly #gate: () => EntranceGate;
   readonly #exchange: Exchange;

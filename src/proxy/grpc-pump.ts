@@ -6,7 +6,7 @@ import type { CodedMessages } from './grpc-messages.ts';
 
 /** Handles the messages behind the first. */
 export interface Passage {
-  /** Judges a message that is not empty. Resolves to what goes in its place; rejects with why it does not go. */
+  /** Judges a message that is not empty. Resolves to what goes instead; rejects with why none goes. */
   inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer>;
   /** Ends the call, since nothing more will be sent. Is called once at most, never from within `release`. */
   broken(error: GatewayError): void;
@@ -65,7 +65,7 @@ export class MessagePump {
     this.#onRoom?.();
   }
 
-  /** Sends all that may go and is there. Without effect before `start`, while it runs, and once it was stopped. */
+  /** Sends all that may go and is there. It does nothing before `start`, while it runs, or once stopped. */
   async run(): Promise<void> {
     if (this.#isRunning || this.#isStopped || !this.#sink) return;
     this.#isRunning = true;

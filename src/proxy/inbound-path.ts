@@ -35,7 +35,7 @@ export function parseInboundPath(target: string): InboundPath | undefined {
 /** Tells whether a request target is below `/inbound/`, whether or not there is such a route. */
 export const isInboundTarget = (target: string): boolean => target.startsWith(start);
 
-/** Refuses what any server might read as a way out of the base: dot segments, in whatever coding, and empty segments. */
+/** Refuses what a server might read as a way out of the base: encoded dot segments, empty segments. */
 function checkRest(rest: string): void {
   if (plainRest.test(rest)) return;
   let path = rest;

@@ -98,7 +98,7 @@ function createLastHeads(): Arrival['lastHeadOf'] {
   };
 }
 
-/** Finds out who calls which route. What need not be waited for is not: that spares a call several turns of the job queue. */
+/** Finds out who calls which route. It waits only where it must, which spares turns of the job queue. */
 async function serve(
   gate: EntranceGate,
   held: InboundHeld,
@@ -287,7 +287,7 @@ function classifyByRoute(
   return classifyAs(catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
 }
 
-/** The agent of the route makes its calls, whatever they claim; who shows no key is not believed a name either. */
+/** The route's agent makes its calls, whatever they claim. Without a key no name is believed either. */
 function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed | undefined): Claimed {
   if (agentId === null) return claimed ?? {};
   // Nearly no call claims anything, and to take an object apart costs a microsecond.
@@ -322,7 +322,7 @@ function isOfTheWay(name: string): boolean {
 
 const endsInP = (name: string): boolean => (name.charCodeAt(name.length - 1) | 0x20) === 0x70;
 
-/** Why the route does not take the method of a call, be it that of its request line or one that it names in its place. */
+/** Says why the route does not take the method of a call, on its request line or named in its place. */
 function whyMethodNotAllowed(
   gate: EntranceGate,
   { allowedMethods, tenantId }: InboundRoute,

@@ -44,7 +44,7 @@ export function createJoinedTunnels(gate: () => EntranceGate, standing: AccessMo
     !gate().isPassedThrough(owner.host) || standing.whyEnded(owner, sinceMs) !== undefined;
 
   return {
-    /** Joins both sides until one of them is closed, nothing moves any more, or the owner may not have it any more. */
+    /** Joins both sides until one closes, nothing moves any more, or the owner loses the right to it. */
     join(client: Socket, upstream: Socket, owner: TunnelOwner) {
       const tunnel = new JoinedTunnel(client, upstream, owner.host);
       const sinceMs = Date.now();

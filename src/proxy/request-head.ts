@@ -7,7 +7,7 @@ import { hasItem } from '../wire/websocket/handshake.ts';
 
 /** The facts that the proxies need of a request's head, read in one pass over the raw fields. */
 export interface RequestHead {
-  /** Flat [name, value, …] without the gateway's own and the proxy's fields: what is read and what is forwarded. */
+  /** Flat [name, value, …] without the gateway's and the proxy's fields, to be read and forwarded. */
   readonly headers: readonly string[];
   readonly host: string | undefined;
   readonly contentType: string;
@@ -23,7 +23,7 @@ const nameLengthMax = 128;
 const runtimeTypeLengthMax = 64;
 const contextLengthMax = 65_536;
 
-/** The lengths of the names below, as bits: most names are spared the lower-casing, which is half of what this costs. */
+/** Holds the lengths of the names below as bits, so that most names need no lower-casing. */
 const knownLengths = [
   'host',
   'upgrade',
@@ -115,7 +115,7 @@ const isOwn = (name: string, ownPrefix: string): boolean =>
 const doubled = (name: string): GatewayError =>
   new GatewayError('VALIDATION_FAILED', `The request has two ${name} fields.`);
 
-/** A copy that does not keep the head alive of which the text is a slice: what is claimed is kept longer than the call. */
+/** Copies a text, so that it does not keep its head alive: claims are kept longer than the call. */
 const detached = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 function claimedIn(own: Readonly<Record<string, string>>, ownPrefix: string): Claimed {

@@ -143,7 +143,7 @@ export class WebSocketRelay {
     }
   }
 
-  /** Resolves to the part of the agent's message that may go out; undefined where both ends are being closed. */
+  /** Resolves to the part of the agent's message that may go; undefined while both ends are closing. */
   async #judged(data: Buffer, isBinary: boolean): Promise<Buffer | undefined> {
     const { gate, call, classify, checkWay } = this.#options;
     await checkWay?.();

@@ -13,7 +13,7 @@ export interface Piece {
   readonly contentEncoding?: string;
   /** The codings that the head names for messages in it. */
   readonly messageCodings?: readonly string[];
-  /** Says how much of the content was kept to be read; `crowded`: there was no room for more. By default whole. */
+  /** Says how much of the content was kept; `crowded` means that there was no more room. Default: whole. */
   readonly extent?: 'whole' | 'cut' | 'crowded';
   /** Says that it is part of a longer content, and so no whole content of its type. */
   readonly isPart?: boolean;
@@ -41,7 +41,7 @@ interface Content {
   readonly isInside: boolean;
   /** Counts the lines over which the piece spreads the text. */
   readonly lines: number;
-  /** Says that readers of the stream get it. They get no comments, which so do not part two pieces of a text. */
+  /** Says that readers of the stream get it. They get no comments, which so part no text in two. */
   readonly isHeard: boolean;
   /** Returns the piece with another text in its place. */
   with(text: Buffer): Buffer;
@@ -95,7 +95,7 @@ async function readAcross(
   return boundaries.read(message, await gate.answerReader.createBoundaryReader(identity));
 }
 
-/** Cuts findings of these classes out of a piece without its coding; undefined where they cannot be cut out. */
+/** Cuts findings of these classes out of a piece without its coding; undefined if that cannot be. */
 export async function redactPiece(
   reader: Reader,
   { piece, content, findings }: SeenPiece,

@@ -17,7 +17,7 @@ interface EventStreamOptions {
   onTooLong(): void;
 }
 
-/** Reads server-sent events as they come (HTML Living Standard, 9.2.6). Keeps only the event that has not ended. */
+/** Reads server-sent events as they come (HTML Standard, 9.2.6). It keeps only the unfinished one. */
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #decoder = new StringDecoder('utf8');

@@ -5,7 +5,7 @@ import { redact } from '../inspect/redact/redact.ts';
 
 /* Header fields of an answer and its trailers, as one text that is read and cut. */
 
-/** Matches fields that say what the answer is or where it leads. With a part cut out they would say something else. */
+/** Matches fields that say what the answer is or where it leads: with a cut they would say another thing. */
 const fixedFields =
   /^(?:content-(?:type|encoding|length|range|location)|transfer-encoding|grpc-(?:status|encoding)|location|refresh|sec-websocket-.*)$/;
 /** Tells whether gRPC writes such a field in base64. */

@@ -23,7 +23,7 @@ export interface StreamEvent {
   readonly isCoded?: boolean;
 }
 
-/** Takes a stream apart into its events as it comes, so that all of them together are the stream, byte for byte. */
+/** Takes a stream apart into events as it comes; together they are the stream, byte for byte. */
 export interface Splitter {
   /** Counts the bytes of the event that has not ended. */
   readonly pendingBytes: number;

@@ -20,7 +20,7 @@ import {
   unsanitizable,
 } from './rules.ts';
 
-/** Limits the scans of one call that tell something new. Its trace takes two more, for the head and a refusal. */
+/** Limits a call's scans with news. Its trace takes two more, for the head and for a refusal. */
 const scansMax = 14;
 
 interface PieceAdmission {

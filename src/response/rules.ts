@@ -132,7 +132,7 @@ export function toldRedactions(
   return [...distinct.values()].slice(0, toldRedactionsMax);
 }
 
-/** Returns the head of an answer of which something was cut out, with these reasons beside those of the call. */
+/** Returns the head of an answer with cuts, with these reasons beside those of the call. */
 export function redactedHead(
   { names }: AnswerGate,
   fields: readonly string[],

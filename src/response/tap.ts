@@ -19,7 +19,7 @@ export interface Tap {
   admitHead?(status: number, fields: readonly string[]): FieldsJudgement;
   /** Admits trailers; by default all. */
   admitTrailers?(status: number, trailers: readonly [string, string][]): TrailersJudgement;
-  /** Chooses how to handle the answer, by its head and, once it is there, its first chunk; `fields` is flat. */
+  /** Chooses the handling by the answer's head and, once it is there, its first chunk; `fields` is flat. */
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
   /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
   keep(bytes: number): boolean;

@@ -41,7 +41,7 @@ export class TappedAnswer implements Answer {
     answer.once('close', () => this.#closed());
   }
 
-  /** Is false until a head has gone out: whoever fails to bring the whole answer may give another one until then. */
+  /** Is false until a head has gone out: until then another answer can replace it. */
   get headersSent(): boolean {
     return this.#answer.headersSent;
   }

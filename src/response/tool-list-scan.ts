@@ -47,7 +47,7 @@ export class ToolListScan {
     this.#room = room;
   }
 
-  /** Takes the head. Streams are read as they pass: those of MCP, and what may turn out to be its old transport. */
+  /** Takes the head. Streams of MCP, and what may be its old transport, are read as they pass. */
   begin(head: AnswerHead, exchange: Pick<Exchange, 'answer'>): void {
     this.#head = head;
     const isGet = this.#call.method === 'GET';
@@ -93,7 +93,7 @@ export class ToolListScan {
     return drift;
   }
 
-  /** Returns the lists of a whole answer. It may be a stream that was compressed, and so was not read while it passed. */
+  /** Returns a whole answer's lists. A compressed stream may come here, since it was not read in passing. */
   #listsIn(plain: Buffer): readonly (ListedTools | typeof unread)[] {
     const texts = eventStreamType.test(this.#head.contentType) ? eventsIn(plain) : [plain.toString()];
     return texts.filter(mayListTools).flatMap((text): (ListedTools | typeof unread)[] => {

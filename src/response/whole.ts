@@ -67,7 +67,7 @@ const isStream = (fields: readonly string[]): boolean =>
   isLinewise(fields) ||
   /^(?:application\/grpc|multipart\/x-mixed-replace)/i.test(fieldOf(fields, 'content-type'));
 
-/** Tells whether an answer is taken apart as it comes, if it has no coding or one that can be taken off as it comes. */
+/** Tells whether an answer is read as it comes: it has no coding, or one that can be taken off so. */
 const hasEvents = (fields: readonly string[]): boolean =>
   isLinewise(fields) || isGrpcType(fieldOf(fields, 'content-type'));
 
@@ -87,7 +87,7 @@ export function answerFor(
   return new TappedAnswer(exchange.answer, new InspectedAnswer(inspector, rules, call, exchange));
 }
 
-/** Decides what is done with the answer to one call: with its head, its body as a whole or in events, its trailers. */
+/** Decides what happens to a call's answer: with its head, its body whole or in events, its trailers. */
 class InspectedAnswer implements Tap {
   readonly bytesMax: number;
   readonly endsBeyond: boolean;

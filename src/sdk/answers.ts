@@ -222,7 +222,7 @@ export function toEphemeralKey(answer: unknown): EphemeralKey {
 const detailLengthMax = 2000;
 const errorsMax = 100;
 
-/** A failure as the gateway tells it. What answers need not be the gateway: of what is not a problem only the status counts. */
+/** Makes an error of a failure. Of an answer that is no problem of a gateway only the status counts. */
 export function problemFrom(status: number, answer: unknown, retryAfterMs: number | undefined): PosternError {
   const it = typeof answer === 'object' && answer !== null ? (answer as Fields) : {};
   const code = it['code'];

@@ -23,7 +23,7 @@ export function toLatin1Bytes(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** The text of which these are exactly the bytes in UTF-8, a byte order mark included; undefined where there is none. */
+/** Returns the text whose UTF-8 is exactly these bytes, with any byte order mark; undefined if none is. */
 export function toText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -55,7 +55,7 @@ export interface ReadBytes {
   readonly isWhole: boolean;
 }
 
-/** Reads at most `bytesMax` bytes, and lets go of the rest. A chunk that is no `Uint8Array` is a TypeError, as in `fetch`. */
+/** Reads at most `bytesMax` bytes and drops the rest. A chunk that is no `Uint8Array` is a TypeError. */
 export async function readBounded(stream: ReadableStream<Uint8Array>, bytesMax: number): Promise<ReadBytes> {
   const reader = stream.getReader();
   const chunks: Uint8Array[] = [];

@@ -15,7 +15,7 @@ export interface ConnectionOptions {
   readonly retryAfterMsMax?: number;
   /** A larger answer is none. Default 16 MB. */
   readonly answerBytesMax?: number;
-  /** Sends time and nonce with each request, so that nobody can send it again. Keys with `require_nonce` need it. */
+  /** Sends time and nonce, so that no request can be sent again. Keys with `require_nonce` need it. */
   readonly replayProtection?: boolean;
   /** The word in `X-Service-Nonce`, where the gateway has another one (`branding.header_word`). */
   readonly headerWord?: string;
@@ -38,7 +38,7 @@ export type Ask = (asked: Asked) => Promise<unknown>;
 
 export const timeoutMsMax = 3_600_000;
 const answerBytesMost = 1 << 30;
-/** Without Retry-After the second attempt comes after this time and up to as much again: those who failed together come apart. */
+/** Is the wait before the second attempt without Retry-After; up to as much again spreads the clients. */
 const retryMs = 100;
 
 export function createConnection(options: ConnectionOptions): Ask {

@@ -38,7 +38,7 @@ export const clientCodes = [
   'GATEWAY_UNREACHABLE',
   /** No whole answer within `timeoutMs`. */
   'GATEWAY_TIMEOUT',
-  /** The server is no gateway, or its answer cannot be relied on: broken JSON, wrong types, too much, a redirect. */
+  /** The server is no gateway, or its answer is unreliable: broken JSON, wrong types, a redirect. */
   'INVALID_ANSWER',
   /** An answer that failed without a problem in it, as those of a load balancer do. */
   'HTTP_ERROR',
@@ -130,7 +130,7 @@ export class PosternDenied extends PosternError {
   }
 }
 
-/** A guarded call that nobody has approved: not yet (`pending`), or not in time (`expired`). Nothing of it was sent. */
+/** A guarded call without approval: not yet (`pending`), or not in time (`expired`). It was not sent. */
 export class PosternApprovalRequired extends PosternError {
   readonly approvalId: string;
   readonly approvalStatus: 'pending' | 'expired';

@@ -26,7 +26,7 @@ export interface TakenCall {
 /** Options that only some runtimes have; they lead to a connection. */
 const ownOptions = ['dispatcher', 'client'] as const;
 
-/** Reads what `fetch` is given, its body up to `bodyBytesMax`. The request itself is made before the first await. */
+/** Reads what `fetch` is given, up to `bodyBytesMax` of body. The request is made before any await. */
 export function takeCall(
   input: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,

@@ -16,7 +16,7 @@ const fieldsOfContent = [
 /** Were meant for the origin that they were sent to. */
 const fieldsOfOrigin = ['authorization', 'proxy-authorization', 'cookie', 'host'];
 
-/** The call that an answer leads to, by the rules of `fetch` (HTTP-redirect fetch); undefined where it leads nowhere. */
+/** Returns the call that a redirect leads to, by the rules of `fetch`; undefined where there is none. */
 export function nextCall(
   call: OutgoingCall,
   status: number,

@@ -16,7 +16,7 @@ export interface ReporterOptions {
   onFailure(error: unknown, traceId: string): void;
 }
 
-/** Tells the gateway what was answered to a call. Returns at once, and takes nothing from whoever reads the answer. */
+/** Reports an answer to the gateway. It returns at once, and its reader loses nothing of the answer. */
 export type Report = (response: Response, traceId: string) => void;
 
 export function createReporter(postern: Pick<Postern, 'scanResponse'>, options: ReporterOptions): Report {

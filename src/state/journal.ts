@@ -15,7 +15,7 @@ import type { CallBatch, RecordedCall } from './store.ts';
 export interface JournalOptions {
   /** The folder, which belongs to this process alone. */
   readonly dir: string;
-  /** `Store.recordCalls`: takes calls in order, some of them again, and answers how many lines it could not read. */
+  /** Takes calls in order, some again, as `Store.recordCalls`; answers how many lines were unreadable. */
   readonly ship: (batch: CallBatch) => Promise<number>;
   /** Told of every failure to ship, and of lines that cannot be read. */
   readonly onError: (error: unknown) => void;
@@ -73,7 +73,7 @@ export class Journal {
     }
   }
 
-  /** Ships all that was appended so far; rejects when the store does not take it. For whoever must find a call at once. */
+  /** Ships all appended calls, for whoever must find one at once. Rejects if the store does not take them. */
   async flush(): Promise<void> {
     this.#writeGroup();
     await this.#shipper.drain();
@@ -84,7 +84,7 @@ export class Journal {
     return this.#segments.waitingBytes();
   }
 
-  /** Writes and ships what waits, as far as the store takes it; the rest stays for the next start. Never rejects. */
+  /** Writes and ships what the store takes; the rest stays for the next start. Never rejects. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -34,7 +34,7 @@ export async function openStore({ url, dir, timeoutMs, caFile, log }: OpenStoreO
   return openRedisStore({ ...url, timeoutMs, ca, log });
 }
 
-/** The format that is noted in Redis, and that of this version. Rejects with STATE_UNAVAILABLE where Redis does not answer. */
+/** Returns Redis's noted format and this version's. Rejects with STATE_UNAVAILABLE without an answer. */
 export async function redisFormats({ url, timeoutMs, caFile }: Omit<OpenStoreOptions, 'log' | 'dir'>) {
   if (url.driver !== 'redis') throw new TypeError('the state is not in Redis');
   const ca = authoritiesFor(url, caFile);

@@ -3,7 +3,7 @@ import { ConfigError, type Mistake } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { packageFile } from '../util/program-files.ts';
 
-/** The tools as each tenant has them: those that come with the gateway, and what the configuration adds for all or for the tenant. */
+/** Gives each tenant's tools: the gateway's, and what the configuration adds for all or for it. */
 export type Catalogues = ReturnType<typeof createCatalogues>;
 
 /** The tables that come with the gateway. */

@@ -14,7 +14,7 @@ export type DestinationList = (target: Target) => boolean;
  */
 export const compileDenylist = (entries: readonly string[]): DestinationList => compile(entries, false);
 
-/** The same of what is allowed: as in rules that allow, every reading of a URL must be on it, and stars of a host stay in the host. */
+/** Compiles what is allowed: every reading of a URL must be on it, and a host's stars stay in the host. */
 export const compileAllowlist = (entries: readonly string[]): DestinationList => compile(entries, true);
 
 function compile(entries: readonly string[], allows: boolean): DestinationList {

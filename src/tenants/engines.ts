@@ -23,7 +23,7 @@ export interface Engines {
   readonly common: DetectorEngine;
   /** All detectors that come with the gateway. */
   readonly detectors: readonly Detector[];
-  /** The engine for these settings; the same one for equal settings. Throws OwnWordError at a host or marker that cannot be looked for. */
+  /** Returns the same engine for equal settings. Throws OwnWordError at a host or marker it cannot find. */
   of(settings: EngineSettings): DetectorEngine;
   /** The settings that an engine was made of; undefined where it was not made here. */
   settingsOf(engine: DetectorEngine): EngineSettings | undefined;
@@ -33,7 +33,7 @@ export interface Engines {
   keepOnly(settings: Iterable<EngineSettings>): void;
 }
 
-/** Those that come with the gateway, which stay as they are while it runs: reading and planning them takes a second. */
+/** The gateway's detectors stay the same while it runs: reading and planning them takes a second. */
 const shipped = lazily(() => planned(loadDetectors(ownDetectors, 'detectors'), 'words'));
 
 /** With the detectors that come with the gateway. */

@@ -127,11 +127,11 @@ const guestName = /#EXT#/i;
 
 const phoneNumber = /^(?:(?:whatsapp|sms|tel|messenger):)?\+[\d\s().-]{5,24}$/i;
 
-/** The digits of a number with its country; undefined for what is none. Numbers are listed in `org_accounts`, for any tool. */
+/** Returns a number's digits with its country, as `org_accounts` lists them; undefined for none. */
 const phoneNumberOf = (text: string): string | undefined =>
   phoneNumber.test(text) ? text.replace(/\D/g, '') : undefined;
 
-/** Servers may take another one of several domains than we do, and end a name at a sign that is none of it. */
+/** Servers may choose another of several domains than we do, and end a name at a foreign sign. */
 const plainAddress = /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u;
 
 function isOwn(principal: string, { toolName, owners }: Addressing, tenant: TenantConfig): boolean {

@@ -3,7 +3,7 @@ import { isObject } from '../catalogue/body-path.ts';
 import type { ToolParameter } from '../risk/signals/risky-parameters.ts';
 import { toCanonicalJson } from '../state/rules/canonical-json.ts';
 
-/* Lists of tools in messages of MCP servers, and what such a list says of each tool. All of it is written by strangers. */
+/* MCP servers send lists of tools, with what they say of each. All of it is written by strangers. */
 
 export interface ListedTools {
   /** Whatever stands in the list. */

@@ -14,13 +14,13 @@ import type { PolicyDocument } from '../policy/schema.ts';
 import type { MaybePromise, PolicyRecord, Store } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
 
-/** The policies of one tenant, and the engine that looks for their words in the pass in which it looks for findings. */
+/** Holds a tenant's policies, and the engine that finds their words in the pass that finds the rest. */
 export interface TenantRules {
   readonly rules: PolicySet;
   readonly engine: DetectorEngine;
 }
 
-/** The compiled policies of every tenant: made when first asked for, and anew when the tenant's policies have changed. */
+/** Compiles each tenant's policies when first asked for, and anew when they have changed. */
 export interface PolicyBook {
   /** The tenant's rules as the last admitted call has found them, on whatever node they were applied. */
   rulesFor(tenantId: string): MaybePromise<TenantRules>;
@@ -139,6 +139,6 @@ const fromRecord = (record: PolicyRecord): CompiledInput => ({
   rules: parseStoredRules(record.rules),
 });
 
-/** The same on every node, for one document of one file or of several: a name may stand once for each set of environments. */
+/** Makes the same id on every node for one document: in a file, a name and environments are unique. */
 const filePolicyId = (tenantId: string, { name, envNames = [] }: PolicyDocument): string =>
   derivedId(hash('sha256', JSON.stringify([tenantId, name, ...envNames.toSorted()])));

@@ -1,7 +1,7 @@
 import type { Config, TenantConfig } from '../config/schema.ts';
 import type { Store } from '../state/store.ts';
 
-/** The tenants that are served: those of the configuration, and those that were registered by minting for them. */
+/** Knows the served tenants: those of the configuration, and those registered by minting. */
 export type Tenants = ReturnType<typeof createTenants>;
 
 /** `registered` outlives reloads: it receives what is registered or learnt. */
@@ -27,7 +27,7 @@ export function createTenants(
 
   return {
     find: (tenantId: string) => known.get(tenantId),
-    /** Like `find`; of a tenant that is not known here the state is asked, since another node may have registered it. */
+    /** Finds a tenant, if need be in the state, since another node may have registered it. */
     learn: (tenantId: string) => known.get(tenantId) ?? learn(tenantId),
     /** The terms of a tenant's plan; undefined where the tenant is not served. */
     termsOf: (tenantId: string) => known.get(tenantId)?.plan,

@@ -1,4 +1,4 @@
-/** Returns a function that makes the text of a second once, and answers the same text until another second is asked for. */
+/** Returns a function that makes the text of a second once and repeats it until the next second. */
 export function bySecond(make: (second: number) => string): (second: number) => string {
   let madeOf = Number.NaN;
   let text = '';

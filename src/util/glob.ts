@@ -52,7 +52,7 @@ export function compileGlob(pattern: string, ignoresCase = false): Glob {
   return (text) => glob(text.toLowerCase());
 }
 
-/** The piece for texts in lower case. A set takes a letter that it has in either case, so that no range is turned around. */
+/** Returns the piece for lower case. A set takes a letter in either case, so no range is reversed. */
 function withoutCase(piece: Piece): Piece {
   if (typeof piece === 'string') return piece.toLowerCase();
   return piece.map((unit) =>

@@ -3,7 +3,7 @@ interface Kept<K, V> {
   set(key: K, value: V): unknown;
 }
 
-/** The value at a key, made when it is first asked for; no undefined one is kept. For maps that someone else bounds. */
+/** Returns a key's value, made when first asked for; undefined is not kept. Others bound the map. */
 export function kept<K, V>(map: Kept<K, V>, key: K, make: () => V): V;
 export function kept<K, V>(map: Kept<K, V>, key: K, make: () => V | undefined): V | undefined;
 export function kept<K, V>(map: Kept<K, V>, key: K, make: () => V | undefined): V | undefined {

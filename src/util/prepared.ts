@@ -16,7 +16,7 @@ const cacheFolder = packageFile('node_modules/.cache/postern');
 /** The folder of the cache. */
 export const preparedFolder = join(cacheFolder, 'prepared');
 
-/** The environment of a thread that keeps its compiled code, too: what `bin/postern` says counts for the main thread alone. */
+/** Returns the environment of a thread: `bin/postern` keeps compiled code for the main thread alone. */
 export const threadEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   NODE_COMPILE_CACHE: cacheFolder,
@@ -25,7 +25,7 @@ export const threadEnvironment = (): NodeJS.ProcessEnv => ({
 const passedOver: ReadonlySet<string | undefined> = new Set([
   ...['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC'],
 ]);
-/** Tables of each name that stay: a checkout runs from its sources, from a bundle and from the one before it, each with tables of its own. */
+/** Limits the kept tables of one name: a checkout has tables for its sources and for each bundle. */
 const keptMax = 4;
 const digestBytes = 32;
 const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
@@ -61,7 +61,7 @@ function readIfThere(file: string): Buffer | undefined {
   return digestOf(bytes).equals(kept.subarray(0, digestBytes)) ? bytes : undefined;
 }
 
-/** Whole or not at all, since others may start at the same time; in place of what was made of other content long ago. */
+/** Writes the file whole or not at all, since others may start meanwhile, and removes old ones. */
 function keep(name: string, file: string, bytes: Buffer): void {
   const own = `${file}.${process.pid}-${performance.now()}`;
   try {

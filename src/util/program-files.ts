@@ -18,7 +18,7 @@ export const packageFile = (path: string): string => join(packageFolder, path);
 /** Returns the path of a file beside the modules of the program, such as `inspect/kernel/kernel.wasm`. */
 export const programFile = (path: string): string => join(programFolder, path);
 
-/** Returns the URL of a module that a thread or a process starts with, by its path in `src` without the extension. */
+/** Returns the URL of a thread's or a process's first module, by its path in `src` without extension. */
 export const programModule = (path: string): URL =>
   pathToFileURL(join(programFolder, `${path}${extname(import.meta.filename)}`));
 

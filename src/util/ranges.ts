@@ -3,7 +3,7 @@ import { kept } from './kept.ts';
 
 /** Addresses by range. Empty ranges contain nothing. */
 export class RangeList {
-  /** Two, because one BlockList takes every IPv4 address for an IPv4-mapped one and finds it under IPv6 ranges. */
+  /** There are two, as one BlockList takes IPv4 addresses for mapped ones and finds them in IPv6 ranges. */
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
 
@@ -24,7 +24,7 @@ export class RangeList {
     else this.#ipv6.addSubnet(address, length, 'ipv6');
   }
 
-  /** An IPv4-mapped address counts as IPv6. `address` must have passed `isIP`: BlockList finds rubbish nowhere. */
+  /** Takes a mapped IPv4 address as IPv6. `address` must have passed `isIP`: BlockList accepts rubbish. */
   has(address: string): boolean {
     return isIP(address) === 4 ? this.#ipv4.check(address, 'ipv4') : this.#ipv6.check(address, 'ipv6');
   }
@@ -40,7 +40,7 @@ export function isWithin(ranges: readonly string[], address: string): boolean {
   return isIP(address) !== 0 && kept(lists, ranges, () => new RangeList(ranges)).has(address);
 }
 
-/** An IPv4-mapped address (RFC 4291, 2.5.5.2) in any spelling as the IPv4 address that it is; any other text as it stands. */
+/** Returns a mapped address (RFC 4291, 2.5.5.2) as the IPv4 address that it is; other text unchanged. */
 export function unmapped(address: string): string {
   if (isIP(address) !== 6 || address.includes('%')) return address;
   // The URL parser writes every spelling in one way.

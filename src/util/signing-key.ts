@@ -14,7 +14,7 @@ const curves = {
   secp521r1: ['ES512', 'P-521'],
 } as const;
 
-/** The key of a PEM text; undefined where it holds none, or one that is not RSA of 2048 bits, NIST P-256 to P-521 or Ed25519. */
+/** Parses PEM; undefined for all but RSA of 2048 bits or more, NIST P-256 to P-521 and Ed25519. */
 export function parseSigningKey(pem: string): SigningKey | undefined {
   const key = parsePrivateKey(pem);
   const { modulusLength = 0, namedCurve = '' } = key?.asymmetricKeyDetails ?? {};

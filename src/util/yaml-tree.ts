@@ -11,7 +11,7 @@ import {
 } from 'js-yaml';
 import { kept } from './kept.ts';
 
-/* Values of YAML with their places, made of the events of the parser. Offsets are those of the text, from 0. */
+/* Values of YAML with their places, made of the parser's events. Offsets count from the text's start. */
 
 export type YamlNode = YamlScalar | YamlList | YamlMapping | YamlAlias;
 

@@ -33,7 +33,7 @@ export interface YamlDocument {
 interface YamlText {
   /** At least one. */
   readonly documents: readonly YamlDocument[];
-  /** The first 50 mistakes, in the order of the text. Behind one that makes it no YAML, none is looked for. */
+  /** Lists the first 50 mistakes in the text's order, up to the first that makes it no YAML. */
   readonly mistakes: readonly YamlMistake[];
 }
 

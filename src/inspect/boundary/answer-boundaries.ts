@@ -13,7 +13,7 @@ import type { BoundaryReader } from './boundary-reader.ts';
 
 /** Limits the paths whose ends are remembered; those that came last are kept. */
 const pathsMax = 32;
-/** Is the length from which a text that equals the end before it is the same field again, not a continuation. */
+/** From this length on, a text that equals the end before it is the same field again, no continuation. */
 const sameBytesMin = 8;
 export interface BoundaryFindings {
   /** Have their places in the message. */
@@ -29,7 +29,7 @@ export interface BoundaryMessage {
   readonly isTelling: boolean;
 }
 
-/** Reads the messages of one answer together, in order. Ends are kept as they came, whatever was cut out of them. */
+/** Reads the messages of one answer together, in order. Ends are kept as they came, before any cut. */
 export class AnswerBoundaries {
   readonly #ends = new RecentMap<string, Buffer>(pathsMax);
 

@@ -107,7 +107,7 @@ export function fieldsPart(fields: FieldsText, host: string): CallPart {
   };
 }
 
-/** Lists the fields in which a host hands out values for itself: sessions, challenges, what a login brings. */
+/** Lists fields with values that a host hands out for itself: sessions, challenges, results of a login. */
 const ownFields =
   /^(?:set-cookie2?|authorization|(?:www|proxy)-authenticate|(?:proxy-)?authentication-info|(?:x-)?(?:auth|access|refresh|id|subject|session|security|csrf|xsrf)-?(?:token|id))$/;
 /** Lists the fields that hold a URL. */

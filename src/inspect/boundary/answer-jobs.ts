@@ -64,7 +64,7 @@ export interface Redaction {
 
 /** A name that is no vendor's host, so no credential from an upstream counts as being where it belongs. */
 export const nowhere = 'answer.invalid';
-/** Matches the places of issued tokens (RFC 6749, 5.1) as services spell them; a list of tokens issues none. */
+/** Matches places of issued tokens (RFC 6749, 5.1) as services spell them; a list of tokens issues none. */
 const accessPlace = /^body:\$(?:\.\w{1,64})?\.(?:(?:access|id|session|auth)?_?token|jwt)$/i;
 const renewalPlace = /^body:\$(?:\.\w{1,64})?\.refresh_?token$/i;
 const noBytes = Buffer.alloc(0);
@@ -193,7 +193,7 @@ export const unreadWithin = (
   plain: Buffer,
 ): string | undefined => unreadIn({ bytes: plain, contentType, messageCodings, isUnwrapped: true });
 
-/** Tells bytes that stand in no text. Binary formats count lengths with them, which a cut would make wrong. */
+/** Tells bytes that stand in no text. Binary formats count lengths with them, which a cut would falsify. */
 const isControl = (byte: number): boolean => byte < 0x09;
 
 const mayBeCut = (plain: Buffer): boolean => textIn(plain) === plain && !plain.some(isControl);

@@ -67,7 +67,7 @@ const textMarkup = [
   { open: Buffer.from('<!--'), close: Buffer.from('-->') },
 ];
 
-/** Rules for XML: text between tags, and whatever is no delimiter inside tags, since names may hold secrets too. */
+/** Rules for XML: text between tags, and all but the delimiters in tags, since names may hold secrets. */
 export const xmlRules: CutRules = {
   *tokens(bytes) {
     let start = 0;

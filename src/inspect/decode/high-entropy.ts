@@ -19,7 +19,7 @@ const byteShareMax = 1 / 16;
 /** Bytes that are counted; of a longer content the first. */
 const sampleBytes = 65_536;
 
-/** Answers whether bytes are random: the text found in them is so little that it may stand there by accident. */
+/** Answers whether bytes are random: the text in them is so little that it may be there by accident. */
 export function isHighEntropy(text: Buffer, bytes: Buffer): boolean {
   if (bytes.length < regionBytesMin || text.length >= bytes.length * textShareMax) return false;
   const sample = bytes.subarray(0, sampleBytes);

@@ -129,7 +129,7 @@ export class SpanMap {
     this.#numbers = larger;
   }
 
-  /** Returns the last piece that begins at or before `at`; -1 where there are none. The first piece begins at 0. */
+  /** Returns the last piece that begins at or before `at`; -1 if there is none. The first begins at 0. */
   #find(at: number): number {
     let low = -1;
     let high = this.pieces - 1;

@@ -45,7 +45,7 @@ export function unescapeJsonText(
   return plain.length === bytes.length ? undefined : { bytes: plain, spans, names: [jsonEscapes.name] };
 }
 
-/** Returns the text without JSON escapes, without a map of places. The memory of `space` is used, where it is given. */
+/** Returns the text without JSON escapes and without a map. It uses the memory of `space`, if given. */
 export const plainJson = (bytes: Buffer, space?: PlainSpace): Buffer =>
   plainOf(bytes, undefined, () => undefined, space);
 

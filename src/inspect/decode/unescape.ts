@@ -2,7 +2,7 @@ import { type Outline, textFlags } from '../kernel/outline.ts';
 import { separator } from './separator.ts';
 import { SpanMap } from './span-map.ts';
 
-/** Receives the text of escapes. It is never longer than the escapes, so a buffer of the source's size suffices. */
+/** Receives the text of escapes. It is never longer than these, so a buffer of the source's size suffices. */
 export class Output {
   readonly bytes: Buffer;
   length = 0;

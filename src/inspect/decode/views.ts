@@ -39,7 +39,7 @@ export interface View {
    * hardly any does.
    */
   readonly isKnown?: ((start: number, end: number) => boolean) | undefined;
-  /** Returns the bytes of the source to cut for a span of the view; escapes and encoded values are cut as a whole. */
+  /** Returns the source bytes to cut for a span of the view. Escapes and encoded values are cut whole. */
   toSource(start: number, end: number): Span;
 }
 
@@ -188,7 +188,7 @@ function encryptedIn(layer: Layer): OpaqueContent | undefined {
   return found && { kind: found.kind, ...layer.toSource(found.start, found.end) };
 }
 
-/** Makes a view of the table cells of a layer. It is not decoded again, since cells are decoded where they stand. */
+/** Makes a view of a layer's table cells. It is not decoded again: cells are decoded in their places. */
 function tableOf(layer: Layer, budget: DecodeBudget, reaches: Span[]): View | undefined {
   // Text without escapes was read in the layer above.
   const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
@@ -221,7 +221,7 @@ function canonicalOf(raw: Layer, budget: DecodeBudget, space: PlainSpace | undef
   return childOf(raw, { bytes, names, map: spans, depth: 0, isTail: raw.isTail });
 }
 
-/** Returns a JSON text without the escapes of its strings; undefined where there are none, or where it is no JSON. */
+/** Returns a JSON text without the escapes of its strings; undefined if it has none or is no JSON. */
 export function withoutEscapes(bytes: Buffer, check: () => void, space?: PlainSpace): Unescaped | undefined {
   return bytes.includes(backslash) && mayBeJson(bytes) ? unescapeJsonText(bytes, check, space) : undefined;
 }
@@ -240,7 +240,7 @@ function wholeOf(root: Layer, decoded: Buffer, budget: DecodeBudget): Layer {
   return childOf(root, { bytes: decoded, names: ['base64'], map: spans });
 }
 
-/** Rules out binary content, where a backslash is no escape: without it compressed bytes could not be unpacked. */
+/** Rules out binary content, where a backslash is no escape, so that compressed bytes stay intact. */
 const mayBeJson = (bytes: Buffer): boolean => !bytes.includes(0) && isUtf8(bytes);
 
 function decodeBlocks(

@@ -19,7 +19,7 @@ const shingleWords = 5;
 const sketchSize = 27;
 const hashBytes = 3;
 const hashBits = 8 * hashBytes;
-/** Limits the words that are sampled, since a sketch of so many takes 20 ms. Further words count in <whole> alone. */
+/** Limits the sampled words: a sketch of so many takes 20 ms. Further ones count in <whole> alone. */
 const wordsMax = 20_000;
 const word = /[\p{L}\p{N}]+/gu;
 

@@ -140,7 +140,7 @@ const isOther = (1 << 0) | (1 << 2);
 
 const areNumbered = (digits: number): boolean => (digits & isFirst) !== 0 && (digits & isOther) !== 0;
 
-/** Tells whether there are names that end in 1 and others that end in 0 or 2, with the same sign behind them. */
+/** Tells whether there are names that end in 1 and others in 0 or 2, with the same sign behind them. */
 function holdsNumbered(bytes: Buffer, stretches: readonly Stretch[], behind: readonly Buffer[]): boolean {
   const seen = behind.map(() => 0);
   for (const { from, to } of stretches)

@@ -66,7 +66,7 @@ const writeWindow = 16;
 const gramLetters = 32;
 const blockBytes = 16;
 const blockInts = blockBytes / 4;
-/** A gram with fewer distinct letters is a rule, a padding or a row of zeros, which any two texts may share. */
+/** A gram with fewer distinct letters is a rule, padding or zeros, which any two texts may share. */
 const distinctMin = 8;
 /** Longer text between quotes is content, not a key. */
 const keyLettersMax = 64;
@@ -124,7 +124,7 @@ export function createShingler(key: Buffer, bounds: ShingleBounds = defaultBound
   };
 }
 
-/** Overlap of two pieces of a text, so that a quote of 400 letters lies in one of them as a whole, in any script. */
+/** Two pieces of a text overlap by this, so that one of them has a quote of 400 letters in any script. */
 const commonBytes = 4096;
 
 /** Cuts all texts into pieces of a megabyte, so that nothing hides behind padding. */
@@ -204,7 +204,7 @@ function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => num
 
 const space = 0x20;
 
-/** Replaces characters of other scripts that are neither letters nor digits with spaces, as wrapping a text does. */
+/** Replaces other scripts' characters that are neither letters nor digits with spaces, as wrapping does. */
 function blankSigns(length: number): void {
   for (let i = 0; i < length; ) {
     const lead = input[i] as number;
@@ -284,7 +284,7 @@ function labelLettersBefore(at: number): number {
   return count <= keyLettersMax ? count : 0;
 }
 
-/** Fills `hashes` with that of each gram, a cyclic polynomial of 32 rotations; returns how many grams there are. */
+/** Fills `hashes` with each gram's cyclic polynomial of 32 rotations; returns the number of grams. */
 function hashGrams(length: number, order: Int32Array): number {
   entering.set(order);
   for (let i = 0; i < order.length; i += 1) leaving[i] = rotateLeft(order[i] as number, gramLetters - 1);

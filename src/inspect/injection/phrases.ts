@@ -48,7 +48,7 @@ interface Side {
   readonly endsWord: boolean;
 }
 
-/** Matches scripts without visible ends of words: letters continue without spaces, or carry articles and endings. */
+/** Matches scripts without visible ends of words: no spaces, or words with articles and endings. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Devanagari}]/u;
 const isWordSign = /[\p{L}\p{N}]/u;
@@ -122,7 +122,7 @@ function takeApart(text: string, sideOf: SideOf): { cores: Iterable<string>; bef
   };
 }
 
-/** Makes a side; `nearestAt` is the place of the letter next to the core in a word: its last, or its first. */
+/** Makes a side; `nearestAt` is the place in a word of the letter next to the core: last or first. */
 type SideOf = (words: readonly string[], nearestAt: -1 | 0, endsWord: boolean) => Side;
 
 /** Creates each side once, because thousands of phrases share a few hundred. */

@@ -57,7 +57,7 @@ function spellingsOf(phrases: readonly string[]): Spellings {
 /** Answers whether a letter stands on both sides: "answer as" is no part of "answer assistants". */
 const goesOn = (bytes: Buffer, end: number): boolean => isLetter(bytes[end - 1]) && isLetter(bytes[end]);
 
-/** Returns the phrase with spaces, and with a line end in place of each space, each with both kinds of apostrophe. */
+/** Returns the phrase with spaces, and with each one a line end, both with both kinds of apostrophe. */
 function brokenOnce(phrase: string): string[] {
   const words = phrase.split(' ');
   const broken = words

@@ -44,7 +44,7 @@ const comparisonsPerCall = 65_536;
 const hitBytes = 8;
 /** The kernel's memory is little-endian. */
 const isBigEndian = endianness() === 'BE';
-/** Bytes from one piece to the next, since a gram reaches over the end of a piece. The step of a scan divides it. */
+/** Is the step from piece to piece, since a gram reaches over a piece's end. The scan's step divides it. */
 const stepBytes = pieceBytesMax - 16;
 
 /**

@@ -5,7 +5,7 @@ import { multipartParts } from '../decode/multipart-parts.ts';
  * found in it.
  */
 
-/** Matches the parameter of RFC 2045, 5.1, and RFC 2231, 4: `charset="utf-8"`, `charset*=us-ascii'en'utf-8`. */
+/** Matches the parameter of RFC 2045, 5.1, and RFC 2231, 4: `charset="x"`, `charset*=us-ascii'en'x`. */
 const charset = /;\s*charset(?:\*0?\*?)?\s*=\s*["']?(?:[\w-]{0,64}'[\w-]{0,64}')?([^\s"';,()]{1,64})/gi;
 const typeField = /^content-type[ \t]*:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)/gim;
 const hasParts = /^\s*(?:multipart|message)\//i;
@@ -38,7 +38,7 @@ export function hasUnreadCharset(bytes: Buffer, contentType: string): boolean {
   return false;
 }
 
-/** XML says itself what it is written in, and parsers follow that where the type of the content says nothing else. */
+/** XML names its own encoding, and parsers follow it where the content type says nothing else. */
 function isUnreadXml(bytes: Buffer, start: number): boolean {
   if (bytes.subarray(start, start + ebcdicXml.length).equals(ebcdicXml)) return true;
   const [, name] = xmlDeclaration.exec(bytes.toString('latin1', start, start + declarationBytesMax)) ?? [];

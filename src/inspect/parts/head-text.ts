@@ -6,11 +6,11 @@ import { separatorText } from '../decode/separator.ts';
 /** Names fields of the protocol that hold nothing of the agent's or repeat the URL. */
 const unread = new Set(['host', 'content-length', 'connection', 'transfer-encoding']);
 const usualMethods = new Set(METHODS);
-/** Matches what clients send in Accept-Encoding (RFC 9110, 12.5.3). Any other value is read like any field. */
+/** Matches what clients send in Accept-Encoding (RFC 9110, 12.5.3). Other values are read as fields. */
 const codings =
   /^(?:(?:gzip|x-gzip|deflate|br|zstd|compress|identity|\*)(?: ?; ?q=[01](?:\.\d{1,3})?)?(?:, ?|$))+$/i;
 
-/** Says how a field is read, by its name as clients write it. The map stays small because clients write few names. */
+/** Says how to read a field of this name, as clients write it. Few names keep the map small. */
 type Reading = 'read' | 'unread' | 'unless-codings';
 export const readingsMax = 1024;
 const readings = new RecentMap<string, Reading>(readingsMax);

@@ -22,7 +22,7 @@ const marginBits = 10;
 const literalMarginBits = 14;
 /** In random base64 each of the 64 characters has at least an eighth of its usual share. */
 const usualShareMin = 1 / 512;
-/** More matches of one detector in one region than this, and than four times the expected number, are not random. */
+/** More matches of a detector in a region, and more than four times the expected ones, are not random. */
 const fewMax = 2;
 const expectedFactor = 4;
 
@@ -220,7 +220,7 @@ function bitsOf(bytes: Buffer, { start, end }: Span): number {
  * are groups of letters.
  */
 const groupedBits = 48;
-/** Shorter groups with a comma behind each take up more room; only somebody who hides something writes them. */
+/** Shorter groups with a comma behind each take more room, and only somebody who hides writes them. */
 const groupedRoomMax = 1.4;
 const comma = 0x2c;
 

@@ -7,7 +7,7 @@ import { type CutFormat, redactBody } from '../redact/redact.ts';
 /** Classes that SANITIZE cuts where the deciding rule names none. */
 export const defaultCuts: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];
 
-/** Tells whether a finding counts: of medium confidence or more, and no credential at its own vendor's place. */
+/** Tells whether a finding counts: of medium confidence or more, and no credential at its vendor's. */
 export const counts = (finding: Finding): boolean => finding.confidence !== 'low' && !finding.atHome;
 
 /**
@@ -16,7 +16,7 @@ export const counts = (finding: Finding): boolean => finding.confidence !== 'low
  */
 const roundsMax = 4;
 
-/** Matches formats that write lengths or digests of what they hold: a cut would make another message of them, or none. */
+/** Matches formats with lengths or digests of their content: a cut would make them something else. */
 const countedTypes = /^application\/(?:grpc(?!\+json)|(?:x-|vnd\.google\.)?protobuf|x-git-)/i;
 /** Tells a gRPC message that still has its length in front. */
 const isFramed = ({ contentType, body }: InspectedCall): boolean =>
@@ -112,7 +112,7 @@ export interface Cuttable {
   readAgain(bytes: Buffer): readonly Finding[] | undefined;
 }
 
-/** Returns the bytes without the findings of these classes, and of SECRETS always; undefined where that fails. */
+/** Returns the bytes without the findings of these classes and of SECRETS; undefined if that fails. */
 export function withoutFindings(
   { format, readAgain, ...content }: Cuttable,
   classes: readonly DataClass[],

@@ -178,7 +178,7 @@ export function beginOf({ byteBits }: Alphabet, bytes: Uint8Array, from: number,
   return begin;
 }
 
-/** Returns the first place in the span where enough bytes of the byteBits follow; `to` where there is none. */
+/** Returns the first place in the span where enough bytes of the byteBits follow; `to` if there is none. */
 export function nextOf(
   { byteBits, lengthMin }: Alphabet,
   bytes: Uint8Array,
@@ -246,7 +246,7 @@ export function lengthMinOf(node: Node): number {
   }
 }
 
-/** For each eight bytes of the 256 and each mask of them, the share of ordinary text that the masked bytes are. */
+/** Is the share of ordinary text of the bytes in a mask, for each eight of the 256 and each mask. */
 const sharesOfEight = Float64Array.from({ length: 32 * 256 }, (_, index) => {
   const [first, mask] = [8 * (index >> 8), index & 255];
   return [0, 1, 2, 3, 4, 5, 6, 7].reduce(

@@ -16,7 +16,7 @@ export const proofs: ReadonlySet<CheckName | undefined> = new Set([
 /** Is longer than any anchor, while a secret may have kilobytes. */
 const prefixLengthMax = 64;
 
-/** Returns the confidence in a match; undefined where it is none, as a hint is that is a published example. */
+/** Returns the confidence in a match; undefined if it is none, such as a published example. */
 export function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
   if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
     return undefined;

@@ -16,7 +16,7 @@ import { keywordMatchBits } from './random-match-bits.ts';
 
 export type { DetectorRole } from './detector-fields.ts';
 
-/** A detector ready for use; `fieldsSchema` explains its fields. Examples serve tests alone and are not kept. */
+/** A detector ready for use; `fieldsSchema` explains its fields. Only tests need the examples. */
 export interface Detector extends PatternFacts {
   readonly id: string;
   readonly title: string;
@@ -120,7 +120,7 @@ function toDetector(value: DetectorFields): Detector {
   };
 }
 
-/** Parses a placeholder. Administrators write these, but they run on what callers send, so the same bounds hold. */
+/** Parses a placeholder. Administrators write it but it runs on callers' texts, so the bounds hold. */
 function toPlaceholder(text: string): string | RegExp {
   const source = /^\/(.+)\/$/.exec(text)?.[1];
   if (source === undefined) return text;

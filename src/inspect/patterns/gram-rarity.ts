@@ -97,7 +97,7 @@ for (const [triple, share] of trigramShares) {
 /** Returns the expected share of positions at which these two bytes begin. */
 export const pairShare = (a: number, b: number): number => pairShares[a | (b << 8)] as number;
 
-/** Returns the expected share of positions at which these folded bytes begin; any of them may be `anyByte`. */
+/** Returns the expected share of positions where these folded bytes begin; `anyByte` may be any. */
 export function gramShare([a, b, c, d = anyByte]: Gram): number {
   const triple = shareOfTriple(a, b, c);
   if (d === anyByte || b === anyByte || c === anyByte) return triple * shareOf(d);

@@ -41,7 +41,7 @@ function hasChoices(node: Node): boolean {
   return (node.kind === 'choice' && !areExclusive(node.options)) || childrenOf(node).some(hasChoices);
 }
 
-/** Tells options that no text can begin with two of, since the bytes they must begin with differ somewhere. */
+/** Tells whether no text can begin with two of the options: the bytes of their beginnings differ. */
 function areExclusive(options: readonly Node[]): boolean {
   const prefixes = options.map(fixedPrefix);
   const differ = (a: readonly ByteSet[], b: readonly ByteSet[]): boolean =>

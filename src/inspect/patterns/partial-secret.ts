@@ -8,7 +8,7 @@ import type { Node } from './pattern-syntax.ts';
  * detector has to state it.
  */
 
-/** The part of a token behind its prefix, where that is random characters to its end: `gh[pousr]_[0-9A-Za-z]{36}`. */
+/** The part of a token behind its prefix, if it is random to its end: `gh[pousr]_[0-9A-Za-z]{36}`. */
 export interface TokenBody {
   /** Lengths that the prefix may have. */
   readonly prefixLengths: ReadonlySet<number>;
@@ -32,7 +32,7 @@ const runLengthMin = 8;
  */
 const prefixLengthMin = 4;
 
-/** Returns the body of a pattern's token, the first of several forms; undefined for tokens of another structure. */
+/** Returns the body of a pattern's token, the first of several; undefined for other structures. */
 export function bodyOf(node: Node): TokenBody | undefined {
   const items = flatten(node).filter(({ kind }) => kind !== 'edge' && kind !== 'look');
   // Optional items at the end are no part of the body.
@@ -121,7 +121,7 @@ const pieceLengthMax = 512;
 /** Length of a piece behind its prefix. Documentation and masked keys show less. */
 const pieceLengthMin = 6;
 
-/** Answers whether a text may be a piece of something random; words and numbers have characters of one kind. */
+/** Answers whether a text may be a piece of something random; words and numbers have one kind. */
 export function looksRandom(text: string): boolean {
   return [/[a-z]/, /.[A-Z]/, /\d/].filter((kind) => kind.test(text)).length > 1;
 }

@@ -104,7 +104,7 @@ const parts: Readonly<Record<string, string>> = {
    * are lines.
    */
   break: String.raw`[\s"\x27,]|\\[nrt"]|\\\\[nrt"]`,
-  /** Options of a group: a character of base64, which may continue over lines but stays within a JSON string. */
+  /** Options of a group: a base64 character, which may go on over lines but stays in a JSON string. */
   'key-text': String.raw`[0-9A-Za-z+/=\s]|\\[nrt/]|\\\\[nrt/]`,
   /** Matches what stands between a label and its value, in prose, assignments and JSON. */
   is: String.raw`["\x27\\]{0,3}[ \t:=#>,-]{1,4}["\x27\\]{0,3}`,

@@ -110,18 +110,18 @@ const texts: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Matches a word for a password and a few digits: `secret1`, `P4ssword`, `my-password123`, `authpassword`. */
+/** Matches a word for a password and some digits: `secret1`, `P4ssword`, `my-password123`. */
 const wordForPassword =
   /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|access|refresh|bearer|session|api|client|id|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}!?|1234)$/i;
 
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
-/** Matches letters and digits in order (`abc123@`), one word again and again, `test1234`, and the mask `[secure]`. */
+/** Matches letters and digits in order (`abc123@`), a repeated word, `test1234`, the mask `[secure]`. */
 const series =
   /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$|^[a-z]{2,8}_X{3,}$|^hello123$/i;
 
-/** Fewest characters in the order of the alphabet, and most others, so that an alphabet hides no secret beside it. */
+/** Are the least characters in alphabetical order, and the most others, so that none hides a secret. */
 const inOrderMin = 8;
 const othersMax = 5;
 
@@ -152,7 +152,7 @@ const markedId = /^(?:AKIA|ASIA|AROA|AIDA)(?=[A-Z0-9]{16,17}$)[A-Z0-9]{0,10}EXAM
 
 const marks = /EXAMPLE(?:KEY|TOKEN)?|example$|(?<!\.)\.\.\.(?!\.)/;
 
-/** Tells short values that their manual has marked, or of which it shows both ends only: `eyJra123abcEXAMPLE`. */
+/** Tells short values that a manual has marked, or of which it shows both ends: `eyJra123abcEXAMPLE`. */
 const isMarked = (text: string): boolean =>
   markedId.test(text) || (marks.test(text) && text.replace(marks, '').length <= restLengthMax);
 
@@ -169,7 +169,7 @@ const wordsForPassword =
 /** Matches a whole key in PEM (RFC 7468), and takes what stands between its lines. */
 const pem = /^-----BEGIN [A-Z ]{3,24}-----([0-9A-Za-z+/=\s\\.]{4,512})-----END/;
 
-/** Heads of RSA keys (RFC 8017, A.1.2; RFC 5208): the length of the whole, then version 0 and what follows it. */
+/** Matches heads of RSA keys (RFC 8017, A.1.2; RFC 5208): the length, version 0 and what follows. */
 const rsaHead = /^3082(?:01[2-9a-f]|0[2-9a-f][\da-f]|1[0-3][\da-f])[\da-f]020100(?:0282|300d)/;
 /** The first fifth of an RSA key holds at most its public part. */
 const publicShare = 5;
@@ -190,7 +190,7 @@ const jwtPayload =
   /"(?:sub"\s?:\s?"1234567890|iss"\s?:\s?"joe"|some"\s?:\s?"payload|foo"\s?:\s?"bar|hello"\s?:\s?"world|key"\s?:\s?"value|iss"\s?:\s?"supabase-demo)/;
 const jwt = /^eyJ[\w-]{8,512}\.(eyJ[\w-]{4,2048})/;
 
-/** Matches test cards of payment processors: Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
+/** Matches processors' test cards: Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
 const testCard =
   /^(?:4111111111111111|4242424242424242|4012888888881881|400000000000\d{4}|4000056655665556|4222222222222|5555555555554444|5105105105105100|5200828282828210|2223003122003222|378282246310005|371449635398431|378734493671000|6011111111111117|6011000990139424|30569309025904|38520000023237|3530111333300000|3566002020360505|6200000000000005)$/;
 

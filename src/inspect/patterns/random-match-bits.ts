@@ -13,7 +13,7 @@ const alphabetBits = 6;
 /** Lines of base64 have 64 to 76 characters, so that a line end is about as frequent as a letter. */
 const lineEnds = bytesMatching(/[\r\n]/);
 
-/** Returns the bits of a match: at each place of random text at most one match in two to their power begins. */
+/** Returns a match's bits: at a place of random text one match in two to their power begins, at most. */
 export function randomMatchBitsOf(node: Node): number {
   switch (node.kind) {
     case 'set':

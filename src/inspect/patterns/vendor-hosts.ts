@@ -21,7 +21,7 @@ const customersHosts = [
   '*.fc.aliyuncs.com',
 ];
 
-/** Answers whether a host belongs to the vendor: `api.x.com`, or one at any depth below x.com for `*.x.com`. */
+/** Answers whether a host is the vendor's: `api.x.com`, or any depth below x.com for `*.x.com`. */
 export function isVendorHost(host: string, vendorHosts: readonly string[]): boolean {
   return vendorHosts.some((home) => fits(host, home)) && !customersHosts.some((rented) => fits(host, rented));
 }

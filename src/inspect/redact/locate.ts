@@ -11,7 +11,7 @@ const nameLengthMax = 64;
 const pathLengthMax = 256;
 /** More segments than a path can show, since each has at least two characters. */
 const segmentsMax = pathLengthMax / 2;
-/** Limits the bytes of a name that are read; they suffice for `nameLengthMax` characters written as escapes. */
+/** Limits the bytes read of a name; they suffice for `nameLengthMax` characters written as escapes. */
 const nameBytesMax = 6 * nameLengthMax + 2;
 const hiddenName = '[REDACTED]';
 const ampersand = 0x26;
@@ -123,7 +123,7 @@ export function jsonValueSpan(bytes: Buffer, key: string): Span | undefined {
   return found;
 }
 
-/** Returns the span of each element of a JSON array, or none where the text is no array. The text must be JSON. */
+/** Returns the spans of a JSON array's elements, or none if it is no array. The text must be JSON. */
 export function jsonElementSpans(bytes: Buffer): Span[] {
   const tokens = new JsonTokens(bytes);
   const spans: Span[] = [];

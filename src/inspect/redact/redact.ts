@@ -50,7 +50,7 @@ function fitFormat(bytes: Buffer, cuts: readonly Cut[], format: CutFormat, depth
 /** Limits parts within parts. */
 const partDepthMax = 4;
 
-/** Fits cuts to the parts. Delimiter lines and names of header fields stay; each part is cut by its own type. */
+/** Fits cuts to the parts. Delimiter lines and names of header fields stay; parts are cut by type. */
 function fitParts(bytes: Buffer, cuts: readonly Cut[], depth: number): Replacement[] {
   const parts = depth < partDepthMax ? multipartParts(bytes) : [];
   if (parts.length === 0) return fitFormat(bytes, cuts, 'text', depth);
@@ -122,7 +122,7 @@ function fit(bytes: Buffer, cuts: readonly Cut[], { tokens, unitLength }: CutRul
   return fitted;
 }
 
-/** Replaces a scalar with a string. Numbers that form one value (`[115,107,…]`) become one string together. */
+/** Replaces a scalar with a string; numbers that form one value (`[115,107,…]`) with one together. */
 function addScalar(bytes: Buffer, fitted: Replacement[], token: CutToken, cut: Cut): void {
   const last = fitted.at(-1);
   const text = `"${marker(cut.label)}"`;

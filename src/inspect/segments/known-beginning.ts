@@ -24,7 +24,7 @@ import { type Segment, SegmentMemory } from './segment-memory.ts';
  * reading does not resume.
  */
 
-/** Holds what a beginning shows between two checkpoints. The places are the same in all bodies that begin so. */
+/** Holds what a beginning shows between two checkpoints, at the same places in all such bodies. */
 export interface Remembered {
   /** End of the checkpoint. */
   readonly end: number;
@@ -50,7 +50,7 @@ export interface WordEnd extends Span {
 }
 
 export interface BeginningMemory {
-  /** Holds digests of how bodies began. Most are no conversation, and one that comes alone is not worth remembering. */
+  /** Holds digests of how bodies began. Most are no conversation, and a single one is not worth keeping. */
   readonly begun: RecentMap<string, true>;
   readonly segments: SegmentMemory<Remembered>;
   readonly lastBodies: LastBodies;
@@ -130,7 +130,7 @@ const idOf = (lookedFor: DetectorEngine | readonly string[]): number =>
     return lastId;
   });
 
-/** Looks up the longest known beginning of a JSON body. The first body that begins so is read and not remembered. */
+/** Looks up the longest known beginning of a JSON body. The first such body is not remembered. */
 export function beginningOf(
   { bytes, words = none }: { readonly bytes: Buffer; readonly words?: readonly string[] | undefined },
   engine: DetectorEngine,
@@ -160,7 +160,7 @@ export function beginningOf(
 const escapeBytes = 12;
 const stepsMax = 1024;
 
-/** Returns a place before `at` where neither a character nor an escape is cut; undefined where there is none. */
+/** Returns a place before `at` that cuts neither a character nor an escape; undefined if there is none. */
 function startBefore(bytes: Buffer, at: number): number | undefined {
   for (let start = at, plain = 0; start > 0 && at - start < stepsMax; start--) {
     const byte = bytes[start - 1] as number;

@@ -133,7 +133,7 @@ function lastEnds(found: readonly LocatedMatch[]): (it: LocatedMatch) => number 
   return ({ match, end }) => ends.get(match) ?? end;
 }
 
-/** Returns a function that gives the fields that end between two places; undefined where none were looked for. */
+/** Returns a function for the fields that end between two places; undefined if none were looked for. */
 function fieldsIn(numbered: readonly NumberedField[] | undefined) {
   const inOrder = numbered?.toSorted((one, other) => one.end - other.end);
   const ends = inOrder?.map(({ end }) => end) ?? [];

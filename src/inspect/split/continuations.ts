@@ -88,7 +88,7 @@ export function findContinued(
   return found;
 }
 
-/** Yields the fields behind one, among those listed, except where another secret begins. Most callers stop early. */
+/** Yields the listed fields behind one, except where another secret begins. Most callers stop early. */
 function* fieldsBehind(
   fields: readonly Field[],
   at: number,

@@ -95,7 +95,7 @@ type Place = Span & { readonly match: Match };
  */
 const mayHold = new Uint8Array(1 << slotBits);
 
-/** Finds many values in one pass: a table may hold a thousand passwords, which would take a thousand passes. */
+/** Finds many values in one pass: a table may hold a thousand passwords, which took a pass each. */
 class ValueFinder {
   readonly #values: ReadonlyMap<string, Match>;
   /** Maps the first bytes to the lengths, the longest first. */

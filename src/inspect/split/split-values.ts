@@ -46,7 +46,7 @@ export interface NumberedNames {
   readonly searched: readonly Series[];
 }
 
-/** Series of fields, as the span from its first piece to its last; one text has no two with the same span and list. */
+/** A series of fields, as a span from its first piece to its last; span and list are unique in a text. */
 export interface Series extends Span {
   readonly list: number;
 }
@@ -134,7 +134,7 @@ function findContinuations(
 const placedFrom = <T extends Span>(from: number, fields: readonly T[]): readonly T[] =>
   from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
 
-/** Finds values split over fields whose names alone say that they belong together, but not in series searched before. */
+/** Finds values split over fields whose names alone connect them, but not in series already searched. */
 function findInSeries(
   numbered: readonly NumberedField[],
   searched: readonly Series[],

@@ -8,7 +8,7 @@
 
 const longBytesMin = 4_096;
 const memoryBytesMin = 256 * 1024;
-/** Bytes that are copied in one turn of the event loop. In memory that was never touched they take a millisecond. */
+/** Limits the bytes copied in a turn of the event loop: in untouched memory they take a millisecond. */
 const bytesPerTurn = 256 * 1024;
 
 /** Place of bytes in the shared memory of an input, or in the buffer of an output. */
@@ -134,7 +134,7 @@ export function packOutput(output: unknown, memory: SharedArrayBuffer): PackedOu
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-/** Maps all bytes in fields, lists and maps; other objects hold none. Values without bytes stay the same object. */
+/** Maps all bytes in fields, lists and maps; other objects hold none. Without bytes a value is kept. */
 function mapBytes(
   value: unknown,
   map: (bytes: Uint8Array) => Uint8Array | Place,

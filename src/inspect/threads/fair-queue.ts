@@ -18,7 +18,7 @@ interface Waiting<T> {
   passedBy: number;
 }
 
-/** Limits the items of an agent that one is chosen from, and those that may be taken before one that came first. */
+/** Limits the items of an agent to choose from, and those that may be taken before an earlier one. */
 const choiceMax = 16;
 const passedByMax = 8;
 

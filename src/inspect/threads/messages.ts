@@ -5,7 +5,7 @@ import type { PackedOutput } from './crossing.ts';
  * the program of the thread knows the input of its jobs.
  */
 
-/** Settings, such as a tenant's, of which the thread's program makes tools. They are sent once to each thread. */
+/** Settings of which a thread's program makes tools, such as a tenant's. Each thread gets them once. */
 export interface ToolSpec {
   readonly id: number;
   readonly settings: unknown;

@@ -267,14 +267,14 @@ export class ReaderPool {
     }, this.#bounds.idleMsMax).unref();
   }
 
-  /** Returns the thread that has read content that begins as this one, if one has; undefined for all other content. */
+  /** Returns the thread that has read content with this beginning, if one has; else undefined. */
   #homeOf({ beginning }: Job): ReaderThread | undefined {
     if (beginning === undefined) return undefined;
     const threads = [...this.#threads].filter((it) => !this.#isFurther(it));
     return threads[beginning % threads.length];
   }
 
-  /** Gives a free thread its next job. A thread counts as busy with a long job until it takes another or none waits. */
+  /** Gives a free thread its next job. It counts as busy with a long one until the next, or none waits. */
   #give(thread: ReaderThread): void {
     if (!thread.isFree) return;
     const next = this.#isFurther(thread) ? this.#short.take() : this.#takeByTurns(thread);

@@ -146,7 +146,7 @@ function toolSpecs(
   };
 }
 
-/** Returns a number for what a body begins with; undefined for other input, and for what is read as a whole anyway. */
+/** Returns a number for a body's beginning; undefined for other input, and what is read whole anyway. */
 function beginningIn(input: object): number | undefined {
   if (!('body' in input) || !Buffer.isBuffer(input.body) || input.body.length < bodyBytesMin)
     return undefined;

@@ -10,7 +10,7 @@ export interface ReadingTime {
 /** Limits what decoded bytes add. Whoever ends stuck threads waits longer (`graceMs`). */
 const addedMsMax = 750;
 
-/** Begins the time of a job. An archive of a few kilobytes may be megabytes of text, and has the time of those. */
+/** Begins a job's time. A small archive may hold megabytes of text, and gets the time of these. */
 export function readingTime(timeoutMs: number): ReadingTime {
   const deadline = new WorkDeadline(timeoutMs);
   let leftMs = addedMsMax;

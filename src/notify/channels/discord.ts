@@ -18,7 +18,7 @@ const colours: Readonly<Record<Band, number>> = {
 /** At most twice as long as the text. */
 const escapeDiscord = (text: string): string => text.replace(/[!-/:-@[-`{-~]/g, '\\$&');
 
-/** Descriptions may have 4,096 characters, 25 fields names of 256 and values of 1,024, and all together 6,000. */
+/** Descriptions may have 4,096 characters, 25 fields names of 256 and values of 1,024, all of it 6,000. */
 export function toDiscord({ title, severity, summary, facts, hint }: Brief, atMs: number): object {
   return {
     username: 'Postern',

@@ -159,7 +159,7 @@ function subjectOf({ severity, title }: Brief, agentName: string | null): string
   return `[Postern] ${severity}: ${title}${agent === '' ? '' : ` (${agent})`}`;
 }
 
-/** The outcome by the code of the answer alone: its text is the server's, and the command may hold the password. */
+/** Judges by the answer's code alone: its text is the server's, and the command may hold the password. */
 function outcomeOfMail(error: unknown): DeliveryOutcome {
   const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
   // Errors of the mailer have a code of their own; all others are ours.

@@ -2,11 +2,11 @@ import type { Band } from '../../core/call.ts';
 import { plain, toBrief } from '../brief.ts';
 import type { Message } from '../notice.ts';
 
-/* ArcSight's Common Event Format, version 0: one line, a head parted by `|` and then `key=value` parted by spaces. */
+/* ArcSight's Common Event Format 0 is a line: a head parted by `|`, then `key=value` parted by spaces. */
 
 const severities: Readonly<Record<Band, number>> = { LOW: 3, MEDIUM: 5, HIGH: 8, CRITICAL: 10 };
 
-/** Escaped in the head are the backslash and the bar; it has no way to write a line break, and `plain` leaves none. */
+/** Escapes backslash and bar. The head has no way to write a line break, and `plain` leaves none. */
 const toHead = (text: string): string => plain(text, 512).replace(/[\\|]/g, '\\$&');
 
 /** In the extension the backslash and the equals sign. */

@@ -1,7 +1,7 @@
 import { BodyValues } from './body-values.ts';
 import { foldName, type Step } from './json-path.ts';
 
-/** A place in bodies, one step on from another or the body itself. Paths that begin alike share their places. */
+/** A place in bodies: the body, or a step on from another. Paths that begin alike share their places. */
 export interface BodyPlace {
   readonly index: number;
   /** Steps by folded name; there are several where rules spell it differently. */

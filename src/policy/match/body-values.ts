@@ -6,7 +6,7 @@ export class BodyValues {
   /** Infinity and -Infinity where there is no number; numbers in texts count. */
   readonly least: number;
   readonly greatest: number;
-  /** A text with digits is among them that is a number to some servers only, and which one is theirs to say: `5,000`, `5000 EUR`. */
+  /** A text with digits is among them that is a number to some servers only: `5,000`, `5000 EUR`. */
   readonly hasOddNumber: boolean;
 
   constructor(values: readonly unknown[]) {
@@ -36,7 +36,7 @@ export class BodyValues {
     return this.#values.some((value) => equals(value, wanted) || (text !== undefined && value === text));
   }
 
-  /** The sum of what is above 0; infinite where one is too large or too odd to say. What is no number at all adds nothing. */
+  /** Sums what is above 0; infinite where one is too large or too odd. A value that is no number adds 0. */
   sum(): number {
     let sum = this.hasOddNumber ? Number.POSITIVE_INFINITY : 0;
     for (const value of this.#values) sum += Math.max(0, toNumber(value) ?? 0);
@@ -50,7 +50,7 @@ function equals(value: unknown, wanted: Scalar): boolean {
   return isMixed && toNumber(value) !== undefined && toNumber(value) === toNumber(wanted);
 }
 
-/** Lenient on purpose (` +5000`, `5e3`, `05000`): what some server reads as a number, a limit must read as one. */
+/** Is lenient (` +5000`, `5e3`, `05000`): a limit must read as a number what some server reads as one. */
 function toNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value.trim() === '') return undefined;

@@ -64,7 +64,7 @@ export function holdsOnRoute(match: RuleMatch, route: RuleRoute, allows: boolean
   return usedKeys(routeKeys, match).every(({ entry, value }) => entry(value, route, allows));
 }
 
-/** Which of several methods the server takes is not known: a rule that allows asks all of them, any other one. */
+/** The server takes an unknown one of several methods: a rule that allows asks all, any other one. */
 function holdsForMethods(
   method: string,
   overriding: readonly string[],
@@ -191,7 +191,7 @@ function anyOf(checks: readonly Check[]): Check {
   return (call) => checks.some((check) => check(call));
 }
 
-/** `read` answers what is said of the agent that the call names, and of the key's own. Nobody escapes what refuses it by naming another. */
+/** `read` gives a value of the named agent and of the key's own: naming another one escapes no rule. */
 function isAgentAmong(
   values: readonly string[],
   allows: boolean,
@@ -235,7 +235,7 @@ function anyGlob(patterns: readonly string[], ignoresCase = false): Glob {
   return (value) => globs.some((glob) => glob(value));
 }
 
-/** Identifiers are case-sensitive, but code hosts take any case of an organisation or repository: what refuses reads these widely. */
+/** Code hosts ignore case in names of organisations and repositories, so what refuses does, too. */
 const identifierGlob = (patterns: readonly string[], allows: boolean): Glob => anyGlob(patterns, !allows);
 
 const orgOf = (repo: string): readonly string[] => (hasSlash(repo) ? [repo.slice(0, repo.indexOf('/'))] : []);

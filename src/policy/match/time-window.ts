@@ -13,7 +13,7 @@ export function isTimeZone(zone: string): boolean {
 /** Minutes since midnight of `HH:MM`; `24:00` is the end of the day. */
 export const parseClockTime = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
 
-/** Wall-clock time in one zone, daylight saving included. Formatting costs a microsecond, hence once a minute. */
+/** Gives wall-clock time in a zone with daylight saving. It formats once a minute, as that costs 1 µs. */
 export class ZoneClock {
   readonly #format: Intl.DateTimeFormat;
   #minute = Number.NaN;

@@ -40,7 +40,7 @@ interface Table {
   readonly categories: Kind;
 }
 
-/** The table of each list of tools. It is made once, since hundreds of policies are read against the same list. */
+/** Keeps the table of each list of tools, since hundreds of policies are read against the same list. */
 const tables = new WeakMap<readonly KnownTool[], Table>();
 
 const tableOf = (tools: readonly KnownTool[]): Table =>
@@ -64,7 +64,7 @@ function once(listed: (tool: KnownTool) => readonly string[]): Kind['namesOf'] {
   return (tool) => kept(sets, tool, () => new Set(listed(tool)));
 }
 
-/** Warns about what a rule asks for and no call of its tools can meet. Works as far as the answers are taken. */
+/** Warns about what a rule asks for and no call of its tools can meet, while the answers are taken. */
 export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) => Generator<string> {
   const { byName, operations, categories } = tableOf(tools);
   let lookupsLeft = lookupsMax;

@@ -67,7 +67,7 @@ function whyMore({ scheme, authority, rest, isGlob }: UrlPattern): string | unde
     : undefined;
 }
 
-/** A host of the pattern that anybody may register. Stars that stand for whole labels before a domain match none. */
+/** Returns a host of the pattern that anybody may register. Stars for whole labels match none. */
 function strangerIn(host: string): string | undefined {
   const labels = host.split('.');
   const [domain = '', top = ''] = labels.slice(-2);

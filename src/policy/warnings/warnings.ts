@@ -5,7 +5,7 @@ import { shorten } from './shorten.ts';
 import { createToolWarnings } from './tool-warnings.ts';
 import { urlPatternWarning } from './url-warnings.ts';
 
-/** Warns about settings that are valid and yet may not do what their author thinks. It stops after `max` warnings. */
+/** Warns about valid settings that may not do what their author thinks; at most `max` times. */
 export function warningsOf(policy: PolicyDocument, known: KnownNames, max: number): string[] {
   const warnings: string[] = [];
   for (const text of allWarnings(policy, known)) {

@@ -44,7 +44,7 @@ export function parseIpv6(text: string): AddressWords | undefined {
   return [word(0), word(2), word(4), word(6)];
 }
 
-/** The IPv4 address that packets to this one end at: IPv4-mapped (RFC 4291, 2.5.5.2), NAT64 (RFC 6052, 2.1), 6to4 (RFC 3056). Else -1. */
+/** Returns the IPv4 address in a mapped (RFC 4291), NAT64 (6052) or 6to4 (3056) one; else -1. */
 export function embeddedIpv4([a, b, c, d]: AddressWords): number {
   const isMapped = a === 0 && b === 0 && c === 0xffff;
   const isNat64 = a === 0x64_ff9b && b === 0 && c === 0;
@@ -61,7 +61,7 @@ export interface Range {
   readonly bits: number;
 }
 
-/** The range of an address or a CIDR; bits behind the prefix are ignored. Undefined where the text is neither. */
+/** Returns the range of an address or a CIDR without host bits; undefined for any other text. */
 export function parseRange(text: string): Range | undefined {
   const [address = '', prefix, ...rest] = text.split('/');
   if (rest.length > 0 || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return undefined;

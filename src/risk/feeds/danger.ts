@@ -11,7 +11,7 @@ import { isSharedHost } from './index/shared-hosts.ts';
 /** `fatal` is a sentence without its subject. */
 export type Danger = { readonly fatal: string } | 'dropped' | undefined;
 
-/** No registry hands out more than this in one block (IANA: /8 of IPv4), and nobody has as much as a /16 of IPv6. */
+/** No registry hands out more in one block (IANA: /8 of IPv4), and nobody has a /16 of IPv6. */
 const ipv4BitsMin = 8;
 const ipv6BitsMin = 16;
 

@@ -21,7 +21,7 @@ export interface FeedHealth {
   readonly name: string;
   /** Scheme, host and port; `file:` for a file. */
   readonly origin: string;
-  /** never: nothing was fetched yet. failed: the last fetch was in vain. stale: the last good one is older than three intervals. */
+  /** never: no fetch yet. failed: the last one. stale: the last good one is over three intervals old. */
   readonly status: 'ok' | 'stale' | 'failed' | 'never';
   /** In use. */
   readonly indicators: number;

@@ -18,7 +18,7 @@ export interface FeedsOptions {
   /** The folder of every feed's last good text. Nobody else writes there. */
   readonly dir: string;
   readonly log: Log;
-  /** Called when a feed begins to fail, and when it becomes stale: once each, until it is well again. Must not throw. */
+  /** Called once when a feed begins to fail, and when it becomes stale, until it is well. Must not throw. */
   readonly onTrouble?: (health: FeedHealth) => void;
   readonly download: Download;
   /** The limit of a feed without gzip. Default 128 MB. */
@@ -95,13 +95,13 @@ export class Feeds {
     return this.#feeds.map((it) => it.health());
   }
 
-  /** Fetches a feed now, or waits for the fetch that is under way. Never throws for what is wrong with the feed; undefined: there is none of this name. */
+  /** Fetches a feed now, or waits for a running fetch. Bad feeds do not throw; undefined: unknown name. */
   async refresh(name: string): Promise<FeedHealth | undefined> {
     const feed = this.#feeds.find((it) => it.source.name === name);
     return feed && !this.#stopped.signal.aborted ? await this.#track(feed.refresh()) : undefined;
   }
 
-  /** Goes on with other feeds. What stays as it was is not read again; resolves when what is new is loaded from its last good text. */
+  /** Goes on with other feeds. An unchanged one is not read again; a new one loads its last good text. */
   async use(sources: readonly FeedSource[]): Promise<void> {
     const before = this.#feeds;
     const next = await Promise.all(

@@ -25,7 +25,7 @@ interface FetchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Sends a request; `isChosen` tells whether an administrator has chosen the server, and not another server. */
+/** Sends a request; `isChosen` tells whether an administrator, not a server, has chosen the server. */
 export type Download = (request: HttpRequest, isChosen: boolean) => Promise<HttpAnswer>;
 
 /** Opens the place where the feed is written, once there is something to write. */

@@ -46,7 +46,7 @@ export async function openFolder(dir: string): Promise<void> {
   );
 }
 
-/** `url` and `format` may not be told from what is written: the URL may hold a key. What was kept of other ones does not count. */
+/** The file must not tell `url`, which may hold a key. What was kept of another one does not count. */
 export function lastGoodOf(dir: string, name: string, url: string, format: string) {
   const source = createHash('sha256').update(`${format} ${url}`).digest('hex');
   // Names differ where file systems fold their case, and none is a path.
@@ -100,7 +100,7 @@ export function lastGoodOf(dir: string, name: string, url: string, format: strin
   return { find, draft, confirm };
 }
 
-/** A number of a file that is gone may come back; with the same size and the same time of making it does not. */
+/** Tells files apart: a number may come back, but not with the same size and time of making. */
 const versionOf = ({ ino, size, birthtimeMs }: Stats): string => `${ino}-${size}-${birthtimeMs}`;
 
 interface Head extends Validators {

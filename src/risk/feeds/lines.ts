@@ -3,7 +3,7 @@ import type { Reader } from './readers.ts';
 
 const lineLengthMax = 16_384;
 
-/** Cuts a feed into lines, without their ends. A longer one than 16,384 characters is told as its beginning, `isCut`. */
+/** Cuts a feed into lines without their ends. Of one over 16,384 characters it gives the beginning. */
 export class LineReader implements Reader {
   readonly #onLine: (line: string, isCut: boolean) => void;
   readonly #decoder = new StringDecoder('utf8');

@@ -90,7 +90,7 @@ const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const withoutMark = (bytes: Buffer): Buffer =>
   bytes.subarray(0, 3).equals(byteOrderMark) ? bytes.subarray(3) : bytes;
 
-/** The first whole line that is neither blank nor a comment; undefined where none has come yet. Throws FeedRefused for what no feed is. */
+/** Returns the first line of content; undefined if none has come yet. Throws FeedRefused for no feed. */
 function openingOf(head: Buffer): string | undefined {
   const text = withoutMark(head).toString('latin1').trimStart();
   if (text.startsWith('<')) throw new FeedRefused('The feed is HTML or XML.');

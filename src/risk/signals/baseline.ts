@@ -19,7 +19,7 @@ interface Oddity {
   readonly details: SafeName;
 }
 
-/** Is it unlike what the agent has done so far? A new host, a new operation of a tool it knows, an hour at which it never calls, a much larger body. */
+/** Reports what is new for the agent: a host, an operation of a known tool, an hour, a much larger body. */
 export const baseline: SignalEngine = {
   name: 'baseline',
   assess(call) {

@@ -1,6 +1,6 @@
 import type { InspectedCall, RiskEvidence, Signal } from '../../core/call.ts';
 
-/** One judge of risk. It looks at what the stages before it found and may report one signal, 0 to 1; it never decides. */
+/** Judges one kind of risk by the earlier stages' findings: at most one signal, 0 to 1. Never decides. */
 export interface SignalEngine {
   readonly name: string;
   assess(call: InspectedCall, evidence: RiskEvidence): Signal | undefined;

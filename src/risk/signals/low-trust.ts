@@ -6,7 +6,7 @@ import type { SignalEngine } from './engine.ts';
 export const trustMin = 0.6;
 const namedMax = 4;
 
-/** Has the agent lost trust? It moves the score of every call by itself (`trustModifier`); the signal says why. */
+/** Reports lost trust. Trust moves each score by itself (`trustModifier`); the signal says why. */
 export const lowTrust: SignalEngine = {
   name: 'trust',
   assess({ history: { trustScore, trustMarks } }) {

@@ -1,7 +1,7 @@
 import { ownName } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
-/** Does it carry what nobody can read? By itself that is no risk: agents send pictures. Rules may ask for it, and people should know. */
+/** Reports unreadable content. It is no risk by itself, since agents send pictures, but rules may ask. */
 export const opaqueContent: SignalEngine = {
   name: 'content',
   assess({ inspection: { opaque } }) {

@@ -5,7 +5,7 @@ import type { SignalEngine } from './engine.ts';
 
 export const escalationMs = 2 * 60_000;
 
-/** Are rights given to somebody, where somebody was made a moment before, by whatever agent of the tenant, or with the same call? */
+/** Reports rights for somebody whom an agent of the tenant, or the same call, made a moment before. */
 export const privilegeEscalation: SignalEngine = {
   name: 'correlation',
   assess(call, { privileges: { grants, creates } }) {

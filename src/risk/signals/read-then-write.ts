@@ -16,10 +16,10 @@ export const crossAgent: SignalEngine = {
   assess: (call, evidence) => signalOf(call, evidence, 'CROSS_AGENT_EXFIL'),
 };
 
-/** Tells whether it is the content word for word, of an answer with more than one or two things of a class. */
+/** Tells whether it is the content word for word, of an answer with more than two things of a class. */
 export const isCertain = ({ by, read }: CarriedRead): boolean => by === 'content' && read.isSlight !== true;
 
-/** That data of the same class goes out, or the text of a ticket with one address in it, may be all in a day's work. */
+/** Data of the same class, or a ticket's text with one address in it, may go out in a day's work. */
 const scoreOf = (carried: CarriedRead): number => (isCertain(carried) ? 1 : 0.5);
 
 function signalOf(

@@ -85,7 +85,7 @@ function floorOfSignal({ name, score }: Signal): number {
   return score === 1 ? turnedToolFloor : driftFloor;
 }
 
-/** A secret that nobody could mistake, on its way to a host that is not its vendor's, is at least this grave. */
+/** A secret beyond doubt, on its way to another host than its vendor's, is at least this grave. */
 export function floorOf(call: Pick<InspectedCall, 'findings'>): number {
   return call.findings.some((it) => it.class === 'SECRETS' && it.confidence === 'high' && !it.atHome)
     ? misdirectedSecretFloor

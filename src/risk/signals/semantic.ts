@@ -3,7 +3,7 @@ import { ownName, safely, shortened } from '../../core/safe-name.ts';
 import { injectionScoreMin } from '../../inspect/injection/reader.ts';
 import type { SignalEngine } from './engine.ts';
 
-/** Does what an agent says, or was told, give orders to whoever reads it? Looked at in messages between agents, and in the context of any call. */
+/** Reports orders to the reader, in messages between agents and in the context of any call. */
 const promptInjection: SignalEngine = {
   name: 'semantic',
   assess({ inspection: { injection } }) {
@@ -17,7 +17,7 @@ const promptInjection: SignalEngine = {
   },
 };
 
-/** Does its context, or its body, ask for what an agent should think twice about? An opinion about words: it weighs and never decides. */
+/** Reports that context or body ask for something delicate. It weighs words and never decides. */
 const asking = (category: Meaning['category']): SignalEngine => ({
   name: 'semantic',
   assess({ inspection: { meanings } }) {

@@ -9,7 +9,7 @@ export const windowsMin = 6;
 export const burstCallsMin = 30;
 const timesNormal = 5;
 
-/** From how many calls within ten minutes on it is a burst; undefined as long as nobody knows what is normal. */
+/** Returns from how many calls in ten minutes on it is a burst; undefined while normal is unknown. */
 export function burstFrom({ windows, windowCalls }: Habits): number | undefined {
   if (windows < windowsMin || windowCalls < callsMin) return undefined;
   return Math.max(burstCallsMin, Math.ceil((timesNormal * windowCalls) / windows));
@@ -20,7 +20,7 @@ export function isVolumeBurst(habits: Habits): boolean {
   return from !== undefined && habits.lately >= from;
 }
 
-/** Does the agent call at least five times as often as it normally does in ten minutes, on all nodes together? */
+/** Reports at least five times the agent's normal calls in ten minutes, on all nodes together. */
 export const volumeBurst: SignalEngine = {
   name: 'baseline',
   assess({ history: { habits } }) {

@@ -12,7 +12,7 @@ import type { Database, Row } from './sqlite.ts';
 
 /** The audit log as `audit-entry.ts` describes it, in one table. */
 export interface Audit {
-  /** Adds an entry to the transaction that is running: what is recorded and its record become durable together. */
+  /** Adds an entry to the running transaction: the entry and what it records become durable together. */
   append(event: AuditEvent): void;
   /** Yields to the event loop between chunks of the log. */
   readonly store: Omit<AuditStore, 'appendAudit'>;

@@ -8,7 +8,7 @@ interface BoundOptions {
   readonly most: number;
 }
 
-/** Before a row is added to the transaction that is running: where the tenant has `most`, the oldest eighth goes. */
+/** Makes room before a row is added, in its transaction: of a tenant's `most` rows the oldest eighth goes. */
 export function createBound(db: Database, { table, order, most }: BoundOptions): (tenantId: string) => void {
   const [number, id] = order;
   const count = db.prepare(`SELECT count(*) AS held FROM ${table} WHERE tenant_id = ?`);

@@ -7,7 +7,7 @@ interface Write {
   reject(error: unknown): void;
 }
 
-/** One transaction holds the event loop no longer than so many writes take; the rest follow in the next turn. */
+/** Bounds the writes of a transaction, which holds the event loop. The rest follow in the next turn. */
 const groupMax = 500;
 const waitingMax = 20_000;
 
@@ -85,7 +85,7 @@ export class GroupCommit {
     for (const settle of settles) settle();
   }
 
-  /** One write that fails is undone alone; the group fails where the database has given up the whole transaction. */
+  /** A write that fails is undone alone. The group fails where SQLite gave up the whole transaction. */
   #runAll(group: readonly Write[]): (() => void)[] {
     const settles: (() => void)[] = [];
     for (const write of group) {

@@ -37,7 +37,7 @@ export function createEmbeddedIncidents(disk: Disk): IncidentStore {
   }
 
   return {
-    /** Only an incident that is new leaves an audit entry: a flood of calls must not become one of entries. */
+    /** Only a new incident leaves an audit entry: a flood of calls must not become one of entries. */
     openIncident: (incident, event) =>
       commits.write(() => {
         const { incidentId, tenantId, agentId, trigger } = incident;

@@ -7,7 +7,7 @@ import type { Traces } from './traces/traces.ts';
 
 const everyMs = 3_600_000;
 
-/** Traces that are older than their tenant keeps them are not there any more, whether or not they are gone from the disk. */
+/** A trace older than its tenant keeps them counts as gone, whether or not it is still on the disk. */
 export class Retention {
   readonly #traces: Pick<Traces, 'tenants' | 'removeBefore' | 'removeStatsBefore' | 'forgetIdle'>;
   readonly #scans: Pick<ResponseScans, 'removeBefore'>;

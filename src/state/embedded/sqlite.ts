@@ -34,13 +34,13 @@ export interface Database {
 }
 
 interface DatabaseOptions {
-  /** `FULL`: a commit is on the disk. `NORMAL`: it survives the process, and a power cut takes the last ones, never the rest. */
+  /** `FULL`: a commit is on the disk. `NORMAL`: it survives the process; a power cut may take the last ones. */
   readonly synchronous: 'FULL' | 'NORMAL';
   /** SQL that leads from each schema version to the next, from the empty database on. */
   readonly migrations: readonly string[];
 }
 
-/** A transaction waits this long for a lock that a backup or an inspection tool holds; the event loop waits with it. */
+/** Is how long a transaction waits for a backup's or another tool's lock; the event loop waits with it. */
 const busyTimeoutMs = 100;
 
 export function toStateError(error: unknown): GatewayError {
@@ -63,7 +63,7 @@ function guarded<T>(work: () => T): T {
   }
 }
 
-/** Opens `file`, made where it is missing, with mode 0600. A lock that somebody else has is waited for `timeoutMs`. */
+/** Opens `file`, or makes it with mode 0600. It waits `timeoutMs` for a lock that somebody else has. */
 export function openRaw(file: string, timeoutMs: number): DatabaseSync {
   makePrivate(file);
   return new DatabaseSync(file, { timeout: timeoutMs });
@@ -84,7 +84,7 @@ function makePrivate(file: string): void {
   }
 }
 
-/** Opens a database in WAL mode and brings its schema up to date. Refuses a schema that is newer than the code. */
+/** Opens a database in WAL mode and migrates its schema. It refuses a schema newer than the code. */
 export function openDatabase(file: string, options: DatabaseOptions): Database {
   const raw = openRaw(file, busyTimeoutMs);
   try {

@@ -1,6 +1,6 @@
 import type { Database } from './sqlite.ts';
 
-/** Tenants that have rows in the table, by name: one look-up in its index each, where DISTINCT would read all of that. */
+/** Lists the tenants with rows in a table, by one look-up in its index each; DISTINCT would read all. */
 export function createTenantsOf(db: Database, table: string): () => string[] {
   const next = db.prepare(`SELECT min(tenant_id) AS tenant_id FROM ${table} WHERE tenant_id > ?`);
   return () => {

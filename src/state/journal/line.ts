@@ -28,7 +28,7 @@ const plainHead =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out.
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\t\d+(?:\t(?:[^\0-\x1f"{][^\0-\x1f]*)?){6}\t$/;
 
-/** All of a line before the trace. Throws INTERNAL where the id or the trace is not what the gateway makes. */
+/** Makes a line up to the trace. Throws INTERNAL for an id or a trace that the gateway does not make. */
 export function toHead(call: RecordedCall): string {
   const { traceId, atMs, tenantId, agentId, keyId, decision, outcome, destination, line } = call;
   if (!line.startsWith('{') || line.includes('\n'))
@@ -90,7 +90,7 @@ const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
 const isOutcome = (text: string): text is RecordedCall['outcome'] => outcomes.has(text);
 const isDecision = (text: string): text is Decision => (decisions as readonly string[]).includes(text);
 
-/** The origin of a head's text, from the tenant to the destination and what else there is; undefined where it is none. */
+/** Parses an origin, from the tenant to the destination and beyond; undefined where it is none. */
 export function parseOrigin(text: string): CallOrigin | undefined {
   const fields = text.split('\t');
   const more = fields[6];

@@ -72,7 +72,7 @@ export class Segments {
     return this.#sum((segment) => segment.bytes - segment.dropped);
   }
 
-  /** Everything or nothing, at the end. Throws STATE_UNAVAILABLE when the disk refuses or the journal is full. */
+  /** Writes all or nothing, at the end. Throws STATE_UNAVAILABLE if disk or journal is full. */
   write(content: Uint8Array): void {
     if (this.#sum((segment) => segment.bytes) + content.length > this.#bytesMax) {
       throw stateUnavailable(

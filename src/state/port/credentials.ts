@@ -10,7 +10,7 @@ export interface CredentialStore {
    */
   credentialOf(tenantId: string, name: string): MaybePromise<SealedCredential | undefined>;
   listCredentials(tenantId: string): Promise<readonly SealedCredential[]>;
-  /** Replaces what is sealed, where that is still `from`; else, and where there is none, nothing changes and the answer is false. */
+  /** Replaces the sealed value if it is still `from`; else it changes nothing and answers false. */
   resealCredential(reseal: Reseal, audit: AuditEvent): Promise<boolean>;
   /** The use of every credential that calls were recorded with, by name, removed ones included. */
   credentialUses(tenantId: string): Promise<ReadonlyMap<string, CredentialUse>>;

@@ -2,7 +2,7 @@ import type { MaybePromise } from './page.ts';
 
 /** The homes of credentials without a vendor: the first use of one binds it, for the whole tenant. */
 export interface HomeStore {
-  /** The home of each credential, in their order; undefined where none is bound. Binds nothing and keeps nothing longer. */
+  /** Returns each credential's home in order, undefined for none. It binds nothing and extends nothing. */
   homesOf(
     tenantId: string,
     credentials: readonly string[],
@@ -17,7 +17,7 @@ export interface HomeStore {
 
 export interface HomeBinding {
   readonly tenantId: string;
-  /** The agent that the key was made for: each has room of its own, and no call can name another one to get more. */
+  /** The key's agent: each has room of its own, and no call can name another one to get more. */
   readonly agentId: string;
   /** A keyed hash of the registrable domain. */
   readonly home: string;

@@ -15,7 +15,7 @@ export interface IncidentStore {
   incidentById(tenantId: string, incidentId: string): Promise<IncidentRecord | undefined>;
   /** Newest first. */
   listIncidents(tenantId: string, filter: IncidentFilter, page: Page): Promise<Paged<IncidentRecord>>;
-  /** Applies the change unless the incident has left `expectedStatus` meanwhile: then it rejects with CONFLICT. */
+  /** Applies the change. Rejects with CONFLICT if the incident has left `expectedStatus` meanwhile. */
   changeIncident(
     tenantId: string,
     incidentId: string,

@@ -21,7 +21,10 @@ export interface KeyStore {
     change: KeyChange,
     audit: AuditEvent,
   ): Promise<KeyRecord | undefined>;
-  /** Marks the key revoked, with its audit entry; a revoked key stays as it is. Holds, for its children too, from the next `admit` on. */
+  /**
+   * Marks the key revoked, with its audit entry; a revoked key stays as it is. It holds from the next `admit`
+   * on, for its children too.
+   */
   revokeKey(tenantId: string, keyId: string, audit: AuditEvent): Promise<KeyRecord | undefined>;
   /** The usage of each key, in the order of the ids; zeros for one that was never used. */
   keyUsage(tenantId: string, keyIds: readonly string[], nowMs: number): Promise<readonly KeyUsage[]>;

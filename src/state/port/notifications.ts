@@ -1,7 +1,7 @@
 import type { AuditEntry, AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
-/** Notices on their way to channels. The queue is one for all tenants and nodes; what a message says is an opaque text. */
+/** Takes notices to channels. All tenants and nodes share the queue; a message's content is opaque to it. */
 export interface NoticeQueue {
   /**
    * Makes messages of notices, or adds them to messages that wait, in one step each. A notice whose id is
@@ -26,11 +26,11 @@ export interface NoticeQueue {
    * since, or it is gone.
    */
   settleMessage(settlement: Settlement): Promise<boolean>;
-  /** Gives up messages that have been due since before `dueBeforeMs`, oldest first, at most `limit`; answers how many. */
+  /** Gives up at most `limit` messages due before `dueBeforeMs`, oldest first; answers how many. */
   buryMessages(burial: Burial): Promise<number>;
   /** Given up, newest first: the last 1,000 of each channel. */
   listDeadMessages(filter: DeadFilter, page: Page): Promise<Paged<DeadMessage>>;
-  /** Puts messages that were given up into the queue again, as if they were new; answers how many of these there were. */
+  /** Puts messages that were given up into the queue again as new; answers how many there were. */
   replayMessages(channel: string, ids: readonly string[], nowMs: number): Promise<number>;
   /** One that was given up. */
   deadMessageById(id: string): Promise<DeadMessage | undefined>;
@@ -151,7 +151,7 @@ export interface Burial {
   readonly nowMs: number;
   readonly reason: string;
   readonly limit: number;
-  /** Only where the channel is failing; or where nobody has claimed for it since then: once it is empty it is forgotten. */
+  /** Only if the channel fails, or if nobody has claimed for it since: an empty one is then forgotten. */
   readonly onlyIf: 'failing' | { readonly unclaimedSinceMs: number };
 }
 

@@ -16,9 +16,12 @@ export interface PolicyStore {
    * beside it.
    */
   policiesOf(tenantId: string): MaybePromise<readonly PolicyRecord[]>;
-  /** The latest version for that environment, else the one for all environments; neither where it is archived. */
+  /** Returns the latest version for the environment, else that for all; none where it is archived. */
   policyByName(tenantId: string, name: string, envName: string | null): Promise<PolicyRecord | undefined>;
-  /** Newest first, of exactly this environment (null: the policy for all); archived ones too. The last 1,000 are kept; a page has 50 at most. */
+  /**
+   * Lists versions of exactly this environment (null: all), newest first, archived ones too. The last 1,000
+   * are kept; a page has at most 50.
+   */
   policyVersions(
     tenantId: string,
     name: string,

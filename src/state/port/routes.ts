@@ -1,19 +1,19 @@
 import type { AuditEvent } from './audit.ts';
 import type { MaybePromise } from './page.ts';
 
-/** Inbound routes that were made through the API, beside those of the configuration. No two tenants have the same prefix. */
+/** Keeps inbound routes made through the API. No two tenants have the same prefix. */
 export interface RouteStore {
   /** Rejects with CONFLICT where the prefix is taken, and where the tenant has `routesMax` already. */
   addRoute(route: StoredRoute, audit: AuditEvent): Promise<void>;
   /** In place of the one with its tenant and prefix. False where there is none. */
   replaceRoute(route: StoredRoute, audit: AuditEvent): Promise<boolean>;
-  /** Replaces the sealed token, where that is still `from`; else, and where there is none, nothing changes and the answer is false. */
+  /** Replaces the sealed token if it is still `from`; else it changes nothing and answers false. */
   resealRoute(reseal: RouteReseal, audit: AuditEvent): Promise<boolean>;
   /** False where there is none. */
   removeRoute(tenantId: string, prefix: string, audit: AuditEvent): Promise<boolean>;
   /** The tenant that has the prefix, or had it last; undefined where nobody has. */
   routeOwner(prefix: string): MaybePromise<string | undefined>;
-  /** Routes by prefix, as the last `admit` of this tenant has left them: the same map until one of them changes. */
+  /** Returns routes by prefix as of the tenant's last `admit`: the same map until one of them changes. */
   routesOf(tenantId: string): MaybePromise<ReadonlyMap<string, StoredRoute>>;
 }
 

@@ -3,15 +3,15 @@ import type { MaybePromise } from './page.ts';
 
 /** Sessions of the console: who signed in with which secret. They are bounded: see `rules/sessions.ts`. */
 export interface SessionStore {
-  /** Adds a session and its audit entry. What has ended goes, and where there are too many, those that were used longest ago. */
+  /** Adds a session with its audit entry. Ended ones go, and beyond the bound those unused for longest. */
   addSession(session: SessionRecord, audit: AuditEvent): Promise<void>;
-  /** The session as it is stored, on whatever node it was changed last; whether it has ended is for `hasSessionEnded` to tell. */
+  /** Returns the stored session, wherever it was changed last; `hasSessionEnded` tells whether it ended. */
   sessionById(tenantId: string, sessionId: string): MaybePromise<SessionRecord | undefined>;
   /** Those that have not ended, the one that was opened last first. */
   listSessions(tenantId: string, nowMs: number): Promise<readonly SessionRecord[]>;
   /** Notes that it was used. One that is gone stays gone. */
   touchSession(tenantId: string, sessionId: string, nowMs: number): Promise<void>;
-  /** Removes a session, with its audit entry; false where there is none. Holds from the next look-up on every node on. */
+  /** Removes a session with its audit entry, for the next look-up on every node; false if there is none. */
   endSession(tenantId: string, sessionId: string, audit: AuditEvent): Promise<boolean>;
 }
 

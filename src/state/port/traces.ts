@@ -50,7 +50,7 @@ export interface TraceStore {
     beforeMs: number,
     only?: 'decision',
   ): Promise<readonly StatBucket[]>;
-  /** Keeps what was found in the answer to a call, as JSON text, at most 16 a trace (CONFLICT). False where there is no such trace. */
+  /** Keeps findings in a call's answer as JSON, at most 16 a trace (CONFLICT). False if there is no trace. */
   addResponseScan(tenantId: string, traceId: string, scan: string): Promise<boolean>;
   responseScansOf(tenantId: string, traceId: string): Promise<readonly string[]>;
   /**
@@ -105,21 +105,21 @@ export interface RecordedCall {
   readonly destination: SafeName;
   /** The size class of the body (`sizeClassOf` of `history.ts`); absent where there is none. */
   readonly sizeClass?: number;
-  /** Names that `admit` called new, and that the agent has touched where the call was let out. Absent where there are none. */
+  /** Names that `admit` called new and a call that was let out has touched. Absent if there are none. */
   readonly names?: readonly SafeName[];
   /** Losses of trust by this call; absent where there are none. */
   readonly marks?: readonly TrustMark[];
   /** Charges to budgets, given back where the call was not let out; absent where there are none. */
   readonly charges?: readonly Charge[];
-  /** Name of the stored credential that it goes out with. Absent where it goes with what the agent has sent, or not at all. */
+  /** Names the stored credential that goes with it. Absent where the agent's own goes, or nothing does. */
   readonly credential?: string;
   /** The trace as JSON text: one object, one line. */
   readonly line: SafeName;
 }
 
-/** Calls in bulk, as the journal has them on disk: taking them one by one would cost more than storing them. */
+/** Calls in bulk, as the journal has them: taking them one by one costs more than storing them. */
 export interface CallBatch {
-  /** Whole lines of `toLine` (`journal/line.ts`) as UTF-8. The driver may take the memory away, to another thread for example. */
+  /** Whole lines of `toLine` (`journal/line.ts`). The driver may take the memory away, say to a thread. */
   readonly lines: Uint8Array<ArrayBuffer>;
   /** Some may have been given to the store before. Where it is false the store need not look. */
   readonly mayRepeat: boolean;

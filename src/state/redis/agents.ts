@@ -8,7 +8,7 @@ import { readRecord, toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
 const claimsMax = 5;
-/** Stands behind the tenant until its record is written: others may take such a claim over, and no other one that has a record. */
+/** Follows the tenant until its record is written: such a claim may be taken over, a confirmed one not. */
 const unconfirmed = '?';
 /** Whoever claimed the id is given this time to write the record: `looksMax` looks, `lookEveryMs` apart. */
 const looksMax = 40;
@@ -30,7 +30,7 @@ export function createRedisAgents({ connection, names, commits }: Link): Omit<Ag
   const readOf = (tenantId: string, agentId: string) =>
     readRecord<AgentRecord>(connection, names.of(tenantId).agents, agentId);
 
-  /** The record, once the claim to it is confirmed; undefined where another tenant has taken the claim over in between. */
+  /** Returns the record once its claim is confirmed; undefined if another tenant has taken it over. */
   async function addClaimed(agent: AgentRecord): Promise<AgentRecord | undefined> {
     const { agentId, tenantId } = agent;
     const added = await commits.write(tenantId, (change) => add(change, agent));

@@ -4,7 +4,7 @@ import type { Store } from '../store.ts';
 import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
-/** Nonces that were seen, on whatever node, by their ends: once in all of the tenant, and once in those of the key. */
+/** Keeps seen nonces of all nodes by their ends: once for the tenant, and once for the key. */
 export const createRedisNonces = ({ connection, names }: Link): Pick<Store, 'claimNonce'> => ({
   async claimNonce(tenantId, keyId, nonce, nowMs, endsAtMs) {
     const own = names.of(tenantId);

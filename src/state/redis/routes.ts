@@ -35,7 +35,7 @@ function createClaims({ connection, names }: Link) {
     return (await connection.call('HGET', names.of(tenantId).routes, prefix)) !== null;
   }
 
-  /** Not a claim that is another tenant's by now: that of a route whose deletion has failed before is let go in time. */
+  /** Spares a claim that is another tenant's by now: one whose deletion failed is let go in time. */
   async function release(prefix: string, tenantId: string): Promise<void> {
     const text = await claimText(prefix);
     if (toRecord<Claim>(text)?.tenantId !== tenantId) return;

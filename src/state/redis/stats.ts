@@ -18,7 +18,7 @@ import type { Link } from './link/link.ts';
 import type { CallNames } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
-/* Counts of calls by minute, hour and day: a hash each, with the fields `<dimension>:<name>`, and `<dimension>` for how many names it has. */
+/* Minutes, hours and days are hashes with fields `<dimension>:<name>`, and `<dimension>` has their number. */
 
 /** The names of the three buckets of a minute, in the order that `record.lua` takes them. */
 export const statKeys = (names: CallNames, minuteMs: number): readonly string[] =>

@@ -39,7 +39,7 @@ import { createUsage } from './usage.ts';
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError' | 'onHealed'> {
   readonly prefix: string;
   readonly log: { warn(fields: object, message: string): void };
-  /** `caller`: buckets, quotas and windows go by the times that callers give, not by Redis's own clock. Default `server`. */
+  /** `caller`: limits go by the times that callers give, not by Redis's clock. The default is `server`. */
   readonly clock?: 'server' | 'caller';
   /** The format of the records; that of this version by default. */
   readonly format?: RecordFormat;
@@ -107,7 +107,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   };
 }
 
-/** Agrees with the other nodes on a format, and warns of settings of Redis. Closes the connection where that fails. */
+/** Agrees on a format with other nodes and warns of Redis settings. Closes the connection on failure. */
 async function greet({ connection, names }: Link, options: RedisStoreOptions): Promise<void> {
   try {
     await agreeOnFormat(connection, names, options.format ?? recordFormat);

@@ -2,10 +2,10 @@ import type { SuspensionStore, TenantSuspension } from '../store.ts';
 import type { Link } from './link/link.ts';
 import { readRecord } from './records.ts';
 
-/** Among the agents of a tenant, whose ids are UUIDs: what suspends them all. `admit.lua` looks there as well. */
+/** Stands among a tenant's agents, whose ids are UUIDs, and suspends all. `admit.lua` looks there, too. */
 const field = 'suspension';
 
-/** Suspensions of whole tenants: part of the records that a node remembers of each key, and of their revision. */
+/** Keeps tenants' suspensions: part of what a node remembers of each key, and of their revision. */
 export function createRedisSuspensions({ connection, names, commits }: Link): SuspensionStore {
   return {
     suspendTenant: (suspension, event) =>

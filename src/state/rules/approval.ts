@@ -9,7 +9,7 @@ import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold
 /** Pending approvals that a tenant may have: people decide them one by one. */
 export const pendingMax = 10_000;
 
-/** That keys of one agent have asked for, whatever agents they name: they do not keep the others from asking. */
+/** Bounds what keys of one agent may ask for, whatever agents they name: others can still ask. */
 export const pendingPerAgentMax = 2_000;
 
 /**
@@ -52,7 +52,7 @@ export const expiryOf = ({
   details: { trace_id: traceId, agent_id: agentId },
 });
 
-/** The record as of then: a pending approval past its end is expired; nobody has to come by and write that down. */
+/** Returns the record as of then: a pending approval past its end is expired without any write. */
 export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
   approval.status === 'pending' && nowMs >= approval.expiresAtMs ? expired(approval) : approval;
 
@@ -72,7 +72,7 @@ export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
   return { kind: 'granted', approval, isNew: false };
 }
 
-/** Tells whether this denial, rather than the other one, answers the calls that both count for: the one that ends later. */
+/** Tells which of two denials that both count answers the call: the one that ends later. */
 export function answersFor(denial: ApprovalRecord, other: ApprovalRecord): boolean {
   const [end, otherEnd] = [countsUntilMs(denial), countsUntilMs(other)];
   return end > otherEnd || (end === otherEnd && denial.approvalId > other.approvalId);

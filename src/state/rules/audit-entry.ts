@@ -39,7 +39,7 @@ export function toStoredEntry(event: AuditEvent, seq: number, previous: string):
   return { entry, hash: hash('sha256', entry) };
 }
 
-/** Undefined for what is no entry: somebody has written it who is not the gateway, and `verifyChain` says where. */
+/** Undefined for what is no entry: another than the gateway wrote it, and `verifyChain` says where. */
 export function parseEntry({ entry, hash }: StoredEntry): AuditEntry | undefined {
   try {
     const { tenant_id, at_ms, ...rest } = JSON.parse(entry);

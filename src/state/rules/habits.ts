@@ -14,7 +14,7 @@ export const habitsWindowMs = 600_000;
 const minuteMs = 60_000;
 export const minutesInWindow = 10;
 
-/** When there are as many as in a week without a pause, all sums are halved: what was weighs less from then on. */
+/** At as many as a week has, all sums are halved: what was weighs less from then on. */
 export const windowsMax = 1_008;
 
 export interface HabitSums {

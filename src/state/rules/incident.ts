@@ -13,7 +13,7 @@ const stepsMax = 100;
 /** Who has opened what nobody opened by hand. */
 export const gateway = 'gateway';
 
-/** An incident that is not closed takes in what another one with the same cause has, and becomes as severe as the graver. */
+/** Merges another incident of the same cause into an open one, which gets the graver severity. */
 export function withTraces(before: IncidentRecord, later: IncidentRecord): IncidentRecord {
   const fresh = later.traceIds.filter((it) => !before.traceIds.includes(it));
   const severity = graver(before.severity, later.severity);
@@ -43,7 +43,7 @@ const withSteps = (
 ): Pick<IncidentRecord, 'steps'> =>
   more.length === 0 ? {} : { steps: [...steps, ...more].slice(-stepsMax) };
 
-/** When and by whom is what the audit entry says. Throws CONFLICT where the incident has left `expectedStatus`. */
+/** Notes when and by whom, as the audit entry says. Throws CONFLICT if it has left `expectedStatus`. */
 export function withChange(
   before: IncidentRecord,
   expectedStatus: IncidentRecord['status'],

@@ -39,7 +39,7 @@ export const levelAt = ({ level, atMs }: Bucket, { perMinute, capacity }: Rate, 
 export const secondsUntilToken = (level: number, { perMinute }: Rate): number =>
   Math.max(1, Math.ceil((partsPerToken - level) / perMinute / 1000));
 
-/** The bucket after a token was taken from it. It is changed in place: the hot path makes no new one with each call. */
+/** Takes a token from the bucket in place: the hot path makes no new bucket with each call. */
 export function withoutToken(bucket: Bucket | undefined, rate: Rate, nowMs: number): Bucket {
   if (!bucket) return { level: (rate.capacity - 1) * partsPerToken, atMs: nowMs };
   bucket.level = levelAt(bucket, rate, nowMs) - partsPerToken;
@@ -74,12 +74,12 @@ interface Used {
   readonly keyBucket: Bucket | undefined;
 }
 
-/** `call` and `rate` as in `AdmitRequest.counts`; `nothing` is a call that goes no further and is only checked. */
+/** `call` and `rate` are as in `AdmitRequest.counts`; `nothing` is a call that is only checked. */
 export type Taking = AdmitRequest['counts'] | 'nothing';
 
 export type LimitRefusal = Omit<NotAdmitted, 'identity'>;
 
-/** Why the call is not let in, or undefined: the quota is asked first, then the uses, the tenant's rate and the key's. */
+/** Says why a call is not let in, if so: by quota, uses, the tenant's rate, then the key's. */
 export function refusalOf(
   used: Used,
   limits: Limits,

@@ -32,7 +32,10 @@ export const concernsMax = 64;
 const pathLengthMax = 256;
 
 const dayMs = 86_400_000;
-/** A change stands for so many days behind that on which it was seen, unless it is accepted; a mark for so many behind the last list that bears it. */
+/**
+ * A change stands for so many days after it was seen, unless it is accepted; a mark for so many after the
+ * last list that bears it.
+ */
 export const concernDays = 7;
 /** Pages of a list that is new may come for so long. */
 const learningMs = 3_600_000;
@@ -211,7 +214,7 @@ const gathered = (all: readonly StandingConcern[]): StandingConcern => ({
   listId: '',
 });
 
-/** Without what is held against these tools, or against any. What was said of them until now may be said again. */
+/** Drops what is held against these tools, or all of them. What was said before may be said again. */
 export function accept(server: McpServer, tools: readonly string[] | undefined): McpServer {
   const isMeant = (tool: string): boolean => tools === undefined || tools.includes(tool);
   const isAccepted = (listId: string, tool: string): boolean =>

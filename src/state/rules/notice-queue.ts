@@ -15,7 +15,7 @@ import type {
  * and `test/state/agreement` compares both.
  */
 
-/** Ids of notices that are remembered. A batch of the journal that comes again after a crash has fewer calls than this by far. */
+/** Bounds remembered ids of notices. A batch that comes again after a crash has far fewer calls. */
 export const noticeIdsMax = 200_000;
 /** Given up, of one channel; the oldest go. */
 export const deadMax = 1_000;
@@ -171,7 +171,7 @@ export function claimable(
   return Math.max(0, Math.min(failures >= probingMin ? 1 : limit, tokens));
 }
 
-/** No bucket lacks more than it holds: what says so was written by a clock that was ahead, and would silence the channel until then. */
+/** No bucket lacks more than it holds: otherwise a clock was ahead, and the channel would stay silent. */
 function spentIn(
   fullAtMs: number,
   { intervalMs, burst }: Pick<ChannelClaim, 'intervalMs' | 'burst'>,
@@ -181,7 +181,7 @@ function spentIn(
   return spentMs > intervalMs * burst ? 0 : spentMs;
 }
 
-/** After so many were claimed. Of one that is tried out nobody else claims anything until it is known, or the lease is over. */
+/** Notes the claims. Nobody else claims from a channel that is tried out until that or its lease is over. */
 export function afterClaim(
   channel: ChannelRecord,
   { intervalMs, burst, probingMin }: ChannelClaim,

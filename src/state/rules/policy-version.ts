@@ -5,7 +5,7 @@ import { checkBounds } from './policy-bounds.ts';
 
 /** Versions kept of each policy; the numbers of older ones are not given again. */
 export const versionsKept = 1_000;
-/** Policies of a tenant that are archived; beyond it the one that was archived first goes with all its versions. */
+/** Bounds a tenant's archived policies; beyond it the first one archived goes with all versions. */
 export const archivedMax = 200;
 
 /** A version may have a million characters. */

@@ -67,7 +67,7 @@ function checkOwner(file: string, stats: Stats): void {
 const fromBase64 = (text: string): Buffer | undefined =>
   /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined;
 
-/** Written beside its place and linked into it when it is whole: the link fails where another starter was first. */
+/** Writes it elsewhere and links it into place when whole: the link fails if another start was first. */
 function make(file: string, bytes: number): readonly Buffer[] {
   makeFolder(dirname(file), 0o700);
   const draft = `${file}.${randomBytes(8).toString('hex')}`;

@@ -100,7 +100,7 @@ function removeFrom<T>(list: T[], gone: T): void {
   else list.splice(list.indexOf(gone), 1);
 }
 
-/** Slots of the filter, by the highest bits of a shingle: with all shingles that are kept every third is taken. */
+/** Slots of the filter go by a shingle's highest bits: with all kept shingles every third is taken. */
 const slotBits = 18;
 /** The width of a slot, for shingles of 48 bits. */
 const slotWidth = 2 ** (48 - slotBits);
@@ -108,7 +108,7 @@ const slotOf = (shingle: number): number => Math.trunc(shingle / slotWidth);
 /** A slot that so many shingles share stays taken. */
 const countMax = 0xff;
 
-/** The reads that have a shingle. Nearly all that is asked for is in none, and a byte tells that in a tenth of the time of a map. */
+/** Finds the reads with a shingle. Nearly none has any, which a byte tells ten times as fast as a map. */
 class ShingleIndex {
   readonly #readsOf = new Map<number, SensitiveRead[]>();
   #counts: Uint8Array | undefined;

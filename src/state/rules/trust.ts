@@ -2,12 +2,12 @@ import type { TrustMark } from '../../core/history.ts';
 import type { TrustRecord, TrustTerms } from '../store.ts';
 import { hourMs } from './limits.ts';
 
-/* How the trust in an agent moves, the same for every driver. Whole numbers; Lua does the same steps in the same order. */
+/* An agent's trust moves the same in every driver: Lua takes the same steps, in whole numbers. */
 
 export const trustPartsMax = 10_000;
 /** That are kept and shown. */
 export const marksMax = 32;
-/** Anomalies that are held against an agent within a day: what is unusual adds up to no loss of trust by itself. */
+/** Bounds the anomalies held against an agent in a day: the unusual alone adds up to no loss of trust. */
 export const anomaliesMax = 5;
 const dayMs = 24 * hourMs;
 
@@ -27,7 +27,7 @@ export function trustPartsAt({ parts, atMs }: TrustRecord, nowMs: number, terms:
   return Math.min(trustPartsMax, parts + idleHours * terms.parts);
 }
 
-/** After calls that came within a few minutes; `isClean` where they were let out, and nothing was held against them. */
+/** Adds calls that came within minutes; `isClean` if they were let out with nothing against them. */
 export function afterCalls(
   trust: TrustRecord,
   calls: {
@@ -48,7 +48,7 @@ export function afterCalls(
   };
 }
 
-/** After something that counts against the agent. What idle hours have brought back before cannot make it good. */
+/** Adds something that counts against the agent. Trust regained in idle hours before does not offset it. */
 export function afterMark(trust: TrustRecord, mark: TrustMark, terms: TrustTerms): TrustRecord {
   if (isOneTooMany(trust.marks, mark)) return trust;
   const parts = Math.max(0, trustPartsAt(trust, mark.atMs, terms) - mark.parts);

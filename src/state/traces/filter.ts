@@ -29,7 +29,7 @@ export function createSearch(filter: TraceFilter): (lines: Buffer) => Iterable<T
   return (lines) => (lines.toString('utf8').toLowerCase().includes(text) ? traceLines(lines) : []);
 }
 
-/** Members of a trace, some of them lists, and what they must be or have in them; first what few traces have, as a rule. */
+/** Returns a trace's members, some lists, and what they must be or hold; the rarest come first. */
 function wantedFields(filter: TraceFilter): [name: string, value: string][] {
   const fields: [string, string | undefined][] = [
     ['tags', filter.tag],

@@ -84,7 +84,7 @@ export async function* likelyStarts(
   }
 }
 
-/** Answers where the longest bucket around a time begins that has none of these names; undefined where each of them may have some. */
+/** Returns where the longest bucket around a time begins that lacks these names; undefined for none. */
 function createBarrenSearch(source: LikelySource, names: readonly CountedName[]) {
   const known = { day: new Map<number, boolean>(), hour: new Map(), minute: new Map() };
   // A late trace may be missing from a bucket that was forgotten, so the last buckets before that do not

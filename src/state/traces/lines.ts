@@ -38,7 +38,7 @@ const lineAt = (lines: Buffer, at: number, next: number) => {
   return { traceId: idAt(lines, at), read: () => traceOf(lines.toString('utf8', at, end)) };
 };
 
-/** The trace with that id as JSON text. Only an id at the beginning of a line counts: traces quote what callers wrote. */
+/** Finds a trace's JSON by its id, only at the beginning of a line: traces quote what callers wrote. */
 export function findTrace(lines: Buffer, traceId: string): string | undefined {
   const wanted = Buffer.from(`${traceId}\t`);
   for (let at = lines.indexOf(wanted); at !== -1; at = lines.indexOf(wanted, at + 1)) {

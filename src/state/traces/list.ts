@@ -28,13 +28,13 @@ export interface TraceSource extends LikelySource {
   windows(starts: AsyncIterable<number>): AsyncIterable<TraceWindow>;
 }
 
-/** A page ends after the window with which it has read so much, or looked at so many: a search for what is rare takes several pages. */
+/** Ends a page after the window in which so much was read: searches for rare calls take several pages. */
 const bytesPerPage = 8 * 1024 * 1024;
 const windowsPerPage = 2_000;
-/** It also ends where it has taken so long, once it has looked at a hundred: whoever waits for it can ask for the next one. */
+/** Ends a page that has taken so long and looked at a hundred: whoever waits asks for the next one. */
 const pageMsMax = 120;
 const windowsPerPageMin = 100;
-/** After so much, or so many windows that hold little, others get their turn: reading half a megabyte takes a millisecond. */
+/** After so much, or so many windows, others get their turn: half a megabyte takes a millisecond. */
 const bytesPerTurn = 256 * 1024;
 const windowsPerTurn = 25;
 const exportedMax = 250;

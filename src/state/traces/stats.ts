@@ -120,7 +120,7 @@ export class FactReader {
   // A slice would keep the batch that it is of in memory: keys and values are copies.
   readonly #names = createCache<string>(factsMax);
   readonly #lists = createCache<readonly string[]>(factsMax);
-  /** The place where each member was found last, so that lines without it do not search all those behind them. */
+  /** Each member's last place, so that lines without it do not search all those behind them. */
   #searched = '';
   readonly #found = new Map<string, number>();
 

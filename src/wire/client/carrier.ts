@@ -39,10 +39,10 @@ export interface BodySink {
   end(): void;
 }
 
-/** Hears the answer to one request. Hears nothing more after `onEnd`, `onFailure`, or once it destroyed the carrier. */
+/** Hears a request's answer, and nothing after `onEnd`, `onFailure`, or once it destroyed the carrier. */
 export interface ResponseHandler {
   onHead(head: ResponseHead): void;
-  /** The upstream goes on in WebSocket on this connection, which is the exchange's from now on, or stream. Nothing more is heard. */
+  /** The exchange gets the connection or stream for WebSocket. Nothing more is heard after it. */
   onSwitch(head: ResponseHead, connection: Duplex): void;
   onData(chunk: Buffer): void;
   /** The answer is whole; `trailers` is flat. */

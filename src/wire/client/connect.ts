@@ -42,7 +42,7 @@ export interface Endpoint {
 /** The protocols by their names in ALPN (RFC 7301). */
 export type Protocol = 'http/1.1' | 'h2';
 
-/** Keeps the last TLS session of one origin. Never share one between hosts: a resumed session skips the name check. */
+/** Keeps an origin's last TLS session. Hosts must not share one: resumption skips the name check. */
 export interface TlsSessionStore {
   session: Buffer | undefined;
 }
@@ -138,7 +138,7 @@ export class Dialer {
     throw failure;
   }
 
-  /** The parent is asked for each of the addresses, as long as it says that it cannot reach the one before. */
+  /** Asks the parent for each address in turn, while it says that it cannot reach the one before. */
   async #dialThrough(
     { address: parentAddress, connect }: Parent,
     { endpoint, addresses, deadlineMs, allowHalfOpen, peer }: Wanted,
@@ -232,7 +232,7 @@ interface Wanted {
 const keepAliveProbeMs = 60_000;
 const late = (peer: PeerKind): string => `The ${peer} did not accept the connection in time.`;
 
-/** The addresses that are tried, each with its share of the time: one that swallows packets may not use up that of those after it. */
+/** Yields the addresses with their shares of the time: a dead one may not use up that of the others. */
 function* inTurn(all: readonly string[], deadlineMs: number): Generator<[address: string, ms: number]> {
   const addresses = all.slice(0, addressesTriedMax);
   for (const [index, address] of addresses.entries()) {

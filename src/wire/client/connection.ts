@@ -21,7 +21,7 @@ export interface Home {
  * request.
  */
 export class Connection implements Carrier, TurnEndListener {
-  /** `new` until it is ready for the first time, `kept` once it was asked or put by: then the upstream may be about to close it. */
+  /** Is `new` until first ready, and `kept` once asked or put by: then the upstream may close it. */
   age: 'new' | 'fresh' | 'kept' = 'new';
   /** When its home closes it, in ticks; written by `keep`. */
   expiresTick = 0;

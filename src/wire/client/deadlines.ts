@@ -36,7 +36,7 @@ export interface Deadlines {
 const tickMsMin = 10;
 const tickMsMax = 500;
 
-/** A clock that is exact to a quarter of the shortest duration it will be asked about, between 10 and 500 ms. */
+/** Makes a clock exact to a quarter of the shortest duration asked about, within 10 and 500 ms. */
 export function createDeadlines(shortestMs: number, onTick: (tick: number) => void): Deadlines {
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, shortestMs / 4));
   // Not a Set: its replaced hash tables point to their successors, and one that has grown old keeps every

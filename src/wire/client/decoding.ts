@@ -9,7 +9,7 @@ export interface Decoding {
   close(): void;
 }
 
-/** Who takes what is decoded. Exactly one of `ended` and `broken` is called, once, unless it is closed before. */
+/** Takes what is decoded. One of `ended` and `broken` is called, once, unless it is closed before. */
 interface Decoded {
   /** False where it takes no more until `resume`. */
   take(chunk: Buffer): boolean;

@@ -26,7 +26,7 @@ export interface HttpAnswer {
   readonly status: number;
   /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The body with its content coding. It must be read or destroyed, and fails with a GatewayError where it is cut. */
+  /** Is the body in its content coding. Read or destroy it; a cut one fails with a GatewayError. */
   readonly body: Readable;
 }
 

@@ -56,7 +56,7 @@ export class ConnectionOrigin implements Origin, Home {
     }
   }
 
-  /** Once more for a request whose kept connection was lost, on a fresh one, which takes the place of that. */
+  /** Asks once more for a request that lost its kept connection, on a fresh one in place of that. */
   repeat(request: Waiting): void {
     if (this.#successor) {
       this.#successor.repeat(request);

@@ -18,24 +18,24 @@ export interface RelayOptions {
   readonly response: Answer;
   /** Flat; appended to the head of the answer, and wins over upstream fields of the same names. */
   readonly extraHeaders: readonly string[];
-  /** Takes the credential out of the answer that was put into the request, which must ask for an answer without content coding. */
+  /** Takes our credential out of the answer. The request must ask for one without content coding. */
   readonly scrub?: Scrub | undefined;
   /** The answer may be a part, or be stored with a coding, so it is searched as it comes. */
   readonly mayBeStored?: boolean;
-  /** Takes a content coding off what is to be looked through and was not to have one; by default none is known. */
+  /** Takes off an unwanted coding of an answer that must be searched; by default none is known. */
   readonly openDecoding?: OpenDecoding | undefined;
   /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
   onError(error: GatewayError): void;
   /** The answer will be cut off, for this reason: its head was sent. `onEnd` follows. */
   onCut?(error: GatewayError): void;
-  /** The answer ended: whole, or cut off by either side. `status` is 0 where the client left before there was one. */
+  /** The answer ended, whole or cut by either side. `status` is 0 if the client left before it. */
   readonly onEnd?: ((outcome: RelayOutcome) => void) | undefined;
   /**
    * The upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is called: the connection is
    * whoever's who is told, and has its place among those to its origin until it closes.
    */
   readonly onSwitch?: ((head: ResponseHead, connection: Duplex) => void) | undefined;
-  /** Asked at every tick of a clock while the answer comes: why it is to end. It is cut off then, after `onCut`. */
+  /** Is asked at every tick while the answer comes; a reason cuts it off, after `onCut`. */
   whyEnded?(): GatewayError | undefined;
   /** Each chunk of the body, after it was handed on. Never held back; whoever keeps them sets the bound. */
   onData?(chunk: Buffer): void;
@@ -49,7 +49,7 @@ export interface RelayOutcome {
 
 /** Exactly one of `onError` and `onEnd` is called, once, whatever happens. */
 export interface Forwarding {
-  /** Ends the upstream request, and the client's connection too where a head was sent. Without effect at the end. */
+  /** Ends the request, and after a head the client's connection, too. It does nothing at the end. */
   abort(): void;
 }
 

@@ -4,7 +4,7 @@ import { ResponseHeadReader } from '../http1/response-head-reader.ts';
 import type { Outgoing } from './carrier.ts';
 import { keptMs } from './keep-alive.ts';
 
-/** Servers read the bodies of these. One that does not read that of a GET would take it for the next request. */
+/** Servers read the bodies of these. One that ignores a GET's body takes it for the next request. */
 const bodyMethods: ReadonlySet<string> = new Set([
   'POST',
   'PUT',

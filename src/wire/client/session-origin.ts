@@ -68,7 +68,7 @@ export class SessionOrigin implements Origin {
     }
   }
 
-  /** One at a time: it may carry all that wait. An upstream that takes no streams for now would take none on another one either. */
+  /** Opens one at a time: it may carry all that wait, and another one would get no streams either. */
   #openAsNeeded(): void {
     if (this.#waiting.length === 0 || this.#opening > 0) return;
     if (this.#sessions.size >= this.#context.connectionsMax) return;

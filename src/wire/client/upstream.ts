@@ -107,13 +107,13 @@ export class Upstream {
       : this.#forwardBy(protocol, request, relayOptions);
   }
 
-  /** Opens a connection for bytes of any protocol, which may be half closed. Throws as `Dialer.dial`. It is the caller's to close. */
+  /** Opens a connection for any protocol, which the caller closes. Throws as `Dialer.dial`. */
   async connect({ host, port }: Pick<Endpoint, 'host' | 'port'>): Promise<Socket> {
     if (this.#isClosing) throw shuttingDown();
     return this.#dialer.dial({ scheme: 'tcp', host, port }, 'http/1.1');
   }
 
-  /** Takes no more requests (SHUTTING_DOWN); resolves when those that run are over. Bounded by the caller, with `destroy`. */
+  /** Takes no more requests (SHUTTING_DOWN) and waits for the running ones; `destroy` cuts that short. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#pools.close();

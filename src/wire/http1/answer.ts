@@ -20,6 +20,6 @@ export interface Answer {
   destroy(): unknown;
   on(event: 'drain', listener: () => void): unknown;
   off(event: 'drain', listener: () => void): unknown;
-  /** `close` comes once, after the last byte was handed to the connection or when the connection ends before. */
+  /** `close` comes once: after the last byte was handed over, or when the connection ends before. */
   once(event: 'close', listener: () => void): unknown;
 }

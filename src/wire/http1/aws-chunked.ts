@@ -12,20 +12,20 @@ export interface AwsChunks {
   readonly trailers: readonly (readonly [name: string, value: string])[];
 }
 
-/** A size, and a signature by HMAC, or the longer one of Signature Version 4A, which is filled up with stars. */
+/** Matches a size and a signature by HMAC, or a longer one of Version 4A, filled up with stars. */
 const chunkLine = /^(0|[1-9a-fA-F][0-9a-fA-F]{0,7})(;chunk-signature=(?:[0-9a-f]{64}|[0-9a-f*]{144}))?$/;
 /** The longest chunk line is shorter. */
 const lineBytesMax = 256;
 const trailerLine = /^(x-amz-checksum-[a-z0-9]{1,16}):[\t ]*([A-Za-z0-9+/]{1,88}={0,2})$/i;
 const trailerSignature = /^x-amz-trailer-signature:[\t ]*(?:[0-9a-f]{64}|[0-9a-f*]{144})$/i;
 const trailersMax = 4;
-/** S3 takes no smaller one but the last. Smaller ones would give signatures, which nobody can read, too much room. */
+/** S3 takes only a last chunk below this. Small chunks would give unreadable signatures too much room. */
 const signedChunkBytesMin = 8_192;
 /** Each takes its time and its place in memory, however little is in it: a megabyte has room for 170,000. */
 export const awsChunksMax = 16_384;
 const lineEnd = '\r\n';
 
-/** Undefined where the bytes are not all of such a body and nothing else, and where it has more than `awsChunksMax` chunks. */
+/** Undefined unless the bytes are exactly such a body, with at most `awsChunksMax` chunks. */
 export function parseAwsChunked(bytes: Buffer): AwsChunks | undefined {
   const chunks: Buffer[] = [];
   let isLastSmall = false;

@@ -91,7 +91,7 @@ export class BodyReader {
     return end;
   }
 
-  /** Most lines arrive whole and are read where they stand; one that comes in pieces is put together first. */
+  /** Most lines arrive whole and are read in place; one that comes in pieces is put together first. */
   #readLine(bytes: Buffer, from: number): number {
     const newlineAt = bytes.indexOf(lf, from);
     const end = newlineAt < 0 ? bytes.length : newlineAt + 1;

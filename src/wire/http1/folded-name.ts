@@ -8,7 +8,7 @@ export function foldedName(name: string): string {
   return /[^a-z0-9-]/.test(lower) ? lower.replace(/[^a-z0-9]/g, '-') : lower;
 }
 
-/** Tells whether two names are one once folded. It makes no text, which a look-up in a set would have to hash. */
+/** Tells whether names are equal once folded. It makes no text, which a set would have to hash. */
 export function isSameFolded(one: string, other: string): boolean {
   if (one.length !== other.length) return false;
   for (let i = 0; i < one.length; i++) {

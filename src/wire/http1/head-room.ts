@@ -15,7 +15,10 @@ export function allocateRoomy(bytes: number): Buffer {
   return body;
 }
 
-/** The head, which is Latin-1, and the body in one, without a copy; undefined where there is no room for it. Valid until it is called for this body again. */
+/**
+ * Returns head (Latin-1) and body in one without a copy, valid until the next call for the body; undefined
+ * where it has no room.
+ */
 export function withHead(head: string, body: Buffer): Buffer | undefined {
   if (!roomy.has(body) || head.length > headRoomBytes) return undefined;
   const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length);

@@ -14,7 +14,7 @@
  * outlives its message, such as the key of a cache, needs a copy.
  */
 
-/** The bytes are no HTTP/1.1 that this gateway would pass on. The message says why, and quotes nothing of them. */
+/** Says why the bytes are no HTTP/1.1 that this gateway passes on, without quoting them. */
 export class MalformedMessage extends Error {
   /** It may be well-formed, but is longer than what is taken. */
   readonly isTooLarge: boolean;
@@ -27,12 +27,12 @@ export class MalformedMessage extends Error {
 
 export interface Head {
   readonly isHttp10: boolean;
-  /** Flat [name, value, …] in the order and casing of the message; values without the white space around them. */
+  /** Flat [name, value, …] in the message's order and casing; values without white space around them. */
   readonly fields: string[];
   /** As declared; -1 where it is not. */
   readonly contentLength: number;
   readonly isChunked: boolean;
-  /** The options of all Connection fields in lower case, without white space, each between two commas; '' where there are none. */
+  /** Has all Connection options in lower case, without white space, between commas; '' for none. */
   readonly connection: string;
 }
 
@@ -78,11 +78,11 @@ export const textChars = String.raw`\t\x20-\x7e\x80-\xff`;
 
 const requestLine = new RegExp(String.raw`^([${tokenChars}]{1,32}) ([\x21-\x7e]+) HTTP/1\.([01])\r\n`);
 const statusLine = new RegExp(String.raw`^HTTP/1\.([01]) ([1-9][0-9]{2})(?: [${textChars}]*)?\r\n`);
-/** Without the tabs that RFC 9110 would allow: there are parsers to whom `chunked` before a tab is some other coding. */
+/** Leaves out the tabs of RFC 9110: for some parsers `chunked` before a tab is another coding. */
 const chunkedLine = /\ntransfer-encoding: *chunked *\r/i;
 const fieldLines = new RegExp(String.raw`(?:[${tokenChars}]+:[${textChars}]*\r\n)*$`, 'y');
 
-/** `text` is a head in latin1 with the CRLF of its last line, without the empty line. Throws `MalformedMessage`. */
+/** Parses a head in latin1 with its last CRLF but without the empty line. Throws `MalformedMessage`. */
 export function parseRequestHead(text: string, fieldsMax: number): ParsedRequestHead {
   const line = requestLine.exec(text);
   if (!line) throw new MalformedMessage('The request line is malformed.');
@@ -113,7 +113,7 @@ export function parseResponseHead(text: string, fieldsMax: number): ResponseHead
   return head;
 }
 
-/** The fields of a trailer section, flat. What else belongs into a head only (RFC 9110, 6.5.1), the caller has to leave out. */
+/** Parses trailers, flat. The caller leaves out what belongs into a head only (RFC 9110, 6.5.1). */
 export function parseTrailers(text: string, fieldsMax: number): string[] {
   const fields = readFields(text, 0, fieldsMax);
   for (let i = 0; i < fields.length; i += 2) {
@@ -166,7 +166,7 @@ function readFraming(text: string, head: { -readonly [key in keyof Head]: Head[k
   }
 }
 
-/** `lower` is in lower case. Nearly all other names differ in length or first letter, which spares them the lower-casing. */
+/** `lower` is lower case. Nearly all other names differ in length or first letter, checked first. */
 const isNamed = (name: string, lower: string): boolean =>
   name.length === lower.length &&
   (name.charCodeAt(0) | 0x20) === lower.charCodeAt(0) &&
@@ -188,7 +188,7 @@ function readOptions(value: string): string {
 const space = 0x20;
 const tab = 0x09;
 
-/** Only space and tab are white space to HTTP (RFC 9110, 5.6.3); `trim` takes more of them, the no-break space of latin1 too. */
+/** HTTP knows only space and tab (RFC 9110, 5.6.3); `trim` takes more, such as latin1's no-break space. */
 function withoutBlanks(text: string, start: number, end: number): string {
   let from = start;
   let to = end;

@@ -159,7 +159,7 @@ export const withoutNamedFields = (fields: readonly string[], connection: string
 
 const ownFates: ReadonlySet<string> = new Set([',keep-alive,', ',close,']);
 
-/** Takes out the fields that Connection names. Nearly always it names none, or only the connection's own fate. */
+/** Takes out the fields that Connection names: nearly always none, or the connection's own fate. */
 function withoutOptions<Fields extends readonly string[]>(headers: Fields, connection: string): Fields {
   if (connection === '' || ownFates.has(connection.toLowerCase())) return headers;
   const names = connection.toLowerCase().split(',');

@@ -23,7 +23,7 @@ export class ResponseHeadReader {
   readonly #held = new Gathered();
   #interimHeads = 0;
 
-  /** The final head, or undefined where it has not come yet. Throws `MalformedMessage`. `maySwitch`: 101 is final. */
+  /** Returns the final head, if it has come. Throws `MalformedMessage`. `maySwitch`: 101 is final. */
   read(bytes: Buffer, maySwitch = false): ResponseHead | undefined {
     let seen = this.#held.length;
     let unread = bytes;

@@ -3,7 +3,7 @@ export interface TurnEndListener {
   onTurnEnd(): void;
 }
 
-/** Everything that waits for the end of this turn of the event loop: until then, all that has arrived by now is read. */
+/** Runs what waits for the end of this turn of the event loop: by then all that has arrived is read. */
 export type TurnEnd = ReturnType<typeof createTurnEnd>;
 
 /** One `setImmediate` for all that wait in a turn. */

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import { isField, token } from './field.ts';
 
-/** Origin-form (RFC 9112, 3.2.1) in visible ASCII: whatever else a path needs is percent-encoded. OPTIONS may have `*` (3.2.4). */
+/** Matches origin-form (RFC 9112, 3.2.1) in visible ASCII: all else is escaped. OPTIONS may have `*`. */
 const originForm = /^\/[!-~]*$/;
 /** RFC 9110, 8.6: whoever defines a body for a method says that there is none. */
 const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);

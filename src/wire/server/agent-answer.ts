@@ -18,7 +18,7 @@ export interface AnswerLine {
 
 type Listener = () => void;
 
-/** More is not copied into one buffer with what stands around it; it goes out in the same system call all the same. */
+/** More is not copied into a buffer with its frame; one system call sends both all the same. */
 const copiedBytesMax = 16_384;
 const noData = Buffer.alloc(0);
 
@@ -211,7 +211,7 @@ function writeTogether(socket: Socket, before: string, data: Buffer, after: stri
   return mayGoOn;
 }
 
-/** The field in lower case where it is about date or framing, else ''. The length spares the others their lower-casing. */
+/** Returns a field about date or framing in lower case, else ''. The length excludes most. */
 function toKnown(name: string): string {
   const { length } = name;
   return length === 4 || length === 10 || length === 14 || length === 17 ? name.toLowerCase() : '';

@@ -65,7 +65,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   readonly #onConnect: OnConnect | undefined;
   #droppedBytes = 0;
   #head: ParsedRequestHead | undefined;
-  /** Whoever asks to go on in something else may have begun to: nothing behind such a request is read as one, agreed on or not. */
+  /** After a request to switch, the client may speak something else: nothing more is read as a request. */
   #asksForUpgrade = false;
   #body: RequestBody | undefined;
   #answer: AgentAnswer | undefined;
@@ -303,7 +303,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     this.#close();
   }
 
-  /** Closes our side; were the other one closed with bytes unread, the reset would overtake the answer (RFC 9112, 9.6). */
+  /** Closes our side. Closing both with bytes unread would reset the answer away (RFC 9112, 9.6). */
   #close(): void {
     if (this.#hasEnded) {
       this.#leave();

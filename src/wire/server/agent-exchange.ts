@@ -14,7 +14,7 @@ export interface RequestLine {
   collect(head: ParsedRequestHead, bounds: BodyBounds, into: Collected): void;
   /** Likewise, as it comes. */
   receive(head: ParsedRequestHead, into: Receiver): Flow;
-  /** Writes the head of the last answer and lets go of the connection, on which something else is spoken from now on. */
+  /** Writes the head of the last answer and lets go of the connection, for another protocol. */
   handOver(head: string): Duplex;
 }
 
@@ -73,6 +73,6 @@ export class AgentExchange implements Exchange {
   }
 }
 
-/** The expectation of the client in lower case, or ''. An HTTP/1.0 client cannot have one (RFC 9110, 10.1.1). */
+/** Returns the client's expectation in lower case, or ''. HTTP/1.0 has none (RFC 9110, 10.1.1). */
 export const expectation = ({ fields, isHttp10 }: ParsedRequestHead): string =>
   isHttp10 ? '' : fieldOf(fields, 'expect').toLowerCase();

@@ -93,7 +93,7 @@ export class AgentSession implements Served {
     else answerProblem(exchange, toGatewayError(failure), []);
   }
 
-  /** A client that does not close its side either, after our goodbye, is cut off: Node would wait for it without end. */
+  /** Cuts off a client that does not close after our goodbye: Node would wait for it without end. */
   #leave(): void {
     if (this.#session.closed) this.#socket.destroy();
     else this.#session.close();

@@ -11,14 +11,17 @@ import type { ConnectionOwner } from './connections.ts';
  * times as much. No tenant among several holds more than stays free for others.
  */
 
-/** Shorter bodies are not counted: the number of connections bounds them, and most calls never ask the ledger. */
+/** Shorter bodies are not counted: connections bound them, and most calls never ask the ledger. */
 export const uncountedBytesMax = 65_536;
 /** Room for all agents together, in rooms of one agent. */
 const agentsInAll = 4;
 
 /** The room of one body. */
 export interface BodyRoom {
-  /** Takes room for a body that has so many bytes in all, or so far. Answers why there is none; what it had it keeps until its call ends. */
+  /**
+   * Takes room for a body of so many bytes, in all or so far. Answers why there is none; a call keeps its
+   * room until it ends.
+   */
   hold(bytes: number): GatewayError | undefined;
 }
 
@@ -57,7 +60,7 @@ export function createBodyLedger(perAgentMax: () => number) {
     get heldBytes() {
       return held;
     },
-    /** Room for the body of a call, given back when `answer` closes. `isShared`: there are tenants for whom room is kept. */
+    /** Takes room for a call's body until `answer` closes. `isShared`: room is kept for some tenants. */
     roomFor(answer: Closable, owner: ConnectionOwner, isShared: boolean): BodyRoom {
       let own = 0;
       return {

@@ -27,7 +27,7 @@ export function clientAddressOf(
   return address;
 }
 
-/** Without the port and the brackets that some proxies write; IPv4-mapped addresses as the IPv4 address that they are. */
+/** Removes a port and brackets, which some proxies write; a mapped IPv4 address becomes IPv4. */
 function plain(text: string): string {
   if (/^[\d.]+$/.test(text)) return text;
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];

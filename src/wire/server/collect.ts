@@ -17,7 +17,7 @@ export class BodyCollector {
   readonly #gathered: Gathered;
   #receivedBytes = 0;
 
-  /** `declaredBytes` is negative where nothing was declared. Throws where so many are too much: before its first byte. */
+  /** `declaredBytes` is negative where nothing was declared. Throws at once if it is too much. */
   constructor(bounds: BodyBounds, declaredBytes: number) {
     this.#bounds = bounds;
     const problem = this.#problemOf(declaredBytes);

@@ -65,7 +65,7 @@ export function claimRequest(
   if (isTrusted(socket, trustedProxies)) answer.once('close', () => connections.release(socket, owner));
 }
 
-/** The address that a connection counts for until its client is known; undefined where many clients share it, or there is none. */
+/** Returns the address that a connection counts for until its client is known; undefined if shared. */
 export const countedAddress = (socket: Socket, trustedProxies: readonly string[]): string | undefined =>
   isTrusted(socket, trustedProxies) ? undefined : peerAddress(socket) || undefined;
 
@@ -136,7 +136,7 @@ export class Connections {
     return undefined;
   }
 
-  /** A request is under way on it. Until `rest` it gives way to nobody. False where it would not in any case. */
+  /** Notes a running request. Until `rest` it gives way to nobody. False if it would not in any case. */
   begin(socket: Socket): boolean {
     const place = this.#places.get(socket);
     return place !== undefined && this.#waiting.delete(place);
@@ -219,7 +219,7 @@ export class Connections {
     this.#tenants.add(tenantId, -1);
   }
 
-  /** Closes the connection that has waited longest, of one address or of all; false where none waits but `place`. */
+  /** Closes the connection that has waited longest, of an address or all; false if only `place` waits. */
   #makeRoom(place: Place, address?: string): boolean {
     for (const [other, socket] of this.#waiting) {
       if (other === place || (address !== undefined && other.address !== address)) continue;

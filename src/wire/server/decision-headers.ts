@@ -1,6 +1,6 @@
 import type { Verdict } from '../../core/call.ts';
 
-/** The names of the gateway's own response headers; the word in the middle is the administrator's (`branding.header_word`). */
+/** Names the gateway's own response fields; the middle word is the administrator's choice. */
 export interface HeaderNames {
   readonly decision: string;
   readonly traceId: string;

@@ -13,7 +13,10 @@ export interface Exchange {
   readonly method: string;
   /** The target as it was sent (RFC 9112, 3.2), not parsed. */
   readonly target: string;
-  /** Flat [name, value, …] in the order and casing in which they came. They are slices of the head: who keeps one for long copies it. */
+  /**
+   * Flat [name, value, …] in the order and casing in which they came. They are slices of the head, so copy
+   * one that is kept for long.
+   */
   readonly fields: readonly string[];
   /** Tells whether a body is declared, in whatever way. */
   readonly hasBody: boolean;
@@ -27,7 +30,7 @@ export interface Exchange {
   collect(bounds: BodyBounds, into: Collected): void;
   /** Reads the body as it comes, in place of `collect`. Nothing of it is told before this returns. */
   receive(into: Receiver): Flow;
-  /** Writes a whole answer. What was not read of the request's body is not read any more: then the connection ends with the answer. */
+  /** Writes a whole answer. Unread body is not read any more: then the connection ends with it. */
   refuse(status: number, fields: string[], body: Buffer): void;
   /** Tells whether the client may ask for WebSocket, which `switchProtocols` answers. */
   readonly maySwitch: boolean;
@@ -38,7 +41,7 @@ export interface Exchange {
   switchProtocols(fields: readonly string[]): Duplex;
 }
 
-/** Hears a body as it comes. Nothing comes after `ended` or `failed`; when the client leaves, `failed` may be all that comes. */
+/** Hears a body as it comes, and nothing after `ended` or `failed`. A leaving client may cause only that. */
 export interface Receiver {
   /** How many messages of the body are whole, and whether another one has begun: each has its time. */
   readonly messages: number;

@@ -50,7 +50,7 @@ export class RequestBody {
     this.#receiver = into;
   }
 
-  /** Answers where the body ended, or `bytes.length`. Where it is whole, `deliver` comes next; a failure has been told. */
+  /** Returns where the body ended, or `bytes.length`. If it is whole, `deliver` comes next. */
   read(bytes: Buffer): number {
     let end = bytes.length;
     try {

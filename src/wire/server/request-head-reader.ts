@@ -16,7 +16,7 @@ interface HeadLimits {
 const cr = 0x0d;
 const lf = 0x0a;
 const methodLengthMax = 32;
-/** The beginning of any request line. A client that speaks TLS here, say, is told at once and not when it is late. */
+/** Matches any request line's beginning, so that a client which speaks TLS, say, is told at once. */
 const beginning = /^\r?$|^[A-Z-]{1,32}(?: |$)/;
 
 /** Cuts the heads of requests out of what comes on a connection. */
@@ -26,13 +26,13 @@ export class RequestHeadReader {
   /** Waiting bytes that were searched and hold no end of a head. */
   #searchedBytes = 0;
 
-  /** `waiting` takes half a head, and what stands behind a whole one. `mayConnect`: a tunnel can be asked for. */
+  /** `waiting` takes half a head, and what follows a whole one. `mayConnect`: tunnels are allowed. */
   constructor(waiting: Gathered, mayConnect: boolean) {
     this.#waiting = waiting;
     this.#mayConnect = mayConnect;
   }
 
-  /** The head that `chunk` makes whole, or undefined where more must come. Throws where no request can come of it. */
+  /** Returns the head that `chunk` completes; undefined until more comes. Throws where none can come. */
   read(chunk: Buffer, { maxHeaderBytes, maxHeaders }: HeadLimits): ParsedRequestHead | undefined {
     const bytes = this.#append(chunk);
     const end = findHeadEnd(bytes, this.#searchedBytes);
@@ -82,7 +82,10 @@ function checkConnect({ contentLength, isChunked }: ParsedRequestHead, mayConnec
   if (isChunked || contentLength > 0) throw new MalformedMessage('A request for a tunnel has no body.');
 }
 
-/** One Host, which only HTTP/1.0 may leave out (RFC 9112, 3.2): who serves several would else take a request for whichever it likes. */
+/**
+ * Checks Host: one, which only HTTP/1.0 may leave out (RFC 9112, 3.2). Else a server of several hosts would
+ * pick whichever it likes.
+ */
 function checkHead({ method, fields, isHttp10 }: ParsedRequestHead): void {
   if (!knownMethods.has(method)) throw new MalformedMessage('The method is unknown.');
   let hosts = 0;

@@ -4,7 +4,7 @@ import { MalformedMessage } from '../http1/head.ts';
 
 /* Problems of a request that show before anybody looks at what it wants. */
 
-/** In upper case, and no others: rules speak of methods by these names, and an upstream may take `delete` for DELETE. */
+/** They are upper case: rules name methods so, and an upstream may take `delete` for DELETE. */
 export const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
 export const headTooLarge = (): GatewayError =>

@@ -5,7 +5,7 @@ import { isField } from '../http1/field.ts';
 
 type Listener = () => void;
 
-/** An answer on a stream of HTTP/2 (RFC 9113, 8.1). Names are written in lower case; what frames it is the stream's own. */
+/** Answers on a stream of HTTP/2 (RFC 9113, 8.1). Names become lower case; the stream frames it. */
 export class StreamAnswer implements Answer {
   headersSent = false;
   writableEnded = false;
@@ -29,7 +29,7 @@ export class StreamAnswer implements Answer {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  /** Throws for an interim status, for names and values that no head may have, and for fields of a connection (RFC 9113, 8.2.2). */
+  /** Throws for interim status, forbidden names and values, and a connection's fields (RFC 9113, 8.2.2). */
   writeHead(status: number, fields: string[]): void {
     if (this.headersSent) throw new Error('The head of an answer is written once.');
     if (!Number.isInteger(status) || status < 200 || status > statusMax) {
@@ -83,7 +83,7 @@ export class StreamAnswer implements Answer {
     this.#trailers.push(...trailers);
   }
 
-  /** The stream alone: its connection serves others. Were it closed, it would end in order before it is reset. */
+  /** Resets the stream alone: its connection serves others. A close would end it in order first. */
   destroy(): void {
     if (!this.#stream.destroyed) this.#stream.destroy(new Error('The answer is cut off.'));
   }

@@ -16,7 +16,7 @@ export interface StreamRequest {
   /** -1 where none is declared. */
   readonly contentLength: number;
   readonly expectsContinue: boolean;
-  /** An extended CONNECT for WebSocket (RFC 8441), which is said here as HTTP/1.1 says it: a GET that asks for an upgrade. */
+  /** Is an extended CONNECT for WebSocket (RFC 8441), shown as in HTTP/1.1: a GET that asks to upgrade. */
   readonly isConnect: boolean;
 }
 

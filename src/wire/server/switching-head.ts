@@ -1,7 +1,7 @@
 import { isField } from '../http1/field.ts';
 import { acceptOf, keyIn } from '../websocket/handshake.ts';
 
-/** The answer to an upgrade to WebSocket (RFC 6455, 4.2.2); `asked` are the fields of the request, with its key. */
+/** Answers an upgrade to WebSocket (RFC 6455, 4.2.2); `asked` are the request's fields, with its key. */
 export function switchingHead(asked: readonly string[], fields: readonly string[]): string {
   let head = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n';
   head += `Sec-WebSocket-Accept: ${acceptOf(keyIn(asked))}\r\n`;

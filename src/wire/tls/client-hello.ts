@@ -11,7 +11,7 @@ type FirstWords =
   /** TLS, and yet no hello that can be told. */
   | { readonly kind: 'malformed' };
 
-/** The limit of records with their headers. The largest keys and tickets in use make it some five thousand. */
+/** Limits records with their headers. The largest keys and tickets in use make some five thousand. */
 export const helloBytesMax = 16_384;
 
 const other: FirstWords = { kind: 'other' };

@@ -77,7 +77,7 @@ export function createContexts(authority: Authority, options: ContextsOptions) {
   }
 
   return {
-    /** The context for a normalised host. Synchronous, so that a host is never made twice at the same time. */
+    /** Returns a normalised host's context. It is synchronous, so that no host is made twice at once. */
     contextFor(host: string) {
       const nowMs = now();
       const kept = entries.get(host);

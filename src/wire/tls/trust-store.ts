@@ -10,7 +10,7 @@ const anyUsage = '2.5.29.37.0';
 const explicitTag = 0xa0;
 const version3 = Buffer.from([0x02, 0x01, 0x03]);
 
-/** The certificates of a PEM text as a PKCS#12 trust store (RFC 7292) without a password, as Java reads it. */
+/** Makes a PKCS#12 trust store (RFC 7292) of PEM certificates, without a password, for Java. */
 export function toTrustStore(pem: string): Buffer {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   const bags = blocks.map((block) => toBag(new X509Certificate(block).raw));

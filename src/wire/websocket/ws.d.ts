@@ -1,4 +1,4 @@
-/** What of the package `ws` is used; it brings no types, and those that others have written leave its parser out. */
+/** Declares what is used of `ws`, which brings no types; the ones of others leave its parser out. */
 declare module 'ws' {
   import type { EventEmitter } from 'node:events';
   import type { Agent, IncomingMessage, Server } from 'node:http';

@@ -29,7 +29,7 @@ const sampleBytes = 65_536;
 /** Least share of zero bytes in tables and numbers; texts in other encodings have none. */
 const zeroShareMin = 1 / 16;
 
-/** Answers whether bytes are a file that is no text: of a known format, or with the zeros of tables and numbers. */
+/** Answers whether bytes are a file that is no text: of a known format, or with the zeros of tables. */
 export function isBinaryFile(bytes: Buffer): boolean {
   const head = bytes.toString('latin1', 0, magicMax);
   if (magics.some((magic) => head.startsWith(magic)) || head.startsWith(pythonEnd, 2)) return !isUtf8(bytes);

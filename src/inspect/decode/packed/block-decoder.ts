@@ -36,9 +36,9 @@ export interface Block extends Span {
 /** Decodes an encoding that writes a value as a whole in another way. */
 export interface BlockDecoder {
   readonly name: string;
-  /** Flags of a text, see `textFlags`; where it has none of them, nothing would be found, and the decoder is not asked. */
+  /** Flags of a text, see `textFlags`. Where it has none of them, the decoder would find nothing. */
   readonly signs?: number;
-  /** Rules out nearly all texts cheaply, without allocating; where it returns false, nothing would be found. */
+  /** Rules out nearly all texts cheaply, without allocating: where it is false, nothing would be found. */
   mayHold(text: EncodedText): boolean;
   /**
    * Yields every place that may be such a value. Wrong guesses are allowed, since what does not decode to

@@ -215,7 +215,7 @@ function textOf(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer |
 
 /** Decompressed content is mostly at most so many times larger. */
 const usualExpansion = 64;
-/** Share of the limit that a broken stream costs which expands beyond that, since it was made to be read often. */
+/** Is the share of the limit that a stream which expands beyond it costs: it was made to be read often. */
 const brokenShare = 1 / 16;
 
 /** Tries the usual size first, because a broken stream does not report how much was made of it. */

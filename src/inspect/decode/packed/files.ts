@@ -23,7 +23,7 @@ const binaryShareMax = 1 / 4;
 /** Shorter files prove nothing. */
 const binaryBytesMin = 32;
 
-/** Finds files that nothing declares: the whole body, parts of a multipart body, and messages of a gRPC body. */
+/** Finds files that nothing declares: the whole body, or parts of multipart and gRPC bodies. */
 export const files: BlockDecoder = {
   name: 'file',
   mayHold: ({ bytes, outline }) => (outline.flags & textFlags.nonAscii) !== 0 || beginsLikeFile(bytes),

@@ -3,7 +3,7 @@ import type { Span } from '../span-map.ts';
 import { compressionOf } from './compression.ts';
 
 const messagesMax = 100_000;
-/** Flags of gRPC messages, of the last message of Connect, and of gRPC-Web trailers; each compressed or not. */
+/** Lists flags of gRPC, of Connect's last message and of gRPC-Web trailers; each compressed or not. */
 const flags: ReadonlySet<number> = new Set([0, 1, 2, 3, 0x80, 0x81]);
 
 /** Answers whether the first byte may begin a message. */

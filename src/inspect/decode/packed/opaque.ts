@@ -1,7 +1,7 @@
 import { outlineOf, textFlags } from '../../kernel/outline.ts';
 import type { Span } from '../span-map.ts';
 
-/** Content without readable text: pictures, sounds, packed and encrypted files. `binary` is of unknown format. */
+/** Names content without readable text: pictures, sounds, archives. `binary` is of unknown format. */
 export type OpaqueKind =
   | 'archive'
   | 'audio'

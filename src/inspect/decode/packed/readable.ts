@@ -70,7 +70,7 @@ function toText(bytes: Buffer, budget: DecodeBudget): Buffer {
   return textAmong(bytes, textMin, budget, isBinaryFile(bytes) ? separator : lineEnd);
 }
 
-/** Returns the pieces of text in binary bytes, with `end` behind each; in random bytes only the long pieces. */
+/** Returns pieces of text in binary bytes, with `end` behind each; in random bytes only the long ones. */
 export function textAmong(bytes: Buffer, lengthMin: number, budget: DecodeBudget, end = lineEnd): Buffer {
   const pieces = textPieces(bytes, lengthMin, budget, end);
   const pieceMin = textPieceMin(bytes.length);

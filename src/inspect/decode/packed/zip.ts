@@ -32,7 +32,7 @@ const descriptorMax = 16;
 const stored = 0;
 const deflated = 8;
 
-/** Returns the contents of the entries, in the order of the file; undefined where no directory can be read. */
+/** Returns the contents of the entries in the file's order; undefined where no directory can be read. */
 export function unzip(bytes: Buffer, budget: DecodeBudget): Unzipped | undefined {
   const directory = readDirectory(bytes);
   if (!directory) return undefined;

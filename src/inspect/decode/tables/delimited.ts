@@ -32,7 +32,7 @@ const isRule = byteSet('-:|+= \t\r');
 /** Limits a quoted value (RFC 4180, 2.5 to 2.7), which may span lines. */
 const quotedBytesMax = 4096;
 
-/** Reads a header and rows of the same width: CSV (RFC 4180), also with tabs or semicolons, and Markdown tables. */
+/** Reads a header and rows of its width: CSV (RFC 4180), also with tabs or semicolons, and Markdown. */
 export const delimited: TableReader = {
   mayHold: ({ places }) => places.headers.length > 0,
   read(bytes, take, budget, { places }) {

@@ -70,7 +70,7 @@ function readObject(bytes: Buffer, start: number, take: TakeCell): number {
 const contentOf = ({ kind, start, end }: JsonTokens): Span =>
   kind === 'string' ? { start: start + 1, end: end - 1 } : { start, end };
 
-/** Tells a member of the object itself, or of an inner object or list whose member also has such a name (`"field": {"title": …}`). */
+/** Tells whether the member is of the object itself, or of one in a member with such a name. */
 function isOfField(
   [object, inner, ...others]: readonly Frame[],
   names: ReadonlySet<string>,

@@ -36,7 +36,7 @@ const frameOf = (isObject: boolean): Frame => ({
   ...{ header: [], tables: [], cells: [], rows: [], labels: [] },
 });
 
-/** Reads arrays of arrays in JSON: under a header row, or beside a list of columns (`{"columns": […], "rows": [[…]]}`). */
+/** Reads arrays of arrays: under a header row, or beside columns (`{"columns": […], "rows": [[…]]}`). */
 export const jsonGrid: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.grid) !== 0,
   read(bytes, take, budget) {
@@ -154,7 +154,7 @@ class GridWalk {
     else parent?.rows.push(cells);
   }
 
-  /** Takes rows under the list of columns if they are as wide, else under the first row if it has only names. */
+  /** Takes rows under the columns if they are as wide, else under the first row if it has only names. */
   #takeRows(columns: readonly Span[], rows: readonly Row[]): void {
     const [first = []] = rows;
     const isBeside = columns.length > 0 && first.length === columns.length;

@@ -2,7 +2,7 @@ import { byteSet } from '../../kernel/bytes.ts';
 import type { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 
-/** Names of members that label the value beside them: `{"label": "Passport", "type": "text", "value": "…"}`. */
+/** Members with these names label the value beside them: `{"label": "Passport", "value": "…"}`. */
 export const labelNames: ReadonlySet<string> = new Set([
   ...['label', 'name', 'key', 'field', 'fieldname', 'title', 'question', 'property', 'attribute', 'prompt'],
   ...['displayname', 'param', 'parameter', 'header', 'column', 'columnname'],

@@ -5,7 +5,7 @@ import { readLines } from './plain-lines.ts';
 
 const columns = ['first_seen_utc', 'dst_ip', 'dst_port', 'c2_status', 'last_online', 'malware'];
 
-/** Feodo Tracker (abuse.ch): `ipblocklist.json`, `.csv`, `.txt`. The port is left out: a machine that commands malware is no good on any. */
+/** Feodo Tracker (abuse.ch): `ipblocklist.json`, `.csv`, `.txt`. Ports are ignored: the host is bad. */
 export const feodo: Format = {
   referenceBase: '',
   open(intake, opening) {

@@ -6,7 +6,7 @@ import { readLines } from './plain-lines.ts';
 
 /* Lists of other names: what an entry is, is seen by its look. */
 
-/** A URL, host, address or CIDR a line, with what follows a space left out; also lines of a hosts file (`0.0.0.0 host`). */
+/** Reads a URL, host, address or CIDR a line, up to a space, or lines of a hosts file (`0.0.0.0 host`). */
 export const lines: Format = {
   referenceBase: '',
   open: (intake) =>
@@ -50,7 +50,7 @@ const threatNames = ['threat', 'threat_type', 'malware', 'category', 'descriptio
 const firstOf = (names: readonly string[], value: (name: string) => string | undefined): string | undefined =>
   names.map(value).find((it) => it !== undefined && it !== '');
 
-/** Rows whose first names its columns, one of them `indicator`, `url`, `host`, `domain`, `ip`, `cidr` or the like. */
+/** Reads rows under named columns, one of them `indicator`, `url`, `host`, `domain`, `ip` or `cidr`. */
 export const csv: Format = {
   referenceBase: '',
   open(intake) {

@@ -18,7 +18,7 @@ export interface IndicatorSet {
   readonly entries: EntriesData;
   readonly hosts: TextTable;
   readonly urls: TextTable;
-  /** A bit for each host that has URLs, at its hash: mostly what is asked for has none, and its path need not be looked at. */
+  /** Has a bit, at its hash, for each host that has URLs: of most hosts no path need be looked at. */
   readonly urlHosts: Uint32Array;
   readonly ipv4: RangeTable;
   readonly ipv6: RangeTable;
@@ -34,7 +34,7 @@ export interface IndicatorSet {
 const indicatorsMax = 2_000_000;
 /** More of a feed than this is never malformed in a feed that is what it says it is. */
 const malformedShareMax = 0.05;
-/** The share of a family's addresses that a range may cover. The largest public lists cover less than a hundredth. */
+/** Is the share of a family's addresses that a range may cover. Large public lists cover under 1 %. */
 const coverageMax = 1 / 8;
 const textLengthMax = 8192;
 

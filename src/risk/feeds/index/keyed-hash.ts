@@ -27,7 +27,7 @@ const question = 0x3f;
 /** Stands between host and path; no character is it. */
 const separator = 0x10000;
 
-/** The parts of one text that may be listed: where each begins (of a host) or ends (of a path), and its hash. Reused by every look-up. */
+/** Holds where each part of a text begins (host) or ends (path), and its hash. Look-ups reuse it. */
 export class Hashes {
   count = 0;
   readonly at = new Uint16Array(partsMax);
@@ -47,7 +47,7 @@ export class Hashes {
 const state = new Int32Array(4);
 const last = new Int32Array(4);
 
-/** A host and its parents of two labels and more, the shortest first. `isWhole`: itself alone, as it must be for an address. */
+/** Hashes a host and its parents of two labels or more, shortest first; itself alone if `isWhole`. */
 export function hashHost(host: string, isWhole: boolean, key: HashKey, into: Hashes): void {
   const [k0 = 0, k1 = 0] = key;
   state[0] = k0;

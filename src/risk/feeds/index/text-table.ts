@@ -27,7 +27,7 @@ export function putEntry(table: TextTable, hash: number, entry: number, data: En
   return true;
 }
 
-/** The number of the entry whose text is `host` from `hostFrom` on, then the first `pathLength` characters of `path`; or -1. */
+/** Finds the entry whose text is `host` from `hostFrom` on and `pathLength` characters of `path`; or -1. */
 export function findEntry(
   { slots, hashes }: TextTable,
   hash: number,

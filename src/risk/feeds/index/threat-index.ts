@@ -58,7 +58,7 @@ export class ThreatIndex {
     return url && this.#find(url.host, url.isAddress, url.path);
   }
 
-  /** An address, such as the one that is dialled; IPv6 also by the IPv4 address in it. Undefined for text that is none. */
+  /** Finds an address, such as a dialled one; IPv6 also by its IPv4 part. Undefined for other text. */
   findAddress(address: string): ThreatHit | undefined {
     if (this.#withRanges.length === 0) return undefined;
     const ipv4 = parseIpv4(address);

@@ -56,7 +56,7 @@ interface NumbersOptions {
   readonly keysMax?: number;
 }
 
-/** A call is in the journal when it is decided, and on the disk a quarter of a second later: this is ample. */
+/** A decided call is in the journal at once and on the disk a quarter of a second later: this is ample. */
 const idleMs = 15 * 60_000;
 const recentSlotMs = 10_000;
 const recentSlots = 6;
@@ -84,7 +84,7 @@ export class Numbers {
     this.#sweepAtSize = keysMax;
   }
 
-  /** Takes from quota, uses and buckets what the call counts for, or from none of them: see `refusalOf` of `limits.ts`. */
+  /** Takes what the call counts for from quota, uses and buckets, or from none of them (`refusalOf`). */
   take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: Taking): Taken {
     const tenant = this.#tenantOf(key.tenantId, nowMs);
     const holder = this.#keyOf(key.keyId, nowMs);

@@ -29,7 +29,7 @@ import type {
 import type { Database } from '../sqlite.ts';
 import { ChannelTable, MessageTable, PlacingTable, type StoredMessage, toQueued } from './tables.ts';
 
-/** Changes of the queue, each in the transaction that is running; `notice-queue.ts` decides, the tables keep. */
+/** Changes the queue, in the running transaction; `notice-queue.ts` decides, the tables keep. */
 export class Queue {
   readonly messages: MessageTable;
   readonly channels: ChannelTable;

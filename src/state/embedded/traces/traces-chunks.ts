@@ -26,7 +26,7 @@ export interface Chunk {
 
 export interface SortedBatch {
   readonly chunks: Chunk[];
-  /** Origins whose destinations were touched and are not noted as stored, with the time of the first touch. */
+  /** Origins with touched destinations that are not stored yet, with the time of the first touch. */
   readonly touched: Map<KnownOrigin, number>;
   /** All calls of the batch. */
   readonly tallies: readonly Tally[];

@@ -21,13 +21,13 @@ export function createChunkReader(db: Database) {
     ORDER BY chunk_id LIMIT ?
   `);
 
-  /** The last time in the newest chunk, of those that begin in the window of `ms` or before; it may be later than `ms`. */
+  /** Returns the last time in the newest chunk that begins by the window of `ms`. It may exceed `ms`. */
   function newest(tenantId: string, ms: number): number | undefined {
     const found = last.get(tenantId, windowEnd(ms))?.['ms'];
     return typeof found === 'number' ? found : undefined;
   }
 
-  /** Lines of each chunk of the tenant that may hold an id of that time; both ends lie in one window. One is read at a time. */
+  /** Yields lines of each chunk that may hold an id of that time, one by one. Both ends lie in one window. */
   function* between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer> {
     for (const found of find.all(tenantId, firstMs, windowEnd(firstMs), lastMs)) {
       const row = read.get(Number(found['chunk_id']));
@@ -37,7 +37,7 @@ export function createChunkReader(db: Database) {
 
   return {
     between,
-    /** The starts of windows of the tenant that have traces, newest first: `LikelySource` of `traces/likely.ts`. */
+    /** Yields starts of a tenant's windows with traces, latest on: `LikelySource` of `traces/likely.ts`. */
     *starts(tenantId: string, newestMs: number, oldestMs: number) {
       for (let bound = newestMs; ; ) {
         const ms = newest(tenantId, bound);
@@ -53,7 +53,7 @@ export function createChunkReader(db: Database) {
     }),
     /** The greatest number of any chunk; 0 where there is none. */
     lastId: () => Number(greatest.get()?.['chunk_id'] ?? 0),
-    /** Chunks of the tenant with greater numbers than `after`, up to `last`, in their order: that in which they were stored. */
+    /** Returns the tenant's chunks with numbers above `after`, up to `last`, in the order of storing. */
     stored: (tenantId: string, after: number, lastOne: number, limit: number) =>
       above.all(after, lastOne, tenantId, limit).map((row) => ({
         chunkId: Number(row['chunk_id']),

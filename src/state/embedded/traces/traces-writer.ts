@@ -5,7 +5,7 @@ import { programModule } from '../../../util/program-files.ts';
 import { toStateError } from '../sqlite.ts';
 import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
 
-/** The thread that writes `traces.db`. It is started when there is something to write, and anew where it has ended. */
+/** Writes `traces.db` in a thread, which starts when there is something to write, and again if it ended. */
 export class TracesWriter {
   readonly #file: string;
   /** Those that wait for an answer; answers come in the order of the questions. */

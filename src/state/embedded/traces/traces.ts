@@ -18,12 +18,12 @@ import { type ChunkReader, createChunkReader } from './traces-reader.ts';
 import { removedMax } from './traces-removal.ts';
 import { TracesWriter } from './traces-writer.ts';
 
-/** Half a megabyte in large pages costs half of what it does in SQLite's 4 KB: fewer writes, to the WAL and out of it. */
+/** Half a megabyte in large pages costs half as much as in SQLite's 4 KB: it takes fewer writes. */
 const pageBytes = 32_768;
 /** That one answer to `since` has: four megabytes at most. */
 const arrivalsMax = 8;
 
-/** Traces, known destinations, counts, budgets and histories: `traces.db`. Read here, written by a thread of its own (`traces-worker.ts`). */
+/** Reads `traces.db` here, and has a thread write it: traces, destinations, counts, budgets, histories. */
 export class Traces {
   readonly stats: StatReader;
   readonly history: HistoryReader;
@@ -69,7 +69,7 @@ export class Traces {
     return [...new Set([...this.#tracedTenants(), ...this.stats.tenants()])];
   }
 
-  /** Removes the traces from before then; such as lie in one chunk with younger ones stay as long as these. */
+  /** Removes older traces. Those in one chunk with younger ones stay as long as these. */
   async removeBefore(tenantId: string, beforeMs: number): Promise<void> {
     // Batches get their turn between.
     while ((await this.#writer.ask({ tenantId, beforeMs })) === removedMax);
@@ -84,7 +84,7 @@ export class Traces {
     await this.#writer.ask({ idleSinceMs });
   }
 
-  /** Forgets what keys have used that are there no more. Never rejects: what stays takes room, and nobody finds it. */
+  /** Forgets the use of removed keys. It never rejects: what stays takes room, and nobody finds it. */
   async forgetKeys(keyIds: readonly string[]): Promise<void> {
     await this.#writer.ask({ keyIds }).catch(() => undefined);
   }

@@ -35,7 +35,7 @@ export function fromChunk(chunk: Buffer): Buffer {
   }
 }
 
-/** Windows asked for ahead, once a search has gone so far, and chunks of one window at once: old traces come quickly in little room. */
+/** Bounds the windows asked for ahead in a long search, and the chunks of a window asked for at once. */
 const aheadMax = 32;
 const chunksAtOnce = 64;
 const windowsAtOnce = 256;
@@ -59,7 +59,7 @@ export async function* windowsOf(
   yield* pending;
 }
 
-/** The starts of windows of the tenant that have traces, newest first: `LikelySource` of `traces/likely.ts`. */
+/** Yields starts of a tenant's windows with traces, newest first: `LikelySource` of `traces/likely.ts`. */
 export async function* startsOf(
   connection: RedisConnection,
   { windows }: CallNames,

@@ -27,7 +27,7 @@ export interface Change {
   drop(key: string, field: string): void;
   /** The whole key. */
   remove(key: string): void;
-  /** Gives the record its place in an index by time; where there are more than `most`, the oldest go, with their records. */
+  /** Puts the record into an index by time; beyond `most` the oldest go, with their records. */
   index(key: string, place: string, bound?: { readonly most: number; readonly records: string }): void;
   /** Fewer than `most` end after that time. This must still be so when the change is made. */
   hasRoom(key: string, fromMs: number, most: number): Promise<boolean>;
@@ -79,7 +79,7 @@ export class Commits {
     this.#revisions = revisions;
   }
 
-  /** Makes the change that `work` describes, or none where it throws or writes nothing. `work` may be asked again. */
+  /** Makes the change of `work`, or none if it throws or writes nothing. `work` may be asked again. */
   write<T>(tenantId: string, work: (change: Change) => Promise<T>): Promise<T> {
     const line = this.#lines.get(tenantId) ?? { last: Promise.resolve(), waiting: 0 };
     if (line.waiting >= waitingMax)

@@ -161,7 +161,7 @@ function connect(options: RedisConnectionOptions): Client {
 
 export const slotsRefreshMs = 5_000;
 
-/** Asks a Cluster now and then which node has what. ioredis would go on with it for ever where it is closed while it asks. */
+/** Asks a Cluster for its slots now and then. ioredis would never stop if closed while it asks. */
 const refreshSlots = (client: Client): NodeJS.Timeout | undefined =>
   client instanceof Cluster ? setInterval(() => client.refreshSlotsCache(), slotsRefreshMs) : undefined;
 

@@ -3,7 +3,7 @@ import type { MaybePromise } from '../../store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Names } from './names.ts';
 
-/** Kinds of records that nodes remember of a tenant, in the order in which `admit.lua` answers their revisions. */
+/** Kinds of a tenant's records that nodes keep, in the order of their revisions from `admit.lua`. */
 const kinds = ['keys', 'policies', 'credentials', 'routes'] as const;
 export type RevisedKind = (typeof kinds)[number];
 
@@ -14,7 +14,7 @@ const tenantsHeardMax = 4_096;
 export class Revisions {
   readonly #connection: RedisConnection;
   readonly #names: Names;
-  /** By tenant: the last revision of its keys that was heard of; nothing since this node changed them itself. */
+  /** Holds the last heard revision of a tenant's keys; undefined since this node changed them itself. */
   readonly #keys = createCache<string>(tenantsHeardMax);
   readonly #followers = new Map<RevisedKind, ReturnType<typeof createFollower>>();
 

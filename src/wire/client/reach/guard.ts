@@ -15,7 +15,7 @@ import { embeddedIpv4Addresses, isMetadataAddress, isMetadataName, specialRangeO
  */
 
 export interface AddressGuardOptions {
-  /** CIDRs that may be dialled although they are not public. Metadata services and our own listeners never may. */
+  /** CIDRs that may be dialled though not public. Metadata services and our own listeners never may. */
   readonly allowPrivate: readonly string[];
   /** Host globs (`*` at any depth), addresses and CIDRs. Denial wins over `allowPrivate`. */
   readonly deny: readonly string[];
@@ -45,7 +45,7 @@ interface Place {
 
 const placesMax = 4096;
 
-/** Why nobody may go there, as far as that can be told without resolving anything; undefined where one may. */
+/** Says why nobody may go there, if that can be told without resolving; undefined where one may. */
 export function whyBlocked(
   guard: Guard,
   { host, port }: { readonly host: string; readonly port: number },
@@ -110,7 +110,7 @@ export function createGuard(options: AddressGuardOptions) {
     }
   }
 
-  /** The same for an address that an administrator has chosen: it may be any but our own listeners. Throws EGRESS_BLOCKED. */
+  /** Checks an administrator's address: it may be any but our own listeners. Throws EGRESS_BLOCKED. */
   function checkChosen(address: string, port: number): void {
     for (const it of [address, ...embeddedIpv4Addresses(address)])
       if (isOwnListener(it, port, options.ownListeners())) block('The address is that of this gateway.');
@@ -123,7 +123,7 @@ function block(detail: string): never {
   throw new GatewayError('EGRESS_BLOCKED', detail);
 }
 
-/** A listener on all addresses is reached over any address of this machine, and every listener over an unspecified one. */
+/** A listener on all addresses has each of this machine's, and an unspecified one reaches all of them. */
 function isOwnListener(address: string, port: number, listeners: readonly ListenerAddress[]): boolean {
   return listeners.some((listener) => {
     if (listener.port !== port) return false;

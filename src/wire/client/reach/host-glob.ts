@@ -6,7 +6,7 @@ export type HostMatcher = (host: string) => boolean;
 const wildcard = /[*?[]/;
 const unprintable = /[^ -~]/;
 
-/** Hosts are compared in their normal form, so a label in other letters becomes punycode. A number stays: as a host of its own it would become an address. */
+/** Hosts are compared in normal form, so a label becomes punycode. A number alone would become an address. */
 const toLabel = (label: string): string =>
   unprintable.test(label) && !wildcard.test(label) ? domainToASCII(label) || label : label;
 

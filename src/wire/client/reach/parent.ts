@@ -30,7 +30,10 @@ export interface ParentAddress {
   readonly authorization: string | undefined;
 }
 
-/** Undefined for what is no URL of a proxy: another scheme, a path, a query, a user name with a colon (RFC 7617, 2), control characters. */
+/**
+ * Undefined for what is no URL of a proxy: another scheme, a path, a query, control characters, or a user
+ * name with a colon (RFC 7617, 2).
+ */
 export function parseParentUrl(text: string): ParentAddress | undefined {
   const url = /[\s\0]/.test(text) ? null : URL.parse(text);
   const scheme = url?.protocol.slice(0, -1);

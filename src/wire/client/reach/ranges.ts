@@ -6,7 +6,7 @@ import { RangeList } from '../../../util/ranges.ts';
  * the cloud metadata services. Data only; guard.ts says what follows from it.
  */
 
-/** Every range that needs `upstream.allow_private`, under the name that a refusal gives. The first that contains it names it. */
+/** Ranges that need `upstream.allow_private`, by the name in a refusal. The first that contains it counts. */
 const specialRanges: Readonly<Record<string, readonly string[]>> = {
   unspecified: ['0.0.0.0/8', '::/128'],
   loopback: ['127.0.0.0/8', '::1/128'],

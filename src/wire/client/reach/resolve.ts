@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { GatewayError } from '../../../core/errors.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
 
-/** An `upstream.resolve` entry: hosts that match are dialled at `address`, and at `port` where it is given. */
+/** Is an `upstream.resolve` entry: matching hosts are dialled at `address`, and at `port` if given. */
 export interface ResolveEntry {
   /** A glob; `*` at any depth. */
   readonly host: string;

@@ -13,7 +13,7 @@ export interface Needle {
 
 export type Automaton = ReturnType<typeof createAutomaton>;
 
-/** Characters of a needle that make states, which bounds the table. Where these stand, the others are looked at one by one. */
+/** Bounds the characters of a needle that make states. Behind them, the rest is compared one by one. */
 const depthMax = 256;
 
 /** While the automaton is built. */
@@ -102,7 +102,7 @@ function toColumns(views: readonly ScrubView[]): { columns: Uint8Array; samples:
   return { columns, samples };
 }
 
-/** `meanings`: of each column. A row is that of its fallback, which is less deep and filled before, but for its own children. */
+/** Takes each column's `meanings`. A row is that of its fallback, filled before, but for its children. */
 function fillRows(next: Int32Array, nodes: readonly Node[], meanings: readonly number[]): void {
   const columnsOf = Map.groupBy(meanings.keys(), (column) => meanings[column] as number);
   const [root] = nodes as [Node];

@@ -4,7 +4,7 @@
  * `&amp;amp;` and `\u0026amp;` are read to their end.
  */
 
-/** Escapes within each other are undone as long as the next one begins within so many bytes: `%252525252F` is read. */
+/** Nested escapes are undone while the next one begins within so many bytes: `%252525252F` is read. */
 const nestedBytesMax = 16;
 /** Backslashes in a row that are read as one: text in JSON in JSON in JSON has seven. */
 const backslashesMax = 8;
@@ -21,14 +21,14 @@ const semicolon = 0x3b;
 export const beginsEscape = (byte: number): boolean =>
   byte === percent || byte === ampersand || byte === backslash;
 
-/** A character and the bytes that it takes are one number, so that reading allocates nothing. Of a code only the low byte counts. */
+/** Packs a character and its byte length into a number, without allocating. A code's low byte counts. */
 const pack = (code: number, byteLength: number): number => (byteLength << 8) | (code & 0xff);
 export const codeOf = (read: number): number => read & 0xff;
 export const byteLengthOf = (read: number): number => read >> 8;
 /** No character has this number: each takes a byte at least. */
 const none = 0;
 
-/** The character at a place: `codeOf` and `byteLengthOf` take the number apart. An escape that the bytes cut off is none. */
+/** Reads a character; `codeOf` and `byteLengthOf` take the number apart. A cut escape is none. */
 export function readCharacter(bytes: Buffer, start: number): number {
   let code = bytes[start] as number;
   let at = start + 1;
@@ -53,7 +53,7 @@ behindBackslash.set([0x0a], 0x6e);
 behindBackslash.set([0x0d], 0x72);
 behindBackslash.set([0x09], 0x74);
 
-/** Text in JSON in JSON has the more backslashes in a row, all of which are about the character behind them. */
+/** JSON in JSON has more backslashes in a row, all of which are about the character behind them. */
 function readBehindBackslash(bytes: Buffer, start: number): number {
   let at = start;
   while (bytes[at] === backslash) if (++at - start === backslashesMax) return none;

@@ -23,9 +23,9 @@ const special = Uint8Array.from({ length: 256 }, (_, byte) =>
  * guess is right.
  */
 export class Haystack {
-  /** The states of each place, three in a row; shared, because a search is over before the next one begins. */
+  /** Holds three states a place. All share it, because a search ends before the next one begins. */
   static #states = new Int32Array(0);
-  /** No form of a secret that is found takes more bytes, with what must be seen behind it to read its last character. */
+  /** No form of a secret takes more bytes, with what must be seen to read its last character. */
   readonly bytesMax: number;
   readonly #automaton: Automaton;
 
@@ -38,7 +38,7 @@ export class Haystack {
     this.bytesMax = Math.max(0, ...lengths) + characterBytesMax;
   }
 
-  /** The places that begin before `to`, ordered by their beginnings. `isByLine`: none goes on behind a line feed. */
+  /** Returns the places that begin before `to`, in order. `isByLine`: none goes beyond a line feed. */
   find(bytes: Buffer, to: number, isByLine: boolean): SecretPlace[] {
     const { columns, next, firstFound, roots } = this.#automaton;
     const places: SecretPlace[] = [];

@@ -84,7 +84,7 @@ function unescaped(text: Buffer): Buffer {
   return Buffer.from(codes);
 }
 
-/** For each of the three places of the first byte in a group: the characters in which no bit of a neighbour stands. */
+/** Gives the characters free of a neighbour's bits, for each place of the first byte in a group. */
 function base64Forms(bytes: Buffer): Buffer[] {
   return [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

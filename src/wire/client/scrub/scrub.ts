@@ -33,7 +33,7 @@ export function createScrub(secrets: readonly string[]) {
     return built;
   };
   return {
-    /** The fields of a head or of trailers, flat: values are redacted, a field with a secret in its name is left out. */
+    /** Redacts flat fields of a head or trailers. A field with a secret in its name is left out. */
     fields(flat: readonly string[]) {
       const scrubbed: string[] = [];
       for (let i = 0; i + 1 < flat.length; i += 2) {
@@ -49,7 +49,10 @@ export function createScrub(secrets: readonly string[]) {
      * longest form of a secret takes.
      */
     body: (isByLine: boolean) => new BodyScrub(haystack(), isByLine, toLabel),
-    /** A message with a length before it: asterisks take the place of a secret, as many as it had bytes. In protobuf its field has a length too. */
+    /**
+     * Scrubs a message with a length before it: a secret becomes as many asterisks as it had bytes, since its
+     * field in protobuf has a length too.
+     */
     message: () => new BodyScrub(haystack(), false, toAsterisks),
   };
 }
@@ -98,7 +101,7 @@ type ToFiller = (length: number, isRest: boolean) => Buffer;
 const toLabel: ToFiller = (_, isRest) => (isRest ? noBytes : labelBytes);
 const toAsterisks: ToFiller = (length) => Buffer.alloc(length, '*');
 
-/** The bytes up to `to`, or up to the end of a place that begins before, with something else for each place; and the others. */
+/** Redacts the bytes up to `to`, or to the end of a place that begins before; returns the others, too. */
 function redact(
   bytes: Buffer,
   places: readonly SecretPlace[],

@@ -58,7 +58,7 @@ function isWholePart(status: number, head: readonly string[]): boolean {
   return status === 206 && from === '0' && Number(to) + 1 === Number(length);
 }
 
-/** Partial content (RFC 9110, 15.3.7), or what has changed (RFC 3229, 10.4.1). A field alone is enough for some clients. `head` is flat. */
+/** Tells partial content (RFC 9110, 15.3.7) or a delta (RFC 3229, 10.4.1); some clients go by one field. */
 export const isPartial = (status: number, head: readonly string[]): boolean =>
   status === 206 ||
   status === 226 ||

@@ -87,7 +87,7 @@ export class GrpcAnswer implements Answer {
 const unavailable = 14;
 const internal = 13;
 
-/** The gRPC status for a status of HTTP ("HTTP to gRPC Status Code Mapping"), and RESOURCE_EXHAUSTED for too much. */
+/** Maps HTTP status to gRPC ("HTTP to gRPC Status Code Mapping"), and too much to RESOURCE_EXHAUSTED. */
 const codes: Readonly<Record<number, number>> = {
   401: 16,
   403: 7,

@@ -8,7 +8,7 @@ const noBytes = Buffer.alloc(0);
 
 /** Is a message as it stands in a body. */
 export interface GrpcMessage {
-  /** Behind its prefix. Empty ones that stand next to each other are one frame: there is nothing in them to be read. */
+  /** Comes behind its prefix. Empty neighbours are one frame, as there is nothing to read in them. */
   readonly frame: Buffer;
   /** Without it. */
   readonly payload: Buffer;
@@ -43,7 +43,7 @@ export class MessageReader {
     this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
   }
 
-  /** Undefined where more must come first. Throws PAYLOAD_TOO_LARGE, and VALIDATION_FAILED for what is no message. */
+  /** Undefined until more comes. Throws PAYLOAD_TOO_LARGE, and VALIDATION_FAILED for no message. */
   next(): GrpcMessage | undefined {
     const empty = this.isMidway ? 0 : emptyMessageBytes(this.#unread);
     if (empty > 0) return { frame: this.#take(empty), payload: noBytes, isCompressed: false };
