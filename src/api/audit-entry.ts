@@ -16,7 +16,7 @@ export const publicAuditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 
-/** An entry of the audit log as answers show it. */
+/** Returns an entry of the audit log as answers show it. */
 export const showAuditEntry = (it: AuditEntry): z.infer<typeof publicAuditEntry> => ({
   tenant_id: it.tenantId,
   seq: it.seq,

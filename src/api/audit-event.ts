@@ -1,14 +1,14 @@
 import type { AuditEvent } from '../state/store.ts';
 import type { ApiRequest, Caller } from './route.ts';
 
-/** How the audit log names the caller: by the prefix of its key, or `admin`. */
+/** Returns how the audit log names the caller: by the prefix of its key, or `admin`. */
 export const operatorOf = (caller: Caller): string =>
   caller.kind === 'key' ? caller.identity.keyPrefix : caller.kind;
 
 /** Who does something, and when. */
 export type Doing = Pick<ApiRequest<unknown, unknown>, 'caller' | 'nowMs'>;
 
-/** The audit event of an action. */
+/** Returns the audit event of an action. */
 export const auditEvent = (
   { caller, nowMs }: Doing,
   what: Omit<AuditEvent, 'atMs' | 'operator'>,

@@ -3,7 +3,7 @@ import { unsaidBytesMax } from '../decision/body-limit.ts';
 import type { Gate } from '../decision/gate.ts';
 import type { Caller, Route } from './route.ts';
 
-/** Bytes that the body of a call may have: as the tenant of the caller says, else the daemon. */
+/** Returns bytes that the body of a call may have: as the tenant of the caller says, else the daemon. */
 export function apiBodyBytesMaxOf({ config, tenants }: Gate, caller: Caller): number {
   const tenant = caller.kind === 'key' ? tenants.find(caller.identity.tenantId) : undefined;
   return tenant?.maxBodyBytes ?? config.limits.maxBodyBytes;
@@ -13,8 +13,8 @@ export function apiBodyBytesMaxOf({ config, tenants }: Gate, caller: Caller): nu
 const envelopeBytesMax = 65_536;
 
 /**
- * The limit of a request that may describe a call. Without `url` it is that of the largest call that the
- * caller may describe.
+ * Returns the limit of a request that may describe a call. Without `url` it is that of the largest call that
+ * the caller may describe.
  */
 export function describedBytesMaxOf(
   gate: Gate,
@@ -41,8 +41,8 @@ const beginningBytes = 4096;
 const urlMember = /^\s*\{[^{}[\]]*?"url"\s*:\s*("(?:[^"\\]|\\.)*")/;
 
 /**
- * The URL that a description begins with, as far as a look at its first bytes can tell: what is too large for
- * it need not be parsed. What it says holds for nothing else.
+ * Returns the URL that a description begins with, as far as a look at its first bytes can tell: what is too
+ * large for it need not be parsed. What it says holds for nothing else.
  */
 export function urlAtBeginning(raw: Buffer): string | undefined {
   const [, url] = urlMember.exec(raw.toString('latin1', 0, beginningBytes)) ?? [];

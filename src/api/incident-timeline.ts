@@ -18,8 +18,8 @@ export const timelineEntry = z.object({
 type TimelineEntry = z.infer<typeof timelineEntry>;
 
 /**
- * The kept history of an incident, oldest first. A trace stands at the time of its call, even when it was
- * added later.
+ * Returns the kept history of an incident, oldest first. A trace stands at the time of its call, even when it
+ * was added later.
  */
 export function timelineOf(it: IncidentRecord): TimelineEntry[] {
   const opened: TimelineEntry = { at: toIso(it.openedAtMs), kind: 'opened', by: it.openedBy ?? gateway };

@@ -137,10 +137,10 @@ const otherAnswer = ({ otherStatus }: Route, schema: Json): Json =>
 
 const exampleOf = ({ method, path }: Route): unknown => requestExamples[`${method} ${templateOf(path)}`];
 
-/** The path with its parameters as OpenAPI writes them. */
+/** Returns the path with its parameters as OpenAPI writes them. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-/** The permissions of which a key needs any. The admin secret needs none. */
+/** Returns the permissions of which a key needs any. The admin secret needs none. */
 function permissionOf(access: Route['access']): readonly string[] {
   if (typeof access !== 'string') return access;
   if (access === 'key' || access === 'session') return [];

@@ -52,7 +52,7 @@ export function parseBody(route: Route, raw: Buffer, contentType: string): unkno
   return validate(route.body, isYaml ? readYamlBody(raw) : readJson(raw));
 }
 
-/** The query as the route's schema has it; a parameter that stands there twice cannot be told. */
+/** Returns the query as the route's schema has it; a parameter that stands there twice cannot be told. */
 export function parseQuery(route: Route, params: URLSearchParams): unknown {
   if (params.size === 0 && !route.query) return undefined;
   const fields = toFields(params);

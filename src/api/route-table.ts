@@ -14,7 +14,7 @@ export class RouteTable {
     for (const route of routes) this.#router.on(route.method, route.path, () => undefined, route);
   }
 
-  /** The endpoint of a request; throws where there is none, or none of this method. */
+  /** Returns the endpoint of a request; throws where there is none, or none of this method. */
   find(method: string, path: string): { readonly route: Route; readonly params: Params } {
     const found = this.#router.find(method as Route['method'], path);
     if (found) return { route: found.store as Route, params: found.params };
@@ -23,12 +23,12 @@ export class RouteTable {
     throw new GatewayError('NOT_FOUND', 'There is no such endpoint.');
   }
 
-  /** The template of a request's endpoint; undefined where there is none. */
+  /** Returns the template of a request's endpoint; undefined where there is none. */
   templateOf(method: string, path: string): string | undefined {
     return (this.#router.find(method as Route['method'], path)?.store as Route | undefined)?.path;
   }
 
-  /** The methods of a path, as the field `Allow` has them. */
+  /** Returns the methods of a path, as the field `Allow` has them. */
   methodsOf(path: string): string {
     const here = this.#routes.filter((it) => this.#router.find(it.method, path)?.store === it);
     return [...new Set(here.map((it) => it.method))].join(', ');

@@ -34,8 +34,8 @@ export interface ApiRequest<Body, Query> {
   readonly clientAddress: string;
   readonly nowMs: number;
   /**
-   * The tenant that the request acts for: the key's own; for the admin secret the one named by `tenant_id` in
-   * query or body, or the only one. Throws where there is none.
+   * Returns the tenant that the request acts for: the key's own; for the admin secret the one named by
+   * `tenant_id` in query or body, or the only one. Throws where there is none.
    */
   tenantId(): string;
   /** The tenant that query or body name; undefined where they name none. */
@@ -164,6 +164,6 @@ export const routesOf =
     return { ...endpoint, method, path, tag } as unknown as Route;
   };
 
-/** The key that a caller has presented, for the pipeline to ask the state about. */
+/** Returns the key that a caller has presented, for the pipeline to ask the state about. */
 export const presentedBy = (caller: Caller): PresentedKey | undefined =>
   'presented' in caller ? caller.presented : undefined;

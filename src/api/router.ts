@@ -106,7 +106,7 @@ class Router {
     return code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
   }
 
-  /** The endpoint by its template: what stands in its place may be a secret. */
+  /** Returns the endpoint by its template: what stands in its place may be a secret. */
   #shownRequest({ config }: Gate, exchange: Exchange, path: string) {
     const { method } = exchange;
     const template = this.#table.templateOf(method, path);
@@ -117,7 +117,7 @@ class Router {
     };
   }
 
-  /** Undefined where the answer has gone out already, piece by piece. */
+  /** Returns undefined where the answer has gone out already, piece by piece. */
   async #answer(gate: Gate, exchange: Exchange): Promise<RawAnswer | undefined> {
     const asked = await this.#admit(gate, exchange);
     try {
@@ -191,7 +191,7 @@ interface Receiving {
   readonly room: BodyRoom | undefined;
 }
 
-/** The body of a request, once it is known to be fresh. */
+/** Returns the body of a request, once it is known to be fresh. */
 async function receive(
   gate: Gate,
   route: Route,
@@ -269,7 +269,7 @@ const textAt = (body: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** The tenant that a request names, be it in its query or in its body. Throws where the two disagree. */
+/** Returns the tenant that a request names, in its query or body. Throws where the two disagree. */
 function namedIn(query: URLSearchParams, body: unknown): string | undefined {
   const written = typeof body === 'object' && body !== null ? Reflect.get(body, 'tenant_id') : undefined;
   const inQuery = query.get('tenant_id') || undefined;

@@ -43,7 +43,7 @@ export const scanAnswer = z
 
 type ScanAnswer = z.infer<typeof scanAnswer>;
 
-/** Everything but the sanitised body. */
+/** Returns everything but the sanitised body. */
 export function toScanAnswer(call: DecidedCall): ScanAnswer {
   const { verdict, risk } = call;
   const { decidedBy, approval, wouldBe, violations, tags } = verdict;
@@ -68,7 +68,7 @@ export function toScanAnswer(call: DecidedCall): ScanAnswer {
   };
 }
 
-/** The answer with the sanitised body, where there is one: in the form in which the body was described. */
+/** Returns the answer with the sanitised body, in the form in which the body was described. */
 export function withSanitizedBody<T extends Partial<ScanAnswer>>(
   answer: T,
   { sanitizedBody }: Verdict,

@@ -29,8 +29,8 @@ export class SimulatedAgents {
   }
 
   /**
-   * Who makes a call that names this agent and environment: the agent with a key of its own. One that is not
-   * known is as it would be once registered. Without a name it is the caller's.
+   * Returns who makes a call that names this agent and environment: the agent with a key of its own. One that
+   * is not known is as it would be once registered. Without a name it is the caller's.
    */
   async of(named: string | undefined, envName: string | undefined): Promise<SimulatedAgent> {
     const own = this.#caller.kind === 'key' ? this.#caller.identity : undefined;
@@ -51,7 +51,7 @@ export class SimulatedAgents {
     return { identity, status };
   }
 
-  /** The agent of a key; undefined where the key is not known any more. */
+  /** Returns the agent of a key; undefined where the key is not known any more. */
   ownerOf(keyId: string): Promise<OwnAgent | undefined> {
     return kept(this.#keys, keyId, async () => {
       const key = await this.#gate.store.keyById(this.#tenantId, keyId);

@@ -24,7 +24,7 @@ export interface Lasting
   readonly anyOf: readonly Permission[];
 }
 
-/** Why a stream is to end, asked again and again; undefined while it may go on. */
+/** Says why a stream is to end, asked again and again; undefined while it may go on. */
 export function endingOf({
   gate,
   caller,
@@ -61,5 +61,5 @@ async function mayFollow(
   }
 }
 
-/** The last event of a stream. */
+/** Returns the last event of a stream. */
 export const toEnd = (reason: string): string => `event: end\ndata: {"reason":"${reason}"}\n\n`;

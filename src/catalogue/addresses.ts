@@ -7,12 +7,12 @@
 const addressesMax = 2000;
 const piecesMax = 10_000;
 
-/** The host of a URL. What is no URL stays as it is: it is still whom the call addresses. */
+/** Returns the host of a URL. What is no URL stays as it is: it is still whom the call addresses. */
 export const hostOf = (url: string): string => URL.parse(url)?.hostname || url;
 
 const address = /[^\s@'"<>()[\]{},;:/\\]{1,64}@[^\s@'"<>()[\]{},;:/\\]{1,255}/g;
 
-/** The mail addresses in any text, such as a URL that names a user: `users('ann@acme.com')`. */
+/** Returns the mail addresses in any text, such as a URL that names a user: `users('ann@acme.com')`. */
 export const addressesWithin = (text: string): readonly string[] => text.match(address) ?? [];
 
 /** Splits at commas and semicolons outside of quotes, comments and brackets: `"Doe, Ann" <ann@acme.com>`. */
@@ -93,9 +93,9 @@ const oddHead = /\r(?!\n)|[\0\v\f]|^\s/;
 const fieldLine = /^[!-9;-~]+[ \t]*:/;
 
 /**
- * The recipients that a message names in its head, which may be encoded in base64 or base64url as a whole.
- * With `*`, which is nobody's address, where servers may find others: where there is no head, or more of it
- * than 64 KB, or lines that are no fields.
+ * Returns the recipients that a message names in its head, which may be encoded in base64 or base64url as a
+ * whole. With `*`, which is nobody's address, where servers may find others: where there is no head, or more
+ * of it than 64 KB, or lines that are no fields.
  */
 export function messageRecipients(message: string): readonly string[] {
   const start = message.slice(0, headBytesMax);

@@ -25,7 +25,7 @@ export function createBodyLimits({ hosts, byTool }: Mounts) {
       return most;
     },
     byTool: all,
-    /** The most that a tool takes anywhere, for ways that name the tool and hide its host. */
+    /** Returns the most that a tool takes anywhere, for ways that name the tool and hide its host. */
     ofTool: (toolName: string) => all.get(toolName),
     /** The largest known limit; 0 where there is none. */
     largest: Math.max(0, ...all.values()),

@@ -19,9 +19,9 @@ export function parseBodyPath(text: string): BodyPath | undefined {
 }
 
 /**
- * All values at the path, at most 10,000 of them. Only a value's own fields are followed, never those of a
- * prototype. Where a list is due and an object stands there, it counts as its only element, and its fields as
- * elements: some servers take it so.
+ * Returns all values at the path, at most 10,000 of them. Only a value's own fields are followed, never those
+ * of a prototype. Where a list is due and an object stands there, it counts as its only element, and its
+ * fields as elements: some servers take it so.
  */
 export function valuesAt(root: unknown, path: BodyPath, ignoresCase = false): readonly unknown[] {
   let values: unknown[] = root === undefined ? [] : [root];
@@ -45,7 +45,7 @@ const fieldsInAnyCase = (value: Record<string, unknown>, name: string): readonly
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The texts of a value: itself, or the members of a list. */
+/** Returns the texts of a value: itself, or the members of a list. */
 export function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];

@@ -167,7 +167,7 @@ export function readOwners(
   return owner.flatMap((read) => read(reading)).slice(0, principalsMax);
 }
 
-/** Whom the call addresses, each once, at most 1000 and then `*` for the rest. */
+/** Returns whom the call addresses, each once, at most 1000 and then `*` for the rest. */
 export function readPrincipals(
   { principals: sources, mail, addressesUnknown }: Extraction,
   reading: RequestReading,

@@ -35,7 +35,7 @@ type Procedures = Omit<Rpc, 'call' | 'action'> & { readonly actions: readonly Re
 /** Comparable: READ, WRITE, ADMIN. */
 export const strictness = (verb: Verb): number => verbs.indexOf(verb);
 
-/** The one with the strictest verb; the first of equals. */
+/** Returns the one with the strictest verb; the first of equals. */
 export function strictest<T extends { readonly verb: Verb }>(items: readonly T[]): T | undefined {
   let result: T | undefined;
   for (const item of items) {
@@ -47,7 +47,7 @@ export function strictest<T extends { readonly verb: Verb }>(items: readonly T[]
 const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 export const verbOf = (method: string): Verb => (readMethods.has(method) ? 'READ' : 'WRITE');
 
-/** The strictest, and beside it the others. */
+/** Returns the strictest, and beside it the others. */
 function several(meanings: readonly RequestMeaning[]): RequestMeaning | undefined {
   const first = strictest(meanings);
   if (!first || meanings.length === 1) return first;
@@ -55,7 +55,7 @@ function several(meanings: readonly RequestMeaning[]): RequestMeaning | undefine
   return parts.length > 1 ? { ...first, parts } : first;
 }
 
-/** The method as it may stand in a name. */
+/** Returns the method as it may stand in a name. */
 export const shortMethod = (method: string): string => (/^[A-Z-]{1,20}$/.test(method) ? method : 'OTHER');
 
 const actionsMax = 16;
@@ -69,9 +69,9 @@ export const toSnakeCase = (text: string): string =>
     .toLowerCase();
 
 /**
- * The strictest of the actions that a remote procedure call names. Several places may each name one, and a
- * duplicate field may name two: the vendor takes one of them, and we do not know which. Nobody names more
- * than 16 in good faith.
+ * Returns the strictest of the actions that a remote procedure call names. Several places may each name one,
+ * and a duplicate field may name two: the vendor takes one of them, and we do not know which. Nobody names
+ * more than 16 in good faith.
  */
 export function rpcMeaning(
   rpc: Procedures,

@@ -25,7 +25,7 @@ type Overridable = Head | (Head & Pick<Request, 'contentType' | keyof Content>);
 type Content = Pick<Request, 'bodyText' | 'bodyValue' | 'mentions' | 'isInOtherCharset'>;
 
 /**
- * The methods, in upper case, that frameworks may take instead of the request's own: by header, or by
+ * Returns the methods, in upper case, that frameworks may take instead of the request's own: by header, or by
  * `_method` in the query or the form or JSON of a POST. Whether the vendor does so, and which of several it
  * takes, is not known, hence all are judged and the strictest counts. Throws VALIDATION_FAILED where there
  * are more than 8.
@@ -133,7 +133,7 @@ const isNamedSo = (name: string, fold: (name: string) => string): boolean =>
 const isOverride = (name: string): boolean =>
   isNamedSo((name.split('\0', 1)[0] ?? '').trim(), foldedParameter);
 
-/** The name as PHP folds it. */
+/** Returns the name as PHP folds it. */
 const foldedParameter = (name: string): string => name.toLowerCase().replace(/[_. [-]/g, '-');
 
 /** One that names the method itself must not hide another behind it. */

@@ -46,7 +46,7 @@ function partTaken(name: string): Part | undefined {
   return (lengths & (1 << name.length)) === 0 ? undefined : partOf.get(foldedName(name));
 }
 
-/** A flat head without such fields. */
+/** Returns a flat head without such fields. */
 export const withoutOverridingTargets = (headers: readonly string[]): readonly string[] =>
   headers.filter((_, i) => !overridesTarget(headers[i & ~1] as string));
 
@@ -62,10 +62,10 @@ interface Head {
 }
 
 /**
- * The URLs that servers may take instead of the call's own. Which of them a server takes is not known, hence
- * all are judged and the strictest counts. Throws VALIDATION_FAILED where there are more than 32, and where a
- * value is not plain. The fields are sent as they came, so servers must not be able to read them in another
- * way than is judged here.
+ * Returns the URLs that servers may take instead of the call's own. Which of them a server takes is not
+ * known, hence all are judged and the strictest counts. Throws VALIDATION_FAILED where there are more than
+ * 32, and where a value is not plain. The fields are sent as they came, so servers must not be able to read
+ * them in another way than is judged here.
  */
 export function overridingTargets({ target, headers }: Head): readonly Target[] {
   if (!hasOverridingTarget(headers) || !isWebScheme(target.scheme)) return none;
@@ -99,7 +99,7 @@ const escaped = /%[0-9a-f]{2}/gi;
 const decoded = (text: string): string =>
   text.replace(escaped, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)));
 
-/** The rest of a path, as written, behind `prefix` once the escapes are undone. */
+/** Returns the rest of a path, as written, behind `prefix` once the escapes are undone. */
 function behind(prefix: string, path: string): string | undefined {
   let at = 0;
   for (const char of prefix) {

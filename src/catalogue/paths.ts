@@ -37,9 +37,9 @@ export function parsePathTemplate(text: string): readonly TemplatePart[] | undef
 const segmentsMax = 1024;
 
 /**
- * The segments of a path with query. Empty ones are left out, as the vendors do. Each is percent-decoded
- * once; one that would then hold a slash stays encoded, so that `%2f` never makes two segments of one.
- * Undefined past 1024 segments: no vendor has such a path.
+ * Returns the segments of a path with query. Empty ones are left out, as the vendors do. Each is
+ * percent-decoded once; one that would then hold a slash stays encoded, so that `%2f` never makes two
+ * segments of one. Undefined past 1024 segments: no vendor has such a path.
  */
 export function splitPath(path: string): readonly string[] | undefined {
   const question = path.indexOf('?');
@@ -106,13 +106,13 @@ export class PathTree<T> {
     for (const method of methods) kept(node.byMethod, method, () => []).push(value);
   }
 
-  /** All that was added for the method at the most specific template of the path. */
+  /** Returns all that was added for the method at the most specific template of the path. */
   find(method: string, segments: readonly string[]): readonly T[] | undefined {
     const compared = this.#ignoresCase ? segments.map((it) => it.toLowerCase()) : segments;
     return walk(this.#root, method, compared, 0);
   }
 
-  /** Every list of values that share a method and a template. */
+  /** Yields every list of values that share a method and a template. */
   *leaves(node: Node<T> = this.#root): Generator<T[]> {
     if (node.byMethod) yield* node.byMethod.values();
     for (const child of node.literals?.values() ?? []) yield* this.leaves(child);
@@ -186,7 +186,7 @@ export interface Capture {
   readonly isBehindRest: boolean;
 }
 
-/** The placeholders of a template. */
+/** Returns the placeholders of a template. */
 export function capturesOf(parts: readonly TemplatePart[]): readonly Capture[] {
   const rest = parts.findIndex(({ kind }) => kind === 'rest');
   return parts.flatMap((part, index) => {
@@ -196,7 +196,7 @@ export function capturesOf(parts: readonly TemplatePart[]): readonly Capture[] {
   });
 }
 
-/** The value of a placeholder in a path that its template matched. */
+/** Returns the value of a placeholder in a path that its template matched. */
 export function captured({ part, index, after, isBehindRest }: Capture, segments: readonly string[]): string {
   if (part.kind === 'rest') return segments.slice(index, segments.length - after).join('/');
   const segment = segments[isBehindRest ? segments.length - after - 1 : index] ?? '';
@@ -212,8 +212,8 @@ const idLike = /^(?:\d+|[0-9a-fA-F-]{8,}|.*[^\w.~-].*|(?=\D*\d).{8,})$/s;
 const templateLengthMax = 128;
 
 /**
- * A path with its ids as `{id}`, at most 128 characters: the name of what the catalogue does not know. The
- * first segments are those of `known`, a template.
+ * Returns a path with its ids as `{id}`, at most 128 characters: the name of what the catalogue does not
+ * know. The first segments are those of `known`, a template.
  */
 export function templateOf(segments: readonly string[], known: readonly TemplatePart[] = []): string {
   let template = known.map((part) => (part.kind === 'rest' ? `/{${part.name}}` : partText(part))).join('');
@@ -224,7 +224,7 @@ export function templateOf(segments: readonly string[], known: readonly Template
   return template || '/';
 }
 
-/** A part of a template as it is written, with the slash before it. */
+/** Returns a part of a template as it is written, with the slash before it. */
 function partText(part: TemplatePart): string {
   if (part.kind === 'literal') return `/${part.text}`;
   return part.kind === 'one' ? `/${part.prefix}{${part.name}}${part.suffix}` : `/{${part.name}+}`;

@@ -36,12 +36,12 @@ export class RequestReading {
     return this.#ignoresCase;
   }
 
-  /** Those of the path below the surface's host pattern. */
+  /** Returns those of the path below the surface's host pattern. */
   get segments(): readonly string[] {
     return this.#segments;
   }
 
-  /** The value of a placeholder of the path, or else of the host. */
+  /** Returns the value of a placeholder of the path, or else of the host. */
   placeholder(name: string): string | undefined {
     for (const capture of this.#captures) {
       if (capture.name === name) return captured(capture, this.#segments);
@@ -49,12 +49,12 @@ export class RequestReading {
     return this.#hostCaptures.get(name);
   }
 
-  /** Names of the host's placeholders. */
+  /** Yields names of the host's placeholders. */
   get hostFields(): Iterable<string> {
     return this.#hostCaptures.keys();
   }
 
-  /** All values of a header; the name is lower case. */
+  /** Returns all values of a header; the name is lower case. */
   header(name: string): readonly string[] {
     return headerValues(this.request.headers, name);
   }

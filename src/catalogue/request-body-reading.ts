@@ -37,7 +37,7 @@ export class RequestBodyReading {
     return isDeclared || !/^\s*[[{<]/.test(text) ? allFields(text) : [];
   }
 
-  /** The body as JSON, whatever its declared type: several vendors do not look at it. */
+  /** Returns the body as JSON, whatever its declared type: several vendors do not look at it. */
   json(): unknown {
     this.#json ??= { value: this.#readJson() };
     return this.#json.value;
@@ -55,7 +55,7 @@ export class RequestBodyReading {
     return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
   }
 
-  /** A field of the outermost object, whatever its encoding. */
+  /** Returns a field of the outermost object, whatever its encoding. */
   jsonField(name: string): unknown {
     const body = this.json();
     return isObject(body) && Object.hasOwn(body, name) ? body[name] : undefined;

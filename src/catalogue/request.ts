@@ -9,19 +9,19 @@ export interface Request {
   readonly headers: readonly string[];
   /** The declared type; '' where there is none. */
   readonly contentType: string;
-  /** The body as text, or its head where it is larger than the caller wants to spend on. */
+  /** Returns the body as text, or its head where it is larger than the caller wants to spend on. */
   bodyText(): string | undefined;
   /** Tells whether an ASCII text stands in the body. */
   mentions(text: string): boolean;
   /** Tells whether the body's character set keeps `mentions` from finding letters. */
   isInOtherCharset(): boolean;
-  /** The structure of the body. */
+  /** Returns the structure of the body. */
   bodyValue(): BodyValue;
-  /** The same of another body, such as that of a request in a batch. */
+  /** Returns the same of another body, such as that of a request in a batch. */
   structureOf(contentType: string, body: string): BodyValue;
 }
 
-/** All values of a header in a flat list; the name is lower case. */
+/** Returns all values of a header in a flat list; the name is lower case. */
 export function headerValues(headers: readonly string[], name: string): readonly string[] {
   const values: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {

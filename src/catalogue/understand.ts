@@ -35,7 +35,7 @@ export class Catalogue {
     this.tools = [...tools, ...protocols];
   }
 
-  /** The tool that a host belongs to, whatever the path. */
+  /** Returns the tool that a host belongs to, whatever the path. */
   toolOf(host: string): string | undefined {
     return this.#hosts.find(host)?.values.find((it) => !it.isGuest)?.toolName;
   }
@@ -50,7 +50,7 @@ export class Catalogue {
     return this.#understand(request, true);
   }
 
-  /** The operation of an unread tunnel: anything that can be done at the host. */
+  /** Returns the operation of an unread tunnel: anything that can be done at the host. */
   understandTunnel({ scheme, host }: Request['target']): Operation {
     const mounts = this.#hosts.find(host)?.values ?? [];
     const owner = mounts.find((it) => !it.isGuest) ?? mounts[0];
@@ -60,9 +60,9 @@ export class Catalogue {
   }
 
   /**
-   * The same where the tool is known and the host says nothing of it, as behind a relay: `below` is the path
-   * below the relay's own. The tool's table is asked for the whole path, and for the rest as it would stand
-   * at the tool's own hosts. Of a tool that the catalogue lacks the name alone is known.
+   * Returns the same where the tool is known and the host says nothing of it, as behind a relay: `below` is
+   * the path below the relay's own. The tool's table is asked for the whole path, and for the rest as it
+   * would stand at the tool's own hosts. Of a tool that the catalogue lacks the name alone is known.
    */
   understandAs(toolName: string, below: string, request: Request): Operation {
     const match = { values: this.#byTool.get(toolName) ?? [], captures: noCaptures };
@@ -86,7 +86,7 @@ export class Catalogue {
     });
   }
 
-  /** The operation by the URL, or by one that overrides it where that is stricter. */
+  /** Returns the operation by the URL, or by one that overrides it where that is stricter. */
   #understand(request: Request, mayBeBatch: boolean): Operation {
     const operation = this.#understandTarget(request, mayBeBatch);
     const others = overridingTargets(request);
@@ -118,7 +118,7 @@ export class Catalogue {
 
 const noCaptures: ReadonlyMap<string, string> = new Map();
 
-/** The operation by the method, or by one that overrides it where that is stricter. */
+/** Returns the operation by the method, or by one that overrides it where that is stricter. */
 function byMethod(request: Request, understand: (method: string) => Operation): Operation {
   const method = request.method.toUpperCase();
   const operation = understand(method);
@@ -151,7 +151,7 @@ function withOtherReadings(
     : together([{ operation }, ...further.map((it) => ({ operation: it }))]);
 }
 
-/** Undefined where the batch cannot be told, which then is one of anything. */
+/** Returns undefined where the batch cannot be told, which then is one of anything. */
 function batchOf(
   requests: readonly Request[] | undefined,
   understand: (request: Request) => Operation,
@@ -164,7 +164,7 @@ function batchOf(
   return first && together([first, ...others]);
 }
 
-/** Undefined where the tool lies below another path of the host. */
+/** Returns undefined where the tool lies below another path of the host. */
 function understandAt(
   { values: mounts, captures: hostCaptures }: HostMatch<Mounted>,
   method: string,

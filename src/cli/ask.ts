@@ -30,7 +30,7 @@ export interface CliCommand<Options> {
   tell(answer: Answer, sentence: string): Promise<void>;
 }
 
-/** The action of a command that asks the control plane. */
+/** Returns the action of a command that asks the control plane. */
 export const asks =
   <Options extends CommonOptions>(
     work: (asking: CliCommand<Options>) => Promise<void>,
@@ -97,7 +97,7 @@ function inTermsOf(command: Command, { path, message }: FieldMistake): string {
 const pick = (answer: Answer, fields: readonly string[]): Answer =>
   Object.fromEntries(fields.map((name) => [name, answer[name]]));
 
-/** A command of a group, for one tenant. */
+/** Returns a command of a group, for one tenant. */
 export const command = (group: Command, usage: string, description: string): Command =>
   group
     .command(usage)
@@ -109,7 +109,7 @@ export interface PageOptions extends CommonOptions {
   readonly cursor?: string;
 }
 
-/** A command of a group that lists. */
+/** Returns a command of a group that lists. */
 export const listCommand = (group: Command, description: string, usage = 'list'): Command =>
   command(group, usage, description)
     .option('--limit <n>', 'how many, 1 to 1000 (default: 100)', integerArgument)
@@ -137,7 +137,7 @@ export const showList = <Options extends PageOptions, Item extends Answer = Answ
     await showPage({ ...page, items: rows, next_cursor }, columns);
   });
 
-/** The action of a command that shows what stands at a path of the API. */
+/** Returns the action of a command that shows what stands at a path of the API. */
 export const showOne = <Options extends CommonOptions>(
   path: string,
   { query, named }: { readonly query?: (options: Options) => UrlQuery; readonly named?: NamedBy } = {},

@@ -40,7 +40,7 @@ export function bodyLimitsInForce(config: Config, { byTool }: BodyLimits): BodyL
   };
 }
 
-/** The same in sentences, a line each. */
+/** Returns the same in sentences, a line each. */
 export function toldBodyLimits(limits: BodyLimitsInForce): readonly string[] {
   const { default_bytes: usual, total_bytes: total, raised, written } = limits;
   const bySize = Map.groupBy(

@@ -10,8 +10,8 @@ import { readListenersTls } from '../daemon/start/listener-tls.ts';
 import { certificatesIn } from '../wire/client/reach/roots.ts';
 
 /**
- * Finds what has expired, and files and folders that are not there but may come: those of feeds, and of sockets. The
- * files of certificates must have been checked before.
+ * Finds what has expired, and files and folders that are not there but may come: those of feeds, and of
+ * sockets. The files of certificates must have been checked before.
  */
 export function findWarningsOutside(config: Config, files: Files, nowMs: number): readonly Mistake[] {
   return [

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 
-/** The content of the file, or of standard input; rejects above `bytesMax`. */
+/** Returns the content of the file, or of standard input; rejects above `bytesMax`. */
 export async function readInput(file: string | undefined, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -6,18 +6,18 @@ import { type Terminal, toTerminalTable } from './terminal-table.ts';
 /** Matches control characters, those that turn direction or have no width, separators, lone surrogates. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** The text with every character that a terminal would obey instead of show as `\u{…}`. */
+/** Returns the text with every character that a terminal would obey instead of show as `\u{…}`. */
 export const printable = (text: string): string =>
   text.replace(unprintable, (it) => `\\u{${it.codePointAt(0)?.toString(16)}}`);
 
 /** Writes JSON of the same value, with these characters escaped; on one line unless it is indented. */
 export const toJson = (value: unknown, indent = 0): string => toSafeJson(JSON.stringify(value, null, indent));
 
-/** The same of any text of JSON, or whole characters of one. */
+/** Returns the same of any text of JSON, or whole characters of one. */
 export const toSafeJson = (json: string): string =>
   json.replace(unprintable, (it) => (it === '\n' ? it : escapeUnits(it)));
 
-/** A file of lines as it is, or, where it goes to a terminal, as that shows it. */
+/** Returns a file of lines as it is, or, where it goes to a terminal, as that shows it. */
 export const toSafeFile = (text: string): string =>
   process.stdout.isTTY ? text.replaceAll('\r\n', '\n').split('\n').map(printable).join('\n') : text;
 
@@ -61,7 +61,7 @@ export function toTable(rows: readonly Row[], columns: readonly string[], shownI
     .join('');
 }
 
-/** A row by itself, where those that follow are not known. */
+/** Returns a row by itself, where those that follow are not known. */
 export const toTableLine = (row: Row, columns: readonly string[]): string =>
   `${columns.map((name) => toShortCell(row[name])).join(separator)}\n`;
 

@@ -41,7 +41,7 @@ export async function readStanding(
   return { policies, namesOfFiles };
 }
 
-/** The changes that applying the files would make; with `all`, also policies without a file. */
+/** Returns the changes that applying the files would make; with `all`, also policies without a file. */
 export const changesFrom = ({ policies }: Standing, filed: readonly FiledPolicy[]): readonly PolicyChange[] =>
   diffPolicies(policies.map(toCompared), filed);
 
@@ -65,7 +65,7 @@ const toKeyAnswer = ({ key, before, after }: RuleKeyChange): object => ({
 
 const signs = { added: '+', removed: '-', changed: '~' } as const;
 
-/** A line a policy, rule and key. */
+/** Returns a line a policy, rule and key. */
 export const toChangeLines = (changes: readonly PolicyChange[]): string =>
   changes
     .flatMap((change) => [

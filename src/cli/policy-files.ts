@@ -71,11 +71,11 @@ function twice(policies: readonly FiledPolicy[]): Problem[] {
   });
 }
 
-/** The policy as people name it: `deploys`, or `deploys (production)`. */
+/** Returns the policy as people name it: `deploys`, or `deploys (production)`. */
 export const labelOf = ({ name, envName }: Pick<FiledPolicy, 'name' | 'envName'>): string =>
   envName === null ? name : `${name} (${envName})`;
 
-/** The body of an apply. */
+/** Returns the body of an apply. */
 export const toDocument = ({ name, description, mode, envName, rules }: FiledPolicy): object => ({
   name,
   description,
@@ -84,7 +84,7 @@ export const toDocument = ({ name, description, mode, envName, rules }: FiledPol
   rules,
 });
 
-/** The policies of files. Throws `MistakesError` with everything that is wrong. */
+/** Returns the policies of files. Throws `MistakesError` with everything that is wrong. */
 export async function readValidPolicies(files: readonly string[]): Promise<readonly FiledPolicy[]> {
   const { policies, errors } = await readPolicyFiles(files);
   if (errors.length > 0) throw new MistakesError(errors);
@@ -92,7 +92,7 @@ export async function readValidPolicies(files: readonly string[]): Promise<reado
 }
 
 /**
- * Names that policies may use: without a configuration the tools alone. Throws for a tenant that the
+ * Returns names that policies may use: without a configuration the tools alone. Throws for a tenant that the
  * configuration lacks.
  */
 export async function namesKnownIn(

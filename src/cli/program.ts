@@ -4,7 +4,7 @@ import { commands } from './commands/index.ts';
 import { completeHelp } from './help.ts';
 import { write } from './output.ts';
 
-/** All commands with their options and helps; `toError` says how a mistake in arguments is written. */
+/** Returns all commands with their options and helps; `toError` words mistakes in arguments. */
 export function createProgram(toError: (text: string) => string = (text) => text): Command {
   const program = new Command('postern')
     .description('The gate that AI agents leave by: reads, judges and forwards their API calls.')

@@ -14,7 +14,7 @@ export interface ServiceManager {
 
 const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
 
-/** The manager that has started this process; nobody is told where none has. */
+/** Returns the manager that has started this process; nobody is told where none has. */
 export function openServiceManager(env: NodeJS.ProcessEnv): ServiceManager {
   if (!env['NOTIFY_SOCKET']) return nobody;
   const send = (lines: readonly string[]): Promise<void> =>

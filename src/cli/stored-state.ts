@@ -28,7 +28,7 @@ export async function openStoredState(named: string | undefined): Promise<Stored
   return { store, tenantIds: [...new Set([...configured, ...(await store.registeredTenants())])] };
 }
 
-/** The state that a configuration names; undefined where an embedded one was never made. */
+/** Returns the state that a configuration names; undefined where an embedded one was never made. */
 export async function openStateOf({ state, log: { level } }: Config): Promise<Store | undefined> {
   const { url, dir, timeoutMs, caFile } = state;
   if (url.driver === 'embedded' && !existsSync(join(url.dir, 'state.db'))) return undefined;

@@ -8,13 +8,13 @@ const systemFile = '/etc/postern/postern.yaml';
 export interface Files {
   /** The bytes of a regular file; throws where it is anything else, or longer. */
   read(path: string, maxBytes: number): Buffer;
-  /** The paths that a glob matches, sorted. */
+  /** Returns the paths that a glob matches, sorted. */
   find(pattern: string): readonly string[];
 }
 
 export const disk: Files = { read: readBytes, find: (pattern) => globSync(pattern).sort() };
 
-/** The text of a file in UTF-8; throws where it is anything else. */
+/** Returns the text of a file in UTF-8; throws where it is anything else. */
 export const readText = ({ read }: Files, path: string, maxBytes: number): string =>
   decode(read(path, maxBytes));
 
@@ -76,6 +76,6 @@ function isAbsent(path: string): boolean {
   }
 }
 
-/** The folder that relative paths start from. */
+/** Returns the folder that relative paths start from. */
 export const baseOf = (file: string | undefined): string =>
   file === undefined ? process.cwd() : dirname(resolve(file));

@@ -24,7 +24,7 @@ export function toJsonSchema(): JsonSchema {
   return loosened(plainSchema());
 }
 
-/** The schema as zod tells it. */
+/** Returns the schema as zod tells it. */
 const plainSchema = (): JsonSchema =>
   z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
 
@@ -45,7 +45,7 @@ function loosened(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** The schema of a key that may also be a reference, and null where it has a default. */
+/** Returns the schema of a key that may also be a reference, and null where it has a default. */
 function allow(schema: JsonSchema, allowNull: boolean): JsonSchema {
   const said = Object.fromEntries(Object.entries(schema).filter(([keyword]) => notAsked.has(keyword)));
   const asked = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !notAsked.has(keyword)));
@@ -64,7 +64,7 @@ function allow(schema: JsonSchema, allowNull: boolean): JsonSchema {
 
 const known = lazily(plainSchema);
 
-/** The keys that the schema has at a path; empty where there can be none. */
+/** Returns the keys that the schema has at a path; empty where there can be none. */
 export function keysAt(path: readonly PropertyKey[]): ReadonlySet<string> {
   let here: readonly JsonSchema[] = alternatives(known());
   for (const step of path) here = here.flatMap((schema) => inside(schema, step)).flatMap(alternatives);

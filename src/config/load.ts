@@ -43,8 +43,8 @@ export function loadConfig(file: string | undefined, env: Environment, files: Fi
 const placeSections = ['proxy', 'control', 'state', 'authority', 'log', 'pid_file'];
 
 /**
- * The same of a file with mistakes, as far as it says where its daemon is: those sections, without the keys
- * that the mistakes are about. Throws `refusal` where the file cannot be read as YAML.
+ * Returns the same of a file with mistakes, as far as it says where its daemon is: those sections, without
+ * the keys that the mistakes are about. Throws `refusal` where the file cannot be read as YAML.
  */
 export function loadPlaces(refusal: ConfigError, env: Environment, files: Files = disk): Config {
   const { file, mistakes } = refusal;
@@ -182,7 +182,7 @@ const lay = (section: unknown, values: Mapping): unknown =>
 
 const depthMax = 32;
 
-/** A copy in which keys that say null say nothing, as in a file. */
+/** Returns a copy in which keys that say null say nothing, as in a file. */
 function withoutNull(value: unknown, depth: number): unknown {
   if (depth > depthMax)
     throw new ConfigError(undefined, [{ path: '', line: undefined, message: 'is nested too deep' }]);

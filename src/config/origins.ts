@@ -27,7 +27,7 @@ export interface LaidOver {
 const noteName = 'POSTERN_SET_BY';
 const noted = /^([A-Z_]{1,64})=(--[a-z]{1,32}|first-start)$/;
 
-/** The environment with a variable that an option (`--listen`) or the `first-start` sets. */
+/** Returns the environment with a variable that an option (`--listen`) or the `first-start` sets. */
 export function withSetting(env: Environment, variable: string, value: string, by: string): Environment {
   const others = (env[noteName] ?? '').split(' ').filter((it) => noted.exec(it)?.[1] !== variable);
   return { ...env, [variable]: value, [noteName]: [...others, `${variable}=${by}`].join(' ').trim() };

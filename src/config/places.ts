@@ -4,10 +4,10 @@ import { readConfigYaml } from './yaml.ts';
 
 const fileBytesMax = 4 * 1024 * 1024;
 
-/** The same error; mistakes of a configuration say line and column wherever their file tells them. */
+/** Returns the same error; mistakes of a configuration say line and column wherever their file tells them. */
 export const placed = (error: unknown): unknown => (error instanceof ConfigError ? withPlaces(error) : error);
 
-/** The same error, whose mistakes say line and column wherever their file tells them. */
+/** Returns the same error, whose mistakes say line and column wherever their file tells them. */
 export function withPlaces(error: ConfigError, files: Files = disk): ConfigError {
   const { file, mistakes } = error;
   if (file === undefined || mistakes.every(({ line, path }) => line !== undefined || path === ''))
@@ -27,7 +27,7 @@ export function withPlaces(error: ConfigError, files: Files = disk): ConfigError
   }
 }
 
-/** The steps of a path as `dotted` writes it. */
+/** Returns the steps of a path as `dotted` writes it. */
 const stepsOf = (path: string): Path =>
   [...path.matchAll(/\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]|([^.[\]]+)/g)].map(([, index, quoted, plain]) =>
     index !== undefined ? Number(index) : (quoted ?? plain ?? ''),

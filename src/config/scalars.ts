@@ -12,7 +12,7 @@ import { durationField, type Milliseconds } from './section.ts';
  * secret.
  */
 
-/** A text that `parse` understands; it answers undefined for any other. */
+/** Returns a text that `parse` understands; it answers undefined for any other. */
 export function parsed<T>(parse: (text: string) => T | undefined, message: string, max = 2048) {
   return z
     .string()
@@ -85,7 +85,7 @@ export const configInstant = durationField(
 
 export { gigabyte, kilobyte, megabyte, parseSize };
 
-/** Bytes, as a number or as text. */
+/** Returns bytes, as a number or as text. */
 export function size(minBytes = 1, maxBytes = gigabyte) {
   const message = `must be a size of ${minBytes} to ${maxBytes} bytes, as 4096, 256KB or 1MB`;
   return z.union([z.number(), z.string()], { error: message }).transform((value, context): number => {
@@ -97,7 +97,7 @@ export function size(minBytes = 1, maxBytes = gigabyte) {
   });
 }
 
-/** A text of one form. */
+/** Returns a text of one form. */
 export const matching = (pattern: RegExp, message: string) => z.string().regex(pattern, { error: message });
 
 export const identifier = matching(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"');
@@ -163,7 +163,7 @@ export function parseHostGlob(text: string): string | undefined {
   return globLabels.test(glob) ? glob : undefined;
 }
 
-/** A URL prefix in its normal form, so that `https://a.example` never reaches `https://a.example.org`. */
+/** Returns a URL prefix in its normal form, so `https://a.example` never reaches `https://a.example.org`. */
 export function parseUrlPrefix(text: string): string | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : null;
   return url?.host && !url.username && !url.password && !url.hash ? url.href : undefined;

@@ -49,20 +49,20 @@ export function section<S extends z.core.$ZodShape>(shape: S) {
   });
 }
 
-/** The same, or null; null where the file says nothing. */
+/** Returns the same, or null; null where the file says nothing. */
 export const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().default(null);
 
-/** The values of `base`, in their place those of `own` that are not null. */
+/** Returns the values of `base`, in their place those of `own` that are not null. */
 export const over = <T extends object>(base: T, own: { readonly [K in keyof T]: T[K] | null }): Readonly<T> =>
   Object.freeze(
     Object.fromEntries(Object.entries(base).map(([name, it]) => [name, own[name as keyof T] ?? it])),
   ) as Readonly<T>;
 
-/** A bounded list, empty where the file says nothing. */
+/** Returns a bounded list, empty where the file says nothing. */
 export const list = <T extends z.core.$ZodType>(item: T, max = 10_000) =>
   z.array(item).max(max).readonly().prefault([]);
 
-/** A bounded mapping whose keys users choose. A map, so that no name finds what every object inherits. */
+/** Returns a bounded mapping whose keys users choose. A map, so no name finds what objects inherit. */
 export const table = <V extends z.core.$ZodType>(key: z.ZodType<string, string>, value: V, max = 10_000) =>
   z
     .record(key, z.optional(value))

@@ -21,9 +21,9 @@ const secretNames: ReadonlySet<string> = new Set([
 const secretTables: ReadonlySet<string> = new Set(['values', 'headers', 'otlpHeaders']);
 
 /**
- * The configuration in effect as a plain value, for `config show`: names in snake_case, times in `…_ms`,
- * secrets as `***`. Of a notification's URL, which is a secret itself with most chat tools, only the origin
- * is told.
+ * Returns the configuration in effect as a plain value, for `config show`: names in snake_case, times in
+ * `…_ms`, secrets as `***`. Of a notification's URL, which is a secret itself with most chat tools, only the
+ * origin is told.
  */
 export function toShown(config: Config): Record<string, unknown> {
   const { defaultTenant: _, origins: __, vault, notifications, ...plain } = config;

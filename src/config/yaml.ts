@@ -24,11 +24,11 @@ export function readConfigYaml(text: string, resolve: Resolve) {
   return {
     value,
     mistakes: reader.mistakes,
-    /** The place of the key or item, or of the nearest thing around it. */
+    /** Returns the place of the key or item, or of the nearest thing around it. */
     placeOf: (path: Path) => reader.placeOf(path),
     /** Tells whether a text stands in the file itself, and was not put in from outside. */
     isLiteral: (path: Path) => reader.isLiteral(path),
-    /** The variable or the file that the text at a path is put in from. */
+    /** Returns the variable or the file that the text at a path is put in from. */
     outsideOf: (path: Path) => reader.outsideOf(path),
   };
 }

@@ -16,7 +16,7 @@ const outputBytesMax = 64 * 1024;
 
 const run = promisify(execFile);
 
-/** The last change of anything below; folders count, since a file that is gone has changed its folder. */
+/** Returns the last change of anything below; folders count, since a removed file changes its folder. */
 export async function newestMsIn(dir: string): Promise<number> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   const paths = [dir, ...entries.map((it) => join(it.parentPath, it.name))];

@@ -15,14 +15,14 @@ export interface PagePlace {
 const lookMs = 1_000;
 const retryMs = 5_000;
 
-/** The place of the page in a package, which is a checkout where it has the sources. */
+/** Returns the place of the page in a package, which is a checkout where it has the sources. */
 export function placeOfPage(folder = packageFolder): PagePlace {
   const sources = join(folder, 'src/console/page');
   const built = join(folder, 'dist/console/page');
   return { built, sources: existsSync(join(sources, 'vite.config.ts')) ? sources : undefined };
 }
 
-/** The page of the console, built where that is needed. */
+/** Returns the page of the console, built where that is needed. */
 export function createPageSource({ built, sources }: PagePlace) {
   let assets: Assets | undefined;
   /** The time of the sources that `assets` were built from. */

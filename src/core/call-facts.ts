@@ -72,7 +72,7 @@ export interface CallAdmission<Tenant = unknown> {
   readonly history: CallHistory;
 }
 
-/** The admission of a caller of whom the state was not asked, or says nothing more. */
+/** Returns the admission of a caller of whom the state was not asked, or says nothing more. */
 export const plainAdmission = <Tenant>(
   tenant: Tenant,
   identity: Identity,

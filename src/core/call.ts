@@ -92,7 +92,7 @@ abstract class CallState {
     return this.received.readings.isOutOfTime;
   }
 
-  /** The body without its content coding, as far as that was taken off. */
+  /** Returns the body without its content coding, as far as that was taken off. */
   get plainBody(): Buffer {
     return this.received.readings.plain ?? this.received.body;
   }

@@ -84,14 +84,14 @@ export class GatewayError extends Error {
 export const stateUnavailable = (detail: string, cause?: unknown): GatewayError =>
   new GatewayError('STATE_UNAVAILABLE', detail, {}, cause);
 
-/** The failure as the caller may see it: an unknown error says nothing of its insides. */
+/** Returns the failure as the caller may see it: an unknown error says nothing of its insides. */
 export function toGatewayError(error: unknown): GatewayError {
   return error instanceof GatewayError
     ? error
     : new GatewayError('INTERNAL', 'The gateway failed; its log says why.', {}, error);
 }
 
-/** The RFC 9457 body of a failure, as an object to be serialised. */
+/** Returns the RFC 9457 body of a failure, as an object to be serialised. */
 export function toProblem(error: GatewayError): Record<string, unknown> {
   const { status, title } = problems[error.code];
   const { retryAfterSeconds: _, ...extra } = error.extra;

@@ -17,7 +17,7 @@ class TraceIds {
     return `${this.#timeText}${random.slice(0, 4)}-${random.slice(4, 8)}-${random.slice(8)}`;
   }
 
-  /** The random bits, with the version and the variant among them, in hexadecimal. */
+  /** Returns the random bits, with the version and the variant among them, in hexadecimal. */
   #random(): string {
     const pool = this.#pool;
     if (this.#used + 10 > pool.length) {
@@ -35,8 +35,8 @@ class TraceIds {
 const traceIds = new TraceIds();
 
 /**
- * A UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have these, because ids that
- * grow with time are appended at the end of an index instead of all over it.
+ * Returns a UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have these, because
+ * ids that grow with time are appended at the end of an index instead of all over it.
  */
 export const newTraceId = (nowMs: number): string => traceIds.next(nowMs);
 
@@ -46,11 +46,11 @@ const traceId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$
 /** Tells whether it is a UUID of version 7, in lower case. */
 export const isTraceId = (text: string): boolean => traceId.test(text);
 
-/** The milliseconds in a trace's id; undefined where it is none. */
+/** Returns the milliseconds in a trace's id; undefined where it is none. */
 export const timeOfTraceId = (text: string): number | undefined =>
   isTraceId(text) ? Number.parseInt(text.slice(0, 8) + text.slice(9, 13), 16) : undefined;
 
-/** A random UUID, for everything that is not a trace. */
+/** Returns a random UUID, for everything that is not a trace. */
 export const newId = (): string => randomUUID();
 
 /** Makes a UUID of version 8 (RFC 9562, 5.8) of a SHA-256 in hex, the same on every node. */
@@ -59,7 +59,7 @@ export const derivedId = (digest: string): string =>
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The UUID in lower case, or undefined where the text is none. */
+/** Returns the UUID in lower case, or undefined where the text is none. */
 export function parseUuid(text: string): string | undefined {
   const lower = text.toLowerCase();
   return uuid.test(lower) ? lower : undefined;

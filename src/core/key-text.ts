@@ -27,7 +27,7 @@ function checksum(text: string): string {
   return digest.padStart(checksumLength, '0');
 }
 
-/** A new key. Shown once to whoever minted it; nothing keeps it. */
+/** Returns a new key. Shown once to whoever minted it; nothing keeps it. */
 export function newKeyText(type: keyof typeof prefixes): string {
   const random = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength);
   const text = prefixes[type] + random;
@@ -54,7 +54,7 @@ export const hasKeyChecksum = (text: string): boolean =>
 const digestOfKey = (text: string): string | undefined =>
   hasKeyForm(text) && hasKeyChecksum(text) ? keyDigest(text) : undefined;
 
-/** The presented key, or undefined where the text is none. */
+/** Returns the presented key, or undefined where the text is none. */
 export function readKey(text: string, pepper: Buffer): PresentedKey | undefined {
   const digest = digestOfKey(text);
   return digest === undefined ? undefined : { prefix: keyPrefix(text), hash: peppered(digest, pepper) };

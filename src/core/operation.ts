@@ -75,11 +75,11 @@ export type BodyValue =
   | { readonly kind: 'none' }
   | { readonly kind: 'unclear' };
 
-/** All that is done: the operation, and its parts where it has some. */
+/** Returns all that is done: the operation, and its parts where it has some. */
 export const operationAndParts = (operation: Operation): readonly Omit<Operation, 'parts'>[] =>
   operation.parts ? [operation, ...operation.parts.map((it) => it.operation)] : [operation];
 
-/** The targets that a call reaches: its own, and those of its parts. */
+/** Returns the targets that a call reaches: its own, and those of its parts. */
 export const targetsOf = ({
   target,
   operation,

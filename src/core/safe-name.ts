@@ -21,7 +21,7 @@ export function safely(words: TemplateStringsArray, ...names: readonly (SafeName
   return ownName(text);
 }
 
-/** The same of several, with `between` between each two. */
+/** Returns the same of several, with `between` between each two. */
 export const joined = (names: readonly SafeName[], between: string): SafeName => ownName(names.join(between));
 
 /** Cuts a name to a length. */

@@ -43,8 +43,8 @@ const refuse = (path: string, message: string): never => {
 };
 
 /**
- * The normal form of a host as a client writes it (`EXAMPLE.com.`, `[::1]`, `0x7f.1`, `münchen.de`), or
- * undefined where it is none. Every spelling of one host gives one text.
+ * Returns the normal form of a host as a client writes it (`EXAMPLE.com.`, `[::1]`, `0x7f.1`, `münchen.de`),
+ * or undefined where it is none. Every spelling of one host gives one text.
  */
 export function normaliseHost(written: string): string | undefined {
   if (hostName.test(written) && !/(^|\.)(0x[0-9a-f]*|\d+)$/.test(written)) return written;
@@ -145,7 +145,7 @@ export function parseDescribed(text: string): Target {
   return { scheme, host: host ?? '', port, path, href, fragment, userInfo, isAddress: isAddress(host ?? '') };
 }
 
-/** The target that `parse` gives, or undefined where it throws a `GatewayError`. */
+/** Returns the target that `parse` gives, or undefined where it throws a `GatewayError`. */
 export function ifValid(parse: () => Target): Target | undefined {
   try {
     return parse();

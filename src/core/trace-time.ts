@@ -2,7 +2,7 @@
 
 const timeMsMax = 2 ** 48 - 1;
 
-/** How ids of that time begin: as text not more than any of them, and more than all that are older. */
+/** Returns how ids of that time begin: not above any of them, and above all older ones. */
 export function traceIdsFrom(ms: number): string {
   const time = Math.max(0, Math.min(Math.floor(ms), timeMsMax))
     .toString(16)

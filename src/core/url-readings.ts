@@ -13,10 +13,10 @@ const oddEscape =
 const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[9AD]|2F|3B|5C|25|C[01]|E0%[89]|F0%8|u[0-9A-F]{4})/i;
 
 /**
- * The URLs that servers may take this one for. First percent-encoding is undone where that changes nothing
- * (RFC 3986, 6.2.2.2). Then it is read as by servers that merge slashes, decode `%2F` and `%3B`, and drop
- * `;parameters` and line ends, once for each level of escapes. A URL with more levels is also read as `/%`,
- * which only a rule for the whole host allows.
+ * Returns the URLs that servers may take this one for. First percent-encoding is undone where that changes
+ * nothing (RFC 3986, 6.2.2.2). Then it is read as by servers that merge slashes, decode `%2F` and `%3B`, and
+ * drop `;parameters` and line ends, once for each level of escapes. A URL with more levels is also read as
+ * `/%`, which only a rule for the whole host allows.
  */
 export function readingsOf(href: string): readonly string[] {
   const canonical = toCanonical(href);

@@ -231,7 +231,7 @@ export class CredentialHomes {
   }
 }
 
-/** The answer of `work`, or `otherwise` where the state is away or has no room. */
+/** Returns the answer of `work`, or `otherwise` where the state is away or has no room. */
 function orAway<T, U>(work: () => MaybePromise<T>, otherwise: U): MaybePromise<T | U> {
   const orThrow = (error: unknown): U => {
     const { code } = toGatewayError(error);
@@ -286,8 +286,8 @@ function standingByClaims(claims: Claims | undefined, host: string): Standing {
 }
 
 /**
- * The evidence of the last minutes. `known`: an answer has granted one, or had it and came from this domain.
- * `elsewhere`: an answer that had one came from another domain, or a call took one to another.
+ * Returns the evidence of the last minutes. `known`: an answer has granted one, or had it and came from this
+ * domain. `elsewhere`: an answer that had one came from another domain, or a call took one to another.
  */
 function seenAt(
   { history: { sightings } }: InspectedCall,

@@ -169,7 +169,7 @@ function inQuery(href: string, from: number): PlacedCredential[] {
   return [toPlaced(place, start, found[1]?.length ?? 0)];
 }
 
-/** Those of a body, if it is a request for tokens; it may be another one than the call's own. */
+/** Returns those of a body, if it is a request for tokens; it may be another one than the call's own. */
 export function inBody(
   {
     method,
@@ -208,7 +208,7 @@ function fieldsOf(contentType: string, bytes: Buffer): readonly Field[] | undefi
   return isForm ? fieldsOfForm(bytes.toString('latin1')) : fieldsOfJson(bytes);
 }
 
-/** Undefined where a field stands there twice (RFC 6749, 3.2): nobody knows which one counts. */
+/** Returns undefined where a field stands there twice (RFC 6749, 3.2): nobody knows which one counts. */
 function fieldsOfForm(body: string): readonly Field[] | undefined {
   const pairs = body.split('&', fieldsMax + 1);
   if (pairs.length > fieldsMax) return undefined;
@@ -301,8 +301,8 @@ export function partsOf({ texts }: PlacedCredential, written: string): ReadonlyS
 }
 
 /**
- * The texts between the dots and tildes of such parts, since a token may stand beside others. Undefined where
- * there are too many.
+ * Returns the texts between the dots and tildes of such parts, since a token may stand beside others.
+ * Undefined where there are too many.
  */
 export function tokenPiecesOf(parts: ReadonlySet<string>): ReadonlySet<string> | undefined {
   const pieces = new Set<string>();

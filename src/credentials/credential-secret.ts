@@ -18,7 +18,7 @@ type SecretType = (typeof secretTypes)[number];
 export const isSecretType = (type: string): type is SecretType =>
   (secretTypes as readonly string[]).includes(type);
 
-/** The secret as the file has it. */
+/** Returns the secret as the file has it. */
 export function toSecret(config: CredentialConfig): Secret | undefined {
   switch (config.type) {
     case 'bearer':
@@ -166,7 +166,7 @@ const tokenTermsOf = (config: OfType<'oauth2_client_credentials'>) => ({
 
 type TokenFields = Stored<'oauth2_client_credentials'> & { token_url: string; client_id: string };
 
-/** Undefined where the secret is not of the kind that the client's way to prove itself needs. */
+/** Returns undefined where the secret is not of the kind that the client's way to prove itself needs. */
 function tokenSecret(fields: TokenFields): Secret | undefined {
   const proof = proofOf(fields);
   if (proof === undefined) return undefined;

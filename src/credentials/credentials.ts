@@ -76,9 +76,9 @@ export class Credentials {
   }
 
   /**
-   * The first credential in the file whose tenant, host, path and agent are the call's; the agent is the
-   * key's own. Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does that
-   * cannot be used.
+   * Returns the first credential in the file whose tenant, host, path and agent are the call's; the agent is
+   * the key's own. Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does
+   * that cannot be used.
    */
   forCall(call: DecidedCall): MaybePromise<Injection | undefined> {
     const { identity, target } = call;
@@ -95,8 +95,8 @@ export class Credentials {
   }
 
   /**
-   * The credential that the route names. Fails likewise, also where it is for other hosts, paths or agents.
-   * The agent is the route's, else the key's own.
+   * Returns the credential that the route names. Fails likewise, also where it is for other hosts, paths or
+   * agents. The agent is the route's, else the key's own.
    */
   forRoute(
     { identity, target }: DecidedCall,
@@ -192,7 +192,7 @@ export class Credentials {
     return all.every(isSettled) ? toInjection(all) : Promise.all(all).then(toInjection);
   }
 
-  /** Those of which the path chooses. */
+  /** Returns those of which the path chooses. */
   #candidatesFor({ target }: DecidedCall, { entries }: Near, agent: OwnAgent): readonly CredentialEntry[] {
     return entries.filter((it) => it.isFor(target.host) && this.#mayUse(it, agent));
   }
@@ -268,8 +268,9 @@ const pathsOf = (href: string): readonly string[] =>
 const unavailable = (detail: string): GatewayError => new GatewayError('CREDENTIAL_UNAVAILABLE', detail);
 
 /**
- * The vault with the keys of the configuration; where it names none, with the one beside the state, made on
- * the first start. A file that is named must be there: a new key would open nothing that was sealed before.
+ * Returns the vault with the keys of the configuration; where it names none, with the one beside the state,
+ * made on the first start. A file that is named must be there: a new key would open nothing that was sealed
+ * before.
  */
 export function openVault({ vault, state }: Pick<Config, 'vault' | 'state'>): Vault {
   if (vault.key !== null) {

@@ -8,7 +8,7 @@ import { createTokenSource, type TokenSource, type TokenSourceOptions } from './
 export interface HeldCredential {
   /** To be sent now. Fails with CREDENTIAL_UNAVAILABLE where it cannot be. */
   take(): MaybePromise<ReadyCredential>;
-  /** Its secrets that an answer may show, whoever sent it. It is the same object while they are the same. */
+  /** Returns its secrets that an answer may show, whoever sent it: the same object until they change. */
   known(): Pick<ReadyCredential, 'secrets'> & ReadyCredential;
 }
 

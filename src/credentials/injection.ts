@@ -86,7 +86,7 @@ export function toReadyCredential(secret: SentSecret, now: () => number = Date.n
 
 const notReadable: ReadonlySet<string> = new Set(ofReading);
 
-/** The request as it is, but for an answer that can be read. */
+/** Returns the request as it is, but for an answer that can be read. */
 export const askReadable = ({ target, headers }: Injectable): Injectable => ({
   target,
   headers: [...withoutFields(headers, isOneOf(notReadable)), 'Accept-Encoding', 'identity'],
@@ -119,7 +119,7 @@ function headersOf(secret: PlainSecret): ReadonlyMap<string, string> {
 const basicToken = (username: string, password: string): string =>
   Buffer.from(`${username}:${password}`, 'latin1').toString('base64');
 
-/** The texts of a secret that an answer must not show. */
+/** Returns the texts of a secret that an answer must not show. */
 function secretsOf(secret: PlainSecret, headers: ReadonlyMap<string, string>): string[] {
   if (secret.type === 'query') return [secret.value];
   const sent = [...headers].flatMap(([name, value]) => (isPlain.test(name) ? [] : secretsIn(value)));
@@ -134,8 +134,8 @@ const partLengthMin = 8;
 const word = /^[A-Za-z_-]+$/;
 
 /**
- * A value and its parts, any of which may come back alone: of `Token user=bot, token="abc"` those behind the
- * scheme and the names, which are words that stand elsewhere, too.
+ * Returns a value and its parts, any of which may come back alone: of `Token user=bot, token="abc"` those
+ * behind the scheme and the names, which are words that stand elsewhere, too.
  */
 function secretsIn(value: string): string[] {
   const tokens = value.split(/[ ;,"']+/).filter((it) => it !== '');
@@ -149,7 +149,7 @@ function secretsIn(value: string): string[] {
   return [value, behindScheme, ...parts.filter((it) => it.length >= partLengthMin), ...inBasic(value)];
 }
 
-/** The value of an Authorization of the scheme Basic (RFC 7617, 2), and the password in it. */
+/** Returns the value of an Authorization of the scheme Basic (RFC 7617, 2), and the password in it. */
 function inBasic(value: string): string[] {
   const [, token] = /^Basic +([^ ]+)$/i.exec(value) ?? [];
   if (token === undefined) return [];

@@ -14,7 +14,7 @@ const audiencesMax = 16;
 /** Names inside of a network: they say what a service is called there, and not where it is reached. */
 const insideName = /(?:^[^.]*|\.(?:svc|local|internal|localhost|lan))$/;
 
-/** Undefined where the text is no whole JWT (RFC 7519). It verifies nothing: that is the server's part. */
+/** Returns undefined unless the text is a whole JWT (RFC 7519). The server verifies it. */
 export function claimsOf(text: string): Claims | undefined {
   const [, payload] = tokenShape.exec(text) ?? [];
   if (payload === undefined) return undefined;

@@ -61,7 +61,7 @@ export function createOwnedCredentials(
   return {
     /** The same without those that only routes of the API name. */
     ofFile: (tenantId: string) => ofFile.get(tenantId),
-    /** Undefined where it has none. */
+    /** Returns undefined where it has none. */
     of(tenantId: string) {
       const ownedWith = (list: readonly RouteReach[]): Owned | undefined => {
         if (list.length === 0) return ofFile.get(tenantId);

@@ -69,7 +69,7 @@ export class RouteBook {
     );
   }
 
-  /** The tenant's routes that were made through the API: the same list until one of them changes. */
+  /** Returns the tenant's routes that were made through the API: the same list until one of them changes. */
   storedOf(tenantId: string): MaybePromise<readonly RouteReach[]> {
     return after(this.#store.routesOf(tenantId), (all) =>
       kept(this.#lists, all, () =>
@@ -104,7 +104,7 @@ function reachOf(stored: StoredRoute): RouteReach {
   return { tenantId, credential, upstream };
 }
 
-/** The content of a stored route without its token, which is not opened for this. */
+/** Returns the content of a stored route without its token, which is not opened for this. */
 export function readRoute(stored: StoredRoute): ReadRoute {
   // Something must stand there for the schema; it does not leave this function.
   const { auth, ...route } = toRoute(stored, stored.sealedToken === null ? undefined : 'unread');

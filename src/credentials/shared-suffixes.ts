@@ -91,7 +91,7 @@ const sharedSuffixes: ReadonlyMap<string, number> = new Map([
   ...['pro', 'live', 'site', 'online', 'fun', 'me'].map((top) => [`oast.${top}`, whole] as const),
 ]);
 
-/** The part of a host that is one owner's, by the list; undefined where it is below none of its names. */
+/** Returns the part of a host that is one owner's, by the list; undefined if it is below none of it. */
 export function sharedOwner(host: string): string | undefined {
   const labels = host.split('.');
   for (let at = 0; at < labels.length; at += 1) {

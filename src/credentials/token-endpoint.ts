@@ -131,7 +131,7 @@ function signedBy({ key, algorithm }: SigningKey, kid: string | undefined): Clie
   });
 }
 
-/** The client's own name and password, each as a form writes it (RFC 6749, 2.3.1). */
+/** Returns the client's own name and password, each as a form writes it (RFC 6749, 2.3.1). */
 export const basicOf = (clientId: string, clientSecret: string): string =>
   Buffer.from(`${formText(clientId)}:${formText(clientSecret)}`).toString('base64');
 

@@ -70,7 +70,7 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
     get known() {
       return issued.at(now());
     },
-    /** The token of now; a new one is under way where its end is near. Fails with CREDENTIAL_UNAVAILABLE. */
+    /** Returns the token of now; near its end a new one is fetched. Fails with CREDENTIAL_UNAVAILABLE. */
     take() {
       const nowMs = now();
       const mayAsk = failures === 0 || nowMs >= retryAtMs;

@@ -41,7 +41,7 @@ export function createVault(...keys: readonly Buffer[]) {
       const sealed = [nonce, sealing.update(secret, 'utf8'), sealing.final(), sealing.getAuthTag()];
       return version + Buffer.concat(sealed).toString('base64url');
     },
-    /** Undefined where the text was altered, is of another place, or was sealed with another key. */
+    /** Returns undefined where the text was altered, is of another place, or was sealed with another key. */
     open(place: SealedPlace, sealed: string) {
       for (const key of keys) {
         const text = openWith(key, place, sealed);
@@ -79,7 +79,7 @@ export function parseVaultKeys(text: string): readonly Buffer[] | undefined {
   return keys.length === text.trim().split(/\s+/).length && keys.length <= keysMax ? keys : undefined;
 }
 
-/** A key in hex or base64; undefined where it is not 32 bytes. */
+/** Returns a key in hex or base64; undefined where it is not 32 bytes. */
 function parseVaultKey(text: string): Buffer | undefined {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed)

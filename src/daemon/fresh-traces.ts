@@ -6,8 +6,8 @@ import type { Store } from '../state/store.ts';
 const freshMs = 5000;
 
 /**
- * The store, in which a trace can be found as soon as its call is answered. When somebody asks for a call of
- * the last seconds, the unshipped part of this process's journal is shipped first.
+ * Returns the store, in which a trace can be found as soon as its call is answered. When somebody asks for a
+ * call of the last seconds, the unshipped part of this process's journal is shipped first.
  */
 export function withFreshTraces(store: Store, journal: Pick<Journal, 'flush'>): Store {
   const shipped = async (traceId: string): Promise<void> => {

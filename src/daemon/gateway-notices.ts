@@ -63,8 +63,8 @@ export const configReloaded = (generation: number, loadedAtMs: number): Notice =
   );
 
 /**
- * The log; what is written there as an error is told as well, each sentence once a minute at most. Only the
- * sentence, which stands in the code: what stands beside it may be anything.
+ * Returns the log; what is written there as an error is told as well, each sentence once a minute at most.
+ * Only the sentence, which stands in the code: what stands beside it may be anything.
  */
 export function withErrorsTold(log: Log, tell: (notice: Notice) => void, now: () => number): Log {
   const toldAtMs = new RecentMap<string, number>(sentencesMax);

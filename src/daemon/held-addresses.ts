@@ -77,7 +77,7 @@ export async function holdAddresses(config: Config, files: Files) {
 
 const listeningBytesMax = 1024 * 1024;
 
-/** The error that an address is taken, with the process that has this state, where that runs. */
+/** Returns the error that an address is taken, with the process that has this state, where that runs. */
 function withOwner(error: unknown, { state }: Config, files: Files): unknown {
   try {
     const file = join(state.dir, 'listening.json');

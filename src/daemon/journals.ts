@@ -20,8 +20,8 @@ const dirOf = (stateDir: string, slot: number): string =>
   slot === 1 ? join(stateDir, 'journal') : join(stateDir, 'journal', `worker-${slot}`);
 
 /**
- * The folder of this process's journal, which is its alone until it ends. Throws STATE_UNAVAILABLE where
- * another daemon writes there. An embedded state is locked as a whole.
+ * Returns the folder of this process's journal, which is its alone until it ends. Throws STATE_UNAVAILABLE
+ * where another daemon writes there. An embedded state is locked as a whole.
  */
 export function holdJournal(
   { url, dir: stateDir }: Config['state'],

@@ -44,9 +44,9 @@ interface KnownBefore {
 }
 
 /**
- * The bound of a body of which neither way nor tool says anything. A limit that the tenant, its plan or the
- * limits of the daemon set counts. Where nobody has written one, it is the default or what the vendor is
- * known to take, whichever is more.
+ * Returns the bound of a body of which neither way nor tool says anything. A limit that the tenant, its plan
+ * or the limits of the daemon set counts. Where nobody has written one, it is the default or what the vendor
+ * is known to take, whichever is more.
  */
 export function unsaidBytesMax(
   { tenants, catalogues }: Pick<BodyLimitSources, 'tenants' | 'catalogues'>,
@@ -74,6 +74,6 @@ function toolLimit(
   return toolSettings.maxBodyBytes(tenantId, name);
 }
 
-/** The smaller of two bounds, each of which may be missing. */
+/** Returns the smaller of two bounds, each of which may be missing. */
 export const least = (one: number | undefined, other: number | undefined): number | undefined =>
   one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);

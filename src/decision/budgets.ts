@@ -22,7 +22,7 @@ interface CompiledBudget {
   readonly amountOf: (call: ClassifiedCall) => number;
 }
 
-/** Undefined where no tenant has a budget: then no call pays for it. Later tenants have none either. */
+/** Returns undefined where no tenant has a budget: then no call pays for it. Nor do later tenants. */
 export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf | undefined {
   if (tenants.ids().every((id) => tenants.find(id)?.budgets.length === 0)) return undefined;
   const compiled = new WeakMap<TenantConfig, readonly CompiledBudget[]>();
@@ -84,7 +84,7 @@ function amountReader(
   };
 }
 
-/** The bodies of a batch, each with an amount of its own. */
+/** Returns the bodies of a batch, each with an amount of its own. */
 const bodiesOfParts = ({ operation }: ClassifiedCall): BodyValue[] =>
   operation.parts?.flatMap(({ body }) => body ?? []) ?? [];
 

@@ -10,7 +10,7 @@ import { fromDocument } from '../tenants/policy-book.ts';
  */
 
 /**
- * The policies as they would be with the candidates, or with `only` the candidates alone. Throws
+ * Returns the policies as they would be with the candidates, or with `only` the candidates alone. Throws
  * VALIDATION_FAILED where they pass a bound on what a tenant may have: all of them are compiled in one go.
  */
 export function withCandidates(
@@ -45,7 +45,7 @@ const sameEnvironments = (
   others: readonly string[] | undefined,
 ): boolean => JSON.stringify(some?.toSorted()) === JSON.stringify(others?.toSorted());
 
-/** The policies that count towards the bounds. */
+/** Returns the policies that count towards the bounds. */
 const toApply = ({ rules }: { readonly rules: readonly unknown[] }): PolicyApply => ({
   tenantId: '',
   policyId: '',

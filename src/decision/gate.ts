@@ -128,7 +128,7 @@ interface AdministerPort {
   readonly metrics: MetricsPort;
   /** Sends notices, and answers to what people do with them. */
   readonly transport: Transport;
-  /** The stored form of a key's digest. */
+  /** Returns the stored form of a key's digest. */
   hashKey(digestHex: string): string;
 }
 

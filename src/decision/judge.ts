@@ -112,7 +112,7 @@ function opinionOn(
 
 const none: readonly never[] = Object.freeze([]);
 
-/** The facts as if the call had no body: what is left is known of a call that could not be read. */
+/** Returns the facts as if the call had no body: what is left is known of a call that could not be read. */
 const withoutBody = (facts: Facts): Facts => ({
   ...withGiven(facts, {}, noBody(facts.body.bytes)),
   classes: none,

@@ -225,7 +225,7 @@ const noBytes = Buffer.alloc(0);
 const hasFields = ({ contentType }: ReceivedCall, sent: Buffer): boolean =>
   isDocument(sent) || /^application\/grpc(?!\+json)/i.test(contentType);
 
-/** The bytes of it that have gone out, without its coding. */
+/** Returns the bytes of it that have gone out, without its coding. */
 function sentOf({ received: { body, readings }, verdict }: OpenedCall): Buffer {
   const { sanitizedBody = body } = verdict;
   return sanitizedBody === body ? (readings.plain ?? body) : sanitizedBody;
@@ -280,8 +280,8 @@ function admissionOf(
 }
 
 /**
- * A message as a call. To send something over a way that a GET has opened is no GET: it is understood as a
- * POST to the same place.
+ * Returns a message as a call. To send something over a way that a GET has opened is no GET: it is understood
+ * as a POST to the same place.
  */
 function toMessage(
   opening: OpenedCall,

@@ -40,7 +40,7 @@ export interface Opinion {
   readonly wouldBe: Decision | undefined;
 }
 
-/** A denial that no policy is asked about. */
+/** Returns a denial that no policy is asked about. */
 export const denial = (reasonCode: string, sentence: SafeName): Opinion => ({
   decision: 'DENY',
   reasonCodes: [reasonCode],
@@ -86,8 +86,8 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
 }
 
 /**
- * The judgement where no rule decides. `byPolicy` has tags of matching rules and the decision of those in
- * monitor mode.
+ * Returns the judgement where no rule decides. `byPolicy` has tags of matching rules and the decision of
+ * those in monitor mode.
  */
 export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecision | undefined): Opinion => ({
   decision: posture.decision,
@@ -252,7 +252,7 @@ const notExplained: ReadonlySet<string> = new Set(['SENSITIVE_DATA', 'NEW_DESTIN
 export const explainedFindingsMax = 20;
 const nothing: readonly Finding[] = [];
 
-/** The opinion as the answer to the call, with what else was noticed of it. */
+/** Returns the opinion as the answer to the call, with what else was noticed of it. */
 export function toVerdict(call: AssessedCall, opinion: Enforceable): Verdict {
   const { isDegraded, charges, exceededBudgets, scopeViolations } = call.admission;
   const found = thatCount(call);
@@ -292,7 +292,7 @@ export function toVerdict(call: AssessedCall, opinion: Enforceable): Verdict {
   };
 }
 
-/** How the score has come about. */
+/** Returns how the score has come about. */
 function riskSentence({ score, band, parts: shares, trustModifier, floor }: Risk): SafeName {
   const parts = shares.map(({ engine, part }) => `${engine} ${toText(part)}`);
   if (trustModifier !== 0) parts.push(`trust ${toText(trustModifier)}`);
@@ -302,7 +302,7 @@ function riskSentence({ score, band, parts: shares, trustModifier, floor }: Risk
 
 const toText = (part: number): string => String(Math.round(part * 1000) / 1000);
 
-/** The data classes that the call carries, in their fixed order. */
+/** Returns the data classes that the call carries, in their fixed order. */
 export const classesOf = (call: Pick<InspectedCall, 'findings'>): DataClass[] => classesIn(thatCount(call));
 
 const thatCount = ({ findings }: Pick<InspectedCall, 'findings'>): readonly Finding[] =>

@@ -43,7 +43,7 @@ export class Stages<In, Out extends object> {
     return new Stages([...this.all, stage]);
   }
 
-  /** The same way with something around each stage. */
+  /** Returns the same way with something around each stage. */
   map(around: (stage: AnyStage) => AnyStage): Stages<In, Out> {
     return new Stages(this.all.map(around));
   }

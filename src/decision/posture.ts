@@ -23,8 +23,8 @@ const fieldOf = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'interna
 export const stricter = (a: Decision, b: Decision): boolean => decisions.indexOf(a) > decisions.indexOf(b);
 
 /**
- * The strictest decision for the classes found and for the band. The band is that of the sanitised call,
- * since a secret alone makes the risk HIGH.
+ * Returns the strictest decision for the classes found and for the band. The band is that of the sanitised
+ * call, since a secret alone makes the risk HIGH.
  */
 export function judgeByPosture(
   risk: Pick<Risk, 'score' | 'band' | 'residualBand'>,

@@ -114,7 +114,7 @@ export const auditKinds: readonly EventKind[] = [
   ...['approval.decided', 'approval.expired', 'usage.threshold'],
 ] as EventKind[];
 
-/** Undefined for an entry that nobody is told of. What it is about is looked up as it is now. */
+/** Returns undefined for an entry that nobody is told of. What it is about is looked up as it is now. */
 export async function noticeOfEntry(
   entry: AuditEntry,
   facts: AuditNoticeSources,

@@ -107,7 +107,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The approval that a message asks for; undefined where it asks for none, or for several. */
+/** Returns the approval that a message asks for; undefined where it asks for none, or for several. */
 export function approvalIdOf({ notice, count }: Pick<Message, 'notice' | 'count'>): string | undefined {
   const id = notice.data['approval_id'];
   const isAsked = notice.kind === 'decision.require_approval' && count === 1;

@@ -26,7 +26,7 @@ export interface Transport {
     channel: Pick<NotificationConfig, 'allowPrivate'>,
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
-  /** A connected socket to a mail server, after the guard. Whoever takes it closes it. */
+  /** Returns a connected socket to a mail server, after the guard. Whoever takes it closes it. */
   connect(host: string, port: number, channel: NotificationConfig, signal: AbortSignal): Promise<Socket>;
   /** PEM certificates of authorities for mail servers: their TLS begins on a standing connection. */
   readonly roots: readonly string[];

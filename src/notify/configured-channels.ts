@@ -47,7 +47,7 @@ export class ConfiguredChannels {
     return this.all.some(({ filter }) => filter.mayWant(kind) && filter.isFor(tenantId));
   }
 
-  /** The messages of a notice. One that `isAlone` is sent at once, whatever the digest of a channel is. */
+  /** Returns the messages of a notice. One that `isAlone` is sent at once, despite digests. */
   toNew(notice: Notice, isAlone: (notice: Notice) => boolean): NewNotice[] {
     const targets = this.all.filter(({ filter }) => filter.wants(notice));
     if (targets.length === 0) return [];

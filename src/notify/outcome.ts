@@ -80,8 +80,8 @@ export function outcomeOfFailure(error: unknown): DeliveryOutcome {
 }
 
 /**
- * The reason for an unforeseen failure: its code or name, which are words of programs. Its message may quote
- * anything.
+ * Returns the reason for an unforeseen failure: its code or name, which are words of programs. Its message
+ * may quote anything.
  */
 function unexpected(error: unknown): string {
   const { code, name } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};

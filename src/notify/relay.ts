@@ -75,7 +75,7 @@ export class AuditRelay {
     return this.#openedMs;
   }
 
-  /** The last entry of the tenant that is too old to be told of. */
+  /** Returns the last entry of the tenant that is too old to be told of. */
   async #lastBefore(tenantId: string, ms: number): Promise<number> {
     for (let cursor: string | undefined; ; ) {
       const { items, nextCursor } = await this.#options.store.listAudit(tenantId, {}, { limit: 500, cursor });

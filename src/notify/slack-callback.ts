@@ -20,7 +20,7 @@ export const writeButton = ({ channel, tenantId, approvalId }: Button): string =
 const written =
   /^([A-Za-z0-9._-]{1,64})\/([A-Za-z0-9_-]{1,64})\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** Undefined where no button of ours says so. */
+/** Returns undefined where no button of ours says so. */
 export function readButton(value: string): Button | undefined {
   const [, channel, tenantId, approvalId] = written.exec(value) ?? [];
   if (channel === undefined || tenantId === undefined || approvalId === undefined) return undefined;

@@ -24,7 +24,7 @@ export function oneLine(text: SafeName): SafeName {
 export const factTextOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, textLengthMax).toWellFormed() : null;
 
-/** The same of a name that was stored, which was made safe before. */
+/** Returns the same of a name that was stored, which was made safe before. */
 export const storedName = (value: unknown): SafeName | null => {
   const text = factTextOf(value);
   return text === null ? null : ownName(text);
@@ -33,7 +33,7 @@ export const storedName = (value: unknown): SafeName | null => {
 export const listOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((it): it is string => typeof it === 'string').slice(0, itemsMax) : [];
 
-/** The fields, texts and lists shortened; where they are too long all the same, the longest are left out. */
+/** Returns the fields, texts and lists shortened; if they stay too long, without the longest. */
 export function cut(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const short = Object.entries(fields).map(([name, value]) => [name, shortened(value)] as const);
   const bySize = short

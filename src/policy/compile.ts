@@ -41,7 +41,7 @@ export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
   }
 }
 
-/** The same in slices, between which calls have their turns. */
+/** Returns the same in slices, between which calls have their turns. */
 export async function compileInSlices(policies: readonly CompiledInput[]): Promise<PolicySet> {
   const work = compiling(policies);
   const pace = new Pace();

@@ -110,7 +110,7 @@ const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
 const nameOf = ({ policy, rule }: CompiledRule): string =>
   `Rule "${rule.rule_id}" of policy "${policy.policyName}" (version ${policy.version})`;
 
-/** The classes that several sanitising rules cut: a rule that cuts less must not spare what another names. */
+/** Returns the classes that several sanitising rules cut: no rule spares what another names. */
 function classesOf(sanitizing: readonly CompiledRule[]): readonly DataClass[] {
   const named = sanitizing.map(({ rule }) => (rule.condition.has_data_class ?? []).filter(isDataClass));
   if (named.every((classes) => classes.length === 0)) return [];

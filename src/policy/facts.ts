@@ -13,7 +13,7 @@ export interface BodyFacts {
   readonly texts: readonly Buffer[];
   /** Results of an earlier search in `texts`, with the list of its words; undefined where there was none. */
   readonly wordsFound?: (WordsFound & { readonly list: readonly string[] }) | undefined;
-  /** The structure of the body. A form is an object of strings. */
+  /** Returns the structure of the body. A form is an object of strings. */
   value(): BodyValue;
   /** Field names may stand in the body in bytes that no search finds, as in UTF-16. */
   readonly hidesNames: boolean;
@@ -50,6 +50,6 @@ export interface Facts {
   /** 0 to 1. */
   readonly trustScore: number;
   readonly threatIntelMatch: boolean;
-  /** False for a budget that nobody defined. */
+  /** Returns false for a budget that nobody defined. */
   isBudgetExceeded(name: string): boolean;
 }

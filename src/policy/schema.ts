@@ -35,7 +35,7 @@ const text = (lengthMax: number) =>
     .max(lengthMax, `must not be longer than ${lengthMax} characters`)
     .regex(/^\P{Cc}*$/u, 'must not contain control characters');
 
-/** A list of which any value counts. Empty it would match nothing, or, misread, everything: refused. */
+/** Returns a list of which any value counts. An empty one is refused, as it may be misread. */
 const listOf = <T extends z.ZodType>(value: T) =>
   z
     .array(value)

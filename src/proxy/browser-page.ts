@@ -23,7 +23,7 @@ export const withoutOrigin: readonly string[] = [
   ...['Nel', '', 'Report-To', '', 'Reporting-Endpoints', ''],
 ];
 
-/** Why a browser that would show or run the answer is refused; undefined for programs. `fields` is flat. */
+/** Says why a browser that would show or run the answer is refused; else undefined. `fields` is flat. */
 export function whyShownAsPage(fields: readonly string[]): GatewayError | undefined {
   const destination = fieldOf(fields, 'sec-fetch-dest').toLowerCase();
   const isData = destination === '' || destination === 'empty' || destination === 'websocket';

@@ -161,7 +161,7 @@ export class ConnectEntrance {
   }
 }
 
-/** A refused CONNECT as a call: nothing of what the tunnel would have carried is known. */
+/** Returns a refused CONNECT as a call: nothing of what the tunnel would have carried is known. */
 function connectAsCall(
   { host, port }: { readonly host: string; readonly port: number },
   key: PresentedKey,

@@ -22,7 +22,7 @@ import { answerProblem } from '../wire/server/problem.ts';
 import { newKey, upgradeFields } from '../wire/websocket/handshake.ts';
 import type { AccessMonitor } from './standing.ts';
 
-/** The Via entry, by the protocol that the request came in (RFC 9110, 7.6.3). */
+/** Returns the Via entry, by the protocol that the request came in (RFC 9110, 7.6.3). */
 const viaFor = ({ stream }: Exchange): string => `${stream ? '2' : '1.1'} postern`;
 
 /** How a call came. */
@@ -179,7 +179,7 @@ function endWith(status: number, going: GoingCall | undefined, onStatus: Injecti
   onStatus?.(status);
 }
 
-/** The fields with these in place of those of the same names. */
+/** Returns the fields with these in place of those of the same names. */
 function withFields(headers: string[], ours: readonly string[] = noFields): string[] {
   if (ours.length === 0) return headers;
   const names = new Set(ours.filter((_, at) => at % 2 === 0).map((it) => it.toLowerCase()));
@@ -194,7 +194,7 @@ const noFields: readonly string[] = [];
  */
 const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
 
-/** The error that the agent gets for a call or message that may not go. */
+/** Returns the error that the agent gets for a call or message that may not go. */
 export function toRefusal(gate: EntranceGate, call: DecidedCall): GatewayError {
   const { verdict } = call;
   const explanation = explanationForAgent(call, verdict);

@@ -12,7 +12,7 @@ import { fieldOf } from '../wire/http1/field.ts';
  * check Host against names bound to another address (DNS rebinding), and the route replaces Host.
  */
 
-/** Why the request is not taken as one of the route's callers; undefined where it is. `fields` is flat. */
+/** Says why the request is none of the route's callers; undefined if it is one. `fields` is flat. */
 export function whyForeign(
   { isOwnName }: Pick<EntranceGate, 'isOwnName'>,
   { auth, allowedSites }: Pick<InboundRoute, 'auth' | 'allowedSites'>,
@@ -51,7 +51,7 @@ const foreign = (why: string): GatewayError =>
 /** No name leads to an address, but a page reaches the loopback by a disguised one without a sign. */
 const isAddress = (host: string): boolean => isIP(host) !== 0 && !isDisguised(host);
 
-/** The host of an Origin (RFC 6454, 7); undefined for `null`, and for whatever is none. */
+/** Returns the host of an Origin (RFC 6454, 7); undefined for `null`, and for whatever is none. */
 function siteOf(origin: string): string | undefined {
   const [, authority = ''] = /^https?:\/\/([^/?#@]+)$/i.exec(origin) ?? [];
   return authority === '' ? undefined : parseAuthority(authority, 80)?.host;

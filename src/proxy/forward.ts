@@ -83,8 +83,8 @@ interface Addressed {
 }
 
 /**
- * The forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the listener
- * itself. Each is made a `ReceivedCall`, inspected, and sent on or answered.
+ * Returns the forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the
+ * listener itself. Each is made a `ReceivedCall`, inspected, and sent on or answered.
  */
 export function createForward(gate: () => EntranceGate, held: Held, log: Log) {
   const openWebSocket = (opened: Switched): void => held.webSockets.open(opened, {});
@@ -285,7 +285,7 @@ function targetInside({ scheme, host, port }: Tunnel, method: string, url: strin
 }
 
 /**
- * The target of an absolute-form. OPTIONS without a path asks about the whole server, and goes out as
+ * Returns the target of an absolute-form. OPTIONS without a path asks about the whole server, and goes out as
  * `OPTIONS *` (RFC 9112, 3.2.4).
  */
 function targetOf(method: string, url: string): Target {

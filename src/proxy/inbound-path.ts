@@ -24,7 +24,7 @@ const plainRest = /^(?:\/[\w~-][\w.~-]*)*\/?$/;
 /** Upstreams of which the URL is kept as it was parsed. */
 const basesMax = 1024;
 
-/** Undefined where the target is none of an inbound route. */
+/** Returns undefined where the target is none of an inbound route. */
 export function parseInboundPath(target: string): InboundPath | undefined {
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);

@@ -337,7 +337,7 @@ function whyMethodNotAllowed(
 
 const globsOf = new WeakMap<readonly string[], readonly PathGlob[]>();
 
-/** Why the route does not lead there. A path that servers read in several ways must be allowed in each. */
+/** Says why the route does not lead there. Each reading of a path must be allowed. */
 function whyPathNotAllowed({ allowedPaths }: InboundRoute, { rest }: InboundPath): GatewayError | undefined {
   if (allowedPaths.length === 0) return undefined;
   const globs = kept(globsOf, allowedPaths, () => allowedPaths.map(compilePathGlob));

@@ -117,5 +117,5 @@ export class JoinedTunnel {
   }
 }
 
-/** Bytes that came, and that have left for good. */
+/** Returns bytes that came, and that have left for good. */
 const flushed = (socket: Socket): number => socket.bytesRead + socket.bytesWritten - socket.writableLength;

@@ -103,7 +103,7 @@ const ofHandshake: ReadonlySet<string> = new Set([
 export const withoutHandshake = (fields: readonly string[]): string[] =>
   fields.filter((_, i) => !ofHandshake.has((fields[i & ~1] as string).toLowerCase()));
 
-/** The fault of a WebSocket request (RFC 6455, 4.2.1); undefined where it has none. */
+/** Returns the fault of a WebSocket request (RFC 6455, 4.2.1); undefined where it has none. */
 export function whyNoHandshake(exchange: Exchange): GatewayError | undefined {
   const { fields, method, hasBody, stream } = exchange;
   const wrong = (detail: string): GatewayError => new GatewayError('VALIDATION_FAILED', detail);
@@ -116,7 +116,7 @@ export function whyNoHandshake(exchange: Exchange): GatewayError | undefined {
   return undefined;
 }
 
-/** The fields of the upstream's answer for the agent. Throws where they do not agree to the request. */
+/** Returns the fields of the upstream's answer for the agent. Throws if they contradict the request. */
 function toClientFields({ call, head, key, ours, scrub }: Switched, ownPrefix: string): string[] {
   const why = whyNotSwitched(call, head, key);
   if (why !== undefined)

@@ -179,7 +179,7 @@ export class ResponseInspector {
       : gate.answerReader.readFields(identity, text, this.#call.target.host);
   }
 
-  /** Undefined where the findings cannot be cut out, or still show. */
+  /** Returns undefined where the findings cannot be cut out, or still show. */
   #cutFields(
     rules: ResponseRules,
     fields: readonly string[],

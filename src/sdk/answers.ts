@@ -143,7 +143,7 @@ const toFinding = (it: Fields): Finding => ({
   confidence: check(it, 'confidence', isText),
 });
 
-/** The members of `value` that are defined: an absent field stays absent. */
+/** Returns the members of `value` that are defined: an absent field stays absent. */
 function present<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, it]) => it !== undefined)) as never;
 }

@@ -10,7 +10,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(latin1);
 }
 
-/** Undefined where the text is no base64. */
+/** Returns undefined where the text is no base64. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined;
   return toLatin1Bytes(atob(text));
@@ -33,7 +33,7 @@ export function toText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The text at the beginning of these bytes: a character that is cut at their end is left out. */
+/** Returns the text at the beginning of these bytes: a character that is cut at their end is left out. */
 export function toTextStart(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });

@@ -109,7 +109,7 @@ function replayFields(word: string): Record<string, string> {
   };
 }
 
-/** The JSON of an answer. Throws for everything else, and for answers of more than so many bytes. */
+/** Returns the JSON of an answer. Throws for everything else, and for answers of more than so many bytes. */
 async function readAnswer(response: Response, key: string, answerBytesMax: number): Promise<unknown> {
   const { status, body } = response;
   // Whoever answers may say the key again, also escaped, and errors are shown to many.
@@ -135,7 +135,7 @@ async function readAnswer(response: Response, key: string, answerBytesMax: numbe
   return answer;
 }
 
-/** Undefined where asking again would not help, or is not wanted. */
+/** Returns undefined where asking again would not help, or is not wanted. */
 function waitBeforeRetry(error: unknown): number | undefined {
   if (!isPassing(error)) return undefined;
   return error.retryAfterMs ?? Math.ceil(retryMs * (1 + Math.random()));

@@ -5,15 +5,15 @@ import { PosternError } from './errors.ts';
 interface DescribedBody {
   /** The fields of the request that carry the body. */
   readonly fields: { readonly body?: unknown; readonly body_encoding?: 'base64' };
-  /** The sanitised body of the answer, of the type that the body has. */
+  /** Returns the sanitised body of the answer, of the type that the body has. */
   toSanitized(value: unknown): unknown;
 }
 
 export type HeaderFields = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Bytes as text where they are just that, else in base64, so that the gateway reads the very bytes that are
- * sent; any other value as it is.
+ * Returns bytes as text where they are just that, else in base64, so that the gateway reads the very bytes
+ * that are sent; any other value as it is.
  */
 export function describeBody(body: unknown, headers: HeaderFields | undefined): DescribedBody {
   const bytes = toBytes(body);

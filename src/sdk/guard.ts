@@ -31,9 +31,9 @@ interface Settings {
 }
 
 /**
- * A `fetch` that asks the gateway before each request, those that redirects lead to included, and sends what
- * was judged, byte for byte, once. Whatever goes wrong before that, the gateway being away included, ends in
- * an error and nothing is sent.
+ * Returns a `fetch` that asks the gateway before each request, those that redirects lead to included, and
+ * sends what was judged, byte for byte, once. Whatever goes wrong before that, the gateway being away
+ * included, ends in an error and nothing is sent.
  */
 export function createFetchGuard(postern: Postern, send: typeof fetch, options: GuardOptions): typeof fetch {
   const settings = readOptions(postern, options);

@@ -87,8 +87,8 @@ async function readBody(request: Request, bytesMax: number): Promise<Uint8Array<
 }
 
 /**
- * The headers as texts whose UTF-8 is what is sent: so the gateway takes them. Bytes that are no UTF-8 cannot
- * be described to it, and are not sent.
+ * Returns the headers as texts whose UTF-8 is what is sent: so the gateway takes them. Bytes that are no
+ * UTF-8 cannot be described to it, and are not sent.
  */
 export function toDescribedHeaders(headers: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries(

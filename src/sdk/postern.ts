@@ -82,11 +82,11 @@ export interface Postern {
   scanResponse(answer: AnsweredCall, options?: AskOptions): Promise<ResponseScanResult>;
   /** Resolves when the approval is decided or expired, or with `pending` when `timeoutMs` is over. */
   waitForApproval(approvalId: string, options?: WaitOptions): Promise<ApprovalResult>;
-  /** A key that ends by itself, and may do less. */
+  /** Returns a key that ends by itself, and may do less. */
   mintEphemeralKey(request?: EphemeralKeyRequest, options?: AskOptions): Promise<EphemeralKey>;
   /**
-   * A `fetch` that asks first. What is allowed goes out as it was judged, what is to be sanitised without
-   * what must not leave, and all else not at all. See `GuardOptions`.
+   * Returns a `fetch` that asks first. What is allowed goes out as it was judged, what is to be sanitised
+   * without what must not leave, and all else not at all. See `GuardOptions`.
    */
   guard(fetch?: typeof globalThis.fetch, options?: GuardOptions): typeof globalThis.fetch;
 }

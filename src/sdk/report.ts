@@ -60,8 +60,8 @@ export function createReporter(postern: Pick<Postern, 'scanResponse'>, options: 
 }
 
 /**
- * The beginning of an answer: at most so many bytes, and what came within this time. What a broken answer had
- * until then was read by the caller as well, so it counts.
+ * Returns the beginning of an answer: at most so many bytes, and what came within this time. What a broken
+ * answer had until then was read by the caller as well, so it counts.
  */
 async function readStart(copy: Response, bytesMax: number, readMs: number): Promise<Uint8Array> {
   if (!copy.body) return new Uint8Array();

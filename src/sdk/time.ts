@@ -22,7 +22,7 @@ export function readRetryAfter(value: string | null, nowMs: number): number | un
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
-/** A number of an option within its bounds; a RangeError names it where it is not. */
+/** Returns a number of an option within its bounds; a RangeError names it where it is not. */
 export function within(name: string, value: number, min: number, max: number): number {
   if (!(Number.isSafeInteger(value) && value >= min && value <= max))
     throw new RangeError(`${name} must be a whole number from ${min} to ${max}.`);

@@ -79,7 +79,7 @@ export class Journal {
     await this.#shipper.drain();
   }
 
-  /** Bytes that are in the files and that the store has not taken. */
+  /** Returns bytes that are in the files and that the store has not taken. */
   waitingBytes(): number {
     return this.#segments.waitingBytes();
   }

@@ -6,7 +6,7 @@ import { packageFile } from '../util/program-files.ts';
 /** Gives each tenant's tools: the gateway's, and what the configuration adds for all or for it. */
 export type Catalogues = ReturnType<typeof createCatalogues>;
 
-/** The tables that come with the gateway. */
+/** Returns the tables that come with the gateway. */
 export const ownTables = (): ToolTables => readToolTables(packageFile('config/tools'), 'tools');
 
 /** Throws `ConfigError` with all that is wrong with what the configuration adds. */

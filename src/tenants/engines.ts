@@ -25,7 +25,7 @@ export interface Engines {
   readonly detectors: readonly Detector[];
   /** Returns the same engine for equal settings. Throws OwnWordError at a host or marker it cannot find. */
   of(settings: EngineSettings): DetectorEngine;
-  /** The settings that an engine was made of; undefined where it was not made here. */
+  /** Returns the settings that an engine was made of; undefined where it was not made here. */
   settingsOf(engine: DetectorEngine): EngineSettings | undefined;
   /** Mistakes in the settings, by their path within the tenant. */
   mistakesIn(settings: EngineSettings): readonly Mistake[];

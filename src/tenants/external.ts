@@ -38,7 +38,7 @@ export interface ContentPlace {
   readonly account: string | undefined;
 }
 
-/** The place that a call acts on; undefined where nobody can tell, or it is not one. */
+/** Returns the place that a call acts on; undefined where nobody can tell, or it is not one. */
 export function contentPlaceOf({ operation, target: { host } }: ClassifiedCall): ContentPlace | undefined {
   const all = operationAndParts(operation);
   const accounts = new Set(

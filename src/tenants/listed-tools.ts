@@ -17,9 +17,9 @@ const toolsName = /"(?:t|\\u0074)(?:o|\\u006f)(?:o|\\u006f)(?:l|\\u006c)(?:s|\\u
 export const mayListTools = (text: string): boolean => toolsName.test(text);
 
 /**
- * The lists in a JSON-RPC message, or in an array of them (MCP 2025-06-18, "Listing Tools"): whatever was
- * asked, a result with tools is one. Undefined where the text is no JSON, which other readers may still make
- * something of.
+ * Returns the lists in a JSON-RPC message, or in an array of them (MCP 2025-06-18, "Listing Tools"): whatever
+ * was asked, a result with tools is one. Undefined where the text is no JSON, which other readers may still
+ * make something of.
  */
 export function toolLists(text: string): readonly ListedTools[] | undefined {
   let value: unknown;
@@ -50,7 +50,7 @@ export interface DescribedTool {
 const depthMax = 64;
 const parametersMax = 2_000;
 
-/** Undefined for one that is nested too deep. */
+/** Returns undefined for one that is nested too deep. */
 export function describeTool(tool: unknown): DescribedTool | undefined {
   const { name, ...rest } = isObject(tool) ? tool : { name: undefined, tool };
   const texts: string[] = [];
@@ -74,7 +74,7 @@ export function describeTool(tool: unknown): DescribedTool | undefined {
   };
 }
 
-/** The parameters of a JSON Schema: the members of `properties`. */
+/** Returns the parameters of a JSON Schema: the members of `properties`. */
 function parametersIn({ properties }: Record<string, unknown>): ToolParameter[] {
   if (!isObject(properties)) return [];
   return Object.entries(properties).map(([name, schema]) => {

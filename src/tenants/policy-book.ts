@@ -26,7 +26,7 @@ export interface PolicyBook {
   rulesFor(tenantId: string): MaybePromise<TenantRules>;
   /** The last known rules, for calls that pass while the state is away; undefined where there were none. */
   lastKnown(tenantId: string): TenantRules | undefined;
-  /** The policies that judge the tenant's calls: those of files, then those that were applied. */
+  /** Returns the policies that judge the tenant's calls: those of files, then those that were applied. */
   inputsOf(tenantId: string): MaybePromise<readonly CompiledInput[]>;
   /** Policies of files, with their ids; the API cannot overwrite them. */
   filesOf(tenantId: string): readonly FilePolicy[];
@@ -111,7 +111,7 @@ const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
 /** The part that reading and judging a call need. */
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
 
-/** The rules that judge a call: those of now, or while the state is away those that were known before. */
+/** Returns the rules that judge a call: of now, or the last known ones while the state is away. */
 export function rulesForCall(
   policies: Rules,
   { identity, admission }: AdmittedCall,
@@ -124,7 +124,7 @@ export function rulesForCall(
   });
 }
 
-/** A policy that the store does not have, as it takes part in decisions. */
+/** Returns a policy that the store does not have, as it takes part in decisions. */
 export const fromDocument = (
   { name, envNames, mode, rules }: PolicyDocument,
   { policyId, version }: Pick<CompiledInput, 'policyId' | 'version'>,

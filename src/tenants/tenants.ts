@@ -29,10 +29,10 @@ export function createTenants(
     find: (tenantId: string) => known.get(tenantId),
     /** Finds a tenant, if need be in the state, since another node may have registered it. */
     learn: (tenantId: string) => known.get(tenantId) ?? learn(tenantId),
-    /** The terms of a tenant's plan; undefined where the tenant is not served. */
+    /** Returns the terms of a tenant's plan; undefined where the tenant is not served. */
     termsOf: (tenantId: string) => known.get(tenantId)?.plan,
     ids: () => [...known.keys()],
-    /** How many connections a tenant may hold; none, where it is not served. */
+    /** Returns how many connections a tenant may hold; none, where it is not served. */
     connectionBounds(tenantId: string) {
       const { maxConnectionsPerAgent: perAgent = 0, maxConnectionsPerTenant: perTenant = 0 } =
         known.get(tenantId) ?? {};

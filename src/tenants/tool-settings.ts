@@ -32,7 +32,7 @@ export function createToolSettings(tools: readonly Setting[]) {
     isSensitive: (tenantId: string, toolName: string) => said(tenantId, toolName, (it) => it.sensitive),
     /** The smallest limit of all tools; Infinity where none has one. */
     smallestMaxBodyBytes: tools.reduce((least, it) => Math.min(least, it.maxBodyBytes ?? Infinity), Infinity),
-    /** The largest limit of a tenant's tools; 0 where none has one. */
+    /** Returns the largest limit of a tenant's tools; 0 where none has one. */
     largestMaxBodyBytes: (tenantId: string) =>
       tools.reduce(
         (most, it) =>

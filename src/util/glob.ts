@@ -28,7 +28,7 @@ type Piece = string | readonly Unit[];
 
 export type Glob = (text: string) => boolean;
 
-/** Why the text is no glob, in words for its author; undefined where it is one. */
+/** Says why the text is no glob, in words for its author; undefined where it is one. */
 export function globProblem(pattern: string): string | undefined {
   if (pattern.length > globLengthMax) return `is longer than ${globLengthMax} characters`;
   if (/[{}]/.test(pattern)) return 'has braces, which globs do not expand here; write several patterns';

@@ -74,7 +74,7 @@ function keep(name: string, file: string, bytes: Buffer): void {
   }
 }
 
-/** The files that were made last come first. */
+/** Returns the files that were made last come first. */
 const madeBefore = (name: string): string[] =>
   readdirSync(preparedFolder)
     .filter((it) => it.startsWith(`${name}-`))

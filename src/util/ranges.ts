@@ -58,7 +58,7 @@ export function unmapped(address: string): string {
 export const isDisguised = (host: string): boolean =>
   host === '0.0.0.0' || host === '::' || unmapped(host) !== host;
 
-/** The part of an address that one client usually has: an IPv4 address whole, of an IPv6 address its /64. */
+/** Returns the part of an address that one client usually has: an IPv4 address, or the /64 of an IPv6 one. */
 export function networkOf(address: string): string {
   if (address.startsWith('::ffff:') && address.includes('.')) return address.slice('::ffff:'.length);
   if (!address.includes(':')) return address;

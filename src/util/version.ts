@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { packageFile } from './program-files.ts';
 
-/** The version of the program, as its package says. */
+/** Returns the version of the program, as its package says. */
 export function version(): string {
   const { version } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8'));
   return String(version);

@@ -100,7 +100,7 @@ export class TreeReader {
     this.#note = note;
   }
 
-  /** The next document; undefined where there is none. */
+  /** Returns the next document; undefined where there is none. */
   read(): YamlTree | undefined {
     const event = this.#events[this.#next++];
     if (event?.type !== EVENT_ID.DOCUMENT) return undefined;
@@ -230,7 +230,7 @@ function toPlainValue(text: string): YamlScalar['value'] {
   return text;
 }
 
-/** The plain value of a node. An alias gets the same value again, not a copy for each. */
+/** Returns the plain value of a node. An alias gets the same value again, not a copy for each. */
 export function toPlain(node: YamlNode, shared = new Map<YamlNode, unknown>()): unknown {
   switch (node.kind) {
     case 'scalar':

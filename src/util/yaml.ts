@@ -26,7 +26,7 @@ export interface YamlDocument {
   readonly value: unknown;
   /** The line of its first character, from 1. */
   readonly line: number;
-  /** The line of what stands at a path such as `cases[2].expect`, or of the nearest thing around it. */
+  /** Returns the line of what stands at a path such as `cases[2].expect`, or of the nearest around it. */
   lineOf(path: string): number;
 }
 
@@ -76,7 +76,7 @@ interface ComposedDocument {
   readonly isValid: boolean;
 }
 
-/** The same as `readYaml`, up to where values are made; what aliases stand for is not looked at. */
+/** Returns the same as `readYaml`, up to where values are made; what aliases stand for is not looked at. */
 export function composeYaml(written: string, bounds: YamlBounds) {
   // The parser counts places behind a byte order mark.
   const text = written.replace(/^\uFEFF/, '');
@@ -201,7 +201,7 @@ function lineStartsOf(text: string): number[] {
   return starts;
 }
 
-/** The offset of the value at a path, or of the nearest one around it. */
+/** Returns the offset of the value at a path, or of the nearest one around it. */
 function offsetOf(root: YamlNode, path: string): number {
   let { at } = root;
   let node: YamlNode | undefined = root;

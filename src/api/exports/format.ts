@@ -4,6 +4,6 @@ export interface ExportFormat {
   readonly extension: string;
   /** Before the first trace, though there be none. */
   readonly head: string;
-  /** A trace, which is given as JSON text, with what ends it. */
+  /** Returns a trace, which is given as JSON text, with what ends it. */
   toText(trace: string): string;
 }

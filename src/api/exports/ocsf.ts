@@ -154,7 +154,7 @@ function riskOf(score: number | undefined, band: Band): Readonly<Record<string, 
   return score === undefined ? level : { ...level, risk_score: Math.round(score * 100) };
 }
 
-/** The destination by a URL that may be cut or redacted. */
+/** Returns the destination by a URL that may be cut or redacted. */
 function destinationOf(url: string | undefined): Readonly<Record<string, unknown>> {
   const parsed = URL.parse(url ?? '');
   if (!parsed || parsed.hostname === '') return {};

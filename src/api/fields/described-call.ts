@@ -89,7 +89,7 @@ export function flatHeaders(described: unknown): string[] {
 export const contentTypeOf = ({ form }: DescribedBody, headers: readonly string[]): string =>
   form === 'json' ? 'application/json' : (headerOf(headers, 'content-type') ?? '');
 
-/** The codings of bytes; text and values are described as they are without. */
+/** Returns the codings of bytes; text and values are described as they are without. */
 export function contentEncodingOf({ form }: DescribedBody, headers: readonly string[]): string {
   if (form !== 'base64') return '';
   const codings = headers.filter((_, i) => i % 2 === 1 && isNamed(headers, i - 1, 'content-encoding'));

@@ -46,7 +46,7 @@ export const toPage = ({ limit, cursor }: { limit: number; cursor?: string | und
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), next_cursor: z.string().nullable() });
 
-/** The fields of a route that lists such items by pages. */
+/** Returns the fields of a route that lists such items by pages. */
 export const listing = <T extends z.ZodType>(item: T) =>
   ({ query: z.object(pageQuery), answer: pageOf(item), isListing: true }) as const;
 
@@ -55,7 +55,7 @@ export const toListAnswer = <T, U>(
   show: (item: T, place: number) => U,
 ): { items: U[]; next_cursor: string | null } => ({ items: items.map(show), next_cursor: nextCursor });
 
-/** A page of a list that is read whole. Ordered by what `placeOf` answers, of which no two are the same. */
+/** Returns a page of a list that is read whole. It is ordered by `placeOf`, which is unique. */
 export function pageByPlace<T>(
   all: readonly T[],
   placeOf: (item: T) => string,
@@ -73,7 +73,7 @@ export function pageByPlace<T>(
 
 const toCursor = (place: string): string => Buffer.from(place).toString('base64url');
 
-/** The id of a path; one that is no UUID names nothing. */
+/** Returns the id of a path; one that is no UUID names nothing. */
 export function idOf(
   params: Readonly<Record<string, string | undefined>>,
   name: string,
@@ -87,7 +87,7 @@ export function idOf(
 export const missing = (what: string): GatewayError =>
   new GatewayError('NOT_FOUND', `There is no such ${what}.`);
 
-/** The fields that are not undefined: what a request says nothing of is absent, and not undefined, inside. */
+/** Returns the fields that are not undefined: what a request does not say is absent inside. */
 export function present<T extends Readonly<Record<string, unknown>>>(
   fields: T,
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {

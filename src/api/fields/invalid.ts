@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 
-/** A request that does not validate: what is wrong, where, and all of it. */
+/** Returns a request that does not validate: what is wrong, where, and all of it. */
 export function invalid(errors: readonly { path: string; message: string }[]): GatewayError {
   const first = errors[0];
   const detail = first

@@ -50,7 +50,7 @@ export const describePolicy = (record: PolicyRecord): DescribedPolicy => ({
   archived_at: toIsoOrNull(record.archivedAtMs),
 });
 
-/** A policy of a file, once for each of its environments. */
+/** Returns a policy of a file, once for each of its environments. */
 export const describeFile = ({ policyId, document }: FilePolicy): DescribedPolicy[] =>
   (document.envNames ?? [null]).map((envName) => ({
     policy_id: policyId,

@@ -106,7 +106,7 @@ type Asking = Pick<ApiRequest<unknown, unknown>, 'caller' | 'tenantId' | 'namedT
 const ownerOf = ({ caller, tenantId, namedTenant }: Asking): string | undefined =>
   caller.kind === 'admin' && namedTenant === undefined ? undefined : tenantId();
 
-/** The channel, where the caller may see it. */
+/** Returns the channel, where the caller may see it. */
 function findChannel({ notifications }: Gate, name: string, owner: string | undefined) {
   const found = notifications.find(name);
   if (!found || (owner !== undefined && found.tenantId !== owner)) throw missing('channel');

@@ -91,7 +91,7 @@ export const stats = route('GET /v1/stats', {
 
 type Range = ReturnType<typeof rangeOf>;
 
-/** The same time in as few buckets as have all of its counts: whole hours of minutes are read as hours. */
+/** Returns the same time in as few buckets as have all of its counts: whole hours are read as hours. */
 function partsOf(
   interval: StatInterval,
   { fromMs, beforeMs }: Range,

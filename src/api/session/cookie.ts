@@ -46,7 +46,7 @@ export function setCookie(gate: CookieGate, cookie: SessionCookie | 'ended', isS
 
 const shape = /^([A-Za-z0-9_-]{1,64})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{43})$/;
 
-/** The session that a `Cookie` field names; undefined where it names none, or more than one. */
+/** Returns the session that a `Cookie` field names; undefined where it names none, or more than one. */
 export function readCookie(gate: CookieGate, field: string): SessionCookie | undefined {
   if (!field.includes(sessionCookie)) return undefined;
   const pairs = field.split(/[;,]/).map((it) => it.trim());

@@ -52,7 +52,7 @@ export interface StoredTool {
   readonly surfaces: readonly Uint8Array[];
 }
 
-/** A tool whose file has just been read. */
+/** Returns a tool whose file has just been read. */
 export const openTool = (tool: Tool): CatalogueTool =>
   toCatalogueTool(
     headOf(tool),
@@ -109,6 +109,6 @@ function headOf(tool: Tool) {
   return { name: tool.name, guestOf: tool.guest_of, surfaces, facts: factsOf(tool) };
 }
 
-/** A path of literals alone; undefined for one with placeholders. */
+/** Returns a path of literals alone; undefined for one with placeholders. */
 const textOf = (parts: readonly TemplatePart[]): string | undefined =>
   parts.every((it) => it.kind === 'literal') ? parts.map((it) => `/${it.text}`).join('') : undefined;

@@ -29,7 +29,7 @@ interface Meant {
   readonly label: string;
   /** Other surfaces are asked before this counts. */
   readonly isFallback?: true;
-  /** The meaning of the request, or undefined where it is something else. */
+  /** Returns the meaning of the request, or undefined where it is something else. */
   meaning(reading: RequestReading, method: string): RequestMeaning | undefined;
 }
 
@@ -73,7 +73,7 @@ export function compileSurface(surface: GroupedSurface) {
   return {
     /** All that the method and path may mean, in the order in which they are to be asked. */
     find: (method: string, segments: readonly string[]) => routes.find(method, segments),
-    /** The meaning of a path without an operation. */
+    /** Returns the meaning of a path without an operation. */
     unknown: (method: string, template: string) =>
       unknownMeaning(surface.frame, extraction(), method, template),
   };
@@ -158,7 +158,7 @@ function toMeaning(
   return { name, category, verb, extraction: own, ...(entry.public ? { isPublic: true } : {}) };
 }
 
-/** The operation, where all its conditions hold. */
+/** Returns the operation, where all its conditions hold. */
 function toMeant({ name, verb, entry: { when = {} } }: NamedOperation, meaning: () => RequestMeaning): Meant {
   const holds = lazily(() => conditionOf(when));
   return {
@@ -202,7 +202,7 @@ function unknownVerb(method: string, template: string): Verb {
   return verb === 'WRITE' && rights.test(template) ? 'ADMIN' : verb;
 }
 
-/** The meaning of a path without an operation. */
+/** Returns the meaning of a path without an operation. */
 const unknownMeaning = (
   { unknown_verb: verb }: SurfaceFrame,
   extraction: Extraction,

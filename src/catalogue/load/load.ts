@@ -82,7 +82,7 @@ function catalogueOf(own: readonly CatalogueTool[], additions: readonly unknown[
   );
 }
 
-/** The catalogue of a folder, with `additions`: see `ToolTables`. */
+/** Returns the catalogue of a folder, with `additions`: see `ToolTables`. */
 export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): Catalogue =>
   readToolTables(dir).catalogue(additions);
 

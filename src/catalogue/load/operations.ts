@@ -16,12 +16,12 @@ export interface NamedOperation {
   readonly entry: OperationEntry;
 }
 
-/** All named operations of a tool, in the order of its file, those of its table behind them. */
+/** Yields all named operations of a tool, in the order of its file, those of its table behind them. */
 export function* operationsOf(tool: Tool): Generator<NamedOperation> {
   for (const surface of surfacesOf(tool)) yield* operationsAt(surface);
 }
 
-/** The named operations of a surface. */
+/** Yields the named operations of a surface. */
 export function* operationsAt({ operations }: Surface): Generator<NamedOperation> {
   for (const [category, entries] of Object.entries(operations)) {
     for (const [name, entry] of Object.entries(entries)) yield { name, category, verb: entry.verb, entry };

@@ -43,7 +43,7 @@ export class PathTable<T extends object> {
       Math.max(0, ...groups.bases.map((it) => it.length)) + Math.max(0, ...groups.byLength.keys());
   }
 
-  /** All that stands for the method at the most specific template of the path. */
+  /** Returns all that stands for the method at the most specific template of the path. */
   find(method: string, segments: readonly string[]): readonly MatchedPath<T>[] | undefined {
     // Callers choose the word: those that no route names are one method.
     const known = this.#methods.has(method) ? method : '*';

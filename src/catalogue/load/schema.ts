@@ -24,7 +24,7 @@ export type OwnerField = (typeof ownerFields)[number];
 /** Fields that a call may act on though no place tells which. */
 export const unknownFields = [...resourceFields, 'tags'] as const;
 
-/** A text that `parse` must understand. */
+/** Returns a text that `parse` must understand. */
 const parsed = <T>(parse: (text: string) => T | undefined, form: string) =>
   z.string().transform((text, context) => {
     const value = parse(text);
@@ -33,7 +33,7 @@ const parsed = <T>(parse: (text: string) => T | undefined, form: string) =>
     return z.NEVER;
   });
 
-/** A text that `parse` understands, which it does again where the value is needed. */
+/** Returns a text that `parse` understands, which it does again where the value is needed. */
 const checked = (parse: (text: string) => unknown, form: string) =>
   z.string().superRefine((text, context) => {
     if (parse(text) === undefined) context.addIssue({ code: 'custom', message: `"${text}" is not ${form}` });

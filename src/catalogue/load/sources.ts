@@ -20,22 +20,22 @@ const maybe = (value: string | undefined): readonly string[] => (value === undef
  *     `header:x-team`       A header.
  *     `json:$.a.b[*].c`     A path into a JSON body.
  *     `form:user`           A field of an urlencoded or multipart body. One * stands for anything.
- *     `param:channel`       Query, form and outermost JSON field together, for vendors that take a parameter anywhere.
- *                           A list in a form is JSON.
+ *     `param:channel`       Query, form and outermost JSON field together, for vendors that take a
+ *                           parameter anywhere. A list in a form is JSON.
  *     `graphql:field.a.b`   An argument of a GraphQL root field, as literal or variable.
  *                           `graphql:*.input.email` is that of any field.
- *     `host:json:$.url`     The host of the URL at a place. An AWS resource name (ARN) there stands for its account.
+ *     `host:json:$.url`     The host of the URL at a place. An AWS resource name (ARN) is its account.
  *     `mail:json:$.who`     The mail addresses in the text at a place.
  *     `project:json:$.to`   The project that the resource name of Google Cloud at a place names.
  *     `bucket:json:$.to`    The bucket of the address (s3://, gs://, ARN) at a place.
- *     `public:json:$.x=yes` Everybody (`*`), where a place has one of these values (a,b=v|w: one of several places).
- *                           With != it is everybody also where the place has none.
+ *     `public:json:$.x=yes` Everybody (`*`), where a place has one of these values (a,b=v|w: one of several
+ *                           places). With != it is everybody also where the place has none.
  *     `arn:account`         The accounts of the AWS resources that path and fields name.
  *     `sigv4:region`        The region that an AWS request is signed for.
  *     `iam:json:$.Who`      The account that an IAM principal stands for.
- *     `policy:form:Policy`  The principals of the AWS policy document at a place (policy:body: the body itself).
+ *     `policy:form:Policy`  The principals of the AWS policy document at a place (policy:body: the body).
  *     `grant:header:x-acl`  Everybody (`*`), where a canned grant of S3 is for all.
- *     `mime:json:$.raw`     The recipients of the e-mail at a place, plain or in base64 (mime:body: the body itself).
+ *     `mime:json:$.raw`     The recipients of the e-mail at a place, plain or base64 (mime:body: the body).
  */
 export function parseSource(text: string): RequestSource | undefined {
   const colon = text.indexOf(':');
@@ -45,7 +45,7 @@ export function parseSource(text: string): RequestSource | undefined {
   return Object.hasOwn(kinds, kind) ? kinds[kind]?.(argument) : undefined;
 }
 
-/** The reader of a place that has been checked. */
+/** Returns the reader of a place that has been checked. */
 export const sourceOf = (text: string): RequestSource => known(parseSource(text), text);
 export const presenceOf = (text: string): RequestSource => known(parsePresence(text), text);
 export const tagSourceOf = (text: string): TagSource => known(parseTagSource(text), text);
@@ -167,7 +167,7 @@ function graphqlArguments(reading: RequestReading, name: string, path: BodyPath)
   });
 }
 
-/** A kind whose argument is a place, and which reads something out of what stands there. */
+/** Returns a kind whose argument is a place, and which reads something out of what stands there. */
 function within(read: (value: string) => readonly string[]): (argument: string) => RequestSource | undefined {
   return (argument) => {
     const inner = parseSource(argument);

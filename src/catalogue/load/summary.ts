@@ -53,7 +53,7 @@ function hostsOf(surface: Surface, tool: Tool): NonNullable<Surface['hosts']> {
   return surface !== tool && bodyBytesMax !== undefined && !hasCalls ? [] : hosts;
 }
 
-/** Each once, with all calls that it stands for. */
+/** Returns each once, with all calls that it stands for. */
 export function operationSummariesOf(tool: Tool): readonly OperationSummary[] {
   const operations = new Map<string, OperationSummary & { readonly calls: string[] }>();
   for (const { name, category, verb, entry } of operationsOf(tool)) {

@@ -10,7 +10,7 @@ import type { OperationEntry, Surface } from './schema.ts';
 
 const line = /^([A-Z]+) (\S+ \/\S*) ([a-z][a-z0-9_]{0,127}) ([a-z][a-z0-9_]{0,127})$/;
 
-/** The operations of a table below the base paths; a sentence on the first line that is none. */
+/** Returns the operations of a table below the base paths; a sentence on the first line that is none. */
 export function parseTable(text: string, basePaths: Surface['base_paths']): Surface | string {
   const operations: Record<string, Record<string, OperationEntry>> = {};
   for (const [index, written] of text.split('\n').entries()) {

@@ -49,7 +49,7 @@ const adminMethods = new Set([
   ],
 ]);
 
-/** The verb of a method; undefined for one that the protocol lacks. */
+/** Returns the verb of a method; undefined for one that the protocol lacks. */
 export function a2aVerb(method: string): Verb | undefined {
   if (readMethods.has(method)) return 'READ';
   if (adminMethods.has(method)) return 'ADMIN';
@@ -68,7 +68,7 @@ const pushPlaces = [
   [],
 ];
 
-/** A message; one that says where results go is ADMIN, and addresses the host there. */
+/** Returns a message; one that says where results go is ADMIN, and addresses the host there. */
 export function a2aMeaning(method: string, params: unknown): MessageMeaning | undefined {
   const verb = a2aVerb(method);
   if (verb === undefined) return undefined;

@@ -14,8 +14,8 @@ const queueUrl = /^https?:\/\/[\w.-]{1,253}\/(\d{12})\//;
 const partialName = /^(\d{12}):function:/;
 
 /**
- * The accounts of resource names (ARNs and URLs of queues): in the path, or in fields of query, form and
- * outermost JSON object that name a resource.
+ * Returns the accounts of resource names (ARNs and URLs of queues): in the path, or in fields of query, form
+ * and outermost JSON object that name a resource.
  */
 export function arnAccounts(reading: RequestReading): readonly string[] {
   const texts = [...reading.segments, ...namesIn(reading)];
@@ -36,7 +36,7 @@ const contents = new Set(['Item', 'Key', 'Keys', 'ExpressionAttributeValues']);
 
 const none: readonly string[] = Object.freeze([]);
 
-/** Names in the fields of a JSON body and its requests, and names that are keys. */
+/** Returns names in the fields of a JSON body and its requests, and names that are keys. */
 function namesIn(reading: RequestReading): readonly string[] {
   const body = reading.body.json();
   if (body === undefined) return none;
@@ -75,8 +75,8 @@ export function signedRegion(reading: RequestReading): string | undefined {
 const statementsMax = 10_000;
 
 /**
- * Whom an IAM principal stands for: the account of an ARN, for an organisation is known by its accounts, `*`,
- * or an identity provider as it is. AWS's own services belong to nobody and are left out.
+ * Returns whom an IAM principal stands for: the account of an ARN, for an organisation is known by its
+ * accounts, `*`, or an identity provider as it is. AWS's own services belong to nobody and are left out.
  */
 export function iamPrincipals(principal: string): readonly string[] {
   if (principal.endsWith('.amazonaws.com') || principal.endsWith('.amazonaws.com.cn')) return [];

@@ -33,7 +33,7 @@ function inList(batch: Batch, reading: RequestReading): readonly (Request | unde
     });
 }
 
-/** Undefined where its fields, which some vendors read in any case, do not tell for sure what it is. */
+/** Returns undefined where its fields, read in any case, do not tell for sure what it is. */
 function describedBy(written: Record<string, unknown>, { names, wrap }: Batch): Described | undefined {
   const fields = new Map<string, unknown>();
   for (const [name, value] of Object.entries(written)) {

@@ -36,7 +36,7 @@ export const formPiecesOf = (text: string, max = Number.POSITIVE_INFINITY): read
     .filter((pair) => pair.includes(';'))
     .flatMap((pair) => parseFields(pair.replaceAll(';', '&'), max));
 
-/** The fields of a form or a query, in both ways in which servers read it. */
+/** Returns the fields of a form or a query, in both ways in which servers read it. */
 export const allFields = (text: string): readonly FormField[] =>
   text.includes(';') ? [...parseFields(text), ...formPiecesOf(text)] : parseFields(text);
 

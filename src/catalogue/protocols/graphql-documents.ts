@@ -59,7 +59,7 @@ function documentOf(request: Request, document: unknown, variables: unknown): Do
   return isObject(object) ? rootFieldsOf(document, object) : undefined;
 }
 
-/** The structure of a JSON text within the request; '' where it is none, or is ambiguous. */
+/** Returns the structure of a JSON text within the request; '' where it is none, or is ambiguous. */
 function structureOf(request: Request, text: string): unknown {
   const value = request.structureOf('application/json', text);
   return value.kind === 'value' && value.readings.length === 1 ? value.readings[0] : '';

@@ -39,7 +39,7 @@ const versionName = '"jsonrpc"';
 const escapesOfName = ['\\u006', '\\u007'];
 const anyEscape = '\\u00';
 
-/** The operation of the messages in a request; undefined where it has none of a known protocol. */
+/** Returns the operation of the messages in a request; undefined where it has none of a known protocol. */
 export function messagesOf(request: Request, method: string): Operation | undefined {
   const known = method === 'POST' ? inBody(request) : withoutBody(request, method);
   if (known.length === 0) return undefined;

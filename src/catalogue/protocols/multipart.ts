@@ -13,9 +13,9 @@ const plainTransfer = /^content-transfer-encoding:\s*(?:7bit|8bit|binary)\s*$/i;
 const charsetParameter = /charset\s*=\s*"?(?!utf-?8\b|us-ascii\b|iso-8859-1\b)/i;
 
 /**
- * The parts of a multipart body (RFC 2046, 5.1; RFC 7578), in time linear in the text. Undefined where
- * servers may read the body differently. That is so with text before the first or behind the last part, and
- * with a boundary that shares its line. It is so with a part that has a transfer encoding or another
+ * Returns the parts of a multipart body (RFC 2046, 5.1; RFC 7578), in time linear in the text. Undefined
+ * where servers may read the body differently. That is so with text before the first or behind the last part,
+ * and with a boundary that shares its line. It is so with a part that has a transfer encoding or another
  * character set. It is so where a name is missing, escaped or there twice, and with more than 10,000 parts.
  */
 export function parseMultipart(text: string, contentType: string): readonly Part[] | undefined {

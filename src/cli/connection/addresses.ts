@@ -18,7 +18,7 @@ function addressOf(config: Config, listener: Listener): string | undefined {
   return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
 }
 
-/** The same as a URL; of a daemon that listens everywhere, on this machine. */
+/** Returns the same as a URL; of a daemon that listens everywhere, on this machine. */
 export function urlOf(config: Config, listener: Listener): string | undefined {
   const address = addressOf(config, listener)
     ?.replace(/^0\.0\.0\.0:/, '127.0.0.1:')
@@ -42,7 +42,7 @@ export const isOfThisMachine = (url: string): boolean =>
 
 const fileOf = ({ state }: Config): string => join(state.dir, 'listening.json');
 
-/** Those of a daemon whose process is there; undefined where none is, or its folder may not be read. */
+/** Returns those of a running daemon; undefined where none runs, or its folder may not be read. */
 function addressesOfRunning(config: Config, listener: Listener): readonly string[] | undefined {
   try {
     const bound = JSON.parse(readFileSync(fileOf(config), 'utf8'));

@@ -197,6 +197,6 @@ function reasonOf(error: unknown): string {
   return behind ?? message.replace(/\.$/, '');
 }
 
-/** The code that the system gave a failure. */
+/** Returns the code that the system gave a failure. */
 const codeBehind = (error: unknown): string | undefined =>
   (Object(Object(error).cause) as NodeJS.ErrnoException).code;

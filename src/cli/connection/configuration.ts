@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { note, printable } from '../output.ts';
 
-/** The configuration that a command names, and its file; without one, that of a start without a file. */
+/** Returns the configuration that a command names, and its file; by default that of a start without file. */
 export async function readConfig(
   named: string | undefined,
 ): Promise<{ file: string | undefined; config: Config }> {
@@ -14,8 +14,8 @@ export async function readConfig(
 const placeholder = 'set-for-the-daemon-alone';
 
 /**
- * The same for commands that need only the addresses: variables that only the daemon has are passed over, and
- * so are mistakes elsewhere in the file. A secret that comes from such a variable is none here.
+ * Returns the same for commands that need only the addresses: variables that only the daemon has are passed
+ * over, and so are mistakes elsewhere in the file. A secret that comes from such a variable is none here.
  */
 export async function readAddresses(
   named: string | undefined,

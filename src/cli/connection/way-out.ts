@@ -30,7 +30,7 @@ interface Ends {
   readonly ca: string;
 }
 
-/** The variables by which a program finds the gate, and asks it with its key. */
+/** Returns the variables by which a program finds the gate, and asks it with its key. */
 export function variablesFor({ url, proxy, key, ca }: Ends): Record<string, string> {
   return {
     ...(url === undefined ? {} : { POSTERN_URL: url }),

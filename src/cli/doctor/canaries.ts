@@ -47,7 +47,7 @@ async function withoutKey({ proxy }: Through, { host, port }: URL): Promise<Chec
   );
 }
 
-/** A key of AWS as they look, which is none: it is made here and never was given out. */
+/** Returns a key of AWS as they look, which is none: it is made here and never was given out. */
 function fakeSecret(): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   return `AKIA${Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('')}`;

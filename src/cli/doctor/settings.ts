@@ -10,7 +10,7 @@ const secretLengthMin = 24;
 
 const isLoopback = (host: string): boolean => /^(?:127\.|\[?::1\]?$|localhost$)/.test(host);
 
-/** Those of the daemon, then those of each tenant that differ from what is safe. */
+/** Returns those of the daemon, then those of each tenant that differ from what is safe. */
 export function checkSettings(config: Config): readonly Check[] {
   return [...daemonChecks(config), ...[...config.tenants.values()].flatMap(tenantChecks)];
 }

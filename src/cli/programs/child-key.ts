@@ -46,7 +46,7 @@ export async function openChildKey(
   };
 }
 
-/** Undefined where the daemon does not let this key do it. */
+/** Returns undefined where the daemon does not let this key do it. */
 async function permitted<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

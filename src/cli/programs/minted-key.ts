@@ -13,8 +13,8 @@ interface EndedWay {
 }
 
 /**
- * The way that is told; where only the key is missing, with one that the admin secret makes for this run.
- * Throws where there is neither. The program itself never sees that key, which makes the program's own.
+ * Returns the way that is told; where only the key is missing, with one that the admin secret makes for this
+ * run. Throws where there is neither. The program itself never sees that key, which makes the program's own.
  */
 export async function wayWithKey(options: CommonOptions): Promise<EndedWay> {
   try {

@@ -39,7 +39,7 @@ export function mistakeSentence({ path, line, column, message }: Mistake): strin
 
 const plainKey = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The path as people write it: `tenants[0].org_accounts["a.b"]`. */
+/** Returns the path as people write it: `tenants[0].org_accounts["a.b"]`. */
 export function dotted(path: Path): string {
   let text = '';
   for (const step of path) {
@@ -52,7 +52,7 @@ export function dotted(path: Path): string {
 
 const wordMax = 64;
 
-/** How many letters must be added, taken away, changed or swapped with their neighbour to make `b` of `a`. */
+/** Returns how many letters must be added, removed, changed or swapped to make `b` of `a`. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -69,7 +69,7 @@ export class References {
   }
 }
 
-/** Why a file cannot be read, without what stands in it. */
+/** Says why a file cannot be read, without what stands in it. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const known: Readonly<Record<string, string>> = {

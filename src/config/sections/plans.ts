@@ -59,7 +59,7 @@ const builtIn: ReadonlyMap<string, Grant> = new Map([
 
 export const builtInPlans: readonly string[] = [...builtIn.keys()];
 
-/** The plan that stands behind `name`; undefined for a built-in one that extends no other. */
+/** Returns the plan that stands behind `name`; undefined for a built-in one that extends no other. */
 export const basePlan = (name: string, written: string | null | undefined): string | undefined =>
   written ?? (builtIn.has(name) ? undefined : 'free');
 
@@ -70,9 +70,9 @@ interface DaemonBodyLimit {
 }
 
 /**
- * All plans, those of the file laid over those that they extend. A body limit that a plan writes down holds
- * for its tenants; one that it does not is the daemon's, and on `pro` at least 1 MB. Unknown bases and cycles
- * have been refused before.
+ * Returns all plans, those of the file laid over those that they extend. A body limit that a plan writes down
+ * holds for its tenants; one that it does not is the daemon's, and on `pro` at least 1 MB. Unknown bases and
+ * cycles have been refused before.
  */
 export function resolvePlans(
   written: ReadonlyMap<string, WrittenPlan>,

@@ -171,7 +171,7 @@ export interface TenantBase {
   readonly retentionMs: number | null;
 }
 
-/** The tenant as calls see it. Its plan must exist. */
+/** Returns the tenant as calls see it. Its plan must exist. */
 export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfig {
   const plan = base.plans.get(own.plan ?? base.defaultPlan);
   if (!plan) throw new Error(`tenant ${own.id} has a plan that does not exist`);
@@ -214,6 +214,6 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
   });
 }
 
-/** A tenant of which nothing is known but its id, as minting for it registers one. */
+/** Returns a tenant of which nothing is known but its id, as minting for it registers one. */
 export const bareTenant = (id: string, base: TenantBase): TenantConfig =>
   resolveTenant(tenant.parse({ id }), base);

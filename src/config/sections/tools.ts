@@ -23,7 +23,7 @@ export const tool = section({
   ...settings,
 });
 
-/** The part of a tool that the catalogue reads, as it was written; undefined where only settings stand. */
+/** Returns the part of a tool that the catalogue reads, as written; undefined where only settings stand. */
 export function catalogueAddition(
   written: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> | undefined {

@@ -40,7 +40,7 @@ const groups: readonly (readonly [
   ],
 ];
 
-/** The frame of all pages: the way to each of them, what waits, and who is signed in. */
+/** Shows the frame of all pages: the way to each of them, what waits, and who is signed in. */
 export function Shell({ children }: Children) {
   const [isOpen, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);

@@ -51,8 +51,8 @@ export function canonicalHeaders(headers: readonly string[]): CanonicalHeaders {
 }
 
 /**
- * The path of a request target without its query. S3 takes it as it is, with each byte escaped once; all
- * other services resolve it and escape what stands on the wire once more, so that `%20` is `%2520`.
+ * Returns the path of a request target without its query. S3 takes it as it is, with each byte escaped once;
+ * all other services resolve it and escape what stands on the wire once more, so that `%20` is `%2520`.
  */
 export const canonicalAwsPath = (path: string, isS3: boolean): string =>
   isS3 ? escapeBytes(undoEscapes(path)).replaceAll('%2F', '/') : resolved(path).map(escapeBytes).join('/');

@@ -82,7 +82,7 @@ const globalRegions: Readonly<Record<string, string>> = {
 export const isObjectStore = (host: string): boolean =>
   /^s3(?:express)?$/.test(scopeOfHost(host)?.service ?? '');
 
-/** Undefined where the host does not say both. In lower case, without a port. */
+/** Returns undefined where the host does not say both. In lower case, without a port. */
 export function scopeOfHost(host: string): AwsScope | undefined {
   for (const [suffix, home] of suffixes)
     if (host.endsWith(suffix)) return scopeOf(host.slice(0, -suffix.length).split('.'), home);
@@ -140,7 +140,7 @@ function globalScope(labels: readonly string[], home: string): AwsScope | undefi
   return { service: toSigningName(service), region: own ?? home };
 }
 
-/** The labels of the service, of those before a region: the last two where they are known as such. */
+/** Returns the labels of the service, of those before a region: the last two where they are known as such. */
 function nameOf(labels: readonly string[]): string {
   const two = labels
     .slice(-2)

@@ -60,9 +60,10 @@ const isHashSent = (service: string): boolean => /^(?:s3.*|aoss|glacier|vpc-latt
 const isS3 = (service: string): boolean => service.startsWith('s3');
 
 /**
- * The request with its signature, and with the signatures of its chunks where its body is in chunks that have
- * some. The hash of the whole body is signed also where the sender did not mean to. Throws VALIDATION_FAILED
- * for chunks that are none, and CREDENTIAL_UNAVAILABLE for a kind of body that cannot be signed here.
+ * Returns the request with its signature, and with the signatures of its chunks where its body is in chunks
+ * that have some. The hash of the whole body is signed also where the sender did not mean to. Throws
+ * VALIDATION_FAILED for chunks that are none, and CREDENTIAL_UNAVAILABLE for a kind of body that cannot be
+ * signed here.
  */
 export function signRequest<Request extends Signable>(
   request: Request,
@@ -159,10 +160,10 @@ function signChunks({ chunks, trailers }: AwsChunks, seed: string, sign: Sign): 
 const toScope = ({ region, service }: AwsScope, time: string): string =>
   `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
 
-/** The short form of ISO 8601, in seconds. */
+/** Returns the short form of ISO 8601, in seconds. */
 const toAmzTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d{3}/g, '');
 
-/** The value of a field that the request has once; else ''. */
+/** Returns the value of a field that the request has once; else ''. */
 function soleField(headers: readonly string[], name: string): string {
   const values = headers.filter((_, i) => i % 2 === 1 && (headers[i - 1] as string).toLowerCase() === name);
   return values.length === 1 ? (values[0] as string) : '';

@@ -43,7 +43,7 @@ export class NamedCounts {
     this.values[at] = (this.values[at] as number) + count;
   }
 
-  /** The names that were counted at least once. */
+  /** Yields the names that were counted at least once. */
   *entries(): Iterable<readonly [name: string, count: number]> {
     for (const [name, at] of this.#places) {
       const count = this.values[at] as number;
@@ -56,7 +56,7 @@ export class NamedCounts {
 export class NamedHistograms {
   readonly #histograms = new Map<string, Histogram>();
 
-  /** The histogram of a name, made when it is first asked for: to be asked for once, at the start. */
+  /** Returns the histogram of a name, made when it is first asked for: to be asked for once, at the start. */
   of(name: string): Histogram {
     return kept(this.#histograms, name, () => new Histogram());
   }

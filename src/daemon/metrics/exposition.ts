@@ -26,7 +26,7 @@ export function createSnapshot(collect: () => Promise<Family[]>): () => Promise<
   };
 }
 
-/** The metrics of several processes as text: added up, or the one that counts. */
+/** Returns the metrics of several processes as text: added up, or the one that counts. */
 export async function toMetricsText(snapshots: readonly Snapshot[]): Promise<string> {
   const { AggregatorRegistry } = await load();
   return AggregatorRegistry.aggregate(snapshots as never).metrics();

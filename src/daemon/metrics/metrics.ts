@@ -12,7 +12,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics(gather?: Gather) {
   const counters = new Counters();
   const sources: Source[] = [];
-  /** The metrics of this process but those of Node. */
+  /** Returns the metrics of this process but those of Node. */
   const families = (): Promise<Family[]> => collect(counters, sources);
   /** All metrics of this process. */
   const snapshot = createSnapshot(families);

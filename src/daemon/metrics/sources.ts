@@ -22,7 +22,7 @@ interface Watched {
   status(): GateStatus;
 }
 
-/** The sources of one process: each by itself, so that one that fails takes no other with it. */
+/** Returns the sources of one process: each by itself, so that one that fails takes no other with it. */
 export const sourcesOf = ({
   store,
   journal,
@@ -46,7 +46,7 @@ export const sourcesOf = ({
   () => ({ postern_certificate_days: [daysLeft('authority', authority.expiresAtMs)] }),
 ];
 
-/** The certificates that the listeners show. */
+/** Returns the certificates that the listeners show. */
 export const listenerCertificates =
   (shown: () => ListenersTls): Source =>
   () => {

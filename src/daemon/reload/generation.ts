@@ -128,8 +128,8 @@ interface Material {
 }
 
 /**
- * The names that hold in a configuration. Those of the generation before are used again where the tools are
- * the same. Throws `ConfigError` with the mistakes of tools and routes.
+ * Returns the names that hold in a configuration. Those of the generation before are used again where the
+ * tools are the same. Throws `ConfigError` with the mistakes of tools and routes.
  */
 export function openMaterial(config: Config, files: Files, on: Foundations, before?: Gate): Material {
   const isSame = before !== undefined && isDeepStrictEqual(before.config.tools, config.tools);
@@ -272,14 +272,14 @@ const createCredentialsOf = (
     onFailure: (where, err) => log.warn({ ...where, err }, 'a token cannot be fetched'),
   });
 
-/** Who follows calls on their way out: the access log, and spans. */
+/** Returns who follows calls on their way out: the access log, and spans. */
 const createWatch = ({ log, telemetry }: Config, on: Foundations): CallWatch | undefined =>
   joinedWatch([
     ...(log.access ? [createAccessLog(on.log, Date.now)] : []),
     ...(telemetry.otlp === null ? [] : [createSpans((it) => on.exporter.add(it), Date.now)]),
   ]);
 
-/** The services that a gate hands on as they are. */
+/** Returns the services that a gate hands on as they are. */
 const outliving = ({
   store,
   feeds,

@@ -29,7 +29,7 @@ export function noteReload(config: Config, reload: Omit<LastReload, 'at'>): void
 
 const changedMax = 100;
 
-/** The keys that differ, as the file names them. */
+/** Returns the keys that differ, as the file names them. */
 export function changedKeys(before: Config, after: Config): readonly string[] {
   const found: string[] = [];
   const walk = (a: unknown, b: unknown, path: string): void => {

@@ -6,7 +6,7 @@ import { ConfigError, type Files } from '../../config/load.ts';
 const policyBytesMax = 16 * 1024 * 1024;
 const rootsBytesMax = 16 * 1024 * 1024;
 
-/** As text; what is no UTF-8 is a mistake that the parser finds. Throws `ConfigError` where it cannot be read. */
+/** Reads it as text; the parser finds what is no UTF-8. Throws `ConfigError` where it cannot be read. */
 export function readPolicyFile(files: Files, file: string): string {
   try {
     return files.read(file, policyBytesMax).toString('utf8');
@@ -15,7 +15,7 @@ export function readPolicyFile(files: Files, file: string): string {
   }
 }
 
-/** The reader for `loadRoots`. It throws an error that names the file. */
+/** Returns the reader for `loadRoots`. It throws an error that names the file. */
 export const readerOfRoots =
   (files: Files) =>
   (file: string): string => {

@@ -49,7 +49,7 @@ export function* readPolicies(
   }
 }
 
-/** The text of a policy file, or why it cannot be read. */
+/** Returns the text of a policy file, or why it cannot be read. */
 function textOf(files: Files, file: string): string | Extract<ToldPolicies, { mistakes: unknown }> {
   try {
     return readPolicyFile(files, file);
@@ -73,7 +73,7 @@ export class PolicyCollector {
     this.#before = new Map(before.map((it) => [it.file, it]));
   }
 
-  /** Those that need not be told again. */
+  /** Returns those that need not be told again. */
   get digests(): ReadonlyMap<string, string> {
     return new Map([...this.#before.values()].map(({ file, digest }) => [file, digest]));
   }
@@ -117,7 +117,7 @@ export class PolicyCollector {
 const haveOneTenant = ({ tenants: some }: PolicyDocument, { tenants: others }: PolicyDocument): boolean =>
   !some || !others || some.some((it) => others.includes(it));
 
-/** All of it at once, for who has nothing else to do meanwhile. */
+/** Returns all of it at once, for who has nothing else to do meanwhile. */
 export function loadPolicyFiles(
   { file, policies }: { readonly file: string | undefined; readonly policies: readonly string[] },
   known: KnownNames,

@@ -101,7 +101,7 @@ function checkAppendable(path: string): void {
   else checkWritable(path);
 }
 
-/** The path, or the nearest folder above it that is there. */
+/** Returns the path, or the nearest folder above it that is there. */
 const nearestOf = (path: string): string => (existsSync(path) ? path : nearestOf(dirname(path)));
 
 function checkWritable(path: string): void {

@@ -20,7 +20,7 @@ export const caVariables = [
 
 const ownHosts = 'localhost,127.0.0.1,::1';
 
-/** The variables that a program needs to leave through the gate. */
+/** Returns the variables that a program needs to leave through the gate. */
 export function clientVariables(proxyUrl: string, caFile: string): Record<string, string> {
   return {
     HTTPS_PROXY: proxyUrl,

@@ -72,7 +72,7 @@ export function openFirstStart(env: Environment, addresses = usualAddresses): Fi
   };
 }
 
-/** The configuration that stands where no file does; every key that is not named has its default. */
+/** Returns the configuration that stands where no file does; every key that is not named has its default. */
 export function firstStartConfig(first: FirstStart): Record<string, unknown> {
   return {
     proxy: { listen: first.addresses.proxy },

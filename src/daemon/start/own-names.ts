@@ -36,7 +36,7 @@ export function createOwnNames(
     (!isDisguised(host) && isFound(host));
 }
 
-/** The subject alternative names of the first certificate (RFC 5280, 4.2.1.6). */
+/** Returns the subject alternative names of the first certificate (RFC 5280, 4.2.1.6). */
 const namesIn = (pem: Buffer): string[] =>
   [...(new X509Certificate(pem).subjectAltName ?? '').matchAll(/(?:DNS|IP Address):([\w.:*-]+)/g)].map(
     ([, name = '']) => name.toLowerCase(),

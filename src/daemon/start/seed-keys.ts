@@ -74,7 +74,7 @@ export async function seedKeys(
 
 type RouteName = Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>;
 
-/** The digest of a route's own key: no text of a key has it, so nobody can present one. */
+/** Returns the digest of a route's own key: no text of a key has it, so nobody can present one. */
 const routeDigest = ({ tenantId, prefix, keyId }: RouteName): string =>
   keyDigest(`inbound ${tenantId} ${prefix}${keyId ? ` ${keyId}` : ''}`);
 
@@ -84,11 +84,11 @@ export const routeKey = (route: RouteName, pepper: Buffer) => ({
   hash: peppered(routeDigest(route), pepper),
 });
 
-/** The digest of the keyless agent; another agent has another key. */
+/** Returns the digest of the keyless agent; another agent has another key. */
 const keylessDigest = ({ tenantId, agentId, envName }: KeylessAgent): string =>
   keyDigest(`no key ${tenantId} ${agentId} ${envName}`);
 
-/** The key that stands for callers of the forward proxy without one. */
+/** Returns the key that stands for callers of the forward proxy without one. */
 export function keylessOf(config: Config, pepper: Buffer): Keyless | undefined {
   const agent = keylessAgentOf(config);
   if (!agent) return undefined;
@@ -183,7 +183,7 @@ interface KeyTerms {
   readonly envOf: (tenantId: string, agentId: string) => string;
 }
 
-/** A key of which only the digest is known: its id follows from it, its prefix says so. */
+/** Returns a key of which only the digest is known: its id follows from it, its prefix says so. */
 function fromConfig(key: KeyConfig, { pepper, nowMs, envOf }: KeyTerms): KeyRecord {
   const { hash, tenantId, agentId, name, description, permissions, ipAllowlist, expiresAtMs } = key;
   return liveKey({

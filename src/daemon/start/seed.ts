@@ -85,7 +85,7 @@ async function findStaleExports(
   return holder?.ok && tenants.has(holder.identity.tenantId) ? undefined : file;
 }
 
-/** Those that the file names, and the one that calls without a key are of. */
+/** Returns those that the file names, and the one that calls without a key are of. */
 function agentsOf(config: Config): readonly AgentConfig[] {
   const keyless = keylessAgentOf(config);
   if (!keyless || config.agents.some((it) => it.id === keyless.agentId)) return config.agents;

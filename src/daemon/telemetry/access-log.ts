@@ -64,7 +64,7 @@ export function goesOut(call: CallSoFar): call is DecidedCall {
   );
 }
 
-/** The status that the caller gets: 200 for what was only judged, or is a tunnel. */
+/** Returns the status that the caller gets: 200 for what was only judged, or is a tunnel. */
 function statusOf({ received, verdict }: CallSoFar, refusal: GatewayError | undefined): number {
   if (refusal) return problems[refusal.code].status;
   const isHeld = verdict?.decision === 'DENY' || verdict?.decision === 'REQUIRE_APPROVAL';

@@ -39,7 +39,7 @@ const mcpMethods: ReadonlySet<string> = new Set([
   ...['completion/complete', 'logging/setLevel'],
 ]);
 
-/** The place that a call goes to, and what it is there. */
+/** Returns the place that a call goes to, and what it is there. */
 export function targetAttributes(call: CallSoFar): Attributes {
   const { received, inspection, operation } = call;
   // If a call was not read, nobody knows what stands in its names.
@@ -63,7 +63,7 @@ export function targetAttributes(call: CallSoFar): Attributes {
   };
 }
 
-/** The decision, its reasons and its risk. */
+/** Returns the decision, its reasons and its risk. */
 export function decisionAttributes({ received, verdict, risk, ...call }: CallSoFar): Attributes {
   const identity = call.admission?.identity ?? call.identity;
   const attributes: Attributes = { 'postern.entrance': ownName(received.entrance) };

@@ -37,7 +37,7 @@ const resourceOf = ({ instance }: TelemetryOrigin): object => ({
   }).map(([key, stringValue]) => ({ key, value: { stringValue } })),
 });
 
-/** The body of a request to `/v1/traces`. */
+/** Returns the body of a request to `/v1/traces`. */
 export const toTraces = (spans: readonly CallSpan[], origin: TelemetryOrigin): object => ({
   resourceSpans: [
     {
@@ -59,7 +59,7 @@ export const toTraces = (spans: readonly CallSpan[], origin: TelemetryOrigin): o
   ],
 });
 
-/** The body of a request to `/v1/metrics`. */
+/** Returns the body of a request to `/v1/metrics`. */
 export const toMetrics = (families: readonly Family[], origin: TelemetryOrigin, nowMs: number): object => ({
   resourceMetrics: [
     {
@@ -100,7 +100,7 @@ function toMetric({ name, help, type, values }: Family, times: Times): object {
     : { ...described, gauge: { dataPoints } };
 }
 
-/** The cumulative lines of Prometheus again as counts of each bucket. */
+/** Returns the cumulative lines of Prometheus again as counts of each bucket. */
 function toHistogram(lines: readonly Sample[], times: Times): object {
   const buckets = lines.filter((it) => it.metricName?.endsWith('_bucket'));
   const { le: _, ...labels } = buckets[0]?.labels ?? {};

@@ -111,7 +111,7 @@ export class Crew {
     return this.#broken.promise;
   }
 
-  /** The one in force. */
+  /** Returns the one in force. */
   get config(): Config {
     return this.#inForce.config;
   }
@@ -335,7 +335,7 @@ const ifThere = (work: Promise<unknown>): Promise<unknown> =>
     if (!(error instanceof WorkerGone)) throw error;
   });
 
-/** The bound addresses, where a free port was asked for. */
+/** Returns the bound addresses, where a free port was asked for. */
 function toAddresses({ proxy, control }: Bound): Addresses {
   const toAddress = (text: string) => {
     const address = parseListenAddress(text);

@@ -63,7 +63,7 @@ export class Member {
     return this.#ask(order, timeoutMs, () => this.kill());
   }
 
-  /** The same of what nobody needs: rejects where no answer comes in time, and lets the worker live. */
+  /** Asks what nobody needs: it rejects if no answer comes in time, and lets the worker live. */
   askIdly<To extends Order['to']>(
     order: Extract<Order, { to: To }>,
     timeoutMs: number,

@@ -82,7 +82,7 @@ export const toFailure = (error: unknown): Failure => ({
   mistakes: error instanceof ConfigError ? error.mistakes : undefined,
 });
 
-/** The error again, of the same kind. */
+/** Returns the error again, of the same kind. */
 export function fromFailure({ message, code, retryAfterSeconds, file, mistakes }: Failure): Error {
   if (mistakes) return new ConfigError(file, mistakes);
   if (code === undefined) return new Error(message);

@@ -11,7 +11,7 @@ export interface TakenFiles {
   readonly found: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The disk, of which it is remembered what was read. */
+/** Returns the disk, of which it is remembered what was read. */
 export function takeFiles(): { readonly files: Files; readonly taken: TakenFiles } {
   const contents = new Map<string, Uint8Array>();
   const found = new Map<string, readonly string[]>();
@@ -25,7 +25,7 @@ export function takeFiles(): { readonly files: Files; readonly taken: TakenFiles
   return { files, taken: { contents, found } };
 }
 
-/** The taken files, and nothing else. */
+/** Returns the taken files, and nothing else. */
 export function filesTaken({ contents, found }: TakenFiles): Files {
   return {
     read(path) {

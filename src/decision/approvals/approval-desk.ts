@@ -202,7 +202,7 @@ function tellingHeaders({ headers }: AssessedCall): string[] {
   return found;
 }
 
-/** The findings in headers, with their places, that distinguish calls. */
+/** Returns the findings in headers, with their places, that distinguish calls. */
 const headerFindings = ({ head, findings }: AssessedCall): string[] =>
   findings
     .filter((it) => it.location.startsWith('header:') && counts(it))

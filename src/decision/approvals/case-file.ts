@@ -56,7 +56,7 @@ const caseFile = z.strictObject({
 
 type CaseFile = z.output<typeof caseFile>;
 
-/** The whole file, but for the policies that it names. Throws `CaseFileError`. */
+/** Returns the whole file, but for the policies that it names. Throws `CaseFileError`. */
 export function parseCaseFile(written: unknown): CaseFile {
   const parsed = caseFile.safeParse(written, { reportInput: true });
   if (parsed.success) return parsed.data;
@@ -71,7 +71,7 @@ function keysAt(path: readonly PropertyKey[]): readonly string[] {
   return Object.keys(last === 'expect' ? expected.shape : testCase.shape);
 }
 
-/** A configuration with the file's tenant, plan, tools and all. Throws `CaseFileError`. */
+/** Returns a configuration with the file's tenant, plan, tools and all. Throws `CaseFileError`. */
 export function configOf({ tenant, tools, cases }: CaseFile): Config {
   const written = {
     tenants: [{ environments: environmentsOf(cases), ...tenant, id: caseTenantId }],
@@ -104,12 +104,12 @@ export function sayingOfFile<T>(make: () => T): T {
   }
 }
 
-/** The environments where the tenant names none: those of the cases, `production` first. */
+/** Returns the environments where the tenant names none: those of the cases, `production` first. */
 const environmentsOf = (cases: readonly Case[]): string[] => [
   ...new Set(['production', ...cases.flatMap(({ call }) => call.env ?? [])]),
 ];
 
-/** The policies that the file names. Throws `CaseFileError`, and what `readPolicies` throws. */
+/** Returns the policies that the file names. Throws `CaseFileError`, and what `readPolicies` throws. */
 export async function policiesOf(
   { policies: paths, tenant: { environments } }: CaseFile,
   tenant: TenantConfig,

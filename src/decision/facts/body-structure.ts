@@ -194,7 +194,7 @@ function toReadings(fields: readonly FormField[]): readonly unknown[] {
 
 const nestingMax = 32;
 
-/** The plain name and, for `items[0][amount]`, the path; a rule's path can ask for no deeper one. */
+/** Returns the plain name and, for `items[0][amount]`, the path; a rule's path can ask for no deeper one. */
 function keysOf(name: string): readonly (readonly string[])[] {
   const start = name.indexOf('[');
   if (start < 1 || !name.endsWith(']')) return [[name]];

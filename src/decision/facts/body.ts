@@ -3,9 +3,9 @@ import { inflateBody } from '../../inspect/decode/packed/inflate.ts';
 import { isInOtherCharset, parseCallBody } from './body-structure.ts';
 
 /**
- * The body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that fails, or
- * was done with a wider bound before it was known whose call it is, the call is marked unreadable and the
- * body is empty.
+ * Returns the body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that
+ * fails, or was done with a wider bound before it was known whose call it is, the call is marked unreadable
+ * and the body is empty.
  */
 export function plainBody(call: ReceivedCall, maxBytes: number): Buffer {
   if (call.contentEncoding === '') return call.body;
@@ -28,7 +28,7 @@ function inflated({ body, contentEncoding, readings }: ReceivedCall, maxBytes: n
 
 const noBytes = Buffer.alloc(0);
 
-/** The structure of the body, by its bytes and its declared type; read once and kept. See `parseCallBody`. */
+/** Returns the structure of the body, by bytes and declared type; read once and kept (`parseCallBody`). */
 export function bodyValue(call: ReceivedCall, maxBytes: number): BodyValue {
   const { readings, contentType } = call;
   if (readings.parsed === undefined) {

@@ -93,7 +93,7 @@ function carriedIn(
     .sort((a, b) => Number(isCertain(a)) - Number(isCertain(b)));
 }
 
-/** Those that some read has, once each. Of what is sent nearly none is, so nothing is kept of the others. */
+/** Returns those that some read has, once each. Nearly none is, so the others are not kept. */
 function knownOf(
   shingles: readonly Shingles[],
   sightings: Sightings,

@@ -42,7 +42,7 @@ class CallBody implements BodyFacts {
   }
 }
 
-/** The facts of a body of which nothing but the size may count. */
+/** Returns the facts of a body of which nothing but the size may count. */
 export const noBody = (bytes: number): BodyFacts => ({
   ...{ bytes, texts: [], hidesNames: false },
   value: () => ({ kind: 'none' }),

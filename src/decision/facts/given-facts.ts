@@ -55,7 +55,7 @@ export function withGiven(facts: Facts, given: GivenFacts, body = facts.body): F
   };
 }
 
-/** The same body, of which the size is known otherwise. */
+/** Returns the same body, of which the size is known otherwise. */
 export const sizedBody = (body: BodyFacts, bytes: number): BodyFacts => ({
   bytes,
   get texts() {

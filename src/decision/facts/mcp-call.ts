@@ -15,11 +15,11 @@ const isToolList = (it: Done): boolean => isOfMcp(it) && it.name === 'list_tools
 const does = (operation: Operation | undefined, is: (it: Done) => boolean): boolean =>
   operation !== undefined && (is(operation) || (operation.parts?.some((it) => is(it.operation)) ?? false));
 
-/** The identity of a server. Its path is left out, since it may change with every session. */
+/** Returns the identity of a server. Its path is left out, since it may change with every session. */
 export const serverOrigin = ({ scheme, host, port }: Target): string =>
   `${scheme}://${toAuthority(scheme, host, port)}`;
 
-/** The tools of a server that are called; undefined where there are none. */
+/** Returns the tools of a server that are called; undefined where there are none. */
 export function mcpCallOf(operation: Operation, target: Target): McpCall | undefined {
   if (!does(operation, isToolCall)) return undefined;
   const tools = new Set(

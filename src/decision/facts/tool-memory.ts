@@ -104,7 +104,7 @@ export class ToolMemory {
     return marks;
   }
 
-  /** Undefined where it could not be read to its end. */
+  /** Returns undefined where it could not be read to its end. */
   #givesOrders(text: string, { maxDecodedBytes, isOver }: Bounds): boolean | undefined {
     const { views, unreadable } = decodeViews(Buffer.from(text), { maxDecodedBytes, depthMax, isOver });
     let isWhole = unreadable === undefined;

@@ -13,7 +13,7 @@ export interface TrustLosses {
   readonly anomaly: number;
 }
 
-/** How trust comes back, as the state counts it. */
+/** Returns how trust comes back, as the state counts it. */
 export const trustTermsOf = ({
   recovery,
   recoveryCalls,

@@ -44,7 +44,7 @@ export function matchOf(trace: Trace): ExceptionMatch | undefined {
   return { match, wider };
 }
 
-/** A pattern that takes this URL and no other; where its end is not in the trace, all that begin so. */
+/** Returns a pattern that takes this URL and no other; or all that begin so, if the trace cuts it. */
 function urlPatternOf(url: string): { pattern: string | undefined; isExact: boolean } {
   const [whole = ''] = url.split('#', 1);
   const cutAt = Math.min(
@@ -64,7 +64,7 @@ function urlPatternOf(url: string): { pattern: string | undefined; isExact: bool
   return { pattern: urlPatternProblem(prefix, true) === undefined ? prefix : undefined, isExact: false };
 }
 
-/** The rule's name: the same call always gets the same one. */
+/** Returns the rule's name: the same call always gets the same one. */
 export const exceptionId = ({ trace_id }: Trace): string => `allow-${trace_id}`;
 
 /** Adds the exception before the rule of that name, at its priority; without one, before all others. */
@@ -80,7 +80,7 @@ export function withException(
   return { ...document, rules: document.rules.toSpliced(at, 0, rule) };
 }
 
-/** A rule that lets the call through before the rule `before` is asked. */
+/** Returns a rule that lets the call through before the rule `before` is asked. */
 export const exceptionRule = (trace: Trace, match: Rule['match'], before: Rule | undefined): Rule => ({
   rule_id: exceptionId(trace),
   priority: before?.priority ?? 100,
@@ -89,7 +89,7 @@ export const exceptionRule = (trace: Trace, match: Rule['match'], before: Rule |
   action: 'ALLOW',
 });
 
-/** Why no rule can let the call through, as a sentence that says what can; undefined where one may. */
+/** Says why no rule can let the call through, as a sentence that says what can; undefined where one may. */
 export function whyNoRule(trace: Trace & { readonly detail?: string }): string | undefined {
   const code = trace.reason_codes?.[0] ?? '';
   const known = notByRules[code];

@@ -68,7 +68,7 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
 
   return {
     certain,
-    /** The unknown fact that the decision depends on; undefined where there is none. */
+    /** Returns the unknown fact that the decision depends on; undefined where there is none. */
     doubts(facts: Facts) {
       if (doubtful.length === 0) return undefined;
       const decided = certain.decide(facts).matched;
@@ -133,6 +133,6 @@ const withoutKeys = (rule: Rule, keys: readonly string[]): Rule => ({
 const without = <T extends object>(from: T, keys: readonly string[]): T =>
   Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key))) as T;
 
-/** The strictness of the decision that an action comes to. */
+/** Returns the strictness of the decision that an action comes to. */
 const rank = (action: string): number =>
   decisions.indexOf(action === 'OPEN_INCIDENT' ? 'DENY' : (action as Decision));

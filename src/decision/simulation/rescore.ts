@@ -8,7 +8,7 @@ export interface ScoredRisk {
   readonly band: Band;
 }
 
-/** The recorded risk; undefined for a call that was refused before it was scored. */
+/** Returns the recorded risk; undefined for a call that was refused before it was scored. */
 export const recordedRisk = ({ explanation, risk_score, risk_band }: Trace): ScoredRisk | undefined =>
   explanation === undefined ? undefined : { score: risk_score, band: risk_band };
 

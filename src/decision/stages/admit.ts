@@ -94,7 +94,7 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
     }
   }
 
-  /** The last known standing of the key, where its tenant allows that; else the failure stands. */
+  /** Returns the last known standing of the key, where its tenant allows that; else the failure stands. */
   #withoutState(request: AdmitRequest, error: unknown): Admission {
     const { store, tenants } = this.#options;
     const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
@@ -238,7 +238,7 @@ function toRequest(
 }
 
 /**
- * The operations that the scope of a key is checked against. Tools are named by the catalogue and the
+ * Returns the operations that the scope of a key is checked against. Tools are named by the catalogue and the
  * configuration, never by a caller.
  */
 export const doneBy = (operation: Operation): Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'> => ({
@@ -253,7 +253,7 @@ function mutationsOf({ toolName, verb, parts }: Operation): number {
   return Math.max(1, parts?.filter((it) => it.operation.verb !== 'READ').length ?? 1);
 }
 
-/** All that the call does, and may do where nobody can tell. */
+/** Returns all that the call does, and may do where nobody can tell. */
 const allOf = (operation: Operation): NonNullable<AdmitRequest['parts']> =>
   operationAndParts(operation).flatMap(({ toolName, verb, unclear }) =>
     unclear

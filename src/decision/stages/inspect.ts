@@ -264,7 +264,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
     };
   }
 
-  /** The time for a content, from now on. */
+  /** Returns the time for a content, from now on. */
   #timeFor(tenant: TenantConfig, bytes: number, isPacked?: boolean): Pick<Task, 'bounds' | 'timeoutMs'> {
     const timeoutMs = scanTimeMs(tenant.scanTimeoutMs, bytes, isPacked);
     const endsAt = this.#clock() + timeoutMs;
@@ -347,7 +347,7 @@ function takeHead(reading: Reading, { bytes, findings }: ReadHead): void {
   reading.findings = [...findings];
 }
 
-/** The fields that both parts share. */
+/** Returns the fields that both parts share. */
 const sentOf = ({ identity, target }: AdmittedCall) => ({
   host: target.host,
   tenantId: identity.tenantId,

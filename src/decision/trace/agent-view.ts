@@ -3,7 +3,7 @@ import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 
 /* An agent may see its verdict without details on other agents, which stand in the trace alone. */
 
-/** A signal as a sentence of the explanation. */
+/** Returns a signal as a sentence of the explanation. */
 export const signalSentence = ({ name, details }: Pick<Signal, 'name' | 'details'>): SafeName =>
   safely`${ownName(name)}: ${details}.`;
 
@@ -15,7 +15,7 @@ export const signalsForAgent = ({ signals }: Pick<Risk, 'signals'>): readonly Om
     details: shown ?? details,
   }));
 
-/** The explanation of a verdict for the agent. */
+/** Returns the explanation of a verdict for the agent. */
 export function explanationForAgent(
   { signals }: Pick<Risk, 'signals'>,
   { explanation }: Pick<Verdict, 'explanation'>,

@@ -21,7 +21,7 @@ export const toolsKnownTo = ({ tools } = ownTables().catalogue()): readonly Know
   ...unlisted,
 ];
 
-/** The tools that some of the tenants have; one that differs among them has what any of them says of it. */
+/** Returns the tools that some of the tenants have; one that differs has what any of them says. */
 function toolsOfAll(catalogues: Catalogues, tenants: readonly TenantConfig[]): readonly KnownTool[] {
   const distinct = new Set(tenants.map(({ id }) => catalogues.of(id)));
   const all = new Set([...distinct].flatMap(toolsKnownTo));
@@ -37,7 +37,7 @@ const asEither = (a: KnownTool, b: KnownTool): KnownTool => ({
   fields: [...a.fields, ...b.fields],
 });
 
-/** Names that policies of the tenants may use. */
+/** Returns names that policies of the tenants may use. */
 export function namesKnownTo(
   { notifications, tools: settings }: Pick<Config, 'notifications' | 'tools'>,
   catalogues: Catalogues,
@@ -57,8 +57,8 @@ export function namesKnownTo(
 }
 
 /**
- * Names that policies of files may use, for any tenant: of the configuration, of `registered`, or registered
- * later.
+ * Returns names that policies of files may use, for any tenant: of the configuration, of `registered`, or
+ * registered later.
  */
 export function namesInFiles(
   config: Config,
@@ -72,7 +72,7 @@ export function namesInFiles(
   };
 }
 
-/** A tool of which the name alone is known: its calls may be anything. */
+/** Returns a tool of which the name alone is known: its calls may be anything. */
 const toUntoldTool = (name: string): KnownTool => ({
   name,
   operationNames: [],

@@ -19,7 +19,7 @@ const stringBytesMin = 512;
 const mark = randomBytes(16).toString('hex');
 const colon = 0x3a;
 
-/** Undefined where it has hardly any long strings. The text must be UTF-8. */
+/** Returns undefined where it has hardly any long strings. The text must be UTF-8. */
 export function withoutLongStrings(text: Buffer): Shortened | undefined {
   if (text.length < textBytesMin) return undefined;
   const places = longStringPlaces(text, stringBytesMin, true);

@@ -223,8 +223,8 @@ const json = JSON.stringify;
 const shown: (name: SafeName) => string = JSON.stringify;
 
 /**
- * The trace as one line of JSON. It names kinds and places of what was found, never the text. Put together by
- * hand, because every call pays for it: half of what one `JSON.stringify` of the whole costs.
+ * Returns the trace as one line of JSON. It names kinds and places of what was found, never the text. Put
+ * together by hand, because every call pays for it: half of what one `JSON.stringify` of the whole costs.
  */
 export function traceLine(
   call: TracedCall,
@@ -293,7 +293,7 @@ function excuseField({ received, admission }: TracedCall, verdict: Verdict): str
   return excuse ? `,"excuse":"${excuse}"` : '';
 }
 
-/** Why a call was refused, in the words of its answer, and how large it said that it is. */
+/** Says why a call was refused, in the words of its answer, and how large it said that it is. */
 function refusalFields({ headers }: ReceivedCall, { message, extra }: GatewayError): string {
   const length = fieldOf(headers, 'content-length');
   const declared = /^\d{1,15}$/.test(length) ? Number(length) : undefined;
@@ -348,7 +348,7 @@ function toIso(ms: number): string {
   return `${isoSecond(second)}${String(ms - second * 1000).padStart(3, '0')}Z`;
 }
 
-/** A finding as answers and traces show it. */
+/** Returns a finding as answers and traces show it. */
 export const publicFinding = (it: Finding) => ({
   class: it.class,
   kind: it.kind,

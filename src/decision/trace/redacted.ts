@@ -38,7 +38,7 @@ export function redactedMethod({ received: { method }, head, findings }: Unnamed
   return ownName(head.length > 0 && !found ? method : marker(found?.kind ?? 'unread'));
 }
 
-/** A text of the head, from its place there. */
+/** Returns a text of the head, from its place there. */
 function redactedText({ head, findings }: Unnamed, from: number, text: string): string {
   const end = from + text.length;
   const found = findings.filter(
@@ -54,8 +54,8 @@ function redactedText({ head, findings }: Unnamed, from: number, text: string): 
 }
 
 /**
- * The beginning of the body without its findings, for people who decide about all of it. The length of the
- * rest stands behind it, and invisible or direction-turning characters stand as `\u{…}`.
+ * Returns the beginning of the body without its findings, for people who decide about all of it. The length
+ * of the rest stands behind it, and invisible or direction-turning characters stand as `\u{…}`.
  */
 export function redactedPreview(call: InspectedCall): SafeName {
   const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);
@@ -73,7 +73,7 @@ const unseen =
 
 const toEscape = (it: string): string => `\\u{${it.codePointAt(0)?.toString(16)}}`;
 
-/** At most `end`, and not within a character of UTF-8, which has four bytes at most. */
+/** Returns at most `end`, and not within a character of UTF-8, which has four bytes at most. */
 function endOfCharacter(bytes: Buffer, end: number): number {
   let at = end;
   while (at > end - 4 && isContinuation(bytes[at])) at -= 1;

@@ -73,7 +73,7 @@ export function readName(engine: DetectorEngine, text: string, isOver: () => boo
 
 type Named = Pick<Operation, 'name' | 'said'>;
 
-/** How an operation is called where it is kept and shown; policies go by its own name. */
+/** Returns how an operation is called where it is kept and shown; policies go by its own name. */
 export function shownOperation({ safeName }: Pick<NamedCall, 'safeName'>, { name, said }: Named): SafeName {
   if (said === undefined) return safeName(name);
   // The name is made of it: in another case it may be none that a detector knows, and it reads the same.

@@ -10,8 +10,8 @@ import { type CheckName, checks } from '../checks/checks.ts';
  * Examples are the detector's tests. They must not contain tokens that look alive, because code hosts refuse
  * a push with such. A brace expression stands for generated text, the same at every run:
  *
- *     `{alnum:36}` `{upper:16}` `{lower:8}` `{letter:34}` `{digits:9}` `{hex:32}` `{HEX:8}` `{base32:16}` `{base58:22}`
- *     `{base64:86}` `{base64url:43}`   Characters of an alphabet.
+ *     `{alnum:36}` `{upper:16}` `{lower:8}` `{letter:34}` `{digits:9}` `{hex:32}` `{HEX:8}`
+ *     `{base32:16}` `{base58:22}` `{base64:86}` `{base64url:43}`   Characters of an alphabet.
  *     `{crc:36}`              30 characters and their checksum, as GitHub and npm have.
  *     `{postern:iv_live_}`    A whole key of the gateway.
  *     `{jwt:20}`              A whole token with that many characters of signature.

@@ -15,7 +15,7 @@ const colours: Readonly<Record<Band, number>> = {
   CRITICAL: 0x7f1d1d,
 };
 
-/** At most twice as long as the text. */
+/** Returns at most twice as long as the text. */
 const escapeDiscord = (text: string): string => text.replace(/[!-/:-@[-`{-~]/g, '\\$&');
 
 /** Descriptions may have 4,096 characters, 25 fields names of 256 and values of 1,024, all of it 6,000. */

@@ -69,7 +69,7 @@ function parseMailUrl(text: string) {
   };
 }
 
-/** The same for each attempt, so that a reader sees one mail where several have arrived. */
+/** Returns the same for each attempt, so that a reader sees one mail where several have arrived. */
 function messageIdOf(messageId: string, from: string): string {
   const left = /^[\w+=-]{1,128}$/.test(messageId) ? messageId : hash('sha256', messageId);
   const domain = /@([A-Za-z0-9.-]{1,253})>?$/.exec(from)?.[1] ?? 'postern.invalid';

@@ -29,7 +29,7 @@ const formats: Readonly<Record<Format, (message: Message) => Record<string, unkn
   cef: toCef,
 };
 
-/** The URL of the collector, with this path where it has none of its own. */
+/** Returns the URL of the collector, with this path where it has none of its own. */
 function atPath(text: string, path: string): string {
   const url = new URL(text);
   return url.pathname === '/' ? new URL(`${path}${url.search}`, url).href : text;

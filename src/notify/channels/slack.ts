@@ -61,7 +61,7 @@ function toActions(button: Button): object {
   };
 }
 
-/** The message that replaces one with buttons once they are of no use any more. */
+/** Returns the message that replaces one with buttons once they are of no use any more. */
 export const toDecidedSlack = (title: string, summary: string, facts: readonly Fact[]): object => ({
   replace_original: true,
   text: title,
@@ -80,7 +80,7 @@ const toSections = (facts: readonly Fact[]): object[] =>
     fields: facts.slice(at * fieldsMax, (at + 1) * fieldsMax).map(toField),
   }));
 
-/** A message for one person alone. */
+/** Returns a message for one person alone. */
 export const toNoteSlack = (
   text: string,
 ): { response_type: 'ephemeral'; replace_original: false; text: string } => ({

@@ -26,9 +26,9 @@ export const webhook: Channel = {
 };
 
 /**
- * The fields that go with a body by Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`. Several keys
- * sign side by side, so that a receiver can change to the next one whenever it likes; without any, nothing is
- * signed.
+ * Returns the fields that go with a body by Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`. Several
+ * keys sign side by side, so that a receiver can change to the next one whenever it likes; without any,
+ * nothing is signed.
  */
 function signedHeaders(
   keys: readonly Buffer[],

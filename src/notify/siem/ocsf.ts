@@ -24,7 +24,7 @@ const severities: Readonly<Record<Band, readonly [id: number, name: string]>> = 
 const activities = { 1: 'Create', 2: 'Update', 3: 'Close' } as const;
 const statuses = { 1: 'New', 2: 'In Progress', 4: 'Resolved' } as const;
 
-/** The state of the finding, by that of its incident or approval. */
+/** Returns the state of the finding, by that of its incident or approval. */
 function lifeOf(kind: EventKind, state: unknown): readonly [keyof typeof activities, keyof typeof statuses] {
   if (kind === 'incident.changed') return state === 'closed' ? [3, 4] : [2, 2];
   return kind === 'approval.decided' || kind === 'approval.expired' ? [3, 4] : [1, 1];
@@ -86,7 +86,7 @@ export function toOcsf(message: Message): Record<string, unknown> {
   };
 }
 
-/** The id of an incident or approval, the same in all its notices, so that updates find what they update. */
+/** Returns the id of an incident or approval, the same in all its notices, for updates. */
 function findingUid(data: Readonly<Record<string, unknown>>, noticeId: string): string {
   const id = data['incident_id'] ?? data['approval_id'] ?? data['trace_id'];
   return typeof id === 'string' && id !== '' ? id : noticeId;

@@ -110,12 +110,12 @@ export const conditions: ConditionTable = {
   body_path_lte: bodyNumber(({ least }, limit) => least <= limit, 'is at or below the limit of the rule'),
 };
 
-/** A condition on what is at hand. */
+/** Returns a condition on what is at hand. */
 function ofFacts<V>(holds: (facts: Facts, value: V) => boolean, says: (value: V) => string): ConditionKey<V> {
   return { compile: (value) => (call) => holds(call.facts, value), says };
 }
 
-/** A condition that something is so, or is not. */
+/** Returns a condition that something is so, or is not. */
 function isSo(of: (facts: Facts) => boolean, yes: string, no: string): ConditionKey<boolean> {
   return ofFacts(
     (facts, wanted) => of(facts) === wanted,

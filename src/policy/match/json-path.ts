@@ -13,7 +13,7 @@ export type Step = { readonly name: string } | { readonly index: number } | 'eac
 const stepForm =
   /\.([\p{L}\p{N}_$-]+)|\[(\d{1,9})\]|\[(\*)\]|\['((?:[^'\\]|\\['\\])*)'\]|\["((?:[^"\\]|\\["\\])*)"\]/uy;
 
-/** The steps of a path, or undefined where it is none of the subset. */
+/** Returns the steps of a path, or undefined where it is none of the subset. */
 export function parsePath(path: string): readonly Step[] | undefined {
   if (path.length > pathLengthMax || !path.startsWith('$')) return undefined;
   const steps: Step[] = [];
@@ -30,9 +30,9 @@ export function parsePath(path: string): readonly Step[] | undefined {
 }
 
 /**
- * A word that the text of a body must contain, in some case, for the path to lead anywhere: the longest run
- * of letters and digits of its names. Those have one spelling in a form and in JSON, save escapes and the two
- * letters of `foldsToAscii`.
+ * Returns a word that the text of a body must contain, in some case, for the path to lead anywhere: the
+ * longest run of letters and digits of its names. Those have one spelling in a form and in JSON, save escapes
+ * and the two letters of `foldsToAscii`.
  */
 export function requiredWord(steps: readonly Step[]): string | undefined {
   const names = steps.flatMap((step) => (step !== 'each' && 'name' in step ? [step.name] : []));

@@ -146,8 +146,8 @@ export const callKeys: CallTable = {
 };
 
 /**
- * The check of `url_patterns`, over all readings of a URL. It depends on the URL alone, so the index asks it
- * once for each URL and not for each call.
+ * Returns the check of `url_patterns`, over all readings of a URL. It depends on the URL alone, so the index
+ * asks it once for each URL and not for each call.
  */
 export function compileUrlPatterns(patterns: readonly string[], allows: boolean): UrlCheck {
   const matchers = patterns.map((pattern) => compileUrlPattern(pattern, allows));

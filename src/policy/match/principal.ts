@@ -8,7 +8,7 @@ import { compileGlob, type Glob } from '../../util/glob.ts';
  * `Bob` what is for `bob`. That must not be a way around a denial.
  */
 
-/** The pattern without its optional `$` and leading `@`. */
+/** Returns the pattern without its optional `$` and leading `@`. */
 export const principalGlob = (pattern: string): string => pattern.replace(/\$$/, '').replace(/^@/, '');
 
 export function compilePrincipalPattern(pattern: string, allows: boolean): Glob {
@@ -25,7 +25,7 @@ export function compilePrincipalPattern(pattern: string, allows: boolean): Glob 
 }
 
 /**
- * The address in `Bob <bob@Acme.com.>`, its domain in lower case and without the final dot of a fully
+ * Returns the address in `Bob <bob@Acme.com.>`, its domain in lower case and without the final dot of a fully
  * qualified name.
  */
 function addressOf(principal: string): string {

@@ -8,12 +8,12 @@ import { compileGlob, type Glob, globProblem } from '../../util/glob.ts';
  * crosses `/`.
  *
  * Three ways in which such patterns are fooled elsewhere, and what happens here:
- * - `https://api.x.com` is a prefix of `https://api.x.com.evil.com/`. A prefix that ends inside the authority must end where
- *   the host or the port ends.
- * - `https://*.x.com/*` matches `https://evil.com/?.x.com/`, since `*` crosses `/`. For a rule that denies or holds that is
- *   harmless, and wanted where somebody writes `https://*` + `/admin/*`. In a rule that allows, the stars of the authority stay
- *   in the authority.
- * - `/%61dmin`, `//admin` and `/x/..%2fadmin` may all reach `/admin`. Rules see each URL in its readings: see `readingsOf`.
+ * - `https://api.x.com` is a prefix of `https://api.x.com.evil.com/`. A prefix that ends inside the authority
+ *   must end where the host or the port ends.
+ * - `https://*.x.com/*` matches `https://evil.com/?.x.com/`, since `*` crosses `/`. For a rule that denies or
+ *   holds that is harmless, and wanted where somebody writes `https://*` + `/admin/*`. In a rule that allows,
+ *   the stars of the authority stay in the authority.
+ * - `/%61dmin`, `//admin` and `/x/..%2fadmin` may all reach `/admin`. Rules see all readings (`readingsOf`).
  */
 
 const urlPatternLengthMax = 2048;
@@ -25,7 +25,7 @@ const parts = /^([^/?#]*):\/\/([^/]*)(.*)$/s;
 /** The ports that URLs leave out. */
 export const schemePorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
 
-/** Why the text is no URL pattern for a rule of this kind, for its author; undefined where it is one. */
+/** Says why the text is no URL pattern for a rule of this kind, for its author; undefined where it is one. */
 export function urlPatternProblem(pattern: string, allows: boolean): string | undefined {
   if (pattern.length > urlPatternLengthMax) return `is longer than ${urlPatternLengthMax} characters`;
   if (/[\s\p{Cc}]/u.test(pattern))
@@ -88,8 +88,8 @@ function isAddressLiteral(authority: string): boolean {
 }
 
 /**
- * The authority of a normalised URL: lower case, punycode, without the scheme's own port. Undefined where it
- * is no host.
+ * Returns the authority of a normalised URL: lower case, punycode, without the scheme's own port. Undefined
+ * where it is no host.
  */
 function normalAuthority(scheme: string, authority: string): string | undefined {
   const port = schemePorts[scheme];

@@ -121,7 +121,7 @@ const asWritten = 'names are compared as they stand, without wildcards';
 
 const hasWildcard = (word: string): boolean => /[*?[]/.test(word);
 
-/** Each once; undefined where the rule is for all tools. */
+/** Returns each once; undefined where the rule is for all tools. */
 function toolsNamed({ tool_name, tool_names }: RuleMatch): readonly string[] | undefined {
   if (tool_name !== undefined) return [tool_name];
   return tool_names && [...new Set(tool_names)];

@@ -5,7 +5,7 @@ import { isIP } from 'node:net';
 /** Four numbers of 32 bits, the highest first. */
 export type AddressWords = readonly [number, number, number, number];
 
-/** The 32 bits of an address in dotted decimals, or -1. */
+/** Returns the 32 bits of an address in dotted decimals, or -1. */
 export function parseIpv4(text: string): number {
   let value = 0;
   let part = -1;
@@ -25,7 +25,7 @@ export function parseIpv4(text: string): number {
   return parts === 4 ? value : -1;
 }
 
-/** The words of an address in any spelling that `isIP` takes, but without a zone; undefined for all else. */
+/** Returns the words of an address in any spelling that `isIP` takes, but a zone; undefined for all else. */
 export function parseIpv6(text: string): AddressWords | undefined {
   if (isIP(text) !== 6 || text.includes('%')) return undefined;
   const lastColon = text.lastIndexOf(':');

@@ -34,7 +34,7 @@ export function rangeDanger(range: Range, text: string): Danger {
 
 const suffixOptions = { allowPrivateDomains: true, extractHostname: false, validateHostname: false } as const;
 
-/** The danger of listing a canonical host name with all that is below it. */
+/** Returns the danger of listing a canonical host name with all that is below it. */
 export function hostDanger(host: string): Danger {
   if (host === 'localhost' || host.endsWith('.localhost') || isSharedHost(host)) return 'dropped';
   if (getPublicSuffix(host, suffixOptions) !== host) return undefined;

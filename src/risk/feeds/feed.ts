@@ -21,7 +21,7 @@ export interface FeedHealth {
   readonly name: string;
   /** Scheme, host and port; `file:` for a file. */
   readonly origin: string;
-  /** never: no fetch yet. failed: the last one. stale: the last good one is over three intervals old. */
+  /** never: no fetch yet. failed: the last one failed. stale: the last good one is 3 intervals old. */
   readonly status: 'ok' | 'stale' | 'failed' | 'never';
   /** In use. */
   readonly indicators: number;
@@ -288,7 +288,7 @@ export class Feed {
   }
 }
 
-/** A sentence without anything of the source's URL, which libraries put into their messages. */
+/** Returns a sentence without anything of the source's URL, which libraries put into their messages. */
 function reasonOf(error: unknown): string {
   if (error instanceof FeedRefused) return error.message;
   if (error instanceof GatewayError && error.code !== 'INTERNAL') return error.message;

@@ -86,7 +86,7 @@ export class Feeds {
     };
   }
 
-  /** The entries of all feeds, as of now. Ask anew for every call. */
+  /** Returns the entries of all feeds, as of now. Ask anew for every call. */
   get index(): ThreatIndex {
     return this.#index;
   }

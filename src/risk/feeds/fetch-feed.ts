@@ -96,7 +96,7 @@ async function followed(
 
 const fieldLengthMax = 256;
 
-/** The value of a field; '' where there is none, or one that nobody honest sends. */
+/** Returns the value of a field; '' where there is none, or one that nobody honest sends. */
 function fieldOf(headers: HttpAnswer['headers'], name: string): string {
   const value = headers[name];
   const isRight = typeof value === 'string' && (name === 'location' || value.length <= fieldLengthMax);

@@ -52,7 +52,7 @@ export function lastGoodOf(dir: string, name: string, url: string, format: strin
   // Names differ where file systems fold their case, and none is a path.
   const place = join(dir, `${createHash('sha256').update(name).digest('hex').slice(0, 32)}.feed`);
 
-  /** Undefined where there is none of this source. */
+  /** Returns undefined where there is none of this source. */
   async function find(): Promise<Kept | undefined> {
     const head = await readHead(place);
     if (head?.source !== source) return undefined;
@@ -108,7 +108,7 @@ interface Head extends Validators {
   readonly skipBytes: number;
 }
 
-/** Undefined where there is no such file, or it is none of ours. */
+/** Returns undefined where there is no such file, or it is none of ours. */
 async function readHead(place: string): Promise<Head | undefined> {
   try {
     await using file = await open(place, 'r');

@@ -22,7 +22,7 @@ try {
   parentPort?.postMessage({ refused: error.message } satisfies ThreadResult);
 }
 
-/** The buffers that are transferred instead of copied. */
+/** Returns the buffers that are transferred instead of copied. */
 function memoryOf({ entries, hosts, urls, urlHosts, ipv4, ipv6 }: IndicatorSet): ArrayBuffer[] {
   const arrays = [entries, hosts, urls, { urlHosts }, ipv4, ipv6].flatMap((part) => Object.values(part));
   return arrays.filter((it) => ArrayBuffer.isView(it)).map((it) => it.buffer as ArrayBuffer);

@@ -3,7 +3,7 @@ export interface Reader {
   write(bytes: Buffer): void;
   /** After the last piece. Throws FeedRefused where the feed ends in the middle of something. */
   end(): void;
-  /** The present place: `line 17`. */
+  /** Returns the present place: `line 17`. */
   place(): string;
 }
 

@@ -30,6 +30,6 @@ const nameOf = {
 const lastOf = (marks: readonly TrustMark[]): SafeName =>
   marks.length === 0 ? safely`nothing` : joined(marks.slice(-namedMax).map(describeMark), ', ');
 
-/** A mark in the form that traces, answers and agents see. */
+/** Returns a mark in the form that traces, answers and agents see. */
 export const describeMark = ({ cause, parts, atMs, traceId }: TrustMark): SafeName =>
   ownName(`${nameOf[cause]} (-${parts / 10_000}, ${new Date(atMs).toISOString()}, trace ${traceId})`);

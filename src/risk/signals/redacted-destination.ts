@@ -15,7 +15,7 @@ export function redactedDestination(call: NamedCall): SafeName {
   return call.safeName(destination);
 }
 
-/** The destination in the form that the state keeps. */
+/** Returns the destination in the form that the state keeps. */
 export const keptDestination = (call: NamedCall): SafeName =>
   mayBeKept(call, call.destination) ? ownName(call.destination) : hashed(call.destination);
 

@@ -26,7 +26,7 @@ export function createEmbeddedAgents(disk: Disk) {
   });
   const cache = createCache<AgentRecord>(cachedMax);
 
-  /** The record in the database, as the running transaction has left it; memory learns nothing of it. */
+  /** Returns the record in the database, as the running transaction left it, without memory. */
   const load = (agentId: string) => rowToRecord<AgentRecord>(byId.get(agentId));
 
   /** At once: from memory, or by one look-up in the database. */
@@ -63,7 +63,7 @@ export function createEmbeddedAgents(disk: Disk) {
     store,
     find,
     load,
-    /** Which of these are agents of the tenant. */
+    /** Returns which of these are agents of the tenant. */
     among: (tenantId: string, agentIds: readonly string[]) =>
       new Set(agentIds.filter((it) => find(it)?.tenantId === tenantId)),
   };

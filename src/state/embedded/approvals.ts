@@ -57,7 +57,7 @@ const statements = (db: Database) => ({
   byId: db.prepare('SELECT record FROM approvals WHERE tenant_id = ? AND approval_id = ?'),
 });
 
-/** The rows of approvals; changes belong to the transaction that is running. */
+/** Returns the rows of approvals; changes belong to the transaction that is running. */
 function createApprovalTable(db: Database) {
   const sql = statements(db);
   const list = createListing(db, {
@@ -120,8 +120,8 @@ export function createEmbeddedApprovals({ db, commits, audit }: Disk): ApprovalS
   }
 
   /**
-   * The approval at that time, which holds from now on: no process with a slower clock decides it any more. A
-   * superseded approval has expired, whatever the time.
+   * Returns the approval at that time, which holds from now on: no process with a slower clock decides it any
+   * more. A superseded approval has expired, whatever the time.
    */
   function standingAt(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined {
     const found = table.find(tenantId, approvalId);

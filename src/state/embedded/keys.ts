@@ -73,7 +73,7 @@ export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOp
   };
   return {
     store,
-    /** Which of these are keys of the tenant. */
+    /** Returns which of these are keys of the tenant. */
     among: (tenantId: string, keyIds: readonly string[]) => table.among(tenantId, keyIds),
   };
 }
@@ -122,7 +122,7 @@ class KeyTable {
     return new Set(rows.map((row) => String(row['key_id'])));
   }
 
-  /** False where its id or its hash is taken. */
+  /** Returns false where its id or its hash is taken. */
   add(key: KeyRecord): boolean {
     return this.#insert.run(key.keyId, key.hash, key.tenantId, JSON.stringify(key)) > 0;
   }

@@ -6,7 +6,7 @@ import { type Database, type Row, recordOf, type Statement, type Value } from '.
 /** SQL over the columns of the table, with one `?`, and its value. */
 export type Condition = readonly [sql: string, value: Value];
 
-/** The conditions whose values are not undefined. */
+/** Returns the conditions whose values are not undefined. */
 export const given = (...asked: readonly [sql: string, value: Value | undefined][]): Condition[] =>
   asked.filter((it): it is [string, Value] => it[1] !== undefined);
 

@@ -37,7 +37,7 @@ function createPolicyTable(db: Database) {
     'DELETE FROM policies WHERE tenant_id = ? AND name = ? AND env_name = ? AND version <= ?',
   );
 
-  /** The latest version of each policy, archived ones too. */
+  /** Returns the latest version of each policy, archived ones too. */
   const load = (tenantId: string): PolicyRecord[] => latestOfAll.all(tenantId).map(recordOf<PolicyRecord>);
 
   function find(tenantId: string, name: string, envName: string | null): PolicyRecord | undefined {

@@ -36,7 +36,7 @@ export class Retention {
     return (timeOfTraceId(traceId) ?? 0) < this.#startMs(tenantId);
   }
 
-  /** The part of what a filter asks for that is within the kept time. */
+  /** Returns the part of what a filter asks for that is within the kept time. */
   keptOf(tenantId: string, filter: TraceFilter): TraceFilter {
     return {
       ...filter,

@@ -16,7 +16,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Statement {
   get(...values: Value[]): Row | undefined;
   all(...values: Value[]): Row[];
-  /** The number of rows that changed. */
+  /** Returns the number of rows that changed. */
   run(...values: Value[]): number;
 }
 
@@ -34,7 +34,7 @@ export interface Database {
 }
 
 interface DatabaseOptions {
-  /** `FULL`: a commit is on the disk. `NORMAL`: it survives the process; a power cut may take the last ones. */
+  /** `FULL`: a commit is on the disk. `NORMAL`: it survives the process; a power cut may take the last. */
   readonly synchronous: 'FULL' | 'NORMAL';
   /** SQL that leads from each schema version to the next, from the empty database on. */
   readonly migrations: readonly string[];
@@ -49,7 +49,7 @@ export function toStateError(error: unknown): GatewayError {
     : stateUnavailable(`The state cannot be read or written: ${whyRefused(error)}.`, error);
 }
 
-/** The sentence that SQLite has for the code of an error, which quotes nothing. */
+/** Returns the sentence that SQLite has for the code of an error, which quotes nothing. */
 export function whyRefused(error: unknown): string {
   const { cause = error } = Object(error) as { cause?: unknown };
   return String((Object(cause) as { errstr?: unknown }).errstr ?? 'its log says why');
@@ -200,7 +200,7 @@ export function refuseNewer(file: string, version: number, migrations: readonly 
     );
 }
 
-/** The object that a row keeps as JSON in its column `record`. */
+/** Returns the object that a row keeps as JSON in its column `record`. */
 export const recordOf = <T>(row: Row): T => parseStored<T>(row['record']);
 
 /** JSON that was written here; what is none any more cannot be read. */

@@ -72,7 +72,7 @@ function refuseNewerState(dir: string): void {
   }
 }
 
-/** The parts of the store, of which each has its tables and the memory that follows them. */
+/** Returns the parts of the store, of which each has its tables and the memory that follows them. */
 function openParts(dir: string, closers: Closer[]) {
   const db = openDatabase(join(dir, 'state.db'), { synchronous: 'FULL', migrations: stateMigrations });
   closers.push(db.close);
@@ -152,7 +152,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
 const isOwn = ({ agents }: Parts, tenantId: string, agentId: string): boolean =>
   agents.among(tenantId, [agentId]).has(agentId);
 
-/** The past of agents, as calls are judged by it. */
+/** Returns the past of agents, as calls are judged by it. */
 const histories = (on: Parts): HistoryStore => ({
   noteSighting: on.history.noteSighting,
   trustOf: async (tenantId, agentIds) =>

@@ -6,7 +6,7 @@ import type { Disk } from './disk.ts';
 /** Read at once. */
 const rowsMax = 500;
 
-/** The sources of notices, and how far each was read. */
+/** Returns the sources of notices, and how far each was read. */
 export function createEmbeddedTold({ db, commits, audit }: Disk): NoticeSources {
   const find = db.prepare('SELECT place FROM notices_told WHERE tenant_id = ? AND source = ?');
   const put = db.prepare(`

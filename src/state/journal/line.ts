@@ -41,7 +41,7 @@ export function toHead(call: RecordedCall): string {
   return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t${more}`;
 }
 
-/** The list of rare fields. */
+/** Returns the list of rare fields. */
 function moreOf({ sizeClass = 0, names, marks, charges, credential }: RecordedCall): string {
   if (!names && !marks && !charges && credential === undefined)
     return sizeClass === 0 ? '' : `[${sizeClass}]\t`;
@@ -75,7 +75,7 @@ function parseMore(
   };
 }
 
-/** The whole line, with its newline. */
+/** Returns the whole line, with its newline. */
 export const toLine = (call: RecordedCall): string => `${toHead(call)}${call.line}\n`;
 
 /** The fields that calls share which touch the same from the same place: the head behind the time. */

@@ -67,7 +67,7 @@ export class Segments {
     this.#segments = names.map((name) => openSegment(join(dir, name), 'r'));
   }
 
-  /** Bytes that were written and not dropped yet. */
+  /** Returns bytes that were written and not dropped yet. */
   waitingBytes(): number {
     return this.#sum((segment) => segment.bytes - segment.dropped);
   }

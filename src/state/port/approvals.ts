@@ -24,7 +24,7 @@ export interface ApprovalStore {
     decision: ApprovalDecision,
     audit: AuditEvent,
   ): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined>;
-  /** The record as of `nowMs`: a pending one past its end is `expired`. */
+  /** Returns the record as of `nowMs`: a pending one past its end is `expired`. */
   approvalById(tenantId: string, approvalId: string, nowMs: number): Promise<ApprovalRecord | undefined>;
   /** Newest first. */
   listApprovals(

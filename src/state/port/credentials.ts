@@ -5,16 +5,16 @@ import type { MaybePromise } from './page.ts';
 export interface CredentialStore {
   putCredential(credential: SealedCredential, audit: AuditEvent): Promise<void>;
   /**
-   * The credential as the last `admit` of this tenant has left it; undefined where there is none, or it was
-   * revoked.
+   * Returns the credential as the last `admit` of this tenant has left it; undefined where there is none, or
+   * it was revoked.
    */
   credentialOf(tenantId: string, name: string): MaybePromise<SealedCredential | undefined>;
   listCredentials(tenantId: string): Promise<readonly SealedCredential[]>;
   /** Replaces the sealed value if it is still `from`; else it changes nothing and answers false. */
   resealCredential(reseal: Reseal, audit: AuditEvent): Promise<boolean>;
-  /** The use of every credential that calls were recorded with, by name, removed ones included. */
+  /** Returns the use of every credential that calls were recorded with, by name, removed ones included. */
   credentialUses(tenantId: string): Promise<ReadonlyMap<string, CredentialUse>>;
-  /** False where there is none. */
+  /** Returns false where there is none. */
   removeCredential(tenantId: string, name: string, audit: AuditEvent): Promise<boolean>;
 }
 

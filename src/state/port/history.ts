@@ -11,7 +11,7 @@ export interface HistoryStore {
    * other nodes too, for ten minutes, the last 512. It may be lost where the state is away. Never throws.
    */
   noteSighting(tenantId: string, sighting: Sighting): void;
-  /** The trust in each agent, in the order of the ids; it is whole for unknown agents. */
+  /** Returns the trust in each agent, in the order of the ids; it is whole for unknown agents. */
   trustOf(tenantId: string, agentIds: readonly string[]): Promise<readonly TrustRecord[]>;
   /** Something that counts against an agent, beside its calls: those bring their marks themselves. */
   markTrust(tenantId: string, agentId: string, mark: TrustMark): Promise<void>;

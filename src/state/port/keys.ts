@@ -26,7 +26,7 @@ export interface KeyStore {
    * on, for its children too.
    */
   revokeKey(tenantId: string, keyId: string, audit: AuditEvent): Promise<KeyRecord | undefined>;
-  /** The usage of each key, in the order of the ids; zeros for one that was never used. */
+  /** Returns the usage of each key, in the order of the ids; zeros for one that was never used. */
   keyUsage(tenantId: string, keyIds: readonly string[], nowMs: number): Promise<readonly KeyUsage[]>;
 }
 

@@ -34,7 +34,7 @@ export interface NoticeQueue {
   replayMessages(channel: string, ids: readonly string[], nowMs: number): Promise<number>;
   /** One that was given up. */
   deadMessageById(id: string): Promise<DeadMessage | undefined>;
-  /** All channels that anything has been put into or claimed for, by name. */
+  /** Returns all channels that anything has been put into or claimed for, by name. */
   channelQueues(): Promise<readonly ChannelQueue[]>;
 }
 

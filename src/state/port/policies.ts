@@ -11,9 +11,9 @@ export interface PolicyStore {
    */
   applyPolicy(apply: PolicyApply, audit: AuditEvent): Promise<PolicyRecord>;
   /**
-   * The latest version of each policy that is not archived, of one tenant, as the last `admit` of this tenant
-   * has left them. The same array until one of them changes, so that what is compiled of it can be kept
-   * beside it.
+   * Returns the latest version of each policy that is not archived, of one tenant, as the last `admit` of
+   * this tenant has left them. The same array until one of them changes, so that what is compiled of it can
+   * be kept beside it.
    */
   policiesOf(tenantId: string): MaybePromise<readonly PolicyRecord[]>;
   /** Returns the latest version for the environment, else that for all; none where it is archived. */

@@ -9,9 +9,9 @@ export interface RouteStore {
   replaceRoute(route: StoredRoute, audit: AuditEvent): Promise<boolean>;
   /** Replaces the sealed token if it is still `from`; else it changes nothing and answers false. */
   resealRoute(reseal: RouteReseal, audit: AuditEvent): Promise<boolean>;
-  /** False where there is none. */
+  /** Returns false where there is none. */
   removeRoute(tenantId: string, prefix: string, audit: AuditEvent): Promise<boolean>;
-  /** The tenant that has the prefix, or had it last; undefined where nobody has. */
+  /** Returns the tenant that has the prefix, or had it last; undefined where nobody has. */
   routeOwner(prefix: string): MaybePromise<string | undefined>;
   /** Returns routes by prefix as of the tenant's last `admit`: the same map until one of them changes. */
   routesOf(tenantId: string): MaybePromise<ReadonlyMap<string, StoredRoute>>;

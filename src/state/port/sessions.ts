@@ -7,7 +7,7 @@ export interface SessionStore {
   addSession(session: SessionRecord, audit: AuditEvent): Promise<void>;
   /** Returns the stored session, wherever it was changed last; `hasSessionEnded` tells whether it ended. */
   sessionById(tenantId: string, sessionId: string): MaybePromise<SessionRecord | undefined>;
-  /** Those that have not ended, the one that was opened last first. */
+  /** Returns those that have not ended, the one that was opened last first. */
   listSessions(tenantId: string, nowMs: number): Promise<readonly SessionRecord[]>;
   /** Notes that it was used. One that is gone stays gone. */
   touchSession(tenantId: string, sessionId: string, nowMs: number): Promise<void>;

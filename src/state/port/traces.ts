@@ -19,7 +19,7 @@ export interface TraceStore {
    * nothing. Answers how many lines are not whole and were left out.
    */
   recordCalls(batch: CallBatch): Promise<number>;
-  /** The trace as JSON text; undefined for what is no UUID of version 7. */
+  /** Returns the trace as JSON text; undefined for what is no UUID of version 7. */
   traceById(tenantId: string, traceId: string): Promise<string | undefined>;
   /**
    * Traces as JSON texts, newest first. It looks at a bounded number, so `nextCursor` may stand beside few
@@ -33,8 +33,8 @@ export interface TraceStore {
    */
   exportTraces(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]>;
   /**
-   * A bounded part of the traces that became findable since `position` on any node, in that order, and the
-   * next position. Without a position it answers the present one and no traces.
+   * Returns a bounded part of the traces that became findable since `position` on any node, in that order,
+   * and the next position. Without a position it answers the present one and no traces.
    */
   tracesSince(tenantId: string, position: string | undefined): Promise<Arrivals>;
   /**

@@ -156,7 +156,7 @@ async function expireOf(
   });
 }
 
-/** The approval that the link leads to. */
+/** Returns the approval that the link leads to. */
 async function linkedTo(change: Change, link: string): Promise<ApprovalRecord | undefined> {
   const { approvals } = change.names;
   const id = await change.read(approvals, link);
@@ -171,7 +171,7 @@ async function linkDenial(change: Change, denied: ApprovalRecord): Promise<void>
   change.put(change.names.approvals, `denial:${denied.approvalId}`, link);
 }
 
-/** The grant, denial or pending approval that answers this one, if one stands. */
+/** Returns the grant, denial or pending approval that answers this one, if one stands. */
 async function standingFor(change: Change, approval: ApprovalRecord): Promise<Hold | undefined> {
   for (const link of [linkOf(approval), denialLinkOf(approval)]) {
     const found = await linkedTo(change, link);
@@ -185,8 +185,8 @@ async function standingFor(change: Change, approval: ApprovalRecord): Promise<Ho
 }
 
 /**
- * The approval at that time, which holds from now on: no process with a slower clock decides it any more. A
- * superseded approval has expired, whatever the time.
+ * Returns the approval at that time, which holds from now on: no process with a slower clock decides it any
+ * more. A superseded approval has expired, whatever the time.
  */
 async function standingAt(
   change: Change,

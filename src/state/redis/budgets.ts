@@ -22,7 +22,7 @@ export const toBudgetArgs = (
   numberOf: (charge: Charge) => number,
 ): readonly (string | number)[] => charges.flatMap((it) => [numberOf(it), it.name, it.amount, it.daily]);
 
-/** The amounts that calls give back, as arguments of `record.lua`. */
+/** Returns the amounts that calls give back, as arguments of `record.lua`. */
 export function toGivenBackArgs(own: CallNames, calls: readonly (readonly Charge[])[], keysBefore: number) {
   const { keys, numberOf } = daysOf(own, calls.flat(), keysBefore);
   const argsOf = (charges: readonly Charge[]): (string | number)[] =>

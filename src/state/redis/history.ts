@@ -224,7 +224,7 @@ export function parseUsual(text: string | undefined): UsualOf {
   return { calls, firstMs, callsAroundHour, sized, sizeSum, sizeSquares, windows, windowCalls };
 }
 
-/** The same of its trust, without what was held against it. */
+/** Returns the same of its trust, without what was held against it. */
 export function parseTrust(text: string | undefined): Omit<TrustRecord, 'marks'> {
   const [parts = trustPartsMax, clean = 0, atMs = 0] = (text ?? '').split(',').map(Number);
   return { parts, clean, atMs };

@@ -7,7 +7,7 @@ import { scripts } from './scripts/scripts.ts';
 /** Read at once. */
 const rowsMax = 500;
 
-/** The sources of notices, and how far each was read. */
+/** Returns the sources of notices, and how far each was read. */
 export function createRedisNoticeSources({ connection, names, commits }: Link): NoticeSources {
   return {
     async toldUpTo(tenantId, source) {

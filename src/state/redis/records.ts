@@ -10,7 +10,7 @@ export const readRecord = async <T>(
   id: string,
 ): Promise<T | undefined> => toRecord<T>(await connection.call('HGET', key, id));
 
-/** All records of a hash, in no order. */
+/** Returns all records of a hash, in no order. */
 export async function readAll<T>(connection: RedisConnection, key: string): Promise<T[]> {
   const texts = (await connection.call('HVALS', key)) as string[];
   return texts.flatMap((text) => toRecord<T>(text) ?? []);

@@ -20,11 +20,11 @@ import { scripts } from './scripts/scripts.ts';
 
 /* Minutes, hours and days are hashes with fields `<dimension>:<name>`, and `<dimension>` has their number. */
 
-/** The names of the three buckets of a minute, in the order that `record.lua` takes them. */
+/** Returns the names of the three buckets of a minute, in the order that `record.lua` takes them. */
 export const statKeys = (names: CallNames, minuteMs: number): readonly string[] =>
   statIntervalNames.map((interval) => names.stats(statIntervals[interval], statStart(minuteMs, interval)));
 
-/** How long each of them is kept, from the last call on that it counts. */
+/** Returns how long each of them is kept, from the last call on that it counts. */
 export const statLives = (keptMs: number): readonly number[] =>
   statIntervalNames.map((it) => (it === 'day' ? keptMs : statKeptMs[it]) + statIntervals[it]);
 
@@ -74,7 +74,7 @@ interface AskedFields {
   readonly fields: readonly string[];
 }
 
-/** A few fields of each bucket, all asked for at once. */
+/** Returns a few fields of each bucket, all asked for at once. */
 async function readFields(
   connection: RedisConnection,
   names: CallNames,

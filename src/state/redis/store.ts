@@ -45,7 +45,7 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError
   readonly format?: RecordFormat;
 }
 
-/** The methods of a part, each bound to it, so that one store is put together of several parts. */
+/** Returns the methods of a part, each bound to it, so that one store is put together of several parts. */
 function methodsOf<T extends object>(part: T): { readonly [Name in keyof T]: T[Name] } {
   const { constructor: _, ...methods } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(part));
   const bound = Object.entries(methods).map(([name, { value }]) => [name, value.bind(part)]);
@@ -118,7 +118,7 @@ async function greet({ connection, names }: Link, options: RedisStoreOptions): P
   }
 }
 
-/** The format that is noted in Redis, read without changing it; undefined where none is. */
+/** Returns the format that is noted in Redis, read without changing it; undefined where none is. */
 export async function redisFormat(
   options: Omit<RedisStoreOptions, 'log'>,
 ): Promise<RecordFormat | undefined> {

@@ -36,7 +36,7 @@ export function createUsage({ connection, names }: Link): Pick<Store, 'keyUsage'
   };
 }
 
-/** The sum of the last `size` periods, the running one included. */
+/** Returns the sum of the last `size` periods, the running one included. */
 function sumOf(fields: Fields, name: string, size: number, period: number): number {
   let sum = 0;
   for (let at = 0; at < size; at += 1) {

@@ -31,12 +31,12 @@ export const countsUntilMs = ({ countsUntilMs, expiresAtMs }: ApprovalRecord): n
   countsUntilMs ?? expiresAtMs;
 
 /**
- * The approval as everybody sees it once another one of the same call was opened, which happens only after it
- * has ended.
+ * Returns the approval as everybody sees it once another one of the same call was opened, which happens only
+ * after it has ended.
  */
 export const expired = (approval: ApprovalRecord): ApprovalRecord => ({ ...approval, status: 'expired' });
 
-/** The audit entry of an approval that has expired, written once, in the step that changes the record. */
+/** Returns the audit entry of an approval that has expired, written in the step that changes the record. */
 export const expiryOf = ({
   tenantId,
   approvalId,
@@ -78,7 +78,7 @@ export function answersFor(denial: ApprovalRecord, other: ApprovalRecord): boole
   return end > otherEnd || (end === otherEnd && denial.approvalId > other.approvalId);
 }
 
-/** A pending approval, decided. */
+/** Returns a pending approval, decided. */
 export const decidedApproval = (
   pending: ApprovalRecord,
   { decision, decidedBy, note, scope, nowMs, windowMs }: ApprovalDecision,

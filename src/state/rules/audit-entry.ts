@@ -23,7 +23,7 @@ export interface StoredEntry {
   readonly hash: string;
 }
 
-/** The entry with that number, behind the one with the hash `previous`. */
+/** Returns the entry with that number, behind the one with the hash `previous`. */
 export function toStoredEntry(event: AuditEvent, seq: number, previous: string): StoredEntry {
   const { tenantId, atMs, kind, operator, subject, details } = event;
   const entry = toCanonicalJson({
@@ -39,7 +39,7 @@ export function toStoredEntry(event: AuditEvent, seq: number, previous: string):
   return { entry, hash: hash('sha256', entry) };
 }
 
-/** Undefined for what is no entry: another than the gateway wrote it, and `verifyChain` says where. */
+/** Returns undefined for no entry: others wrote it, and `verifyChain` says where. */
 export function parseEntry({ entry, hash }: StoredEntry): AuditEntry | undefined {
   try {
     const { tenant_id, at_ms, ...rest } = JSON.parse(entry);

@@ -18,13 +18,13 @@ export const none: readonly never[] = Object.freeze([]);
 export const charged = (charges: readonly BudgetCharge[]): readonly Charge[] =>
   charges.filter(({ amount }) => amount > 0).map(({ name, day, amount }) => ({ name, day, amount }));
 
-/** Names of budgets of which `used` says that nothing is left. */
+/** Returns names of budgets of which `used` says that nothing is left. */
 export const exceededOf = (
   charges: readonly BudgetCharge[],
   used: (charge: BudgetCharge, at: number) => number,
 ): readonly string[] => charges.filter((it, at) => used(it, at) >= it.daily).map(({ name }) => name);
 
-/** The charges that an admitted call gives back when it is not let out. */
+/** Returns the charges that an admitted call gives back when it is not let out. */
 export const givenBack = (call: Pick<RecordedCall, 'charges' | 'decision'>): readonly Charge[] =>
   call.charges === undefined || wasLetOut(call) ? none : call.charges;
 

@@ -13,7 +13,7 @@ export const destinationName = (destination: string): string =>
     ? destination
     : `sha256:${hash('sha256', destination)}`;
 
-/** The names of what the call has touched; none where it was not let out. */
+/** Returns the names of what the call has touched; none where it was not let out. */
 export const touchedBy = (
   call: Pick<RecordedCall, 'decision' | 'destination' | 'names'>,
 ): readonly string[] =>

@@ -84,7 +84,7 @@ function halve(sums: HabitSums): void {
 const hourOfDay = (ms: number): number => hourOf(ms) % hoursInDay;
 const hourAt = ({ hours }: HabitSums, hour: number): number => hours[(hour + hoursInDay) % hoursInDay] ?? 0;
 
-/** The behaviour that a call at that time is compared with. */
+/** Returns the behaviour that a call at that time is compared with. */
 export function habitsAt(sums: HabitSums, nowMs: number, lately: number, mutations: number): Habits {
   const hour = hourOfDay(nowMs);
   const isRunning = sums.windows > 0 && sums.window === windowOf(nowMs);

@@ -21,17 +21,17 @@ export interface Bucket {
   atMs: number;
 }
 
-/** The rate of a tenant: the bucket holds about twice its steady rate. */
+/** Returns the rate of a tenant: the bucket holds about twice its steady rate. */
 const rateOf = ({ scansPerMinute, burst }: TenantTerms): Rate | undefined =>
   scansPerMinute === null ? undefined : { perMinute: scansPerMinute, capacity: burst ?? scansPerMinute * 2 };
 
-/** The rate of a key by itself: its own, else the one that the plan gives to each. */
+/** Returns the rate of a key by itself: its own, else the one that the plan gives to each. */
 function keyRateOf({ perMinute }: KeyRecord, { perKeyScansPerMinute }: TenantTerms): Rate | undefined {
   const rate = perMinute ?? perKeyScansPerMinute;
   return rate === null ? undefined : { perMinute: rate, capacity: rate * 2 };
 }
 
-/** The level of a bucket at that time. A clock that runs backwards brings nothing. */
+/** Returns the level of a bucket at that time. A clock that runs backwards brings nothing. */
 export const levelAt = ({ level, atMs }: Bucket, { perMinute, capacity }: Rate, nowMs: number): number =>
   Math.min(capacity * partsPerToken, level + Math.max(0, nowMs - atMs) * perMinute);
 
@@ -144,7 +144,7 @@ export function periodOf(ms: number): Period {
   return { startMs: Date.UTC(year, month, 1), endMs: Date.UTC(year, month + 1, 1) };
 }
 
-/** The expected use of the month at the present pace: linear, rounded, never below the present use. */
+/** Returns the month's expected use at the present pace: linear, rounded, never below the present one. */
 export function forecast(used: number, { startMs, endMs }: Period, nowMs: number): number {
   const passed = Math.max(1, nowMs - startMs);
   return Math.max(used, Math.round((used * (endMs - startMs)) / passed));
@@ -153,7 +153,7 @@ export function forecast(used: number, { startMs, endMs }: Period, nowMs: number
 /** Percentages of the monthly quota at which an alert is due. */
 export const alertPercents = [80, 90, 100] as const;
 
-/** The alert that the call with this count sets off: each one once in a month, whatever node counted. */
+/** Returns the alert that the call with this count sets off: each once a month on all nodes. */
 export const alertAt = (used: number, quota: number): (typeof alertPercents)[number] | undefined =>
   alertPercents.findLast((percent) => used === Math.ceil((quota * percent) / 100));
 

@@ -14,7 +14,7 @@ type Chosen = Partial<
   >
 >;
 
-/** The record of a new live key. */
+/** Returns the record of a new live key. */
 export const liveKey = (fields: Given & Chosen): KeyRecord => ({
   type: 'live',
   envNames: [],

@@ -50,15 +50,15 @@ const unnamed = 'call_tool';
 export const hashedName = (name: string): SafeName =>
   ownName(`${hashMark}${hash('sha256', name, 'base64url').slice(0, 22)}`);
 
-/** The same on every node. */
+/** Returns the same on every node. */
 export const mcpServerId = (tenantId: string, origin: string): string =>
   derivedId(hash('sha256', `mcp ${tenantId}\n${origin}`));
 
 const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
 
 /**
- * The record after a list was seen. It equals the former one where the list, seen again on the same day, says
- * nothing new.
+ * Returns the record after a list was seen. It equals the former one where the list, seen again on the same
+ * day, says nothing new.
  */
 export function rememberToolList(standing: McpServer | undefined, sighting: ToolSighting) {
   const { tenantId, server, listId, nowMs } = sighting;
@@ -235,7 +235,7 @@ export function accept(server: McpServer, tools: readonly string[] | undefined):
 
 const none: readonly never[] = Object.freeze([]);
 
-/** The concerns at that time about the tools that are called. */
+/** Returns the concerns at that time about the tools that are called. */
 export function concernsOf(
   standing: readonly StandingConcern[],
   { tools }: McpCall,

@@ -29,7 +29,7 @@ export const reasonLengthMax = 200;
 export const messageIdOf = (channel: string, noticeId: string): string =>
   derivedId(hash('sha256', `${channel}\n${noticeId}`));
 
-/** The name of a digest's window. Neither names of channels nor ids of tenants have spaces. */
+/** Returns the name of a digest's window. Neither names of channels nor ids of tenants have spaces. */
 export const windowNameOf = (channel: string, { tenantId, kind }: NewNotice): string =>
   `${channel} ${tenantId ?? ''} ${kind}`;
 
@@ -121,7 +121,7 @@ export const claimedMessage = (message: MessageRecord): MessageRecord => ({
 export const isClaimOf = ({ isOpen, attempts }: MessageRecord, settlement: Settlement): boolean =>
   !isOpen && attempts === settlement.attempts;
 
-/** The message after a claim that came to nothing. */
+/** Returns the message after a claim that came to nothing. */
 export const releasedMessage = (message: MessageRecord): MessageRecord => ({
   ...message,
   attempts: message.attempts - 1,
@@ -133,7 +133,7 @@ export const deadMessage = (message: MessageRecord, reason: string): MessageReco
   reason: reason.slice(0, reasonLengthMax),
 });
 
-/** The message as if it were new, but for the notices in it. */
+/** Returns the message as if it were new, but for the notices in it. */
 export const replayedMessage = ({ reason: _, ...message }: MessageRecord, nowMs: number): MessageRecord => ({
   ...message,
   attempts: 0,
@@ -159,7 +159,7 @@ export const newChannel = (owner: string | null): ChannelRecord => ({
   fullAtMs: 0,
 });
 
-/** How many may be claimed now. */
+/** Returns how many may be claimed now. */
 export function claimable(
   { failures, pausedUntilMs, fullAtMs }: ChannelRecord,
   { limit, intervalMs, burst, probingMin }: ChannelClaim,

@@ -20,8 +20,8 @@ const at =
     it.name === place.name && it.envName === place.envName;
 
 /**
- * The version that follows, of a tenant with these latest ones, archived or not. Throws VALIDATION_FAILED
- * where its policies would pass a bound (`policy-bounds.ts`).
+ * Returns the version that follows, of a tenant with these latest ones, archived or not. Throws
+ * VALIDATION_FAILED where its policies would pass a bound (`policy-bounds.ts`).
  */
 export function nextVersion(apply: PolicyApply, latest: readonly PolicyRecord[]): PolicyRecord {
   const before = latest.find(at(apply));
@@ -48,7 +48,7 @@ interface Archived {
   readonly forgotten: PolicyRecord | undefined;
 }
 
-/** The latest versions of a tenant after archiving; undefined where there is nothing to archive. */
+/** Returns the latest versions of a tenant after archiving; undefined where there is nothing to archive. */
 export function archived(archive: PolicyArchive, latest: readonly PolicyRecord[]): Archived | undefined {
   const standing = latest.find(at(archive));
   if (!standing || !isActive(standing)) return undefined;
@@ -68,7 +68,7 @@ export const withArchived = (event: AuditEvent, { version }: PolicyRecord): Audi
 const contentOf = ({ description, rules, mode }: PolicyApply): string =>
   toCanonicalJson({ description, rules, mode });
 
-/** Which versions a page has: the newest below `before`. */
+/** Returns which versions a page has: the newest below `before`. */
 export function versionsOn({ limit, cursor }: Page): { readonly before: number; readonly most: number } {
   const most = Math.min(limit, versionsPerPage);
   if (cursor === undefined) return { before: Number.MAX_SAFE_INTEGER, most };

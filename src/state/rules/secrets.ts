@@ -14,7 +14,8 @@ import { dirname } from 'node:path';
 import { makeFolder, syncFolder } from '../../util/make-folder.ts';
 
 /**
- * The secret in `file`, which is made on the first start: one line of hex (base64 is read as well), mode
+ * Returns the secret in `file`, which is made on the first start: one line of hex (base64 is read as well),
+ * mode
  * 0600. Two processes that start at once get the same one. Throws, never quoting the content, when the file
  * belongs to somebody else or can be read by others. It also throws when the file does not hold exactly
  * `bytes` bytes. A secret that is not what it should be is not replaced, because what was made with the old
@@ -26,7 +27,7 @@ export function loadOrMakeSecret(file: string, bytes: number): Buffer {
   return secret;
 }
 
-/** The same of a file that may have several, each on a line of its own. */
+/** Returns the same of a file that may have several, each on a line of its own. */
 export function loadOrMakeSecrets(file: string, bytes: number): readonly Buffer[] {
   return load(file, bytes) ?? make(file, bytes);
 }

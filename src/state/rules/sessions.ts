@@ -16,7 +16,7 @@ export const idleEndOf = ({ seenAtMs, createdAtMs }: SessionRecord): number =>
 export const hasSessionEnded = (session: SessionRecord, nowMs: number): boolean =>
   nowMs >= idleEndOf(session);
 
-/** The sessions that go when this one is added. */
+/** Returns the sessions that go when this one is added. */
 export function sessionsToEnd(
   standing: readonly SessionRecord[],
   added: SessionRecord,
@@ -31,7 +31,7 @@ export function sessionsToEnd(
   return [...ended, ...over, ...rest.slice(0, Math.max(0, rest.length + 1 - sessionsMax))];
 }
 
-/** Those that a list shows. */
+/** Returns those that a list shows. */
 export const liveSessions = (all: readonly SessionRecord[], nowMs: number): readonly SessionRecord[] =>
   all
     .filter((it) => !hasSessionEnded(it, nowMs))

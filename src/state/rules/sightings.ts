@@ -195,14 +195,14 @@ class Shelf {
     return this.#ownerWithMost((it) => it.shingles).sightings.find((it) => shinglesOf(it) > 0);
   }
 
-  /** The one that came first, of equals. There is one. */
+  /** Returns the one that came first, of equals. There is one. */
   #ownerWithMost(measure: (owned: Owned) => number): Owned {
     const [first, ...others] = this.#owners.values();
     return others.reduce((most, it) => (measure(it) > measure(most) ? it : most), first as Owned);
   }
 }
 
-/** The logs of the tenants that called last. Others are forgotten by the calls that come after them. */
+/** Returns the logs of the tenants that called last. Later calls drop others. */
 export function createSightingLogs(create: (tenantId: string) => SightingLog = () => createSightingLog()) {
   /** The one that was used last stands last. */
   const logs = new Map<string, SightingLog>();
@@ -214,7 +214,7 @@ export function createSightingLogs(create: (tenantId: string) => SightingLog = (
 
   return {
     find: (tenantId: string) => logs.get(tenantId),
-    /** The log of the tenant; a new one where there is none. */
+    /** Returns the log of the tenant; a new one where there is none. */
     open(tenantId: string) {
       const log = logs.get(tenantId) ?? create(tenantId);
       use(tenantId, log);

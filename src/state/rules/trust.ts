@@ -21,7 +21,7 @@ export const wholeTrust: TrustRecord = Object.freeze({
   marks: Object.freeze([]),
 });
 
-/** The trust at that time: each whole hour without a call brings some back. */
+/** Returns the trust at that time: each whole hour without a call brings some back. */
 export function trustPartsAt({ parts, atMs }: TrustRecord, nowMs: number, terms: TrustTerms): number {
   const idleHours = atMs === 0 ? 0 : Math.max(0, Math.floor((nowMs - atMs) / hourMs));
   return Math.min(trustPartsMax, parts + idleHours * terms.parts);
@@ -81,7 +81,7 @@ export function isOneTooMany(marks: readonly TrustMark[], { cause, atMs }: Trust
   return marks.filter((it) => it.cause === 'anomaly' && atMs - it.atMs < dayMs).length >= anomaliesMax;
 }
 
-/** The trust lost within the hour before. */
+/** Returns the trust lost within the hour before. */
 export const lostWithinHour = (marks: readonly TrustMark[], nowMs: number): number =>
   marks.reduce((sum, { parts, atMs }) => (nowMs - atMs < hourMs ? sum + parts : sum), 0);
 
@@ -92,7 +92,7 @@ const causes: ReadonlySet<string> = new Set<TrustMark['cause']>([
   'anomaly',
 ]);
 
-/** The marks as a field of a journal line. */
+/** Returns the marks as a field of a journal line. */
 export const marksText = (marks: readonly TrustMark[]): readonly unknown[] =>
   marks.map(({ cause, parts, atMs, traceId, leftParts }) => [
     ...[cause, parts, atMs, traceId],

@@ -9,7 +9,7 @@ import { traceIdLength } from '../../core/ids.ts';
 export const traceWindowMs = 1_000;
 
 export const windowStart = (ms: number): number => Math.floor(ms / traceWindowMs) * traceWindowMs;
-/** The last millisecond of the window. */
+/** Returns the last millisecond of the window. */
 export const windowEnd = (ms: number): number => windowStart(ms) + traceWindowMs - 1;
 
 const lineEnd = 0x0a;
@@ -24,7 +24,7 @@ export function* traceLines(lines: Buffer): Generator<TraceLine> {
   }
 }
 
-/** Lines that contain these bytes: a chunk without them costs one search. */
+/** Yields lines that contain these bytes: a chunk without them costs one search. */
 export function* traceLinesWith(lines: Buffer, wanted: Buffer): Generator<TraceLine> {
   for (let found = lines.indexOf(wanted); found !== -1; ) {
     const next = nextLine(lines, found);

@@ -65,9 +65,9 @@ export async function listTraces(
 }
 
 /**
- * All of them, as the pages of a list would have them, in small batches; nothing is read before it is asked
- * for. Batches may be empty: whoever looks for what is rare hears of it now and then that the search goes on,
- * and may end it.
+ * Yields all of them, as the pages of a list would have them, in small batches; nothing is read before it is
+ * asked for. Batches may be empty: whoever looks for what is rare hears of it now and then that the search
+ * goes on, and may end it.
  */
 export async function* exportTraces(
   source: TraceSource,
@@ -160,7 +160,7 @@ function firstBound(cursor: string | undefined, beforeMs: number | undefined): s
 
 const toCursor = (before: string): string => Buffer.from(before).toString('base64url');
 
-/** The last millisecond of which an id may be less than `before`. */
+/** Returns the last millisecond of which an id may be less than `before`. */
 function lastMsBefore(before: string): number {
   if (before === afterAll) return Number.MAX_SAFE_INTEGER - traceWindowMs;
   const ms = Number.parseInt(before.slice(0, 8) + before.slice(9, 13), 16);

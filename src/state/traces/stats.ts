@@ -203,7 +203,7 @@ export class FactReader {
 const reasonsMax = 32;
 const none: readonly string[] = [];
 
-/** The name in its counted form. */
+/** Returns the name in its counted form. */
 export const statName = (name: string): string => name.slice(0, statNameLengthMax).toWellFormed();
 
 /** Behind the quote that ends the text of JSON which begins there. */

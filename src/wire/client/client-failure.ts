@@ -6,8 +6,8 @@ import { ConnectionEnded, timedOut, toExchangeFailure } from './failures.ts';
 const closed: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
 
 /**
- * The failure of a request that undici has sent; `isAnswering` once the head of the answer was read. Errors
- * of undici are not kept as causes: they hold pieces of the answer.
+ * Returns the failure of a request that undici has sent; `isAnswering` once the head of the answer was read.
+ * Errors of undici are not kept as causes: they hold pieces of the answer.
  */
 export function toClientFailure(error: unknown, isAnswering: boolean): GatewayError {
   const { name, code, message } = Object(error) as NodeJS.ErrnoException;

@@ -97,7 +97,7 @@ export class Dialer {
       : await this.#dialStraight(wanted, protocol, store);
   }
 
-  /** The judged addresses of an endpoint. */
+  /** Returns the judged addresses of an endpoint. */
   async #locate({ host, port }: Endpoint) {
     this.#guard.checkHost(host, port);
     if (

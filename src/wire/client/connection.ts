@@ -54,7 +54,7 @@ export class Connection implements Carrier, TurnEndListener {
     return this.#reader.keptMs;
   }
 
-  /** False where the socket knows already that it is closing. */
+  /** Returns false where the socket knows already that it is closing. */
   get isUsable(): boolean {
     return this.#isOpen && this.#socket.writable && !this.#socket.readableEnded;
   }

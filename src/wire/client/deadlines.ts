@@ -22,9 +22,9 @@ export interface Deadlines {
   add(exchange: Timed): void;
   /** Only once, and only what was added. */
   delete(exchange: Timed): void;
-  /** A duration in ticks, never shorter than asked. */
+  /** Returns a duration in ticks, never shorter than asked. */
   toTicks(durationMs: number): number;
-  /** A duration in ticks, never longer than asked; 0 where it is too short for this clock. */
+  /** Returns a duration in ticks, never longer than asked; 0 where it is too short for this clock. */
   toTicksWithin(durationMs: number): number;
   /** Fails all that run. */
   failAll(error: GatewayError): void;

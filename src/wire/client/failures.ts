@@ -47,7 +47,7 @@ const codeOf = (error: unknown): string => {
 /** Whom a connection is opened to, as it stands in a sentence. */
 export type PeerKind = 'upstream' | 'parent proxy';
 
-/** A failure before the connection stood; after TCP, everything that goes wrong is a failure of TLS. */
+/** Returns a failure before the connection stood; after TCP, all failures are of TLS. */
 export function toConnectFailure(
   error: unknown,
   isTcpOpen: boolean,
@@ -72,7 +72,7 @@ function handshakeFailure(code: string): string {
   return reason === undefined ? 'the handshake failed' : reason.toLowerCase().replaceAll('_', ' ');
 }
 
-/** A failure of an exchange on a standing connection; `isAnswering` once the head of the answer was read. */
+/** Returns a failure of an exchange on a standing connection; `isAnswering` after the answer's head. */
 export function toExchangeFailure(error: unknown, isAnswering: boolean): GatewayError {
   if (error instanceof MalformedStream) {
     return toProtocolFailure(`The upstream broke HTTP/2. ${error.message}`, error);

@@ -45,8 +45,9 @@ export class Pools {
   }
 
   /**
-   * The tenant's origin of a web target, made where it is new. Throws VALIDATION_FAILED for other schemes,
-   * EGRESS_BLOCKED where the guard refuses the host, GATEWAY_BUSY where too many requests wait already.
+   * Returns the tenant's origin of a web target, made where it is new. Throws VALIDATION_FAILED for other
+   * schemes, EGRESS_BLOCKED where the guard refuses the host, GATEWAY_BUSY where too many requests wait
+   * already.
    */
   take(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose, tick: number): Origin {
     this.#last =

@@ -16,7 +16,7 @@ export const isCompressedAt = (bytes: Buffer, at: number): boolean =>
 
 export const lengthAt = (bytes: Buffer, at: number): number => bytes.readUInt32BE(at + 1);
 
-/** A message that is not compressed, behind its prefix. */
+/** Returns a message that is not compressed, behind its prefix. */
 export function frameOf(payload: Buffer): Buffer {
   const frame = Buffer.allocUnsafe(prefixBytes + payload.length);
   frame[0] = 0;

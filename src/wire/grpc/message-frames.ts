@@ -17,12 +17,12 @@ export class MessageFrames {
     return this.#prefixBytes === prefixBytes && this.#bytesLeft > 0 && isCompressedAt(this.#prefix, 0);
   }
 
-  /** The flag of the message, once its first byte was read. */
+  /** Returns the flag of the message, once its first byte was read. */
   get flag(): number {
     return this.#prefix[0] as number;
   }
 
-  /** The bytes that the message still lacks, once its prefix was read. */
+  /** Returns the bytes that the message still lacks, once its prefix was read. */
   get bytesLeft(): number {
     return this.#bytesLeft;
   }

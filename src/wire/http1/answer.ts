@@ -12,7 +12,7 @@ export interface Answer {
   /** `fields` is flat [name, value, …]. Throws where a name or value has characters that no head may have. */
   writeHead(status: number, fields: string[]): unknown;
   flushHeaders(): void;
-  /** False when it should wait for `drain`. */
+  /** Returns false when it should wait for `drain`. */
   write(chunk: Buffer): boolean;
   end(chunk?: Buffer): unknown;
   addTrailers(trailers: [string, string][]): void;

@@ -25,7 +25,7 @@ const signedChunkBytesMin = 8_192;
 export const awsChunksMax = 16_384;
 const lineEnd = '\r\n';
 
-/** Undefined unless the bytes are exactly such a body, with at most `awsChunksMax` chunks. */
+/** Returns undefined unless the bytes are exactly such a body, with at most `awsChunksMax` chunks. */
 export function parseAwsChunked(bytes: Buffer): AwsChunks | undefined {
   const chunks: Buffer[] = [];
   let isLastSmall = false;

@@ -11,7 +11,7 @@ export const isField = (name: string, value: string): boolean =>
 export const isNamed = (name: string, lower: string): boolean =>
   name.length === lower.length && name.toLowerCase() === lower;
 
-/** The values of the fields of one name, given in lower case, as one list; '' where there are none. */
+/** Returns the values of a field, named in lower case, as one list; '' where there are none. */
 export function fieldOf(fields: readonly string[], name: string): string {
   let values: string | undefined;
   for (let i = 0; i + 1 < fields.length; i += 2) {

@@ -42,12 +42,12 @@ export class Gathered {
     this.#length = length;
   }
 
-  /** All of it, which stays. */
+  /** Returns all of it, which stays. */
   peek(): Buffer {
     return this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
   }
 
-  /** All of it; what comes now begins anew. */
+  /** Returns all of it; what comes now begins anew. */
   take(): Buffer {
     const bytes = this.peek();
     this.#bytes = empty;

@@ -8,7 +8,7 @@ export const headRoomBytes = 2048;
 
 const roomy = new WeakSet<Buffer>();
 
-/** A buffer of its own with room before it; what stands in both is arbitrary. */
+/** Returns a buffer of its own with room before it; what stands in both is arbitrary. */
 export function allocateRoomy(bytes: number): Buffer {
   const body = Buffer.allocUnsafeSlow(headRoomBytes + bytes).subarray(headRoomBytes);
   roomy.add(body);

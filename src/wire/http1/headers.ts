@@ -39,7 +39,7 @@ class NameSet {
 
 const lengthMax = 31;
 
-/** The same for both casings of a letter, whose codes differ in a higher bit. */
+/** Returns the same for both casings of a letter, whose codes differ in a higher bit. */
 const letterBit = (name: string): number => 1 << (name.charCodeAt(0) & 31);
 
 const hopByHop = [
@@ -129,8 +129,8 @@ const isProxyField = (name: string): boolean =>
   (name.charCodeAt(0) | 0x20) === 0x70 && foldedName(name.slice(0, 6)) === 'proxy-';
 
 /**
- * The head of a request to an upstream. `raw` is a flat head from `withoutNamedFields`; `authority` becomes
- * the only Host; `via` is a whole entry (`1.1 postern`) and goes behind those that are there.
+ * Returns the head of a request to an upstream. `raw` is a flat head from `withoutNamedFields`; `authority`
+ * becomes the only Host; `via` is a whole entry (`1.1 postern`) and goes behind those that are there.
  */
 export function toUpstreamHeaders(raw: readonly string[], authority: string, via: string): string[] {
   const headers: string[] = [];
@@ -150,9 +150,9 @@ export function toUpstreamHeaders(raw: readonly string[], authority: string, via
 }
 
 /**
- * A request's fields without those that Connection names (RFC 9110, 7.6.1), unless they are end-to-end ones;
- * `connection` is all of that field. They go before the request is judged: whoever could have them taken out
- * afterwards would have one request judged and another one sent.
+ * Returns a request's fields without those that Connection names (RFC 9110, 7.6.1), unless they are
+ * end-to-end ones; `connection` is all of that field. They go before the request is judged: whoever could
+ * have them taken out afterwards would have one request judged and another one sent.
  */
 export const withoutNamedFields = (fields: readonly string[], connection: string): readonly string[] =>
   withoutOptions(fields, `,${connection},`);
@@ -171,9 +171,9 @@ function withoutOptions<Fields extends readonly string[]>(headers: Fields, conne
 }
 
 /**
- * The head of an upstream's answer as the client may see it, with `extra` (flat) behind. Upstream fields with
- * the names of `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway speaks in
- * its own name. A field of `extra` without a value is not sent itself.
+ * Returns the head of an upstream's answer as the client may see it, with `extra` (flat) behind. Upstream
+ * fields with the names of `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway
+ * speaks in its own name. A field of `extra` without a value is not sent itself.
  */
 export function toClientHeaders(
   { fields, connection }: Pick<ResponseHead, 'fields' | 'connection'>,
@@ -200,7 +200,7 @@ export function toClientHeaders(
 const isOwnCookie = (name: string, value: string): boolean =>
   isNamed(name, 'set-cookie') && isSessionCookie(value);
 
-/** The trailers of an answer, as pairs, under the rules of its head and without what may only stand there. */
+/** Returns the trailers of an answer, as pairs, by the rules of its head, without fields of heads alone. */
 export function toClientTrailers(
   fields: readonly string[],
   extra: readonly string[],
@@ -215,11 +215,11 @@ export function toClientTrailers(
   return trailers;
 }
 
-/** A flat head without the fields of one name, given in lower case. */
+/** Returns a flat head without the fields of one name, given in lower case. */
 export const withoutField = (headers: readonly string[], name: string): string[] =>
   withoutFields(headers, (it) => isNamed(it, name));
 
-/** A flat head without the fields of which this is true. */
+/** Returns a flat head without the fields of which this is true. */
 export const withoutFields = (
   headers: readonly string[],
   isOut: (name: string, value: string) => boolean,

@@ -7,9 +7,9 @@ const originForm = /^\/[!-~]*$/;
 const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * The head of a request as it is sent, one character for each byte. `headers` is flat, with its Host; how
- * long the body is, is said here alone. Throws VALIDATION_FAILED for anything that would be read as more than
- * one request, or as none.
+ * Returns the head of a request as it is sent, one character for each byte. `headers` is flat, with its Host;
+ * how long the body is, is said here alone. Throws VALIDATION_FAILED for anything that would be read as more
+ * than one request, or as none.
  */
 export function toRequestHead(
   method: string,

@@ -12,9 +12,9 @@ const tickMsMax = 1000;
 const lingerMsMax = 5000;
 
 /**
- * All connections of clients, on listeners and inside tunnels, under one coarse clock: a timer for each would
- * cost each request its setting and clearing. What is late is noticed up to two ticks later, a quarter of the
- * shortest limit each.
+ * Returns all connections of clients, on listeners and inside tunnels, under one coarse clock: a timer for
+ * each would cost each request its setting and clearing. What is late is noticed up to two ticks later, a
+ * quarter of the shortest limit each.
  */
 export function createAgentConnections(limits: () => ConnectionLimits) {
   const open: Served[] = [];
@@ -78,7 +78,7 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
   };
 }
 
-/** The idle time for clients, so that none sends a request into a connection that is just being closed. */
+/** Returns the idle time for clients, so that none sends into a connection that closes. */
 const toKeepAliveLines = (idleTimeoutMs: number): string =>
   `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(idleTimeoutMs / 1000)}\r\n\r\n`;
 

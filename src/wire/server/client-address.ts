@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts';
 import { peerAddress } from './peer-address.ts';
 
 /**
- * The address that a request comes from. Where the peer is a trusted proxy: the rightmost entry of
+ * Returns the address that a request comes from. Where the peer is a trusted proxy: the rightmost entry of
  * X-Forwarded-For that is none, since everything to the left of it is what that client says of itself. An
  * entry that is no address ends the search: nobody can tell more than who sent it, so the proxy itself is the
  * client.

@@ -8,5 +8,5 @@ export function tellPeerAddress(socket: Socket, address: string): void {
   told.set(socket, address);
 }
 
-/** The address of the client: from the load balancer, else from the socket; '' where it is closed already. */
+/** Returns the address of the client: of the load balancer, else the socket; '' if closed. */
 export const peerAddress = (socket: Socket): string => told.get(socket) ?? socket.remoteAddress ?? '';

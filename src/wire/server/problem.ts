@@ -16,7 +16,7 @@ export function answerProblem(exchange: Exchange, error: GatewayError, headers: 
   exchange.refuse(problems[error.code].status, [...headers, ...fields], body);
 }
 
-/** The body of a problem and the fields that go with it, flat. */
+/** Returns the body of a problem and the fields that go with it, flat. */
 function problemMessage(error: GatewayError): { fields: string[]; body: Buffer } {
   const { proxyStatus } = problems[error.code];
   const body = Buffer.from(`${JSON.stringify(toProblem(error))}\n`);
@@ -30,8 +30,8 @@ function problemMessage(error: GatewayError): { fields: string[]; body: Buffer }
 }
 
 /**
- * A whole answer as bytes, for sockets on which no server speaks HTTP any more; `headers` stand beside what
- * belongs to it. The connection ends with it.
+ * Returns a whole answer as bytes, for sockets on which no server speaks HTTP any more; `headers` stand
+ * beside what belongs to it. The connection ends with it.
  */
 export function rawProblem(error: GatewayError, headers: readonly string[] = []): string {
   const { status } = problems[error.code];

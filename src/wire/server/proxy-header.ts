@@ -23,8 +23,8 @@ const textBytesMax = 107;
 export const proxyHeaderBytesMax = 16_384;
 
 /**
- * The header at the beginning of a connection; `undefined` while more of it must come, and `malformed` as
- * soon as it is none, whatever would come.
+ * Returns the header at the beginning of a connection; `undefined` while more of it must come, and
+ * `malformed` as soon as it is none, whatever would come.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
   if (beginsAs(bytes, signature)) return bytes.length < fixedBytes ? undefined : readBinary(bytes);

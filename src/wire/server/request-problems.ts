@@ -25,7 +25,7 @@ export const nestedTunnel = (): GatewayError =>
 export const unmetExpectation = (): GatewayError =>
   new GatewayError('EXPECTATION_FAILED', 'The only expectation that can be met is 100-continue.');
 
-/** The parser's error in the form that the client may see. */
+/** Returns the parser's error in the form that the client may see. */
 export function toReadingFailure(thrown: unknown): GatewayError {
   if (!(thrown instanceof MalformedMessage)) return toGatewayError(thrown);
   if (thrown.isTooLarge) return headTooLarge();

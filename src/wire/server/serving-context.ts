@@ -13,7 +13,7 @@ export interface ConnectionLimits {
 /** For how many ticks a connection may do what. */
 export interface AllowedTicks {
   readonly head: number;
-  /** A whole request, from its first byte, with this time for its body or with the daemon's. */
+  /** Returns a whole request, from its first byte, with this time for its body or with the daemon's. */
   request(bodyTimeoutMs?: number): number;
   readonly idle: number;
   readonly linger: number;

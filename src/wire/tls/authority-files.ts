@@ -99,10 +99,10 @@ function finish({ certFile, keyFile }: PairFiles): void {
   rmSync(pendingName(keyFile, keyId), { force: true });
 }
 
-/** The certificate file's text. */
+/** Returns the certificate file's text. */
 export const readCertFile = (file: string): string => readBounded(file, () => {});
 
-/** The key. Throws where anybody but its owner may read or write its file; Windows has no such modes. */
+/** Returns the key. Throws where others may read or write its file; Windows has no modes. */
 export function loadKey(file: string): KeyObject {
   const pem = readBounded(file, (mode) => {
     if (process.platform !== 'win32' && (mode & othersMayReadOrWrite) !== 0) {

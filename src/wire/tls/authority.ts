@@ -11,7 +11,7 @@ export interface Authority {
   readonly certPem: string;
   readonly certFile: string;
   readonly expiresAtMs: number;
-  /** A leaf certificate for a normalised host; see `createLeafMaker` for its bounds and errors. */
+  /** Returns a leaf certificate for a normalised host; see `createLeafMaker` for its bounds and errors. */
   issue(host: string, nowMs: number): Leaf;
 }
 
@@ -21,11 +21,10 @@ interface AuthorityOptions extends PairFiles {
 
 /**
  * Opens the certificate authority for TLS interception. Where both files are missing they are made, the key
- * with mode
- * 0600. `newAuthority` says what is in the certificate, `ensurePair` what happens when several daemons start at once.
- * A user's own pair is taken as it is: EC or RSA, root or intermediate. Throws an Error that says what to do where
- * the pair is incomplete or does not fit together. It also throws where the pair is not valid for signing now, or
- * others can reach the key.
+ * with mode 0600. `newAuthority` says what is in the certificate, `ensurePair` what happens when several
+ * daemons start at once. A user's own pair is taken as it is: EC or RSA, root or intermediate. Throws an
+ * Error that says what to do where the pair is incomplete or does not fit together. It also throws where the
+ * pair is not valid for signing now, or others can reach the key.
  */
 export function openAuthority({ certFile, keyFile, nowMs }: AuthorityOptions): Authority {
   ensurePair({ certFile, keyFile }, () => newAuthority(nowMs));
@@ -51,8 +50,8 @@ const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE--
 const chainMax = 10;
 
 /**
- * The certificates of a file, the authority's own first. Whatever else the file has is left out: it may be a
- * key.
+ * Returns the certificates of a file, the authority's own first. Whatever else the file has is left out: it
+ * may be a key.
  */
 function parseChain(certFile: string): [X509Certificate, ...X509Certificate[]] {
   try {

@@ -51,7 +51,7 @@ export function createSigner(key: KeyObject): Signer {
   return { key, algorithm: key.asymmetricKeyType === 'rsa' ? rsaWithSha256 : ecdsaWithSha256 };
 }
 
-/** A signed version 3 certificate, as DER, with a random serial. */
+/** Returns a signed version 3 certificate, as DER, with a random serial. */
 export function signCertificate(fields: CertificateFields, signer: Signer): Buffer {
   const body = wrap(
     sequenceTag,
@@ -75,14 +75,14 @@ function newSerial(): Buffer {
   return serial;
 }
 
-/** A Name of one attribute per type; empty where there is none. */
+/** Returns a Name of one attribute per type; empty where there is none. */
 export const distinguishedName = (attributes: readonly (readonly [type: string, value: string])[]): Asn1 =>
   sequence(...attributes.map(([type, value]) => set(sequence(oid(type), utf8(value)))));
 
 export const commonNameOid = '2.5.4.3';
 export const organizationOid = '2.5.4.10';
 
-/** An extension; `critical` false is the default and hence left out (X.690, 11.5). */
+/** Returns an extension; `critical` false is the default and hence left out (X.690, 11.5). */
 export function extension(id: string, critical: boolean, value: Asn1): Buffer {
   const flag = critical ? [encode(boolean(true))] : [];
   return wrap(sequenceTag, encode(oid(id)), ...flag, wrap(octetStringTag, encode(value)));
@@ -93,8 +93,8 @@ export const subjectKeyIdOid = '2.5.29.14';
 export const subjectKeyId = (keyId: Buffer): Buffer => extension(subjectKeyIdOid, false, octets(keyId));
 
 /**
- * The name of a public key: the leftmost 160 bits of its SHA-256 (RFC 7093, method 1). SHA-1 is not needed
- * for it any more.
+ * Returns the name of a public key: the leftmost 160 bits of its SHA-256 (RFC 7093, method 1). SHA-1 is not
+ * needed for it any more.
  */
 export function keyIdOf(publicKey: KeyObject): Buffer {
   const [, subjectPublicKey] = derChildrenOf(publicKey.export({ type: 'spki', format: 'der' }));

@@ -26,7 +26,7 @@ const recordBytesMax = 16_384;
 const clientHello = 1;
 const helloHeaderBytes = 4;
 
-/** Undefined while more must come to tell; never for more than `helloBytesMax` bytes. */
+/** Returns undefined while more must come to tell; never for more than `helloBytesMax` bytes. */
 export function readFirstWords(bytes: Buffer): FirstWords | undefined {
   const [type, major] = bytes;
   if (type === undefined) return undefined;
@@ -40,7 +40,7 @@ export function readFirstWords(bytes: Buffer): FirstWords | undefined {
   return hello === 'malformed' ? malformed : readHello(hello);
 }
 
-/** The content of the first handshake message, out of as many records as it takes. */
+/** Returns the content of the first handshake message, out of as many records as it takes. */
 function gatherHello(bytes: Buffer): Buffer | 'malformed' | undefined {
   const fragments: Buffer[] = [];
   let length = 0;
@@ -87,7 +87,7 @@ function readHello(hello: Buffer): FirstWords {
 const serverNameExtension = 0;
 const hostName = 0;
 
-/** Undefined where there is no such extension. Throws RangeError where there are two, or two names. */
+/** Returns undefined where there is no such extension. Throws RangeError for two, or two names. */
 function readServerName(extensions: Reader): string | undefined {
   let found: string | undefined;
   while (!extensions.isAtEnd) {

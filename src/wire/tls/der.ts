@@ -25,11 +25,11 @@ export const nothing = (): Asn1 => primitive(Type.NULL, '');
 export const derInteger = (bytes: Buffer): Asn1 => primitive(Type.INTEGER, bytes.toString('latin1'));
 export const octets = (bytes: Buffer): Asn1 => primitive(Type.OCTETSTRING, bytes.toString('latin1'));
 
-/** A BIT STRING of named bits, as in a key usage; `unused` counts the bits at the end that say nothing. */
+/** Returns a BIT STRING of named bits, as in a key usage; `unused` counts the last bits that say nothing. */
 export const bits = (unused: number, ...bytes: number[]): Asn1 =>
   primitive(Type.BITSTRING, String.fromCharCode(unused, ...bytes));
 
-/** An implicitly tagged `[number]` value, as in GeneralName. */
+/** Returns an implicitly tagged `[number]` value, as in GeneralName. */
 export const tagged = (number: number, bytes: Buffer): Asn1 =>
   asn1.create(Class.CONTEXT_SPECIFIC, number, false, bytes.toString('latin1'));
 
@@ -60,9 +60,9 @@ function header(tag: number, size: number): Buffer {
 }
 
 /**
- * The values inside a constructed one, each with its own header, as slices of `der`: what is taken out of a
- * certificate keeps its bytes. Throws RangeError for what is cut short or has a length of more than four
- * bytes.
+ * Returns the values inside a constructed one, each with its own header, as slices of `der`: what is taken
+ * out of a certificate keeps its bytes. Throws RangeError for what is cut short or has a length of more than
+ * four bytes.
  */
 export function derChildrenOf(der: Buffer): Buffer[] {
   const outer = extentAt(der, 0);
@@ -75,7 +75,7 @@ export function derChildrenOf(der: Buffer): Buffer[] {
   return children;
 }
 
-/** The bytes of a primitive value, without its header. */
+/** Returns the bytes of a primitive value, without its header. */
 export const contentOf = (der: Buffer): Buffer => der.subarray(extentAt(der, 0).content);
 
 function extentAt(der: Buffer, at: number): { content: number; end: number } {

@@ -5,18 +5,18 @@ import { hash, randomBytes } from 'node:crypto';
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 export const webSocketVersion = '13';
 
-/** The server's answer to a key, which proves that it understood. */
+/** Returns the server's answer to a key, which proves that it understood. */
 export const acceptOf = (key: string): string => hash('sha1', `${key}${guid}`, 'base64');
 
 export const newKey = (): string => randomBytes(16).toString('base64');
 
-/** The fields of a request over HTTP/1.1 that asks for WebSocket, flat. */
+/** Returns the fields of a request over HTTP/1.1 that asks for WebSocket, flat. */
 export const upgradeFields = (key: string): string[] => [
   ...['Connection', 'Upgrade', 'Upgrade', 'websocket'],
   ...['Sec-WebSocket-Version', webSocketVersion, 'Sec-WebSocket-Key', key],
 ];
 
-/** The key of a request for WebSocket; empty where there is none. */
+/** Returns the key of a request for WebSocket; empty where there is none. */
 export function keyIn(fields: readonly string[]): string {
   const at = fields.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'sec-websocket-key');
   return at < 0 ? '' : (fields[at + 1] ?? '');
@@ -25,7 +25,7 @@ export function keyIn(fields: readonly string[]): string {
 /** 16 bytes in base64. */
 export const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(text);
 
-/** The items of a list field (RFC 9110, 5.6.1); none are empty. */
+/** Returns the items of a list field (RFC 9110, 5.6.1); none are empty. */
 export const itemsOf = (value: string): string[] =>
   value
     .split(',')

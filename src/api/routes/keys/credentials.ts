@@ -44,7 +44,7 @@ const toPublic = ({ name, tenantId, type, changedAtMs }: Listed, use?: Credentia
   last_used_at: toIsoOrNull(use?.lastUsedAtMs ?? null),
 });
 
-/** The credentials that calls can use: a secret in the file goes before one of that name in the vault. */
+/** Returns the credentials that calls can use: one in the file goes before one in the vault. */
 async function allOf({ store, config }: Gate, tenantId: string): Promise<readonly Listed[]> {
   const ofFile = config.credentials.filter((it) => it.tenantId === tenantId && !it.vault);
   const names = new Set(ofFile.map((it) => it.name));

@@ -137,7 +137,7 @@ async function search(
 const isThrough = (outcome: TraceOutcome): boolean =>
   outcome.kind === 'judged' && ['ALLOW', 'SANITIZE'].includes(outcome.after.decision);
 
-/** Those of the environment that decide: a policy that only monitors holds nothing back. */
+/** Returns those of the environment that decide: a policy that only monitors holds nothing back. */
 async function editablePolicies({ gate, tenantId }: Request, envName: string): Promise<EditablePolicy[]> {
   const tenant = tenantId();
   const files = gate.policies

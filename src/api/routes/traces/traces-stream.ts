@@ -104,7 +104,7 @@ const toEvent = (trace: string): string => `id: ${idOf(trace)}\nevent: trace\nda
 const idMember = /"trace_id":"([0-9a-f-]{36})"/;
 const idOf = (trace: string): string => idMember.exec(trace)?.[1] ?? '';
 
-/** The older ones first; of too many, the last ones. */
+/** Returns the older ones first; of too many, the last ones. */
 async function missedOf({ gate, tenantId, filter, last }: Following) {
   const traces: string[] = [];
   if (last === undefined) return { traces, hasGap: false };

@@ -12,7 +12,7 @@ interface Described {
   readonly words: readonly string[];
 }
 
-/** Every command with the words that may follow it. */
+/** Returns every command with the words that may follow it. */
 function describeAll(program: Command): readonly Described[] {
   const global = program.options.map((it) => it.long ?? '');
   const describe = (command: Command, path: string): Described[] => {

@@ -168,7 +168,7 @@ async function withOwnAgent<T>(
   }
 }
 
-/** The permissions of the key that programs of this shell get; left out where it may not be looked at. */
+/** Returns the permissions of the key that programs of this shell get; none where it may not be looked at. */
 async function checkOwnKey({ url, key }: WayOut, config: Config): Promise<readonly Check[]> {
   const { clientFor } = await import('../../connection/client.ts');
   const { checkKey } = await import('../../doctor/settings.ts');

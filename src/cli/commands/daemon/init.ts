@@ -95,7 +95,7 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
 
 const passwordFile = 'redis-password';
 
-/** The address of the state, whose password stands in a file that only its owner reads. */
+/** Returns the address of the state, whose password stands in a file that only its owner reads. */
 function withoutPassword(url: string): { readonly url: string; readonly password?: string } {
   const [, before = '', password = '', after = ''] =
     /^(rediss?(?:\+cluster)?:\/\/[^:@/?#]*:)([^@/?#]+)(@.*)$/s.exec(url) ?? [];

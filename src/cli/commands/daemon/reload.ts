@@ -28,7 +28,7 @@ export function addReload(program: Command): void {
     });
 }
 
-/** A message of several lines, each as a terminal shows it. */
+/** Returns a message of several lines, each as a terminal shows it. */
 const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
 function toSentence({ generation, changed }: LastReload): string {

@@ -63,7 +63,7 @@ async function runWithKey(command: readonly string[], way: Way, isQuiet: boolean
   }
 }
 
-/** The same way with another key. */
+/** Returns the same way with another key. */
 const withKey = ({ key, variables }: Way, child: string): Variables =>
   Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [name, value.replace(key, () => child)]),
@@ -74,7 +74,7 @@ async function startOwn(config: string | undefined): Promise<Gateway> {
   return startGateway(config, process.env);
 }
 
-/** The way through the daemon that runs already; undefined where none does. */
+/** Returns the way through the daemon that runs already; undefined where none does. */
 async function standingWay(options: CommonOptions): Promise<Reached | undefined> {
   const { NoKeyError, stands, toldWay, wayOfShell } = await import('../../connection/way-out.ts');
   const { isAnswering } = await import('../../connection/client.ts');
@@ -106,7 +106,7 @@ async function standingWay(options: CommonOptions): Promise<Reached | undefined>
   return undefined;
 }
 
-/** The way through the daemon that was started for this command. */
+/** Returns the way through the daemon that was started for this command. */
 async function wayThrough(gateway: Gateway | undefined, options: CommonOptions): Promise<Reached> {
   const { variablesFor } = await import('../../connection/way-out.ts');
   const key = gateway?.firstStart?.keyText;

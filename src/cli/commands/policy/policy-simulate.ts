@@ -84,7 +84,7 @@ async function readCalls(file: string): Promise<readonly unknown[]> {
   return value;
 }
 
-/** A row an outcome that changes, then a line a call that cannot be told. */
+/** Returns a row an outcome that changes, then a line a call that cannot be told. */
 function toText({ changed, undetermined }: Simulation): string {
   const rows = changed.map(({ index, trace_id, before, after }) => ({
     call: trace_id ?? `call ${index}`,

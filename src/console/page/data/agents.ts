@@ -18,7 +18,7 @@ async function load(): Promise<void> {
   names.value = found;
 }
 
-/** The names of the first 5,000 agents by id; empty for who may not list them. */
+/** Returns the names of the first 5,000 agents by id; empty for who may not list them. */
 export function useNames(): ReadonlyMap<string, string> {
   useEffect(() => {
     // Without them, ids are shown.

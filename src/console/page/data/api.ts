@@ -41,7 +41,7 @@ interface Asked {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The address of an endpoint, beside the page: a path prefix in front of the daemon stays. */
+/** Returns the address of an endpoint, beside the page: a path prefix in front of the daemon stays. */
 export function apiUrl(path: string, query: Query = {}): string {
   const url = new URL(`..${path}`, document.baseURI);
   for (const [name, value] of Object.entries(query))

@@ -54,7 +54,7 @@ function placeOf(before: string): Place {
   return { owner: open.key ?? ownerOfLine(before.slice(0, open.at)), isValue: false };
 }
 
-/** The last `{` or `[` that is not closed, with the key before it. */
+/** Returns the last `{` or `[` that is not closed, with the key before it. */
 function openBracket(before: string): { at: number; sign: string; key: string | undefined } | undefined {
   let closed = 0;
   for (let at = before.length - 1; at >= 0; at -= 1) {
@@ -67,7 +67,7 @@ function openBracket(before: string): { at: number; sign: string; key: string | 
   return undefined;
 }
 
-/** The key of the mapping that the last line stands in, by how far the lines are indented. */
+/** Returns the key of the mapping that the last line stands in, by how far the lines are indented. */
 function ownerOfLine(before: string): string {
   const lines = before.split('\n');
   let depth = depthOf(lines.pop() ?? '');

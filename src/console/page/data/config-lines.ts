@@ -10,7 +10,7 @@ export interface ConfigLine {
   readonly isDerived: boolean;
 }
 
-/** Every value by its path, with where it comes from. */
+/** Returns every value by its path, with where it comes from. */
 export function configLinesOf({ config, defaults, origins }: ShownConfig): readonly ConfigLine[] {
   const known = new Map(origins.map((it) => [it.path, it]));
   const lines: ConfigLine[] = [];

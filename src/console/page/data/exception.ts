@@ -24,7 +24,7 @@ export interface Exception {
 
 export const exceptionFor = (traceId: string): Promise<Exception> => get(`/v1/traces/${traceId}/exception`);
 
-/** The policy as it was before the change. */
+/** Returns the policy as it was before the change. */
 export const beforeOf = ({ policy, rule }: ProposedChange): PolicyText => ({
   ...policy,
   rules: policy.rules.filter((it) => it.rule_id !== rule.rule_id),

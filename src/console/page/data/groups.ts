@@ -102,7 +102,7 @@ function join(group: Open, it: Approval, leaves: Leaves): boolean {
 
 const valueAt = (leaves: Leaves, place: number): string => leaves[place]?.[1] ?? '';
 
-/** All that a card shows of its first call, or that was decided about it, and may not differ in another. */
+/** Returns all that a card shows of its first call or decision, and that may not differ in another. */
 const kindOf = (it: Approval): string =>
   JSON.stringify([
     ...[it.agent_id, it.env_name, it.method, it.tool_name, it.operation, it.policy_id, it.rule_id],

@@ -24,7 +24,7 @@ interface State<T> {
   readonly isLoading: boolean;
 }
 
-/** A list of the API, page by page. */
+/** Returns a list of the API, page by page. */
 export function useList<T>(
   path: string,
   query: Query = {},

@@ -6,7 +6,7 @@ import type { PolicyText } from './policy-call.ts';
 const hasFields = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 
-/** A rule without the parts that say nothing. */
+/** Returns a rule without the parts that say nothing. */
 function withoutEmpty(rule: unknown): unknown {
   if (typeof rule !== 'object' || rule === null) return rule;
   return Object.fromEntries(

@@ -28,7 +28,7 @@ const newNode = (): Node => ({ kinds: [], inner: new Map() });
 const stepsMax = 32;
 const step = /\.([A-Za-z_$][\w$-]*)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/gy;
 
-/** The steps of `$.a[0]["b c"]`; undefined where it is no such path. */
+/** Returns the steps of `$.a[0]["b c"]`; undefined where it is no such path. */
 function stepsOf(path: string): readonly string[] | undefined {
   if (!path.startsWith('$')) return undefined;
   const steps: string[] = [];

@@ -37,7 +37,7 @@ function decode(part: string): string {
   }
 }
 
-/** The address of a place, for links. */
+/** Returns the address of a place, for links. */
 export function href(path: string | readonly string[], query: PageQuery = {}): string {
   const text = typeof path === 'string' ? path : path.map(encodeURIComponent).join('/');
   const search = new URLSearchParams();

@@ -118,7 +118,7 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean) {
   };
 }
 
-/** The id that a call of this time could have (a UUID of version 7, RFC 9562, 5.7). */
+/** Returns the id that a call of this time could have (a UUID of version 7, RFC 9562, 5.7). */
 const traceIdAt = (timeMs: number): string => `${traceIdsFrom(timeMs)}-7000-8000-000000000000`;
 
 function merge(first: readonly TraceRow[], then: readonly TraceRow[]): readonly TraceRow[] {

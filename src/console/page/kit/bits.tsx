@@ -23,7 +23,7 @@ export function DecisionBadge({ of }: { of: Decision }) {
   return <span class={`badge decision-${of.toLowerCase()}`}>{decisionWord(of)}</span>;
 }
 
-/** How risky a call was: the word, with its number where there is room. */
+/** Shows how risky a call was: the word, with its number where there is room. */
 export function BandBadge({ of, score }: { of: Band; score?: number | undefined }) {
   return (
     <span class={`band band-${of.toLowerCase()}`}>
@@ -58,7 +58,7 @@ export function Status({ of, word }: { of: string; word?: string }) {
   return <span class={`badge tone-${statusTones[of] ?? 'quiet'}`}>{word ?? of.replaceAll('_', ' ')}</span>;
 }
 
-/** A time as people say it; the exact one on hover, and for screen readers. */
+/** Shows a time as people say it; the exact one on hover, and for screen readers. */
 export function Time({ at }: { at: string | null | undefined }) {
   // The clock changes the text alone: a long list is not drawn anew each second.
   const text = useMemo(() => computed(() => toRelative(Date.parse(at ?? ''), now.value)), [at]);
@@ -70,7 +70,7 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
-/** What went wrong, as a sentence, with every mistake of what was sent. */
+/** Shows what went wrong, as a sentence, with every mistake of what was sent. */
 export function Problem({ of, again }: { of: Error | undefined; again?: (() => void) | undefined }) {
   if (of === undefined) return null;
   const errors = of instanceof ApiProblem ? of.errors.filter((it) => it.message !== of.message) : [];
@@ -153,7 +153,7 @@ function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   );
 }
 
-/** The head of a page: its name, one sentence, and what can be done. */
+/** Shows the head of a page: its name, one sentence, and what can be done. */
 export function PageHead({
   title,
   about,

@@ -8,7 +8,7 @@ import { decisionWord } from './bits.tsx';
 
 const chartOrder: readonly Decision[] = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'];
 
-/** The colour that a class has in the present theme: a canvas knows no variables. */
+/** Returns the colour that a class has in the present theme: a canvas knows no variables. */
 function colorOf(box: HTMLElement, name: string, property: 'backgroundColor' | 'color'): string {
   const probe = document.createElement('span');
   probe.className = name;

@@ -15,7 +15,7 @@ interface ConfirmOf {
   readonly isSmall?: boolean;
 }
 
-/** A button that says what will happen before it does. */
+/** Shows a button that says what will happen before it does. */
 export function Confirm({ word, says, run, isDanger = false, hasNote = false, isSmall = true }: ConfirmOf) {
   const [isOpen, setOpen] = useState(false);
   const [note, setNote] = useState('');

@@ -7,7 +7,7 @@ interface Line {
 
 const cellsMax = 4_000_000;
 
-/** The shortest way from one text to the other; of texts that are too long, all of both. */
+/** Returns the shortest way from one text to the other; of texts that are too long, all of both. */
 function diffLines(before: string, after: string): readonly Line[] {
   const old = before === '' ? [] : before.split('\n');
   const young = after === '' ? [] : after.split('\n');

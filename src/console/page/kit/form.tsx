@@ -1,7 +1,7 @@
 import type { Action } from '../data/resource.ts';
 import { type Children, Problem } from './bits.tsx';
 
-/** A form that sets an action off, and shows above its fields what went wrong. */
+/** Shows a form that sets an action off, and shows above its fields what went wrong. */
 export function Form({
   action,
   autocomplete,
@@ -22,7 +22,7 @@ export function Form({
   );
 }
 
-/** The choices of a field for an agent. */
+/** Shows the choices of a field for an agent. */
 export function AgentOptions({ names }: { names: ReadonlyMap<string, string> }) {
   return (
     <>

@@ -3,7 +3,7 @@ import { decisionWord } from './bits.tsx';
 
 const order: readonly Decision[] = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'];
 
-/** The colours of a chart of decisions. */
+/** Shows the colours of a chart of decisions. */
 export const Legend = () => (
   <ul class="legend">
     {order.map((decision) => (

@@ -6,7 +6,7 @@ import { Table } from './table.tsx';
 const shownMax = 200;
 const calls = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'call' : 'calls'}`;
 
-/** What a policy would have changed, as a sentence and as the calls. */
+/** Shows what a policy would have changed, as a sentence and as the calls. */
 export function Simulated({ of: { evaluated, changed, undetermined, warnings } }: { of: Simulation }) {
   return (
     <div class="stack" role="status">

@@ -17,7 +17,7 @@ interface TableOf<T> {
   readonly stacks?: boolean;
 }
 
-/** A table of few rows: lists that can be long have a window (`windowed-table.tsx`). */
+/** Shows a table of few rows: lists that can be long have a window (`windowed-table.tsx`). */
 export function Table<T>({ label, columns, rows, keyOf, isChosen, stacks }: TableOf<T>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard

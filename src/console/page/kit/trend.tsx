@@ -16,7 +16,7 @@ interface TrendOf {
 const height = 100;
 const width = 400;
 
-/** How a score has moved, as a line from its first loss until now. */
+/** Shows how a score has moved, as a line from its first loss until now. */
 export function Trend({ points, label, isLarge = false }: TrendOf) {
   const [first] = points;
   const last = points.at(-1);

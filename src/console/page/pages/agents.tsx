@@ -22,7 +22,7 @@ import { Trend } from '../kit/trend.tsx';
 
 const refreshMs = 4000;
 
-/** Who makes calls, and how far each is trusted. */
+/** Shows who makes calls, and how far each is trusted. */
 export default function Agents() {
   const [shown] = place.value.parts;
   return shown === undefined ? <AgentList /> : <AgentDetail key={shown} agentId={shown} />;
@@ -228,7 +228,7 @@ function AgentDetail({ agentId }: { agentId: string }) {
 
 const lost = /\((-\d+(?:\.\d+)?), ([^,]+), trace ([0-9a-f-]{36})\)$/;
 
-/** The trend: what each reason took, newest first, and the trust before it. */
+/** Shows the trend: what each reason took, newest first, and the trust before it. */
 function TrustReasons({ reasons, score }: { reasons: readonly string[]; score: number }) {
   return (
     <ul class="found trend">

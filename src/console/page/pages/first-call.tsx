@@ -14,7 +14,7 @@ const words: Readonly<Record<keyof typeof steps, string>> = {
   offline: 'Without a network',
 };
 
-/** The first visit: one line to copy, and the call is seen to arrive. */
+/** Shows the first visit: one line to copy, and the call is seen to arrive. */
 export function FirstCall() {
   const [way, setWay] = useState<keyof typeof steps>('curl');
   return (

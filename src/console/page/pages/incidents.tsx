@@ -20,7 +20,7 @@ const codes = [
 ] as const;
 const refreshMs = 15_000;
 
-/** What somebody must look into. */
+/** Shows what somebody must look into. */
 export default function Incidents() {
   const [shown] = place.value.parts;
   return shown === undefined ? <IncidentList /> : <IncidentDetail key={shown} incidentId={shown} />;

@@ -33,7 +33,7 @@ const healthWords = { closed: 'delivers', open: 'paused after failures', half_op
 const example = `notifications:
   - { name: sec-chat, type: slack, url: "\${env:SLACK_HOOK}", min_severity: HIGH }`;
 
-/** Who is told, and what could not be delivered. */
+/** Shows who is told, and what could not be delivered. */
 export default function Notifications() {
   const channels = useResource(
     'channels',

@@ -20,7 +20,7 @@ const ranges = {
 type RangeName = keyof typeof ranges;
 const refreshMs = 5000;
 
-/** What goes on, and what waits for a person. */
+/** Shows what goes on, and what waits for a person. */
 export function Overview() {
   const asked = place.value.query['range'];
   const name: RangeName = asked !== undefined && asked in ranges ? (asked as RangeName) : 'hour';

@@ -16,7 +16,7 @@ interface Ready {
   };
 }
 
-/** The configuration in effect, and who is signed in. */
+/** Shows the configuration in effect, and who is signed in. */
 export default function Settings() {
   const isAdmin = session.value?.role === 'admin';
   const ready = useResource('ready', (signal) => get<Ready>('/readyz', {}, signal), { everyMs: 10_000 });

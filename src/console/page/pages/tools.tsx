@@ -15,7 +15,7 @@ interface ToolRow {
   readonly operations: number;
 }
 
-/** The vendors whose calls are understood, and the tools that MCP servers offer. */
+/** Shows the vendors whose calls are understood, and the tools that MCP servers offer. */
 export default function Tools() {
   const [shown] = place.value.parts;
   if (shown !== undefined) return <ToolPage key={shown} name={shown} />;

@@ -20,7 +20,7 @@ interface UsageOf {
 
 const dayMs = 86_400_000;
 
-/** What was used of the plan, and how it goes on. */
+/** Shows what was used of the plan, and how it goes on. */
 export default function Usage() {
   const usage = useResource('usage', (signal) => get<UsageOf>('/v1/usage', {}, signal), { everyMs: 10_000 });
   const days = useResource(

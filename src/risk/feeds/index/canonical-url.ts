@@ -23,8 +23,8 @@ const plainUrl =
 const schemeOf = /^(?:https?:[\\/]*|(?:[a-z][a-z0-9+.-]{0,31}:)?[\\/]{2})/i;
 
 /**
- * Undefined where the text is no URL with a host. Whatever the scheme, `hxxp` and none included, it is read
- * as http; scheme, user, port and fragment are left out. Only the first 65,536 characters are read.
+ * Returns undefined where the text is no URL with a host. Whatever the scheme, `hxxp` and none included, it
+ * is read as http; scheme, user, port and fragment are left out. Only the first 65,536 characters are read.
  */
 export function splitUrl(text: string): SplitUrl | undefined {
   const plain = text.length <= textLengthMax ? plainUrl.exec(text) : null;
@@ -39,7 +39,7 @@ export function splitUrl(text: string): SplitUrl | undefined {
   return { host, isAddress: isIP(host) !== 0, path: url.pathname + url.search };
 }
 
-/** A host in any spelling, with dots too many; undefined where it is none. */
+/** Returns a host in any spelling, with dots too many; undefined where it is none. */
 export function canonicalHost(written: string): string | undefined {
   return normaliseHost(
     written.includes('..') || written.startsWith('.') ? withoutStrayDots(written) : written,

@@ -64,7 +64,7 @@ function doubled(from: Uint32Array): Uint32Array<ArrayBuffer> {
   return to;
 }
 
-/** Which of two bounds stands first: negative, 0 or positive. */
+/** Returns which of two bounds stands first: negative, 0 or positive. */
 function compare(left: Uint32Array, a: number, right: Uint32Array, b: number, width: number): number {
   for (let word = 0; word < width; word++) {
     const difference = (left[a * width + word] ?? 0) - (right[b * width + word] ?? 0);
@@ -73,7 +73,7 @@ function compare(left: Uint32Array, a: number, right: Uint32Array, b: number, wi
   return 0;
 }
 
-/** How much of the family's addresses the ranges cover, 0 to 1. */
+/** Returns how much of the family's addresses the ranges cover, 0 to 1. */
 export function coverage({ firsts, lasts, width }: RangeTable): number {
   let covered = 0;
   for (let at = 0; at < firsts.length; at++) {
@@ -84,7 +84,7 @@ export function coverage({ firsts, lasts, width }: RangeTable): number {
   return covered;
 }
 
-/** The entry of the range that an IPv4 address is in, or -1. */
+/** Returns the entry of the range that an IPv4 address is in, or -1. */
 export function findIpv4({ firsts, lasts, entries }: RangeTable, address: number): number {
   let low = 0;
   let high = firsts.length;

@@ -8,7 +8,7 @@ export interface TextTable {
   readonly hashes: Uint32Array;
 }
 
-/** A table with room for as many. */
+/** Returns a table with room for as many. */
 export function emptyTable(entries: number): TextTable {
   const size = 2 ** Math.ceil(Math.log2(Math.max(2, entries * 1.5)));
   return { slots: new Uint32Array(size), hashes: new Uint32Array(size) };

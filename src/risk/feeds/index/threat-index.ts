@@ -52,7 +52,7 @@ export class ThreatIndex {
     return this.#find(host, isAddress, path);
   }
 
-  /** The same for the text of a URL, as it stands in a body; undefined also where it is none. */
+  /** Returns the same for the text of a URL, as it stands in a body; undefined also where it is none. */
   findUrl(text: string): ThreatHit | undefined {
     const url = splitUrl(text);
     return url && this.#find(url.host, url.isAddress, url.path);
@@ -114,7 +114,7 @@ export class ThreatIndex {
 
 const toIpv4 = (address: number): string => [24, 16, 8, 0].map((bits) => (address >>> bits) & 0xff).join('.');
 
-/** The longest of what is listed of a path, on the host that is number `at` of those just hashed; or -1. */
+/** Returns the longest listed part of a path, on the host that is number `at` of those hashed; or -1. */
 function findPath(set: IndicatorSet, host: string, at: number, path: string): number {
   hashPath(path, hostHashes.states, at, pathHashes);
   for (let part = pathHashes.count - 1; part >= 0; part--) {

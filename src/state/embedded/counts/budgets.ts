@@ -53,7 +53,7 @@ export function createEmbeddedBudgets(stored: BudgetReader) {
     /** Names of those that are used up. */
     exceeded: (tenantId: string, charges: readonly BudgetCharge[]) =>
       exceededOf(charges, (it) => load(tenantId, it)),
-    /** The same of any day, without a place in memory for it. */
+    /** Returns the same of any day, without a place in memory for it. */
     peek: (tenantId: string, charges: readonly BudgetCharge[]) =>
       exceededOf(charges, (it) => usedOf(tenantId, it)),
     /** Charges budgets that `exceeded` was asked about in the same turn. Never throws. */

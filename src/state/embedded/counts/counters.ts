@@ -34,7 +34,7 @@ const ever = 0;
 
 /** Before the name of a credential. */
 const credentialCounter = 'credential.';
-/** The owner under which a tenant's credentials are counted: no id looks like it. */
+/** Returns the owner under which a tenant's credentials are counted: no id looks like it. */
 const credentialsOf = (tenantId: string): string => `credentials of ${tenantId}`;
 
 /** The stored counts of a key or an agent: totals by counter, and hours with theirs. */
@@ -93,7 +93,7 @@ export function createCounterReader(db: Database) {
     /** By name. */
     ofCredentials: (tenantId: string) =>
       new Map(ofCredentials.all(credentialsOf(tenantId)).map(toCredentialUse)),
-    /** The usage of each agent, in the order of the ids. */
+    /** Returns the usage of each agent, in the order of the ids. */
     ofAgents(agentIds: readonly string[], nowMs: number) {
       const all = read('agent', agentIds, hourOf(nowMs) - hoursInDay + 1);
       return agentIds.map((id) => toAgentUsage(all.get(id) ?? nothing(), nowMs));

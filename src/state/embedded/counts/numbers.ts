@@ -115,7 +115,7 @@ export class Numbers {
     this.#keyOf(keyId, nowMs).blocked += 1;
   }
 
-  /** The usage of each key, in the order of the ids. */
+  /** Returns the usage of each key, in the order of the ids. */
   keyUsage(keyIds: readonly string[], nowMs: number): readonly KeyUsage[] {
     const unread = keyIds.filter((it) => !this.#keys.has(it));
     const loaded = this.#loadKeys(unread, nowMs);
@@ -149,7 +149,7 @@ export class Numbers {
     };
   }
 
-  /** The numbers of each key, in the order of the ids. */
+  /** Returns the numbers of each key, in the order of the ids. */
   #loadKeys(keyIds: readonly string[], nowMs: number): KeyNumbers[] {
     return this.#stored.ofKeys(keyIds, hourOf(nowMs) - hoursInDay + 1).map(({ callsByHour, ...counts }) => {
       const numbers = { ...this.#neverUsed(), ...counts };

@@ -15,7 +15,7 @@ export function createSlidingCount(slots: number) {
       newest = Math.max(newest, slot);
       counts[slot % slots] = (counts[slot % slots] ?? 0) + count;
     },
-    /** The sum of the slots that end with this one. */
+    /** Returns the sum of the slots that end with this one. */
     sum(slot: number) {
       let total = 0;
       const first = Math.max(slot, newest) - slots + 1;

@@ -65,13 +65,13 @@ export class MessageTable {
     return row && toStored(row);
   }
 
-  /** The message, if it waits. */
+  /** Returns the message, if it waits. */
   findWaiting(id: string): StoredMessage | undefined {
     const found = this.find(id);
     return found?.deadAtMs === null ? found : undefined;
   }
 
-  /** False where there is one with this id. */
+  /** Returns false where there is one with this id. */
   add(id: string, dueAtMs: number, record: MessageRecord, body: string): boolean {
     const { channel, owner } = record;
     return this.#insert.run(id, channel, owner, dueAtMs, JSON.stringify(record), body) > 0;
@@ -206,7 +206,7 @@ export class PlacingTable {
     this.#dropWindows.run(nowMs);
   }
 
-  /** False where the notice came before. */
+  /** Returns false where the notice came before. */
   remember(noticeId: string): boolean {
     return this.#remember.run(noticeId) > 0;
   }

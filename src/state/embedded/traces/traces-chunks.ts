@@ -112,7 +112,7 @@ export class Sorter {
     this.#origins = createCache<KnownOrigin>(originsMax);
   }
 
-  /** The fields between the time and the trace. */
+  /** Returns the fields between the time and the trace. */
   #readOrigin(content: Buffer, text: string, start: number, lineAt: number): KnownOrigin | undefined {
     const originAt = text.indexOf('\t', start + traceIdLength + 1) + 1;
     // Not a slice of the text: what is remembered would keep all of it in memory.
@@ -169,7 +169,7 @@ class Batch {
   }
 }
 
-/** The place of the tab before the trace; -1 where the line is not whole. */
+/** Returns the place of the tab before the trace; -1 where the line is not whole. */
 function traceAt(content: Buffer, text: string, start: number, end: number): number {
   const idEnd = start + traceIdLength;
   if (content[idEnd] !== tab || content[end - 2] !== brace || content[end - 1] !== lineEnd) return -1;
@@ -191,7 +191,7 @@ function extend(chunk: Chunk, ms: number, start: number, end: number): void {
   chunk.bytes += end - start;
 }
 
-/** The lines of a chunk: copied only where those of others stand between. */
+/** Returns the lines of a chunk: copied only where those of others stand between. */
 export function linesOf({ runs }: Chunk, lines: Uint8Array<ArrayBuffer>): Buffer {
   const pieces = runs.map(({ start, end }) => toBuffer(lines.subarray(start, end)));
   const [first] = pieces;
@@ -203,7 +203,7 @@ export function collectIds(lines: Buffer, ids: Set<string>): void {
   for (let at = 0; at < lines.length; at = nextLine(lines, at)) ids.add(idAt(lines, at));
 }
 
-/** Those lines whose ids are not among `ids`, which they join: of two with one id, the first stays. */
+/** Returns lines whose ids are not among `ids`, which they join: of two with one id, the first stays. */
 export function withoutRepeats(lines: Buffer, ids: Set<string>): Buffer {
   const kept: Buffer[] = [];
   for (let at = 0, next = 0; at < lines.length; at = next) {

@@ -51,7 +51,7 @@ export function createChunkReader(db: Database) {
       startMs,
       chunks: () => between(tenantId, startMs, windowEnd(startMs)),
     }),
-    /** The greatest number of any chunk; 0 where there is none. */
+    /** Returns the greatest number of any chunk; 0 where there is none. */
     lastId: () => Number(greatest.get()?.['chunk_id'] ?? 0),
     /** Returns the tenant's chunks with numbers above `after`, up to `last`, in the order of storing. */
     stored: (tenantId: string, after: number, lastOne: number, limit: number) =>

@@ -64,7 +64,7 @@ export class Traces {
     );
   }
 
-  /** Those that have traces, or counts of them. */
+  /** Returns those that have traces, or counts of them. */
   tenants(): string[] {
     return [...new Set([...this.#tracedTenants(), ...this.stats.tenants()])];
   }
@@ -135,7 +135,7 @@ export class Traces {
   }
 }
 
-/** The traces of a tenant, as lists and exports read them. */
+/** Returns the traces of a tenant, as lists and exports read them. */
 function sourceOf(chunks: ChunkReader, stats: StatReader, tenantId: string): TraceSource {
   return {
     starts: (newestMs, oldestMs) => chunks.starts(tenantId, newestMs, oldestMs),

@@ -59,7 +59,7 @@ interface AgentHistory {
 
 const noNumbers: readonly string[] = Array.from({ length: 8 }, () => '');
 
-/** Nothing but the records. */
+/** Returns nothing but the records. */
 export const asking = (nowMs: number): Asking => ({
   named: undefined,
   mode: 'none',
@@ -127,7 +127,7 @@ function numbersOf(key: KeyRecord, terms: TenantTerms, nowMs: number): readonly 
 
 const toPair = (rate: Rate | undefined) => (rate ? [rate.perMinute, rate.capacity] : ['', '']);
 
-/** The error that the numbers call for. */
+/** Returns the error that the numbers call for. */
 export function quotaRefusal(
   identity: Identity | undefined,
   { status, fields: [first, second, third] }: RedisAnswer,

@@ -40,7 +40,7 @@ const aheadMax = 32;
 const chunksAtOnce = 64;
 const windowsAtOnce = 256;
 
-/** Those windows of the tenant. */
+/** Yields those windows of the tenant. */
 export async function* windowsOf(
   connection: RedisConnection,
   names: CallNames,

@@ -19,7 +19,7 @@ import type { RevisedKind, Revisions } from './revisions.ts';
 /** A change under way: reads come first, writes are made together at the end. */
 export interface Change {
   readonly names: TenantNames;
-  /** Undefined where there is none. Must still be so when the change is made. */
+  /** Returns undefined where there is none. Must still be so when the change is made. */
   read(key: string, field: string): Promise<string | undefined>;
   readRecord<T>(key: string, id: string): Promise<T | undefined>;
   put(key: string, field: string, text: string): void;

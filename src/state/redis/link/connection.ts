@@ -79,7 +79,7 @@ export async function openConnection(options: RedisConnectionOptions) {
     /** One command; its first argument is its key. */
     call: (command: string, ...args: readonly Argument[]) =>
       bounded(() => client.call(command, ...args.map(toArgument))),
-    /** The same, where the texts of the answer are bytes. */
+    /** Returns the same, where the texts of the answer are bytes. */
     callBuffers: (command: string, ...args: readonly Argument[]) =>
       bounded(() => client.callBuffer(command, ...args.map(toArgument))),
     /** `INFO` of each master. */
@@ -197,8 +197,8 @@ async function ready(client: Client, withinMs: number): Promise<void> {
 }
 
 /**
- * The promise, or a rejection in time; what comes later is dropped. An answer that waits in its socket while
- * this process is busy with something else is not late.
+ * Returns the promise, or a rejection in time; what comes later is dropped. An answer that waits in its
+ * socket while this process is busy with something else is not late.
  */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();

@@ -3,7 +3,7 @@ import type { Page, Paged } from '../../store.ts';
 import { readMany } from '../records.ts';
 import type { RedisConnection } from './connection.ts';
 
-/** The place of a record in an index that is ordered by time: digits of equal number sort as text. */
+/** Returns the place of a record in an index that is ordered by time: digits of equal number sort as text. */
 export const indexPlaceOf = (atMs: number, id: string): string =>
   `${String(Math.max(0, Math.floor(atMs))).padStart(15, '0')}:${id}`;
 

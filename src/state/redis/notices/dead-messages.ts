@@ -46,7 +46,7 @@ const isBefore = (a: Place, b: Place): boolean => a.atMs < b.atMs || (a.atMs ===
 /** Messages looked at for a page, of one channel at a time. */
 const chunkMax = 500;
 
-/** A message that was given up; undefined where none has that id. */
+/** Returns a message that was given up; undefined where none has that id. */
 export async function findDead(
   connection: RedisConnection,
   names: NoticeNames,
@@ -100,7 +100,7 @@ async function read(
   });
 }
 
-/** Those of one channel, newest first. */
+/** Returns those of one channel, newest first. */
 async function placesBefore(
   connection: RedisConnection,
   key: string,

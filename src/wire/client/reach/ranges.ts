@@ -59,7 +59,7 @@ const special = Object.entries(specialRanges).map(([name, ranges]) => ({
 }));
 const metadata = new RangeList(metadataAddresses);
 
-/** The name of the special range that an address is in, or undefined where it is on the public internet. */
+/** Returns the name of the special range of an address; undefined for the public internet. */
 export const specialRangeOf = (address: string): string | undefined =>
   special.find(({ list }) => list.has(address))?.name;
 
@@ -90,7 +90,7 @@ export function embeddedIpv4Addresses(address: string): readonly string[] {
 
 const dotted = (high: number, low: number): string => `${high >>> 8}.${high & 255}.${low >>> 8}.${low & 255}`;
 
-/** The eight 16-bit words of an IPv6 address in any spelling that `isIP` accepts, a zone left out. */
+/** Returns the eight 16-bit words of an IPv6 address in any spelling that `isIP` accepts, a zone left out. */
 function toWords(address: string): number[] {
   // The URL parser writes every spelling in hexadecimal words, with at most one '::'.
   const [head = '', tail] = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname

@@ -35,8 +35,8 @@ export function createResolver({ resolve, lookup = systemLookup }: ResolverOptio
     /** Tells whether the host needs no name server: it is an address, or an entry replaces it. */
     isGiven: (host: string) => isIP(host) !== 0 || findEntry(host) !== undefined,
     /**
-     * The addresses behind a normalised host, at least one, in the order of preference, before they are
-     * judged. Address literals stand for themselves. Throws UPSTREAM_UNREACHABLE where there are none.
+     * Returns the addresses behind a normalised host, at least one, in the order of preference, before they
+     * are judged. Address literals stand for themselves. Throws UPSTREAM_UNREACHABLE where there are none.
      * Neither cached nor bounded in time: who dials has the deadline.
      */
     async resolve(host: string, port: number) {

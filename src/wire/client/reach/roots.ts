@@ -5,9 +5,9 @@ import { getCACertificates } from 'node:tls';
 const pemBlock = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
 /**
- * The authorities that upstream certificates may lead to: Node's own and those in `files` (PEM bundles).
- * Throws where a file cannot be read, holds no certificate or a broken one: a root that silently is missing
- * shows only when a call fails.
+ * Returns the authorities that upstream certificates may lead to: Node's own and those in `files` (PEM
+ * bundles). Throws where a file cannot be read, holds no certificate or a broken one: a root that silently is
+ * missing shows only when a call fails.
  */
 export function loadRoots(files: readonly string[], read = readFile): readonly string[] {
   return [...getCACertificates('default'), ...files.flatMap((it) => loadBundle(it, read))];
@@ -15,7 +15,7 @@ export function loadRoots(files: readonly string[], read = readFile): readonly s
 
 const readFile = (file: string): string => readFileSync(file, 'latin1');
 
-/** The certificates of a PEM text, each with its first and last line. */
+/** Returns the certificates of a PEM text, each with its first and last line. */
 export const certificatesIn = (pem: string): readonly string[] => pem.match(pemBlock) ?? [];
 
 function loadBundle(file: string, read: typeof readFile): readonly string[] {

@@ -50,12 +50,12 @@ export function createAutomaton(views: readonly ScrubView[]) {
     roots: tries.map(([root]) => (root as Node).state),
     /** From this state on each says that needles begin. */
     firstFound: firstFound < 0 ? next.length : firstFound * samples.length,
-    /** Those whose first `depthMax` characters stand here. */
+    /** Returns those whose first `depthMax` characters stand here. */
     needlesAt: (state: number): readonly Needle[] => (nodes[state / samples.length] as Node).needles,
   };
 }
 
-/** The nodes of a view, the root first and then by their depth. */
+/** Returns the nodes of a view, the root first and then by their depth. */
 function toTrie(view: ScrubView): Node[] {
   const root = new Node();
   for (const characters of view.needles) {
@@ -86,7 +86,7 @@ function stepFrom(start: Node, code: number, root: Node): Node {
   return node?.children.get(code) ?? root;
 }
 
-/** Which bytes mean the same in all views, and one of each kind. */
+/** Returns which bytes mean the same in all views, and one of each kind. */
 function toColumns(views: readonly ScrubView[]): { columns: Uint8Array; samples: number[] } {
   const alphabets = views.map((view) => new Set(view.needles.flatMap((it) => [...it])));
   const kinds = new Map<string, number>();

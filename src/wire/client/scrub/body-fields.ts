@@ -15,7 +15,7 @@ const bodyFields: ReadonlySet<string> = new Set([
 
 const isBodyField = (name: string): boolean => bodyFields.has(name) || name.startsWith('x-amz-checksum-');
 
-/** The flat head of a request whose body was redacted. */
+/** Returns the flat head of a request whose body was redacted. */
 export const withoutBodyFields = (fields: readonly string[]): string[] =>
   fields.filter((_, i) => !isBodyField((fields[i & ~1] as string).toLowerCase()));
 
@@ -30,8 +30,8 @@ const ofAnswers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The flat head, or the trailers, of an answer whose body is, or may be, redacted. A strong ETag promises the
- * same bytes (RFC 9110, 8.8.1); a weak one stays true.
+ * Returns the flat head, or the trailers, of an answer whose body is, or may be, redacted. A strong ETag
+ * promises the same bytes (RFC 9110, 8.8.1); a weak one stays true.
  */
 export const withoutAnswerBodyFields = (fields: readonly string[]): string[] =>
   fields.filter((_, i) => {

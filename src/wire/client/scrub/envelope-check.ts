@@ -28,7 +28,7 @@ export class EnvelopeCheck implements ScrubbedBody {
     return this.#body.end();
   }
 
-  /** Each piece that the server has written may be padded by itself. */
+  /** Returns each piece that the server has written may be padded by itself. */
   #fromBase64(chunk: Buffer): Buffer {
     const text = this.#group + chunk.toString('latin1').replace(/\s+/g, '');
     const end = text.length - (text.length % 4);

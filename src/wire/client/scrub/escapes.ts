@@ -91,7 +91,7 @@ function readEntity(bytes: Buffer, start: number): number {
 }
 
 const nameLengthMax = 4;
-/** A name as a number, five bits a letter, which are the same in both cases. */
+/** Returns a name as a number, five bits a letter, which are the same in both cases. */
 const toNameKey = (key: number, letter: number): number => (key << 5) | (letter & 31);
 const entities: ReadonlyMap<number, number> = new Map(
   Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }).map(([name, character]) => [

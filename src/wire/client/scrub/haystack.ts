@@ -88,7 +88,7 @@ export class Haystack {
   }
 }
 
-/** A character that does not count may stand between two, but is not where a needle begins. */
+/** Returns a character that does not count may stand between two, but is not where a needle begins. */
 function endOf({ view, characters }: Needle, bytes: Buffer, start: number, isByLine: boolean): number {
   const { meanings } = view;
   let at = start;

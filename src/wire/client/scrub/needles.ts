@@ -40,7 +40,7 @@ const base64Breaks: ReadonlySet<number> = new Set([0, 0x09, 0x0a, 0x0d, 0x20]);
 const foldBase64 = (code: number): number =>
   base64Breaks.has(code) ? dropped : code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
 
-/** The views of plain text, of hex and of base64, in this order. */
+/** Returns the views of plain text, of hex and of base64, in this order. */
 export function toViews(secrets: readonly string[]): readonly ScrubView[] {
   const encodings = secrets.flatMap((secret) => [Buffer.from(secret, 'latin1'), Buffer.from(secret)]);
   // A page's cursor, say, is the base64 of a URL.
@@ -73,7 +73,7 @@ function toView(
   };
 }
 
-/** The secret with its own escapes undone: `%41` in it may be read as `A`. */
+/** Returns the secret with its own escapes undone: `%41` in it may be read as `A`. */
 function unescaped(text: Buffer): Buffer {
   const codes: number[] = [];
   for (let at = 0; at < text.length; ) {

@@ -44,8 +44,8 @@ export function createScrub(secrets: readonly string[]) {
       return scrubbed;
     },
     /**
-     * A body as it streams. `isByLine`: each line is a message, which must not wait for the next one, so
-     * nothing is looked for that goes over the end of a line. Else the last bytes wait, as many as the
+     * Returns a body as it streams. `isByLine`: each line is a message, which must not wait for the next one,
+     * so nothing is looked for that goes over the end of a line. Else the last bytes wait, as many as the
      * longest form of a secret takes.
      */
     body: (isByLine: boolean) => new BodyScrub(haystack(), isByLine, toLabel),

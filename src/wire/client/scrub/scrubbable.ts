@@ -25,8 +25,8 @@ interface Scrubbable {
 const isPlain = (coding: string): boolean => /^(?:identity)?$/i.test(coding);
 
 /**
- * How an answer is to be looked through, by its head, which is flat. Nothing is expected in a success that
- * `mayBeStored`, nor where there is no body. Throws where the credential cannot be looked for.
+ * Returns how an answer is to be looked through, by its head, which is flat. Nothing is expected in a success
+ * that `mayBeStored`, nor where there is no body. Throws where the credential cannot be looked for.
  */
 export function toScrubbable(
   status: number,

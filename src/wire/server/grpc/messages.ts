@@ -43,7 +43,7 @@ export class MessageReader {
     this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
   }
 
-  /** Undefined until more comes. Throws PAYLOAD_TOO_LARGE, and VALIDATION_FAILED for no message. */
+  /** Returns undefined until more comes. Throws PAYLOAD_TOO_LARGE, and VALIDATION_FAILED for no message. */
   next(): GrpcMessage | undefined {
     const empty = this.isMidway ? 0 : emptyMessageBytes(this.#unread);
     if (empty > 0) return { frame: this.#take(empty), payload: noBytes, isCompressed: false };
@@ -73,7 +73,7 @@ export class MessageReader {
   }
 }
 
-/** How many bytes of empty messages stand at the beginning. */
+/** Returns how many bytes of empty messages stand at the beginning. */
 function emptyMessageBytes(bytes: Buffer): number {
   let at = 0;
   while (at + prefixBytes <= bytes.length && isFlag(bytes[at] as number) && lengthAt(bytes, at) === 0)

@@ -21,7 +21,7 @@ const typedMs = 300;
 
 type FiltersOf = Readonly<Record<string, string>>;
 
-/** The filters of the list, which all stand in the address: a link shows the same to somebody else. */
+/** Shows the filters of the list, which all stand in the address: a link shows the same to somebody else. */
 export function Filters({ filters }: { filters: FiltersOf }) {
   const names = useNames();
   const set = (name: string, value: string) => {

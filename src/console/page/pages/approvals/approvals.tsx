@@ -48,8 +48,8 @@ export default function Approvals() {
 const idsOf = (group: Group): readonly string[] => group.approvals.map((it) => it.approval_id);
 
 /**
- * The cards, and which one is open: it keeps the calls that it had when it was opened, so that a decision
- * covers what was seen. When they end, no other card is opened in its place.
+ * Returns the cards, and which one is open: it keeps the calls that it had when it was opened, so that a
+ * decision covers what was seen. When they end, no other card is opened in its place.
  */
 function useQueue(items: readonly Approval[], shown: string | undefined) {
   const [chosen, setChosen] = useState<readonly string[] | undefined>(
@@ -160,7 +160,7 @@ function endOf({ status, decided_by: by }: Approval): string {
     : `The call that you were looking at was ${status} by ${by ?? 'somebody'}.`;
 }
 
-/** What was decided lately. */
+/** Shows what was decided lately. */
 function Past() {
   const past = useResource(
     'past',

@@ -15,7 +15,7 @@ function laidOut(text: string): string {
   return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
-/** The body as it may be seen: what was found in it is taken out, and marked where it was. */
+/** Shows the body as it may be seen: what was found in it is taken out, and marked where it was. */
 export function Body({ text, bytes, findings, isWebSocket }: BodyOf) {
   return (
     <>

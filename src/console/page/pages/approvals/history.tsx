@@ -4,7 +4,7 @@ import { href } from '../../data/route.ts';
 import type { Agent, Listing, TraceRow } from '../../data/types.ts';
 import { DecisionBadge, decisionWord, Facts, Skeleton, Time } from '../../kit/bits.tsx';
 
-/** What else the agent has done: its trust, its day, and its last calls to the same tool. */
+/** Shows what else the agent has done: its trust, its day, and its last calls to the same tool. */
 export function History({ agentId, toolName }: { agentId: string; toolName: string }) {
   const history = useResource(`${agentId} ${toolName}`, async (signal) => {
     const [agent, calls] = await Promise.all([

@@ -10,7 +10,7 @@ const covers = {
   window: 'the identical call, while the grant lasts',
 } as const;
 
-/** An approval that does not wait any more. */
+/** Shows an approval that does not wait any more. */
 export function PastApproval({ approvalId }: { approvalId: string }) {
   const approval = useResource(approvalId, (signal) =>
     get<Approval>(`/v1/approvals/${encodeURIComponent(approvalId)}`, {}, signal),

@@ -32,7 +32,7 @@ export interface Key {
   readonly blocked_attempts: number;
 }
 
-/** What agents sign their calls with. The text of a key is shown once, when it is minted. */
+/** Shows what agents sign their calls with. The text of a key is shown once, when it is minted. */
 export default function Keys() {
   const [shown] = place.value.parts;
   return shown === undefined ? <KeyList /> : <KeyPage key={shown} keyId={shown} />;

@@ -13,7 +13,7 @@ interface CompletionListOf {
 export const listId = 'completions';
 export const optionId = (index: number): string => `${listId}-${index}`;
 
-/** The words that fit, below the cursor. The text keeps the focus, and says which one is chosen. */
+/** Shows the words that fit, below the cursor. The text keeps the focus, and says which one is chosen. */
 export function CompletionList({ words, chosen, line, column, scroll, onChoose }: CompletionListOf) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {

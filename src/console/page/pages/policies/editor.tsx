@@ -40,7 +40,7 @@ interface EditorOf {
   readonly isReadOnly: boolean;
 }
 
-/** The text of a policy, checked by the gateway while it is written. */
+/** Shows the text of a policy, checked by the gateway while it is written. */
 export function Editor({ text, onText, onChecked, isReadOnly }: EditorOf) {
   const [checked, setChecked] = useState<Checked>({ mistakes: [], warnings: [] });
   const area = useRef<HTMLTextAreaElement>(null);
@@ -132,7 +132,7 @@ interface Offered {
 
 const none: Offered = { at: 0, from: 0, words: [], chosen: 0, scroll: { top: 0, left: 0 } };
 
-/** The words that are offered at the cursor, and the keys that choose one. */
+/** Shows the words that are offered at the cursor, and the keys that choose one. */
 function useCompletion(
   text: string,
   onText: (text: string) => void,
