@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
-import { ownName } from '../core/safe-name.ts';
+import { whyNobody } from '../decision/auth-failure.ts';
 import { identifyOrRecall } from '../decision/degraded.ts';
 import type { Gate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
@@ -28,8 +28,10 @@ export async function authenticate(gate: Gate, route: Route, presented: SessionR
   const authorization = headers['authorization'];
   const byCookie = authorization === undefined ? await sessionCaller(gate, presented) : undefined;
   if (byCookie) return permitted(route, byCookie);
-  if (route.access === 'session')
+  if (route.access === 'session') {
+    gate.throttles.note('api', 'missing');
     throw new GatewayError('INVALID_KEY', 'There is no session; sign in first.');
+  }
   const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
   const key = gate.readKey(text);
   if (!key) return asAdmin(gate, route, text, presented);
@@ -39,14 +41,14 @@ export async function authenticate(gate: Gate, route: Route, presented: SessionR
     ? identifyOrRecall(gate, key.hash, nowMs)
     : gate.store.identify(key.hash, nowMs));
   if (!holder.ok || !(await gate.tenants.learn(holder.identity.tenantId))) {
-    keys.failed(clientAddress, nowMs);
+    keys.failed(clientAddress, nowMs, { entrance: 'api', reason: whyNobody(holder) });
     const refusal = holder.ok ? invalidKey() : new GatewayError('INVALID_KEY', holder.detail);
     if (isCall) return { kind: 'refused', presented: key, refusal };
     throw refusal;
   }
   // Before anything of the request is read: from elsewhere the key can use up nothing of its tenant's.
   if (!isAddressAllowed(holder.key, clientAddress)) {
-    keys.failed(clientAddress, nowMs, holder.key.keyId);
+    keys.failed(clientAddress, nowMs, { entrance: 'api', reason: 'address', keyId: holder.key.keyId });
     throw await rejectEarly(gate, requestAsCall(gate, route, key, presented), notAllowedHere());
   }
   const caller: KeyCaller = { kind: 'key', key: holder.key, identity: holder.identity, presented: key };
@@ -70,15 +72,19 @@ const isForAnyKey = (access: Route['access']): access is 'public' | 'key' | 'ses
 
 /** A text that is no key may be the admin secret. It is compared only while its address may still try. */
 function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs }: SessionRequest): Caller {
-  if (text === '') throw invalidKey();
+  if (text === '') {
+    gate.throttles.note('api', 'missing');
+    throw invalidKey();
+  }
   if (route.access === 'secret' && gate.config.control.adminSecret === null)
     throw new GatewayError('NOT_FOUND', 'Without an admin secret there is no such endpoint.');
   const throttle = route.isForKeys ? gate.throttles.keys : gate.throttles.adminSecret;
-  throttle.check(clientAddress, nowMs);
+  throttle.check(clientAddress, nowMs, 'api');
   if (!route.isForKeys && isAdminSecret(text, gate.config.control.adminSecret)) return { kind: 'admin' };
-  throttle.failed(clientAddress, nowMs);
-  // Nothing of what was presented: it may be the secret with a typing mistake.
-  gate.log.warn({ client_address: clientAddress, path: ownName(route.path) }, 'an authentication failed');
+  throttle.failed(clientAddress, nowMs, {
+    entrance: 'api',
+    reason: route.isForKeys ? 'malformed' : 'secret',
+  });
   throw invalidKey();
 }
 

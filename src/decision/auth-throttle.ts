@@ -2,6 +2,7 @@ import { GatewayError } from '../core/errors.ts';
 import { type Bucket, levelAt, partsPerToken, secondsUntilToken } from '../state/rules/limits.ts';
 import { networkOf } from '../util/ranges.ts';
 import { RecentMap } from '../util/recent-map.ts';
+import type { AuthEntrance, AuthReason } from './auth-failure.ts';
 
 /** Failures that an address may have in a row, and how fast they are forgiven. */
 const whole = { perMinute: 30, capacity: 60 } as const;
@@ -19,26 +20,34 @@ export interface AuthThrottles {
   readonly routeTokens: AuthThrottle;
   /** Sessions that a secret opens: each one is written down, so that they have the rate of failures. */
   readonly signIns: AuthThrottle;
+  /** Counts a failure that is held against no address. */
+  readonly note: NonNullable<AuthListeners['counted']>;
 }
 
-/** Hears of each failure that counts; after one that `isLast`, the address is held up. */
-type FailureListener = (failure: {
-  readonly address: string;
-  readonly keyId: string | undefined;
-  readonly isLast: boolean;
-}) => void;
+/** Says what failed, and nothing of what was presented. */
+interface AuthFailure {
+  readonly entrance: AuthEntrance;
+  readonly reason: AuthReason;
+  /** A key that is valid and may not be used from this address: each of them counts for itself. */
+  readonly keyId?: string;
+}
 
-/**
- * The throttles of one of several processes, among which the connections of an address are spread evenly. Of
- * keys and tokens that are not valid `told` hears.
- */
-export const createAuthThrottles = (processes = 1, told?: FailureListener): AuthThrottles => ({
-  keys: createAuthThrottle(processes, { told }),
-  adminSecret: createAuthThrottle(processes),
-  routeTokens: createAuthThrottle(processes, { told }),
+interface AuthListeners {
+  /** Hears of each failure that is held against an address; after one that `isLast`, the address is held up. */
+  readonly told?: (failure: AuthFailure & { readonly address: string; readonly isLast: boolean }) => void;
+  /** Hears of every failure, also where too many came before it. */
+  readonly counted?: (entrance: AuthEntrance, reason: AuthReason) => void;
+}
+
+/** The throttles of one of several processes, among which the connections of an address are spread evenly. */
+export const createAuthThrottles = (processes = 1, listeners: AuthListeners = {}): AuthThrottles => ({
+  keys: createAuthThrottle(processes, listeners),
+  adminSecret: createAuthThrottle(processes, listeners),
+  routeTokens: createAuthThrottle(processes, listeners),
   signIns: createAuthThrottle(processes, {
     detail: 'Too many sessions were opened from this address; wait before the next.',
   }),
+  note: (entrance, reason) => listeners.counted?.(entrance, reason),
 });
 
 const tooMany = 'Too many requests from this address had no valid key; wait before the next.';
@@ -46,7 +55,7 @@ const tooMany = 'Too many requests from this address had no valid key; wait befo
 /** Remembers at most `addressesMax` addresses, then forgets the one that has not failed for longest. */
 export function createAuthThrottle(
   processes = 1,
-  { detail = tooMany, told }: { readonly detail?: string; readonly told?: FailureListener | undefined } = {},
+  { detail = tooMany, told, counted }: AuthListeners & { readonly detail?: string } = {},
 ) {
   const rate = {
     perMinute: Math.max(1, Math.floor(whole.perMinute / processes)),
@@ -63,20 +72,30 @@ export function createAuthThrottle(
     throw new GatewayError('RATE_LIMITED', detail, { retryAfterSeconds: secondsUntilToken(level, rate) });
   }
 
+  /** Takes a token; where none is left, throws as `check` does. Tells whether it was the last one. */
+  function take(address: string, nowMs: number, id?: string): boolean {
+    const source = id === undefined ? networkOf(address) : `${networkOf(address)} ${id}`;
+    const level = levelOf(source, nowMs) - partsPerToken;
+    buckets.set(source, { level, atMs: nowMs });
+    return level < partsPerToken;
+  }
+
   return {
     /** Throws RATE_LIMITED, with Retry-After, where this address has failed too often lately. */
-    check(address: string, nowMs: number) {
-      levelOf(networkOf(address), nowMs);
+    check(address: string, nowMs: number, entrance: AuthEntrance) {
+      try {
+        levelOf(networkOf(address), nowMs);
+      } catch (error) {
+        counted?.(entrance, 'held_up');
+        throw error;
+      }
     },
-    /**
-     * Counts a failure; where there were too many before it, throws as `check` does. With `keyId` it is that
-     * of one key, which is valid and may not be used from this address: each of them counts for itself.
-     */
-    failed(address: string, nowMs: number, keyId?: string) {
-      const source = keyId === undefined ? networkOf(address) : `${networkOf(address)} ${keyId}`;
-      const level = levelOf(source, nowMs) - partsPerToken;
-      buckets.set(source, { level, atMs: nowMs });
-      told?.({ address, keyId, isLast: level < partsPerToken });
+    take,
+    /** Counts a failure; where there were too many before it, throws as `check` does. */
+    failed(address: string, nowMs: number, failure: AuthFailure) {
+      counted?.(failure.entrance, failure.reason);
+      const isLast = take(address, nowMs, failure.keyId);
+      told?.({ ...failure, address, isLast });
     },
   };
 }

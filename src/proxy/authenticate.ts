@@ -1,6 +1,7 @@
 import type { TenantConfig } from '../config/schema.ts';
 import type { Claimed } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
+import { whyNobody } from '../decision/auth-failure.ts';
 import { identifyOrRecall } from '../decision/degraded.ts';
 import type { EntranceGate } from '../decision/gate.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
@@ -34,8 +35,11 @@ interface Authenticated {
   readonly owner: ConnectionOwner;
 }
 
-function withoutKey({ keyless, tenants }: EntranceGate): Authenticated {
-  if (!keyless) throw proxyAuthRequired();
+function withoutKey({ keyless, tenants, throttles }: EntranceGate): Authenticated {
+  if (!keyless) {
+    throttles.note('forward', 'missing');
+    throw proxyAuthRequired();
+  }
   const { key, tenantId } = keyless;
   const user = { key, claimed: {}, isKeyless: true };
   return { user, tenant: tenants.find(tenantId), owner: { tenantId, agentId: key.hash } };
@@ -77,8 +81,10 @@ export async function authenticateProxyUser(
   const holder = user && (await identifyOrRecall(gate, user.key.hash, nowMs));
   const tenant = holder?.ok ? await gate.tenants.learn(holder.identity.tenantId) : undefined;
   const { keys } = gate.throttles;
-  if (!holder?.ok || !tenant) keys.failed(address, nowMs);
-  else if (!isAddressAllowed(holder.key, address)) keys.failed(address, nowMs, holder.key.keyId);
+  const entrance = 'forward';
+  if (!holder?.ok || !tenant) keys.failed(address, nowMs, { entrance, reason: whyNobody(holder) });
+  else if (!isAddressAllowed(holder.key, address))
+    keys.failed(address, nowMs, { entrance, reason: 'address', keyId: holder.key.keyId });
   if (!user) throw keyRefused();
   return { user, tenant, owner: holder?.ok ? ownerOf(holder.identity) : nobody };
 }

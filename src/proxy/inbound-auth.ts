@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { InboundRoute } from '../config/schema.ts';
 import type { PresentedKey } from '../core/call.ts';
 import { GatewayError } from '../core/errors.ts';
+import { whyNobody } from '../decision/auth-failure.ts';
 import { identifyOrRecall } from '../decision/degraded.ts';
 import type { EntranceGate } from '../decision/gate.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
@@ -30,6 +31,8 @@ interface Known extends Pick<Shown, 'headers' | 'query'> {
   readonly refusal?: GatewayError;
 }
 
+const entrance = 'inbound';
+
 /**
  * Knows the caller of a route as its `auth` says: by a key of the route's tenant, by a secret of the
  * platform, by the address, or not at all. Throws INVALID_KEY where it is nobody, and NOT_FOUND for a key of
@@ -48,14 +51,14 @@ export function authenticateInbound(
   const key = gate.routeKey(route);
   const owner = { tenantId: route.tenantId, agentId: key.hash };
   if (route.auth.type === 'token') {
-    routeTokens.check(clientAddress, nowMs);
+    routeTokens.check(clientAddress, nowMs, entrance);
     const rest = withoutToken(route.auth, shown);
     if (rest) return { ...rest, key, owner };
-    routeTokens.failed(clientAddress, nowMs);
+    routeTokens.failed(clientAddress, nowMs, { entrance, reason: 'token' });
     throw unknownCaller();
   }
   if (route.auth.type === 'ip' && !isWithin(route.auth.allow, clientAddress)) {
-    keys.failed(clientAddress, nowMs);
+    keys.failed(clientAddress, nowMs, { entrance, reason: 'address' });
     throw unknownCaller();
   }
   return { headers, query, key, owner };
@@ -72,7 +75,8 @@ function byKey(
   const text = presented.length === 1 ? (/^Bearer +(\S+)$/i.exec(presented[0] ?? '')?.[1] ?? '') : '';
   const key = gate.readKey(text);
   if (!key) {
-    keys.failed(shown.clientAddress, nowMs);
+    const reason = presented.length === 0 ? 'missing' : 'malformed';
+    keys.failed(shown.clientAddress, nowMs, { entrance, reason });
     throw unknownCaller();
   }
   const holder = identifyOrRecall(gate, key.hash, nowMs);
@@ -95,8 +99,9 @@ function knownBy(
 ): Known {
   const { headers, query, clientAddress } = shown;
   const { keys } = gate.throttles;
-  if (!holder.ok) keys.failed(clientAddress, nowMs);
-  else if (!isAddressAllowed(holder.key, clientAddress)) keys.failed(clientAddress, nowMs, holder.key.keyId);
+  if (!holder.ok) keys.failed(clientAddress, nowMs, { entrance, reason: whyNobody(holder) });
+  else if (!isAddressAllowed(holder.key, clientAddress))
+    keys.failed(clientAddress, nowMs, { entrance, reason: 'address', keyId: holder.key.keyId });
   const kept = withoutFields(
     headers,
     (name, value) => isSameFolded(name, 'authorization') || value.includes(text),

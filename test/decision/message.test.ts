@@ -65,7 +65,9 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
         async identify() {
           state.asked += 1;
           if (state.isAway) throw new GatewayError('STATE_UNAVAILABLE', 'away');
-          return state.isRevoked ? { ok: false, code: 'INVALID_KEY', detail: 'revoked' } : known();
+          return state.isRevoked
+            ? { ok: false, code: 'INVALID_KEY', why: 'revoked', detail: 'revoked' }
+            : known();
         },
         recall: () => known(),
         keyById: async () => undefined,

@@ -103,15 +103,17 @@ const signatureOf = (headers: FieldsByName): string => headers['x-slack-signatur
 
 /** The channel that the button was sent to, once it is known that Slack speaks with its secret. */
 function verifiedChannel(
-  { config }: Gate,
+  { config, throttles }: Gate,
   button: Button,
   headers: FieldsByName,
   raw: Buffer,
 ): NotificationConfig {
   const channel = config.notifications.find((it) => it.type === 'slack' && it.name === button.channel);
   const signed = { timestamp: timestampOf(headers), signature: signatureOf(headers) };
-  if (!channel || channel.signingSecret === null || !isSignedBySlack(channel.signingSecret, signed, raw))
+  if (!channel || channel.signingSecret === null || !isSignedBySlack(channel.signingSecret, signed, raw)) {
+    throttles.note('api', 'signature');
     throw new GatewayError('INVALID_KEY', 'The request is not signed with the secret of a Slack channel.');
+  }
   // An approval of another tenant counts as missing.
   if (channel.tenantId !== null && channel.tenantId !== button.tenantId) throw missing('approval');
   return channel;

@@ -31,7 +31,7 @@ export async function sessionCaller(gate: Gate, request: SessionRequest): Promis
   refuseForeign(headers, gate.config.control.names);
   const session = await openSession(gate, cookie, nowMs);
   if (!session) {
-    gate.throttles.keys.failed(clientAddress, nowMs);
+    gate.throttles.keys.failed(clientAddress, nowMs, { entrance: 'api', reason: 'session' });
     throw ended();
   }
   if (method !== 'GET' && !isEqual(headers[csrfHeader] ?? '', csrfTokenOf(cookie.token)))
@@ -40,7 +40,10 @@ export async function sessionCaller(gate: Gate, request: SessionRequest): Promis
       `CSRF: send the csrf_token of the session as ${csrfHeader}; GET /v1/console/sessions/current has it.`,
     );
   const caller = await callerOf(gate, session, clientAddress, nowMs);
-  if (!caller) throw ended();
+  if (!caller) {
+    gate.throttles.note('api', 'session');
+    throw ended();
+  }
   if (nowMs - session.seenAtMs >= sessionTouchMs)
     await gate.store.touchSession(session.tenantId, session.sessionId, nowMs);
   return caller;

@@ -39,12 +39,15 @@ function histogram(
 
 /** All that was counted, as values. */
 function samplesOf(counters: Counters): Samples {
-  const { calls, reasons, stages, stateOk } = counters;
+  const { calls, reasons, authFailures, stages, stateOk } = counters;
   return {
     postern_calls_total: [...calls].flatMap(([entrance, byDecision]) =>
       [...byDecision].flatMap(([decision, byBand]) => named('band', byBand, { entrance, decision })),
     ),
     postern_call_reasons_total: [...reasons].flatMap(([decision, it]) => named('reason', it, { decision })),
+    postern_auth_failures_total: [...authFailures].flatMap(([entrance, it]) =>
+      named('reason', it, { entrance }),
+    ),
     postern_messages_total: named('decision', counters.messages),
     postern_would_be_total: named('decision', counters.wouldBe),
     postern_unrecorded_calls_total: [single(counters.unrecorded)],

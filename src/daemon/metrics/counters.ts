@@ -1,5 +1,6 @@
 import { bands, type CallSoFar, decisions, type Entrance } from '../../core/call.ts';
 import { type GatewayError, problems } from '../../core/errors.ts';
+import { authEntrances, authReasons } from '../../decision/auth-failure.ts';
 import { reasonCodes } from '../../decision/reason-codes.ts';
 import type { Lost } from '../../inspect/threads/reader-thread.ts';
 import { Histogram, NamedCounts, NamedHistograms } from './cells.ts';
@@ -16,6 +17,8 @@ export class Counters {
     entrances.map((entrance) => [entrance, new Map(decisions.map((it) => [it, new NamedCounts(bandNames)]))]),
   );
   readonly reasons = new Map(decisions.map((it) => [it, new NamedCounts(reasonNames)]));
+  /** Failed authentications by entrance, then reason. */
+  readonly authFailures = new Map(authEntrances.map((it) => [it, new NamedCounts(authReasons)]));
   readonly messages = new NamedCounts(decisions);
   readonly wouldBe = new NamedCounts(decisions);
   unrecorded = 0;

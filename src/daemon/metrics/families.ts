@@ -33,6 +33,11 @@ export const familyTexts = {
     'decision',
     'reason',
   ),
+  postern_auth_failures_total: counter(
+    'Failed authentications by entrance and reason. Clients of proxies ask first without a key (missing); held_up is what came after too many from one address. A key that ends within an open tunnel counts in postern_call_reasons_total alone (INVALID_KEY).',
+    'entrance',
+    'reason',
+  ),
   postern_messages_total: counter('Messages of open calls that left a trace, by decision.', 'decision'),
   postern_would_be_total: counter('Decisions that monitor mode did not enforce.', 'decision'),
   postern_unrecorded_calls_total: counter('Calls that could not be recorded and were therefore not let out.'),

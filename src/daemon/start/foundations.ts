@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Files } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
+import { ownName } from '../../core/safe-name.ts';
 import { openVault } from '../../credentials/credentials.ts';
 import { TokenBook } from '../../credentials/issued-tokens.ts';
 import { createTenantSecrets } from '../../credentials/tenant-secrets.ts';
@@ -112,12 +113,19 @@ export async function openFoundations(
     secrets: createTenantSecrets(pepper),
     vault,
     issuedTokens: new TokenBook(),
-    throttles: createAuthThrottles(place.workers, ({ address, keyId, isLast }) =>
-      log.warn(
-        { client_address: address, ...(keyId === undefined ? {} : { key_id: keyId }) },
-        isLast ? 'an authentication failed, and its address is held up' : 'an authentication failed',
-      ),
-    ),
+    throttles: createAuthThrottles(place.workers, {
+      told: ({ address, keyId, entrance, reason, isLast }) =>
+        log.warn(
+          {
+            client_address: address,
+            entrance: ownName(entrance),
+            reason: ownName(reason),
+            ...(keyId === undefined ? {} : { key_id: keyId }),
+          },
+          isLast ? 'an authentication failed, and its address is held up' : 'an authentication failed',
+        ),
+      counted: (entrance, reason) => counters.authFailures.get(entrance)?.add(reason),
+    }),
     ...desks,
     notifications: notifications.desk,
     metrics,

@@ -1,4 +1,4 @@
-import { examine } from '../rules/admission.ts';
+import { examine, unknownKey } from '../rules/admission.ts';
 import { charged, none } from '../rules/budgets.ts';
 import type { Admission, AdmitRequest } from '../store.ts';
 import type { Agents } from './agents.ts';
@@ -6,7 +6,7 @@ import type { Budgets } from './counts/budgets.ts';
 import type { History } from './counts/history.ts';
 import type { Numbers } from './counts/numbers.ts';
 import type { Destinations } from './destinations.ts';
-import { type KnownKeys, notKnown } from './known-keys.ts';
+import type { KnownKeys } from './known-keys.ts';
 import type { McpTools } from './mcp-tools.ts';
 
 interface AdmitParts {
@@ -19,7 +19,7 @@ interface AdmitParts {
   readonly mcpTools: Pick<McpTools, 'concernsOf'>;
 }
 
-const nobodyKnown: Admission = { ...notKnown, identity: undefined };
+const nobodyKnown: Admission = { ...unknownKey, identity: undefined };
 
 /** `Store.admit`, on one turn of the event loop and therefore atomic. */
 export function createAdmit(parts: AdmitParts) {
@@ -35,7 +35,7 @@ export function createAdmit(parts: AdmitParts) {
     if (!examined.ok && examined.code === 'IP_NOT_ALLOWED') numbers.block(key.keyId, nowMs);
     if (!examined.ok && examined.code !== 'UNKNOWN_AGENT') return examined;
     const terms = request.termsOf(key.tenantId);
-    if (!terms) return { ...notKnown, identity: examined.identity };
+    if (!terms) return { ...unknownKey, identity: examined.identity };
     if (!examined.ok) {
       const taken = numbers.take(key, terms, nowMs, 'nothing');
       return taken.ok ? examined : { ...taken, identity: examined.identity };

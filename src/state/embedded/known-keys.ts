@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { stateUnavailable } from '../../core/errors.ts';
 import { kept } from '../../util/kept.ts';
 import { type Cache, createCache } from '../cache.ts';
-import { type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
+import { type Holder, identifyHolder, unknownKey } from '../rules/admission.ts';
 import type { Identification, KeyRecord } from '../store.ts';
 import type { Agents } from './agents.ts';
 import { type Database, rowToRecord } from './sqlite.ts';
@@ -18,8 +18,6 @@ interface KnownKey {
 
 const cachedMax = 32_768;
 const hashBytes = 32;
-
-export const notKnown = invalidKey('The key is not known.');
 
 /** Keys by their hashes, in memory: the hot path of every call. Whoever changes a key on the disk says `forget`. */
 export class KnownKeys {
@@ -49,7 +47,7 @@ export class KnownKeys {
 
   identify(keyHash: string, nowMs: number): Identification {
     const known = this.find(keyHash);
-    if (!known) return notKnown;
+    if (!known) return unknownKey;
     const found = identifyHolder(known.holder, nowMs);
     if (found.ok) known.validAtMs = nowMs;
     return found;

@@ -45,7 +45,15 @@ export type Identification =
       readonly identity: Identity;
       readonly agentStatus: AgentStatus;
     }
-  | { readonly ok: false; readonly code: 'INVALID_KEY'; readonly detail: string };
+  | InvalidKey;
+
+/** The answer to a key that nobody may use now. */
+export interface InvalidKey {
+  readonly ok: false;
+  readonly code: 'INVALID_KEY';
+  readonly why: 'unknown' | 'revoked' | 'expired';
+  readonly detail: string;
+}
 
 export interface AdmitRequest {
   readonly keyHash: string;

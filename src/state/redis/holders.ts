@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../core/errors.ts';
 import { createCache } from '../cache.ts';
-import { examine, type Holder, identifyHolder, invalidKey } from '../rules/admission.ts';
+import { examine, type Holder, identifyHolder, unknownKey } from '../rules/admission.ts';
 import type { Admission, AdmitRequest, AgentRecord, Identification, KeyRecord } from '../store.ts';
 import type { SightingsSeen } from './history.ts';
 import { parseOwner } from './keys.ts';
@@ -47,7 +47,7 @@ const hashShape = /^[0-9a-f]{64}$/;
 const isSame = (a: string, b: string): boolean =>
   hashShape.test(b) && timingSafeEqual(Buffer.from(a, 'hex'), Buffer.from(b, 'hex'));
 
-const notKnown = { ...invalidKey('The key is not known.'), identity: undefined };
+const notKnown = { ...unknownKey, identity: undefined };
 
 export class Holders {
   readonly #link: Link;
@@ -63,10 +63,10 @@ export class Holders {
 
   async identify(keyHash: string, nowMs: number): Promise<Identification> {
     const it = await this.#find(keyHash);
-    if (!it) return invalidKey(notKnown.detail);
+    if (!it) return unknownKey;
     for (let reads = 0; reads < readsMax; reads += 1) {
       const answer = await this.#ask(keyHash, it, asking(nowMs));
-      if (answer === false) return invalidKey(notKnown.detail);
+      if (answer === false) return unknownKey;
       if (!answer || !it.holder) continue;
       const found = identifyHolder(it.holder, nowMs);
       if (found.ok) it.seenAtMs = nowMs;

@@ -2,7 +2,14 @@ import { BlockList, isIP } from 'node:net';
 import type { AgentStatus, Identity } from '../../core/call.ts';
 import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 import { kept } from '../../util/kept.ts';
-import type { AdmitRequest, AgentRecord, Identification, KeyRecord, NotAdmitted } from '../store.ts';
+import type {
+  AdmitRequest,
+  AgentRecord,
+  Identification,
+  InvalidKey,
+  KeyRecord,
+  NotAdmitted,
+} from '../store.ts';
 
 /*
  * Judges a call by its records, before any number is looked at. It is pure, and the same for every driver. A
@@ -21,22 +28,27 @@ export interface Holder {
 }
 
 /** Why the key itself is not valid at this time, or undefined. */
-function whyInvalid({ key, parent }: Holder, nowMs: number): string | undefined {
-  if (key.revokedAtMs !== null) return 'The key is revoked.';
-  if (key.expiresAtMs !== null && nowMs >= key.expiresAtMs) return 'The key has expired.';
+function whyInvalid({ key, parent }: Holder, nowMs: number): InvalidKey | undefined {
+  if (key.revokedAtMs !== null) return revoked;
+  if (key.expiresAtMs !== null && nowMs >= key.expiresAtMs) return expired;
   if (key.parentKeyId === null) return undefined;
-  if (!parent || parent.revokedAtMs !== null) return 'The key that this one was made with is revoked.';
-  if (parent.expiresAtMs !== null && nowMs >= parent.expiresAtMs)
-    return 'The key that this one was made with has expired.';
-  return undefined;
+  if (!parent || parent.revokedAtMs !== null) return parentRevoked;
+  return parent.expiresAtMs !== null && nowMs >= parent.expiresAtMs ? parentExpired : undefined;
 }
 
-export const invalidKey = (detail: string) => ({ ok: false, code: 'INVALID_KEY', detail }) as const;
+const invalidKey = (why: InvalidKey['why'], detail: string): InvalidKey =>
+  Object.freeze({ ok: false, code: 'INVALID_KEY', why, detail });
+
+export const unknownKey = invalidKey('unknown', 'The key is not known.');
+const revoked = invalidKey('revoked', 'The key is revoked.');
+const expired = invalidKey('expired', 'The key has expired.');
+const parentRevoked = invalidKey('revoked', 'The key that this one was made with is revoked.');
+const parentExpired = invalidKey('expired', 'The key that this one was made with has expired.');
 
 /** Who the key is, in its own environment and with its own agent. Counts and checks nothing but the key. */
 export function identifyHolder(holder: Holder, nowMs: number): Identification {
   const why = whyInvalid(holder, nowMs);
-  if (why !== undefined) return invalidKey(why);
+  if (why !== undefined) return why;
   return {
     ok: true,
     key: holder.key,
@@ -85,7 +97,7 @@ export function examine(
 ): Examined | NotAdmitted {
   const { key, parent, agent: own } = holder;
   const why = whyInvalid(holder, request.nowMs);
-  if (why !== undefined) return { ...invalidKey(why), identity: identityOf(key, own) };
+  if (why !== undefined) return { ...why, identity: identityOf(key, own) };
   const identity = identityOf(key, own);
   const refuse = (code: NotAdmitted['code'], detail: string): NotAdmitted => ({
     ok: false,

@@ -83,7 +83,7 @@ export const signIn = route(`POST ${path}`, {
       createdAtMs: nowMs,
       seenAtMs: nowMs,
     };
-    gate.throttles.signIns.failed(clientAddress, nowMs, session.secretHash);
+    gate.throttles.signIns.take(clientAddress, nowMs, session.secretHash);
     await endFormer(gate, headers, nowMs);
     await gate.store.addSession(session, sessionEvent(session, caller, nowMs, 'session.opened'));
     const cookie: SessionCookie = { tenantId, sessionId: session.sessionId, token };
