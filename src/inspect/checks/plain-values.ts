@@ -20,8 +20,8 @@ const path = /^(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[^/\\]{0,64}[/\\]){0,16}\.?[a-z][
 const ciphertext =
   /^(?:ENC[[(]|\{cipher\}|\$ANSIBLE_VAULT|vault:v\d|encrypted:|AQICAH|Ag[A-D][0-9A-Za-z+/]{50})/;
 
-/** Matches a YAML tag that says how to obtain the value: `!vault`, `!Ref`, `!GetAtt`. */
-const tag = /^!(?:vault|secret|env|env_var|Ref|Sub|GetAtt|ImportValue|FindInMap|reference)$/;
+/** Matches a YAML tag that says how to obtain or to read the value: `!vault`, `!Ref`, `!unsafe`. */
+const tag = /^!(?:vault|secret|env|env_var|unsafe|Ref|Sub|GetAtt|ImportValue|FindInMap|reference)$/;
 
 /** Matches `%DB_PASSWORD%` in a form, where `%DB` was decoded as a byte. */
 const cutReference = /^[\x80-\xff][A-Z_]{2,64}%$/;
@@ -34,7 +34,7 @@ const address = /^0x[0-9A-Fa-f]{40}$/;
  * `90days`.
  */
 const term =
-  /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|utf-?8|oauth2?|ed25519|x509|x86[_-]64|i[3-6]86|aarch64|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
+  /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|pkcs-?\d{1,2}|utf-?8|oauth2?|ed25519|x509|x86[_-]64|i[3-6]86|aarch64|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
 
 /** Matches a shell's message for a missing variable: `${DB_PASSWORD:?required}`. */
 const complaint = /^\?[A-Za-z_]{1,64}$/;
@@ -51,14 +51,18 @@ const regularExpression =
 /** Matches a part of a regular expression: a negated class. */
 const partOfExpression = /\[\^/;
 
-/** Matches quotes and brackets of a manual in roff: `PASSWORD \*(Aqjw8s0F4\*(Aq`, `\[lB]password\[rB]`. */
-const roff = /^(?:\\?\*)?\((?:Aq|[lr]q|dq)|^\\?\[[A-Za-z]{1,8}\]/;
+/**
+ * Matches quotes, brackets, fonts and sizes of a manual in roff: `PASSWORD \*(Aqjw8s0F4\*(Aq`, `\[lB]password\[rB]`,
+ * `\fIgzip\fP(1)`, `\s-1URL\s0`. The first backslash may be taken off before.
+ */
+const roff =
+  /^(?:\\?\*)?\((?:Aq|[lr]q|dq)|^\\?\[[A-Za-z]{1,8}\]|^\\?f\((?:C[BIRW]|B[I])|^\\f[BCIPR]|^\\?s[-+]\d[A-Z]/;
 
 /** Matches a manual by name and section: `readpassphrase.3bsd`. */
 const manual = /^[a-z][a-z_-]{1,40}\.[1-9](?:[a-z]{2,5})?$/;
 
 /** Matches a shortened IPv6 address: `::1a:2b`. */
-const shortAddress = /^(?:[\da-f]{1,4}:){0,6}:(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?(?:\/\d{1,3})?$/i;
+const shortAddress = /^(?:(?:[\da-f]{1,4}:){0,7}|:):(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?(?:\/\d{1,3})?$/i;
 
 /** Matches a digest in pairs of hexadecimal digits (MD5, SHA-1, SHA-256), or a line of a number printed so. */
 const fingerprint = /^(?:[\da-f]{2}:){14,31}(?:[\da-f]{2})?$/i;
@@ -85,17 +89,20 @@ const compound = /[a-z][A-Z]|[A-Za-z]_+[A-Za-z]/;
 /** Matches a member of a class, without its numbers: `DigestUtils.encodeAsHex`. */
 const classMember = /^[A-Z][A-Za-z_]{2,60}(?:\.[a-z][A-Za-z_]{2,60}){1,2}$/;
 
+/** Writes terms of code without their numbers: `c.OAuth2.Connector` becomes `c.Term_.Connector`. */
+export const withoutNumbers = (value: string): string => value.replace(numberedTerms, 'Term_');
+
 /** Tells a name of two words or more, with numbers only where terms of code have them. */
 export const isIdentifier = (value: string): boolean => {
-  const letters = value.replace(numberedTerms, 'Term_');
+  const letters = withoutNumbers(value);
   return (identifier.test(letters) || classMember.test(letters)) && compound.test(letters);
 };
 
-/** Matches a scoped name of C++, Perl or Rust: `Win32::GetCwd`. */
-const scopedName = /^[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}$/;
+/** Matches a scoped name of C++, Perl, Ruby or Rust: `Win32::GetCwd`, `Digest::MD5.hexdigest`. */
+const scopedName = /^[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}(?:\.[a-z_]\w{0,40}){0,3}$/;
 
-/** Matches a VMS device, or a symbol by name: `:RF10:`, `:key:`. */
-const shortCode = /^:[A-Za-z][\w+-]{1,24}:$/;
+/** Matches a VMS device with its folder, or a symbol by name: `:RF10:[UTIL]`, `:key:`. */
+const shortCode = /^:[A-Za-z][\w+-]{1,24}:(?:\[[A-Z.]{1,40}\])?$/;
 
 /** Matches a directive of the C preprocessor. */
 const preprocessing = /^#(?:define|undef|include|ifn?def|if|elif|else|endif|error|pragma)$/;
@@ -146,7 +153,50 @@ const file = /^(?:[a-z]{2,12}[-_]){1,6}(?:[a-z]{2,12}|[\da-f]{1,12})\.(?:json|ya
 /** Matches a version that is called final: `1.6.2.RELEASE`. */
 const version = /^v?\d{1,3}(?:\.\d{1,4}){1,3}[.-](?:RELEASE|SNAPSHOT|Final|GA)$/;
 
+/** Matches a variable of an object in Ruby, and its members: `@user.password`. */
+const rubyVariable =
+  /^@{1,2}(?=[a-z_.]{0,40}(?:pass|secret|token|key|user))[a-z_]{2,40}(?:\.[a-z_]{2,40}){0,3}$/;
+
+/** Matches a time in Ruby: `5.days`. */
+const duration = /^\d{1,4}\.(?:second|minute|hour|day|week|month|year)s?$/;
+
+/** Matches a sum of variables, and a negated one of which a member follows: `pwd+salt`, `!authstatus->done`. */
+const expression =
+  /^(?=[a-z_+]{0,64}(?:pass|pwd|salt|key|index|name|user))[a-z_]{1,24}(?:\+[a-z_]{1,24}){1,3}$|^![a-z_]{3,40}-$/;
+
+/** Matches a member of an element, whatever case it has, and a type of Go: `fields[0].Name`, `[]*schema.Column`. */
+const element =
+  /^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){0,3}\[\d{0,3}\](?:(?:\.|->)[A-Za-z_]{1,40}(?:\[\d{0,3}\])?){0,3}\.?(?<=[.A-Za-z_])$|^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){1,3}\[\d{0,3}\]$|^(?:\[\]){1,2}\*?[a-z]{1,24}\.[A-Z][A-Za-z]{1,40}$/;
+
+/** Matches a stressed word of Markdown: `**highly**`, `*present*.`. */
+const stressed = /^\*{1,2}[A-Za-z]{2,24}\*{0,2}[.,;:!]?$/;
+
+/** Matches a kind of files, a file in a folder, and an option: `*.pkpass`, `gdb/x-64.exp:`, `--with-x=`. */
+const fileOrOption =
+  /^\*\.[a-z\d]{1,10}$|^(?:[\w.+-]{1,64}\/){1,6}[\w.+-]{1,64}\.(?:exp|cc?|cpp|h|py|go|rs|[jt]sx?|rb|java|sh|json|ya?ml|toml|md|txt|xml|html?):?$|^--[a-z]{2,24}(?:-[a-z]{2,24}){0,4}(?:=|$)/;
+
+/** Matches algorithms of JSON web tokens (RFC 7518) and of TLS: `ECDH-ES+A128KW`, `ECDHE-RSA-AES128-GCM-SHA256`. */
+const algorithm =
+  /^(?:A(?:128|192|256)(?:CBC-HS(?:256|384|512)|GCM(?:KW)?|KW)|ECDH-ES(?:\+A(?:128|192|256)KW)?|RSA-OAEP-(?:256|384|512)|PBES2-HS\d{3}\+A\d{3}KW)$|^(?:TLS_)?(?:(?:ECDHE?|DHE|RSA|ECDSA|PSK|AES\d{0,3}|CHACHA20|POLY1305|GCM|CBC|CCM8?|SHA\d{0,3}|WITH|3?DES|EDE3?|CAMELLIA\d{0,3}|ARIA\d{0,3}|128|256)(?:[-_+]|$)){3,12}$/;
+
+/** Matches a value of which a manual leaves out the middle: `JlKBx9za9667qe4(...)xHSwRv6J`. */
+const shortened = /[0-9A-Za-z]\(\.\.\.\)[0-9A-Za-z]/;
+
+const tokenHead = /^eyJ[\w-]{10,1024}={0,2}\.?$/;
+
+/** Tells the head of a JSON web token alone (RFC 7515, 4.1), which says how it is signed and gives no access. */
+const isTokenHead = (value: string): boolean =>
+  tokenHead.test(value) && /^\{[^{}]*"alg"\s?:/.test(Buffer.from(value, 'base64url').toString('latin1'));
+
 const kinds = [
+  rubyVariable,
+  duration,
+  expression,
+  element,
+  stressed,
+  fileOrOption,
+  algorithm,
+  shortened,
   member,
   wordOfCode,
   commit,
@@ -182,4 +232,4 @@ const kinds = [
 
 /** Answers whether the value is plainly of another kind, in time linear in its length. */
 export const isPlainValue = (value: string): boolean =>
-  kinds.some((kind) => kind.test(value)) || isFormat(value);
+  kinds.some((kind) => kind.test(value)) || isFormat(value) || isTokenHead(value);

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'tldts';
 import type { Checks, SecretCheck } from './check.ts';
-import { isIdentifier, isPlainValue } from './plain-values.ts';
+import { isIdentifier, isPlainValue, withoutNumbers } from './plain-values.ts';
 import { isEncodedWords, isRandom, randomBits } from './randomness.ts';
 
 const hasDigit = /[0-9]/;
@@ -16,6 +16,9 @@ const reference =
 
 /** Matches constants such as `__BITS_PER_LONG`, whose letters stand in an order unlike that of words. */
 const constant = /^_{0,2}[A-Z]{2,}\d{0,2}(?:_[A-Z]{2,}\d{0,2}){1,8}_{0,2}$/;
+
+/** Matches what stands before a name in Perl, C and Ruby: `*all_children`, `&password_cb`, `:Argon2Password`. */
+const pointer = /^[*&:]/;
 
 const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.from(text, 'latin1'));
@@ -50,11 +53,13 @@ function isPasswordLike(text: string): boolean {
     word.length < 5 ||
     !hasLetter.test(word) ||
     reference.test(word) ||
+    reference.test(withoutNumbers(word)) ||
     isPlainValue(word) ||
     isEncodedWords(word)
   )
     return false;
-  if (isIdentifier(word)) return randomBits(word) >= passwordBitsMin && !constant.test(word);
+  if (isIdentifier(word.replace(pointer, '')))
+    return randomBits(word) >= passwordBitsMin && !constant.test(word);
   return hasDigit.test(word) || /[!@#$%^*+~?]/.test(word) || randomBits(word) >= passwordBitsMin;
 }
 
@@ -83,6 +88,8 @@ const urlPasswordMin = 3;
 const capitals = /^[A-Z]+(?:_[A-Z]+){0,4}$/;
 const escaped = /%[\dA-Fa-f]{2}/g;
 const lettersMax = 7;
+/** Matches the word for a password, and signs and words behind it, as tests of URLs have: `pass;option`. */
+const passAndWords = /^(?:p[a4]ss(?:w[o0]rd|wd)?|pwd|secret)(?:[^0-9A-Za-z]{1,4}[a-z]{0,12}){1,3}$/;
 
 /**
  * Tells a password in a URL from a few letters, as documentation has: `https://wiki:pedia@host`,
@@ -90,8 +97,9 @@ const lettersMax = 7;
  */
 function isUrlPassword(text: string): boolean {
   const plain = text.replace(escaped, '-');
-  if (plain.length < urlPasswordMin || capitals.test(plain)) return false;
-  const letters = plain.replace(/[-/:@]/g, '');
+  if (Buffer.from(plain, 'latin1').toString().length < urlPasswordMin) return false;
+  if (capitals.test(plain) || passAndWords.test(plain)) return false;
+  const letters = plain.replace(/[-/:@`{}]/g, '');
   return (
     letters.length > lettersMax || !/^[A-Za-z]*$/.test(letters) || randomBits(letters) >= passwordBitsMin
   );

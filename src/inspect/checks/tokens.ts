@@ -35,10 +35,10 @@ function isJwt(text: string): boolean {
   return typeof header === 'object' && header !== null && 'alg' in header;
 }
 
-/** Checks for base64 of `user:password` (RFC 7617), and not of JSON or markup. */
+/** Checks for base64 of `user:password` (RFC 7617), and not of JSON or markup, nor of one word twice (`test:test`). */
 function isBasicCredential(text: string): boolean {
   const decoded = Buffer.from(text, 'base64').toString('latin1');
-  return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded);
+  return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded) && !/^([a-z]{3,12}):\1$/.test(decoded);
 }
 
 /** Checks that the first segment is base64 of a snowflake, the id of a bot or user: 17 to 20 digits. */

@@ -15,7 +15,11 @@ const texts: ReadonlySet<string> = new Set([
     'SplxlOBeZQQYbYS6WxSbIA',
     'mF_9.B5f-4.1JqM',
     'vF9dft4qmT',
+    'A3ddj3w',
   ],
+  // RFC 9449, the draft of MAC tokens, the README of Google Authenticator, and the manual of Flask.
+  ...['Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU', 'h480djs93hd8', '_5#y2L'],
+  ...['JBSWY3DPEHPK3PXP', 'jbswy3dpehpk3pxp'],
   ...['czZCaGRSa3F0MzpnWDFmQmF0M2JW', 'gX1fBat3bV', '7Fjfp0ZBr1KtDRbnfVdmIw', '45ghiukldjahdnhzdauz'],
   ...[
     'QWxhZGRpbjpvcGVuIHNlc2FtZQ==',
@@ -43,6 +47,7 @@ const texts: ReadonlySet<string> = new Set([
     'dh893hdasih9',
   ],
   ...['lsdkfol23w54jlksdef', 'qwe089234lkjsdf', 'lkjhasdfkjh', '234lsdkf....'],
+  ...['sldafh309sdf', 'kjfch2345sdf', 'askfjh234as9sd8'],
   // The API of Telegram, the README of node-forge, and apt_auth.conf(5).
   ...['123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11', 'Mai9ohgh6ahxee0jutheew0pungoozil', 'debian'],
   // Shipped with the programs of Google Cloud and with Chromium in Debian.
@@ -54,6 +59,7 @@ const texts: ReadonlySet<string> = new Set([
   ...['minioadmin', 'minio123', 'x-oauth-basic'],
   ...[
     'wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY',
+    'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
     'je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY',
     '8P+SQvWIuLnKhh8d++jpw0nNmQRBZvNEXAMPLEKEY',
@@ -112,7 +118,7 @@ const texts: ReadonlySet<string> = new Set([
 
 /** Matches a word for a password and some digits: `secret1`, `P4ssword`, `my-password123`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|access|refresh|bearer|session|api|client|id|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}!?|1234)$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|access|refresh|bearer|session|api|client|id|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}[!=]?|1234)$/i;
 
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
@@ -161,10 +167,10 @@ const elided = /^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,24}\.{3,8}[0-9
 
 /**
  * Matches words in small letters that say what they stand for: `aws_secret_access_key`, `password-for-30001`,
- * `a%20secret`.
+ * `a%20secret`, `proxypass`.
  */
 const wordsForPassword =
-  /^(?:[a-z]|%20|[-_. ]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%20|[-_. ]){0,40}\d{0,5}$/;
+  /^(?:[a-z]|%2[06D]|[-_. +]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%2[06D]|[-_. +]){0,40}\d{0,5}$|^[a-z]{2,12}pass$/;
 
 /** Matches a whole key in PEM (RFC 7468), and takes what stands between its lines. */
 const pem = /^-----BEGIN [A-Z ]{3,24}-----([0-9A-Za-z+/=\s\\.]{4,512})-----END/;
@@ -195,7 +201,7 @@ const testCard =
   /^(?:4111111111111111|4242424242424242|4012888888881881|400000000000\d{4}|4000056655665556|4222222222222|5555555555554444|5105105105105100|5200828282828210|2223003122003222|378282246310005|371449635398431|378734493671000|6011111111111117|6011000990139424|30569309025904|38520000023237|3530111333300000|3566002020360505|6200000000000005)$/;
 
 /** Matches names of variables that stand for what is in them: `CLIENT_SECRET`. */
-const variableName = /^(?:[A-Z]{2,10}_){1,4}(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)$/;
+const variableName = /^(?:[A-Z][A-Z\d]{1,11}_){1,5}(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)$/;
 
 const isOfManuals = (text: string): boolean =>
   texts.has(text) ||
