@@ -41,8 +41,8 @@ const beginningBytes = 4096;
 const urlMember = /^\s*\{[^{}[\]]*?"url"\s*:\s*("(?:[^"\\]|\\.)*")/;
 
 /**
- * Returns the URL that a description begins with, as far as a look at its first bytes can tell: what is too
- * large for it need not be parsed. What it says holds for nothing else.
+ * Returns the URL that a description begins with, as far as its first bytes tell it. What is too large for it
+ * need not be parsed. What it says holds for nothing else.
  */
 export function urlAtBeginning(raw: Buffer): string | undefined {
   const [, url] = urlMember.exec(raw.toString('latin1', 0, beginningBytes)) ?? [];

@@ -10,8 +10,8 @@ import { csrfHeader } from './session/cookie.ts';
 
 /*
  * The OpenAPI 3.1 document of the control plane, made of the routes and their schemas alone. Schemas with an
- * id stand once, under `components`; what requests and answers differ in (defaults, what is parsed) follows
- * from the side that they stand on.
+ * id stand once, under `components`. Requests and answers differ in defaults and in what is parsed, by their
+ * side.
  */
 
 type Json = Record<string, unknown>;

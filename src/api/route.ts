@@ -34,8 +34,8 @@ export interface ApiRequest<Body, Query> {
   readonly clientAddress: string;
   readonly nowMs: number;
   /**
-   * Returns the tenant that the request acts for: the key's own; for the admin secret the one named by
-   * `tenant_id` in query or body, or the only one. Throws where there is none.
+   * Returns the tenant that the request acts for, which is the key's own. For the admin secret it is the one
+   * named by `tenant_id` in query or body, or the only one. Throws where there is none.
    */
   tenantId(): string;
   /** The tenant that query or body name; undefined where they name none. */
@@ -76,7 +76,7 @@ export class RawAnswer {
 
 /**
  * An answer that is written piece by piece, no faster than the client reads it: of what is written at most a
- * piece waits. Where `pieces` throws before the first one, that is answered as a problem; later the
+ * piece waits. Where `pieces` throws before the first one, that is answered as a problem. Later the
  * connection is broken off, so that what is cut does not look whole.
  */
 export class StreamedAnswer {

@@ -6,7 +6,7 @@ import { folderStamp } from '../util/folder-stamp.ts';
 
 /*
  * A checkout has a thousand modules, and finding and linking them is a third of each start. So the first
- * start of each version joins them into a bundle, which is kept in `node_modules/.cache`: only those who may
+ * start of each version joins them into a bundle, which is kept in `node_modules/.cache`. Only those who may
  * change the program may write there. Where nobody may, or where the bundler is not installed, the program
  * runs from its sources.
  */

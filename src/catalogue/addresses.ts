@@ -94,8 +94,8 @@ const fieldLine = /^[!-9;-~]+[ \t]*:/;
 
 /**
  * Returns the recipients that a message names in its head, which may be encoded in base64 or base64url as a
- * whole. With `*`, which is nobody's address, where servers may find others: where there is no head, or more
- * of it than 64 KB, or lines that are no fields.
+ * whole. Adds `*`, nobody's address, where servers may find others: without a head, with more than 64 KB of
+ * it, or with lines that are no fields.
  */
 export function messageRecipients(message: string): readonly string[] {
   const start = message.slice(0, headBytesMax);

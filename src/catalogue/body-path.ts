@@ -20,8 +20,8 @@ export function parseBodyPath(text: string): BodyPath | undefined {
 
 /**
  * Returns all values at the path, at most 10,000 of them. Only a value's own fields are followed, never those
- * of a prototype. Where a list is due and an object stands there, it counts as its only element, and its
- * fields as elements: some servers take it so.
+ * of a prototype. Where a list is due and an object stands there, it counts as its only element, and so do
+ * its fields, as for some servers.
  */
 export function valuesAt(root: unknown, path: BodyPath, ignoresCase = false): readonly unknown[] {
   let values: unknown[] = root === undefined ? [] : [root];

@@ -25,10 +25,10 @@ type Overridable = Head | (Head & Pick<Request, 'contentType' | keyof Content>);
 type Content = Pick<Request, 'bodyText' | 'bodyValue' | 'mentions' | 'isInOtherCharset'>;
 
 /**
- * Returns the methods, in upper case, that frameworks may take instead of the request's own: by header, or by
- * `_method` in the query or the form or JSON of a POST. Whether the vendor does so, and which of several it
- * takes, is not known, hence all are judged and the strictest counts. Throws VALIDATION_FAILED where there
- * are more than 8.
+ * Returns the methods, in upper case, that frameworks may take instead of the request's own. A header names
+ * them, or `_method` in the query, or in form or JSON of a POST. Whether the vendor does so, and which of
+ * several it takes, is not known, hence all are judged and the strictest counts. Throws VALIDATION_FAILED
+ * where there are more than 8.
  */
 export function overridingMethods(request: Overridable): readonly string[] {
   const { method, headers, target } = request;

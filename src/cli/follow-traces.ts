@@ -16,9 +16,9 @@ const seenMax = 10_000;
 const eventCharsMax = 4 * 1024 * 1024;
 
 /**
- * Yields the last traces (0 to 1000), and then those that become findable, on all nodes, without an end; the
- * older ones of each look first. Where the daemon ends the stream for a reason of its own it is opened again,
- * and goes on where it was.
+ * Yields the last traces (0 to 1000), and then without an end those that become findable on any node. The
+ * older ones of each look come first. Where the daemon ends the stream for a reason of its own it is opened
+ * again, and goes on where it was.
  */
 export async function* followTraces(
   client: Client,

@@ -6,9 +6,9 @@ import { replaceFile } from '../util/replace-file.ts';
 import { openAuthority } from '../wire/tls/authority.ts';
 
 /*
- * A new authority without a call that fails: the file that clients trust has both certificates from the first
- * step to the last, the one that signs first. Each step may be repeated, and finishes one that was broken
- * off.
+ * Makes a new authority without a failing call. From the first step to the last the file that clients trust
+ * has both certificates, the one that signs first. Each step may be repeated, and finishes one that was
+ * broken off.
  */
 
 type Pair = Config['authority'];

@@ -17,7 +17,7 @@ const tenantOfFirstStart = 'default';
 
 /**
  * Opens the state of a configuration while its daemon is down. An embedded one is locked as long as it is
- * open, so that a daemon cannot run beside it; one that is not there is not made.
+ * open, so that no daemon runs beside it. A missing one is not made.
  */
 export async function openStoredState(named: string | undefined): Promise<StoredState> {
   const { file, config } = await readConfig(named);

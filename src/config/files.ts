@@ -53,8 +53,7 @@ function decode(bytes: Buffer): string {
 
 /**
  * The file to read: what was named, else `POSTERN_CONFIG`, else the system's where it exists. A named file is
- * answered whether it exists or not, so that a misspelt path ends in an error and never in a start without
- * configuration.
+ * answered whether it exists or not. So a misspelt path is an error, and never a start without configuration.
  */
 export function findConfigFile(
   explicit: string | undefined,

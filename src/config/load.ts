@@ -43,8 +43,8 @@ export function loadConfig(file: string | undefined, env: Environment, files: Fi
 const placeSections = ['proxy', 'control', 'state', 'authority', 'log', 'pid_file'];
 
 /**
- * Returns the same of a file with mistakes, as far as it says where its daemon is: those sections, without
- * the keys that the mistakes are about. Throws `refusal` where the file cannot be read as YAML.
+ * Returns what a file with mistakes says of where its daemon is: those sections, without the keys with
+ * mistakes. Throws `refusal` where the file cannot be read as YAML.
  */
 export function loadPlaces(refusal: ConfigError, env: Environment, files: Files = disk): Config {
   const { file, mistakes } = refusal;

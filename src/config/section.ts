@@ -2,9 +2,8 @@ import * as z from 'zod';
 
 /*
  * How the schema is written: users read and write `scan_timeout: 250ms`, the code reads `scanTimeoutMs`. A
- * section takes the keys as they stand in the file and gives a frozen object whose names are camelCase, with
- * `Ms` after what is a time. So every key is written once, and no second list of names can fall behind the
- * first.
+ * section takes the keys as they stand in the file. It gives a frozen object with names in camelCase, with
+ * `Ms` after times. So every key is written once, and no second list of names can fall behind the first.
  */
 
 declare const unit: unique symbol;

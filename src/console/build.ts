@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 
 /*
  * A checkout has no built page, and no step of its own that builds it: the first visit does. The page is
- * built beside its place and moved there when it is whole, so that several daemons of one checkout never
- * serve half of one.
+ * built beside its place and moved there when it is whole. So several daemons of one checkout never serve
+ * half of one.
  */
 
 const buildMsMax = 120_000;

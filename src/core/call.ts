@@ -26,9 +26,9 @@ export * from './verdict.ts';
 /*
  * The states of a call. An agent makes a call through an entrance, and each stage takes it in one state and
  * returns it in the next: `ReceivedCall`, `ClassifiedCall`, `AdmittedCall`, `InspectedCall`, `AssessedCall`,
- * `DecidedCall`. A state holds the groups of facts that its stages have found out, and a stage that needs a
- * group cannot be given a call without it. Nothing is copied but references to groups. Live calls, messages
- * of open calls, and simulated and recorded ones all go through these constructors.
+ * `DecidedCall`. A state holds the groups of facts that its stages have found out. A stage that needs a group
+ * takes no call without it. Nothing is copied but references to groups. Live calls, messages of open calls,
+ * and simulated and recorded ones all go through these constructors.
  */
 
 /** The facts of the request that every later state tells as well. */

@@ -12,8 +12,8 @@ const problem = (status: number, title: string, proxyStatus: string): Problem =>
 });
 
 /**
- * Every failure that a caller can see, in one table. Codes are public and stable. A denial is not here: it is
- * an answer, a `Verdict`; what stands here is thrown as a `GatewayError` and ends as an RFC 9457 body
+ * Every failure that a caller can see, in one table. Codes are public and stable. A denial is an answer, a
+ * `Verdict`, and not here. What stands here is thrown as a `GatewayError` and ends as an RFC 9457 body
  * (`toProblem`).
  */
 export const problems = {

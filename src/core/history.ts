@@ -1,8 +1,8 @@
 import type { DataClass } from './finding.ts';
 
 /*
- * The nouns of what came before a call: what was usual for its agent, what is held against it, and what was
- * seen lately in its tenant.
+ * The nouns of what came before a call. These are what is usual for its agent, what is held against it, and
+ * what was seen in its tenant.
  */
 
 /**

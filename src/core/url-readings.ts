@@ -1,6 +1,6 @@
 /*
  * A URL as policies see it, once for each way in which servers may read it. `/%61dmin`, `//admin`,
- * `/x/..%2fadmin`, `/x/..%252fadmin` and `/x/..%c0%afadmin` may all reach `/admin`: a rule that allows must
+ * `/x/..%2fadmin`, `/x/..%252fadmin` and `/x/..%c0%afadmin` may all reach `/admin`. A rule that allows must
  * match every reading, any other matches when one of them does.
  */
 
@@ -15,8 +15,8 @@ const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[9AD]|2F|3B|5C|25|C[01]|E0%[89]|F0%8
 /**
  * Returns the URLs that servers may take this one for. First percent-encoding is undone where that changes
  * nothing (RFC 3986, 6.2.2.2). Then it is read as by servers that merge slashes, decode `%2F` and `%3B`, and
- * drop `;parameters` and line ends, once for each level of escapes. A URL with more levels is also read as
- * `/%`, which only a rule for the whole host allows.
+ * drop `;parameters` and line ends. That is done once for each level of escapes. A URL with more levels is
+ * also read as `/%`, which only a rule for the whole host allows.
  */
 export function readingsOf(href: string): readonly string[] {
   const canonical = toCanonical(href);

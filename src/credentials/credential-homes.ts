@@ -110,9 +110,9 @@ export class CredentialHomes {
   }
 
   /**
-   * Marks what is found of credentials at home, and of those that are known to be at home elsewhere, and says
-   * what the call would bind. Binds nothing. With `isFirstUse: false` nothing is at home by a first use.
-   * Answers the marks that the call has where there is nothing to mark.
+   * Marks findings of credentials that are at home, or known to be at home elsewhere. Says what the call
+   * would bind. Binds nothing. With `isFirstUse: false` nothing is at home by a first use. Answers the marks
+   * that the call has where there is nothing to mark.
    */
   mark(
     call: InspectedCall,

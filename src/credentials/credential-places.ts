@@ -279,8 +279,8 @@ const token68 = /[A-Za-z0-9._~+/-]{16,}={0,2}/g;
 const aroundToken = /^[.~+/=]+|[.~+/=]+$/g;
 
 /**
- * Answers what may be a credential by itself in one that is composed, as it is written and decoded: a token
- * in quotes, or the user of a pair. Undefined where there is too much of it.
+ * Answers which parts of a composed credential may be one themselves, such as a quoted token, as written and
+ * decoded. Undefined where there is too much of it.
  */
 export function partsOf({ texts }: PlacedCredential, written: string): ReadonlySet<string> | undefined {
   const parts = new Set<string>();

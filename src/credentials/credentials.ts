@@ -44,8 +44,8 @@ interface CredentialsOptions {
 
 /**
  * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An
- * answer is looked through for every one that its host may have got, whoever sent it: what one agent may
- * send, another one must not be shown.
+ * answer is looked through for every one that its host may have got, whoever sent it. What one agent may
+ * send, another one must not see.
  */
 export class Credentials {
   readonly #options: CredentialsOptions;

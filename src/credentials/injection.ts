@@ -134,8 +134,8 @@ const partLengthMin = 8;
 const word = /^[A-Za-z_-]+$/;
 
 /**
- * Returns a value and its parts, any of which may come back alone: of `Token user=bot, token="abc"` those
- * behind the scheme and the names, which are words that stand elsewhere, too.
+ * Returns a value and its parts, any of which may come back alone. The scheme and the names in `Token
+ * user=bot, token="abc"` are no parts, since they stand elsewhere, too.
  */
 function secretsIn(value: string): string[] {
   const tokens = value.split(/[ ;,"']+/).filter((it) => it !== '');

@@ -13,8 +13,9 @@ export const keylessKeyPrefix = 'no key';
 const keylessName = 'unauthenticated';
 
 /**
- * Returns the agent of that name which the configuration has, else one of its own in the first environment;
- * undefined where every call needs a key. There is one tenant then: the configuration was refused otherwise.
+ * Returns the agent of that name which the configuration has, else one of its own in the first environment.
+ * It is undefined where every call needs a key. There is one tenant then: the configuration was refused
+ * otherwise.
  */
 export function keylessAgentOf({
   proxy,

@@ -89,8 +89,8 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
       );
     },
     /**
-     * The upstream refused the token, so the next call gets a new one, unless it is itself new, or too many
-     * others are still valid to be remembered.
+     * The upstream refused the token, so the next call gets a new one. The token stays if it is new, or too
+     * many others are still valid.
      */
     refuse(token: string) {
       const nowMs = now();

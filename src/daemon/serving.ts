@@ -24,7 +24,7 @@ import { Exporter } from './telemetry/exporter.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /*
- * The services of one process. They are put in force in steps that several processes take together: all
+ * The services of one process. They are put in force in steps that several processes take together. All
  * prepare, one seeds the state, and then all take over, or none does.
  */
 
@@ -219,8 +219,8 @@ export class Serving {
   }
 
   /**
-   * Says at `/readyz` that it goes, for `drain_delay`; then takes no new connections, lets running requests
-   * end for at most `graceMs`, writes everything down, and is gone.
+   * Says at `/readyz` that it goes, for `drain_delay`. Then it takes no new connections, lets running
+   * requests end for at most `graceMs`, writes everything down, and is gone.
    */
   async stop(graceMs: number): Promise<void> {
     const { shown, notifications, closers } = this.#parts;

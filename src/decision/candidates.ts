@@ -5,8 +5,8 @@ import { fromDocument } from '../tenants/policy-book.ts';
 
 /*
  * Rules that are tried before they are applied. A candidate takes the place of the policy of its name and
- * environments, as it would when applied, or when the policy file that it comes from is changed. Of two
- * candidates for one place the later one has it.
+ * environments. It would do so when applied, or in a changed policy file. Of two candidates for one place the
+ * later one has it.
  */
 
 /**

@@ -16,9 +16,9 @@ import type { Tenants } from '../tenants/tenants.ts';
 export const recallMs = 5 * 60_000;
 
 /**
- * While the state is away: what the last records say of the call, where its tenant's `on_failure` is open and
- * its key was in use a moment ago. Nothing is counted. Undefined where the call must wait for the state:
- * ephemeral keys, whose uses nobody could count, and calls that name another agent than their key's.
+ * Judges by the last records while the state is away. The tenant's `on_failure` must be open, and the key in
+ * use a moment ago. Nothing is counted. Undefined where the call must wait for the state: ephemeral keys,
+ * whose uses nobody could count, and calls that name another agent than their key's.
  */
 export function admitDegraded(
   store: Store,

@@ -39,10 +39,9 @@ import { type DecideMessageOptions, decideMessage } from './stages/decide-messag
 import { type InspectOptions, inspect } from './stages/inspect.ts';
 
 /*
- * The judging of what follows on a call that was let out and stays open: the frames of a WebSocket, the
- * messages that a client streams. Each is read, weighed and decided as a call of its own would be, by what is
- * known of the call that opened the way. It is not admitted again, and so counts against no quota, no rate
- * and no budget.
+ * Judges what follows on a call that was let out and stays open, such as frames of a WebSocket. Each is read,
+ * weighed and decided as a call of its own would be, by what is known of the call that opened the way. It is
+ * not admitted again, and so counts against no quota, no rate and no budget.
  */
 
 interface MessageContent {
@@ -56,8 +55,8 @@ interface MessageContent {
 /**
  * Judges one further message of an open call whose verdict was ALLOW or SANITIZE. One at a time, in their
  * order: what went before it counts. The verdict is never REQUIRE_APPROVAL, since nobody could wait for it.
- * Rejects with a `GatewayError` when the message could not be judged, or when the key may not be used any
- * more: then the call must end.
+ * Rejects with a `GatewayError` when the message could not be judged, or the key may not be used any more.
+ * Then the call must end.
  */
 export type InspectMessage = (
   opening: OpenedCall,

@@ -6,8 +6,8 @@ import type { Tenants } from '../tenants/tenants.ts';
 import { after } from '../util/maybe-promise.ts';
 
 /**
- * Takes the coding off the body of a call before anybody asks what stands in it, where that is not to be done
- * on the event loop. `identity` is whose call it is, where that is known.
+ * Takes the coding off a call's body before anybody asks for it, if that would take the event loop too long.
+ * `identity` is whose call it is, where that is known.
  */
 export type OpenCall = (call: ReceivedCall, identity?: Identity) => MaybePromise<void>;
 

@@ -117,8 +117,8 @@ function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readon
 }
 
 /**
- * Causes for an analyst: those of the judgement, content on its way out, a listed destination, and a denial
- * of critical risk that is not the gateway's own doing.
+ * Returns causes for an analyst: those of the judgement, content on its way out, a listed destination, and a
+ * denial of critical risk. A denial that is the gateway's own doing is none.
  */
 export function incidentsOf(call: AssessedCall, opinion: Opinion): readonly IncidentCause[] {
   const { decision, incidents: given } = opinion;

@@ -3,8 +3,8 @@ import type { Band } from '../core/call.ts';
 import type { Message } from './notice.ts';
 
 /*
- * A message in the words that people read, before any channel has dressed it. Titles and labels are ours;
- * summaries and values hold what strangers have chosen, so they are plain text here, and each channel escapes
+ * A message in the words that people read, before any channel has dressed it. Titles and labels are ours.
+ * Summaries and values hold what strangers have chosen, so they are plain text here, and each channel escapes
  * them in its own way.
  */
 

@@ -7,8 +7,8 @@ const tenantsMax = 1_000;
 
 /**
  * Each held call waits for a decision of its own, so people are told of each at once. But a channel that
- * tenants share takes one message a second: who has hundreds of calls held would make the others' wait behind
- * them until they end.
+ * tenants share takes one message a second. Hundreds of held calls of one tenant would keep the others'
+ * waiting until they end.
  */
 export class ManyAsked {
   /** Minutes in the order in which they began. */

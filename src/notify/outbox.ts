@@ -11,8 +11,7 @@ interface OutboxOptions {
 
 /**
  * Takes batches of the journal to the state, and notices of their calls into the queue. The journal keeps a
- * batch until both are done, and brings it again where they are not: the state takes calls, and the queue
- * notices, once.
+ * batch until both are done, and else brings it again. The state takes calls, and the queue notices, once.
  */
 export function createOutbox({ wanted, tell }: OutboxOptions) {
   return (record: (batch: CallBatch) => Promise<number>) =>

@@ -11,7 +11,7 @@ import type { Transport } from './channel.ts';
 /*
  * How notices leave: resolved once, every address judged, that very address dialled, TLS verified, no
  * redirect followed. What administrators exempt for agents (`upstream.allow_private`, `allowed_ports`) does
- * not hold here, and the other way round: a channel says for itself whether it may lead to a private address.
+ * not hold here, and the other way round. A channel says for itself whether it may lead to a private address.
  */
 
 export interface TransportOptions extends Omit<DialerOptions, 'guard'> {

@@ -15,9 +15,9 @@ import type { Rule } from './schema.ts';
 import { usedKeys } from './warnings/used-keys.ts';
 
 /*
- * Policies are compiled when they are applied: each key of a rule becomes a closure, and everything that
- * rules have in common (phrases, paths, clocks) stands once in the set. At a call the set looks up the rules
- * that can apply to its environment, tool, verb, method and URL, and asks those only.
+ * Policies are compiled when they are applied, each key of a rule to a closure. What rules have in common
+ * (phrases, paths, clocks) stands once in the set. At a call the set looks up the rules that can apply to its
+ * environment, tool, verb, method and URL, and asks those only.
  */
 
 const routesMax = 1024;
@@ -223,8 +223,8 @@ function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => RuleRout
 }
 
 /**
- * The rules of one route, by URL. Which of them a URL leaves is kept once for all URLs that leave the same,
- * or a caller of many URLs would fill the memory with equal lists.
+ * The rules of one route, by URL. URLs that leave the same rules share one list. Otherwise a caller of many
+ * URLs would fill the memory with equal lists.
  */
 class RouteIndex {
   readonly #rules: readonly CompiledRule[];

@@ -15,7 +15,7 @@ export interface CompiledBodyPath {
 
 /**
  * One call while the rules of a set look at it. What costs something is done when the first rule asks and
- * kept for the rest: the pass over the body, its structure, the values at each place.
+ * kept for the rest. That is the pass over the body, its structure, and the values at each place.
  */
 export class Evaluation {
   readonly facts: Facts;

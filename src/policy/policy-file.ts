@@ -28,8 +28,8 @@ export type PolicyFile =
   | { readonly ok: false; readonly errors: readonly FileProblem[] };
 
 /**
- * Reads the YAML documents of a policy file, and answers the mistakes of all of them at once (up to 50), in
- * the order of the text. A file without documents is valid and has no policies.
+ * Reads the YAML documents of a policy file. Answers up to 50 mistakes of all of them at once, in the order
+ * of the text. A file without documents is valid and has no policies.
  */
 export function parsePolicyFile(text: string, file: string, known: KnownNames = {}): PolicyFile {
   if (text.length > policyFileLengthMax) {

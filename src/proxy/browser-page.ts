@@ -9,10 +9,9 @@ import { fieldOf, isNamed } from '../wire/http1/field.ts';
  */
 
 /**
- * Fields for what an upstream answers on that listener. A browser that tells nothing of what it wants, and
- * shows it, gives it no origin, runs none of it, and takes no text for a script. Those without a value have
- * browsers keep something for all of an origin or host, also where a script asks: that is for the console to
- * say.
+ * Fields for what an upstream answers on that listener. A browser may tell nothing of what it wants and show
+ * it. Then it gives it no origin, runs none of it, and takes no text for a script. Those without a value have
+ * browsers keep something for a whole origin or host, even for a script. That is for the console to say.
  */
 export const withoutOrigin: readonly string[] = [
   'Content-Security-Policy',
@@ -40,8 +39,8 @@ export function whyShownAsPage(fields: readonly string[]): GatewayError | undefi
 }
 
 /**
- * Takes the session of the console out of the fields of a call: browsers send it to whatever answers on this
- * host, and no upstream shall see it. `fields` is flat, and answered as it is where it has none.
+ * Takes the session of the console out of a call's fields, since no upstream shall see it. Browsers send it
+ * to whatever answers on this host. `fields` is flat, and answered as it is where it has none.
  */
 export function withoutSession(fields: readonly string[]): readonly string[] {
   let kept: string[] | undefined;

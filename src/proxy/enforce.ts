@@ -189,8 +189,8 @@ function withFields(headers: string[], ours: readonly string[] = noFields): stri
 const noFields: readonly string[] = [];
 
 /**
- * RFC 9110, 7.6.3. Also on answers that came in another version: that we stand between is to be seen, and
- * what an upstream speaks with us is nobody's affair.
+ * RFC 9110, 7.6.3. It is set on answers of another version, too. That we stand between is to be seen, and the
+ * upstream's version is nobody's affair.
  */
 const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
 

@@ -9,7 +9,7 @@ import { MessagePump, type Passage } from './grpc-pump.ts';
 
 /*
  * The body of a call of gRPC, message by message. The first one is judged together with the call's head. Each
- * of the others is judged before it is sent, one at a time: while it is judged, or the upstream takes no
+ * of the others is judged before it is sent, one at a time. While it is judged, or the upstream takes no
  * more, nothing is read from the agent.
  */
 

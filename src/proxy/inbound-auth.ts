@@ -34,8 +34,8 @@ interface Known extends Pick<Shown, 'headers' | 'query'> {
 const entrance = 'inbound';
 
 /**
- * Knows the caller of a route as its `auth` says: by a key of the route's tenant, by a secret of the
- * platform, by the address, or not at all. Throws INVALID_KEY where it is nobody, and NOT_FOUND for a key of
+ * Knows the caller of a route as its `auth` says. That is a key of the route's tenant, a secret of the
+ * platform, the address, or nothing. Throws INVALID_KEY where it is nobody, and NOT_FOUND for a key of
  * another tenant. Where there is no such route, a key is asked for all the same: only who has one learns
  * that. Failures are counted against the address, and answered RATE_LIMITED where there were too many.
  */

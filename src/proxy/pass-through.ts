@@ -19,8 +19,8 @@ type PassedThrough =
 
 /**
  * Judges a tunnel that nobody will read (`intercept.passthrough`), as one call without a content, and opens
- * the connection that it is for. That is all that will ever be judged of it, so nothing is dialled before,
- * and nothing that a rule wants cut can be let out.
+ * the connection that it is for. Nothing else of it will ever be judged. So nothing is dialled before, and
+ * what a rule wants cut is not let out.
  */
 export async function passThrough(
   gate: EntranceGate,

@@ -16,9 +16,9 @@ import { WebSocketRelay } from './websocket-relay.ts';
 
 /*
  * WebSocket through the gateway (RFC 6455, RFC 8441). The handshake is a call like any other. What follows is
- * put together from its frames on each side, judged or read as messages, and sent on in frames of our own: no
- * frame is passed on unread. Extensions are taken out of the handshake, so that nothing is compressed and no
- * message is larger than the frames that bring it.
+ * put together from its frames on each side, and judged or read as messages. It is sent on in frames of our
+ * own, so no frame passes unread. Extensions are taken out of the handshake, so that nothing is compressed
+ * and no message is larger than the frames that bring it.
  */
 
 /** Fields that a WebSocket call has beside others. */

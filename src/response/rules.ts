@@ -90,9 +90,8 @@ function whyNotLetIn(
 }
 
 /**
- * Returns the classes that must be cut out of what comes in: those that the posture wants cut, and those that
- * were to be cut out of the call. Nobody is asked about an answer, so what would have to be approved is cut
- * as well.
+ * Returns the classes that must be cut out of what comes in: those of the posture, and those cut out of the
+ * call. Nobody is asked about an answer, so what would have to be approved is cut as well.
  */
 function classesToCut(
   { posture }: TenantConfig,

@@ -5,9 +5,8 @@ import type { EventTap, Redacted, Refused, Tap, TappedJudgement } from './tap.ts
 import { TappedStream, withoutBodyTrailers } from './tapped-stream.ts';
 
 /*
- * An answer that is read on its way to the agent. It passes at once and is read when it is over; or it is
- * held until it was judged; or it is let in event by event. To the upstream's side it is an answer like any
- * other.
+ * An answer that is read on its way to the agent. It passes at once and is read when it is over, is held
+ * until it was judged, or is let in event by event. To the upstream's side it is an answer like any other.
  */
 
 type State = 'waiting' | 'passing' | 'holding' | 'judging' | 'refused';

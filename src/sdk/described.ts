@@ -12,8 +12,8 @@ interface DescribedBody {
 export type HeaderFields = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Returns bytes as text where they are just that, else in base64, so that the gateway reads the very bytes
- * that are sent; any other value as it is.
+ * Returns bytes as text where they are just that, else in base64: the gateway reads the very bytes that are
+ * sent. Any other value stays as it is.
  */
 export function describeBody(body: unknown, headers: HeaderFields | undefined): DescribedBody {
   const bytes = toBytes(body);

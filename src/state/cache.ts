@@ -2,9 +2,9 @@
 export type Cache<V> = ReturnType<typeof createCache<V>>;
 
 /**
- * Holds between `entriesMax / 2` and `entriesMax` of the entries used last. Two generations instead of a list
- * of uses: when the young one is full it becomes the old one, and the old one is forgotten at once. A hit in
- * the young one is a plain lookup.
+ * Holds between `entriesMax / 2` and `entriesMax` of the entries used last. It has two generations instead of
+ * a list of uses. When the young one is full it becomes the old one, and the old one is forgotten at once. A
+ * hit in the young one is a plain lookup.
  */
 export function createCache<V>(entriesMax: number) {
   const generationMax = Math.max(1, Math.floor(entriesMax / 2));

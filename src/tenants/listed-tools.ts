@@ -17,9 +17,9 @@ const toolsName = /"(?:t|\\u0074)(?:o|\\u006f)(?:o|\\u006f)(?:l|\\u006c)(?:s|\\u
 export const mayListTools = (text: string): boolean => toolsName.test(text);
 
 /**
- * Returns the lists in a JSON-RPC message, or in an array of them (MCP 2025-06-18, "Listing Tools"): whatever
- * was asked, a result with tools is one. Undefined where the text is no JSON, which other readers may still
- * make something of.
+ * Returns the lists in a JSON-RPC message, or in an array of them (MCP 2025-06-18, "Listing Tools"). Any
+ * result with tools is one. Undefined where the text is no JSON, which other readers may still make something
+ * of.
  */
 export function toolLists(text: string): readonly ListedTools[] | undefined {
   let value: unknown;

@@ -2,7 +2,7 @@ import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 
 /*
  * The YAML files that come with the gateway: detectors, tools, phrases. They are three megabytes, read at
- * every start, so their values are made at once: without the places and the bounds that files of strangers
+ * every start. So their values are made at once, without the places and the bounds that files of strangers
  * need (`yaml.ts`).
  */
 

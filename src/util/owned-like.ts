@@ -2,9 +2,8 @@ import { existsSync, lchownSync, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Gives what root has made to the owner of `like`, or of the nearest folder above it that is there: the
- * daemon that shall use it runs as another user. Whoever is not root owns what they make, and can give it to
- * nobody.
+ * Gives what root has made to the owner of `like`, or of the nearest folder above it. The daemon that shall
+ * use it runs as another user. Whoever is not root owns what they make, and can give it to nobody.
  */
 export function ownedLike(path: string, like: string, user = process.getuid?.()): void {
   if (user !== 0) return;

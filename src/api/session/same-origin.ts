@@ -4,9 +4,9 @@ import { toHostMatcher } from '../../wire/client/reach/host-glob.ts';
 import type { FieldsByName } from '../../wire/http1/field.ts';
 
 /**
- * Throws FORBIDDEN where a browser sends the request for a page of another site, or of another port of this
- * host, which it counts as the same site. Browsers tell by Sec-Fetch-Site where the connection is
- * trustworthy, and else by Origin. `ownNames` are `control.names`.
+ * Throws FORBIDDEN where a browser sends the request for a page of another site. A page of another port of
+ * this host counts as one, other than for the browser. Browsers tell by Sec-Fetch-Site where the connection
+ * is trustworthy, and else by Origin. `ownNames` are `control.names`.
  */
 export function refuseForeign(headers: FieldsByName, ownNames: readonly string[]): void {
   const relation = headers['sec-fetch-site']?.toLowerCase();

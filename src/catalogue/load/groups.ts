@@ -20,7 +20,7 @@ export type SurfaceFrame = Pick<
 
 /** Operations by what a request must have to be one of them. */
 interface Groups<G> {
-  /** Operations by the number of segments that a path has below the base; each has its routes of this length. */
+  /** Groups operations by the number of segments below the base; each group has the routes of this length. */
   readonly byLength: ReadonlyMap<number, G>;
   /** Each operation with its routes of any length. */
   readonly ofAnyLength: G;

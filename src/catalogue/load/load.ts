@@ -24,8 +24,8 @@ export class CatalogueError extends Error {
 /** The tables of a folder, read once. */
 export interface ToolTables {
   /**
-   * Compiles them. `additions` are tools of the same form from elsewhere; one that bears the name of a tool
-   * adds its hosts to it, and its operations go before the tool's own. Mistakes name an addition by its
+   * Compiles them. `additions` are tools of the same form from elsewhere. One with the name of a tool adds
+   * its hosts to that tool, and its operations go before the tool's own. Mistakes name an addition by its
    * index; undefined ones are passed over. Throws `CatalogueError`.
    */
   catalogue(additions?: readonly unknown[]): Catalogue;

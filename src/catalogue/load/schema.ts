@@ -8,9 +8,9 @@ import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 
 /*
  * The form of `config/tools/<vendor>.yaml`. A tool is a surface (hosts, and what can be done there), and may
- * have further `surfaces`: other hosts, or other paths that share a beginning. Texts with a grammar of their
- * own are checked here, so that all mistakes of a file are told at once. What comes out is plain data, which
- * can be kept: functions are made of it when a call needs them.
+ * have further `surfaces`. These have other hosts, or other paths that share a beginning. Texts with a
+ * grammar of their own are checked here, so that all mistakes of a file are told at once. What comes out is
+ * plain data, which can be kept: functions are made of it when a call needs them.
  */
 
 /** These fields of `Resource` are one text. A placeholder of the name in a host or path fills its field. */

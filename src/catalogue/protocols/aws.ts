@@ -14,8 +14,8 @@ const queueUrl = /^https?:\/\/[\w.-]{1,253}\/(\d{12})\//;
 const partialName = /^(\d{12}):function:/;
 
 /**
- * Returns the accounts of resource names (ARNs and URLs of queues): in the path, or in fields of query, form
- * and outermost JSON object that name a resource.
+ * Returns the accounts of resource names, which are ARNs and URLs of queues. They stand in the path, or in
+ * fields of query, form and outermost JSON object.
  */
 export function arnAccounts(reading: RequestReading): readonly string[] {
   const texts = [...reading.segments, ...namesIn(reading)];
@@ -75,8 +75,8 @@ export function signedRegion(reading: RequestReading): string | undefined {
 const statementsMax = 10_000;
 
 /**
- * Returns whom an IAM principal stands for: the account of an ARN, for an organisation is known by its
- * accounts, `*`, or an identity provider as it is. AWS's own services belong to nobody and are left out.
+ * Returns whom an IAM principal stands for: `*`, an identity provider, or the account of an ARN. An
+ * organisation is known by its accounts. AWS's own services belong to nobody and are left out.
  */
 export function iamPrincipals(principal: string): readonly string[] {
   if (principal.endsWith('.amazonaws.com') || principal.endsWith('.amazonaws.com.cn')) return [];

@@ -7,7 +7,7 @@ import { parseMultipart } from './multipart.ts';
 
 /*
  * Batches: several requests in the body of one. What a vendor would do with each is what it would do with the
- * request alone, so each is made one again and understood like any other.
+ * request alone. So each is made one again and understood like any other.
  */
 
 /** In one batch; vendors take 20 to 100. */

@@ -14,8 +14,8 @@ export async function readConfig(
 const placeholder = 'set-for-the-daemon-alone';
 
 /**
- * Returns the same for commands that need only the addresses: variables that only the daemon has are passed
- * over, and so are mistakes elsewhere in the file. A secret that comes from such a variable is none here.
+ * Returns the same for commands that need only the addresses. It passes over variables that only the daemon
+ * has, and mistakes elsewhere in the file. A secret that comes from such a variable is none here.
  */
 export async function readAddresses(
   named: string | undefined,

@@ -42,7 +42,7 @@ export async function openPrograms(way: Pick<WayOut, 'variables'>) {
 
 const joined = (before: string | undefined, more: string): string => (before ? `${before} ${more}` : more);
 
-/** The JDK itself sends no password to a proxy; Maven, Gradle and HTTP clients that read these properties do. */
+/** The JDK itself sends no password to a proxy; Maven, Gradle and HTTP clients that read these do. */
 function toJavaOptions({ hostname, port, username, password }: URL, trustStore: string | undefined): string {
   const host = hostname.replace(/^\[|\]$/g, '');
   const each = (scheme: string): string[] => [

@@ -70,9 +70,9 @@ interface DaemonBodyLimit {
 }
 
 /**
- * Returns all plans, those of the file laid over those that they extend. A body limit that a plan writes down
- * holds for its tenants; one that it does not is the daemon's, and on `pro` at least 1 MB. Unknown bases and
- * cycles have been refused before.
+ * Returns all plans, those of the file laid over those that they extend. A plan's own body limit holds for
+ * its tenants. Otherwise the daemon's does, which on `pro` is at least 1 MB. Unknown bases and cycles have
+ * been refused before.
  */
 export function resolvePlans(
   written: ReadonlyMap<string, WrittenPlan>,

@@ -1,7 +1,7 @@
 /*
  * The canonical request of Signature Version 4 ("Create a signed AWS API request", IAM User Guide; "Signature
  * calculations for the Authorization header", Amazon S3 API reference). All texts have one character for each
- * byte that is sent, as the heads have that they are made of: what is signed are the bytes that go out.
+ * byte, as in the heads. So the signature covers the bytes that go out.
  */
 
 /**
@@ -51,8 +51,8 @@ export function canonicalHeaders(headers: readonly string[]): CanonicalHeaders {
 }
 
 /**
- * Returns the path of a request target without its query. S3 takes it as it is, with each byte escaped once;
- * all other services resolve it and escape what stands on the wire once more, so that `%20` is `%2520`.
+ * Returns the path of a request target without its query. S3 takes it as it is, with each byte escaped once.
+ * All other services resolve it and escape it once more, so that `%20` is `%2520`.
  */
 export const canonicalAwsPath = (path: string, isS3: boolean): string =>
   isS3 ? escapeBytes(undoEscapes(path)).replaceAll('%2F', '/') : resolved(path).map(escapeBytes).join('/');

@@ -25,13 +25,12 @@ interface SeedKeysOptions {
 }
 
 /**
- * Makes the state agree with the keys of the configuration: new ones are added, changed ones changed, and
- * those that were taken out of it are revoked. A key that was revoked stays so, also when it is written down
- * again.
+ * Makes the state agree with the keys of the configuration. New ones are added, changed ones changed, and
+ * removed ones revoked. A key that was revoked stays so, also when it is written down again.
  *
  * The configuration that was read last is taken for the newest: nodes that share a state must not be started
- * with an older one. Nothing tells a file that does not know a key yet from one that knows it no more, and a
- * key that was taken out must not outlive that.
+ * with an older one. Nothing tells a file that does not know a key yet from one that knows it no more. A
+ * removed key must not outlive its removal.
  *
  * Answers whether any of its tenants has a valid key then.
  */
@@ -223,8 +222,8 @@ function ofRoute(route: InboundRoute, { pepper, nowMs, envOf }: KeyTerms): KeyRe
 }
 
 /**
- * Not one of the configuration's keys, which are revoked for good when the file has them no more: this one is
- * to be there again when `proxy.require_auth` is set back. Meanwhile nobody can present it.
+ * A key of the configuration is revoked for good when the file has it no more. This one must be there again
+ * when `proxy.require_auth` is set back. Meanwhile nobody can present it.
  */
 function ofKeyless(config: Config, pepper: Buffer, nowMs: number): KeyRecord[] {
   const [agent, keyless] = [keylessAgentOf(config), keylessOf(config, pepper)];

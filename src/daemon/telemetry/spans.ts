@@ -23,8 +23,8 @@ export interface CallSpan {
 }
 
 /**
- * Makes spans of calls: one of the gateway, from receiving a call to the end of its answer, and below it one
- * of the request that went out. The request carries the latter on, in `traceparent`.
+ * Makes spans of calls. One of the gateway lasts from receiving a call to the end of its answer; below it is
+ * one of the request that went out. The request carries the latter on, in `traceparent`.
  */
 export const createSpans = (take: (span: CallSpan) => void, now: () => number): CallWatch => ({
   decided(call, refusal) {

@@ -6,7 +6,7 @@ const measureMs = 2_000;
 
 /**
  * Takes the metrics of all workers for the one that is asked for them. What a worker has counted stays when
- * it ends, as of its last answer: a sum that shrinks would look like a restart of the daemon.
+ * it ends, as of its last answer. A smaller sum would look like a restart of the daemon.
  */
 export class Gathering {
   readonly #last = new Map<Member, Snapshot>();

@@ -2,8 +2,8 @@ import { disk, type Files } from '../../config/load.ts';
 import { kept } from '../../util/kept.ts';
 
 /**
- * Files as they were read at one time. All workers of a daemon stand on the same ones, also a worker that is
- * started when those on the disk have changed and nobody has asked for a reload.
+ * Files as they were read at one time. All workers of a daemon use the same ones. So does a worker that
+ * starts after a change on the disk, before anybody asks for a reload.
  */
 export interface TakenFiles {
   readonly contents: ReadonlyMap<string, Uint8Array>;

@@ -6,9 +6,9 @@ import type { Store } from '../../state/store.ts';
 export const answersWaitingMax = 1000;
 
 /**
- * Keeps what was found in answers with the traces of their calls, without anybody waiting for it. One after
- * the other, since a trace is found only once its call was shipped, and the first of several that wait has
- * them all shipped.
+ * Keeps what was found in answers with the traces of their calls, without anybody waiting for it. They go one
+ * after the other, since a trace is found once its call was shipped. The first of several has all of them
+ * shipped.
  */
 export type AnswerDesk = ReturnType<typeof createAnswerDesk>;
 

@@ -3,9 +3,9 @@ import { inflateBody } from '../../inspect/decode/packed/inflate.ts';
 import { isInOtherCharset, parseCallBody } from './body-structure.ts';
 
 /**
- * Returns the body without its content coding, of at most `maxBytes`; taken apart once and kept. Where that
- * fails, or was done with a wider bound before it was known whose call it is, the call is marked unreadable
- * and the body is empty.
+ * Returns the body without its content coding, of at most `maxBytes`; taken apart once and kept. The call is
+ * marked unreadable, with an empty body, where that fails. So it is where the bound was wider before the
+ * caller was known.
  */
 export function plainBody(call: ReceivedCall, maxBytes: number): Buffer {
   if (call.contentEncoding === '') return call.body;

@@ -122,8 +122,8 @@ function byClass(call: Reader, mayBe: MayBe): readonly CarriedRead[] {
 
 /**
  * URL and headers in all their forms: they were decoded before, within the same bounds and in time. Of
- * headers what the agent writes and not its client: that is the same in all calls of many agents, and anybody
- * can put it on a page.
+ * headers only those count that the agent writes. Its client's are the same in all calls of many agents, and
+ * anybody can put them on a page.
  */
 function headTexts({ target, headers, marks, tenant }: Reader): readonly Buffer[] {
   const texts = [target.href, target.fragment];

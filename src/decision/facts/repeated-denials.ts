@@ -57,8 +57,8 @@ const isRun = (times: readonly number[]): boolean =>
   times.length === denialsEnough && (times.at(-1) ?? 0) - (times[0] ?? 0) < hourMs;
 
 /**
- * Nothing for a call that was refused rather than judged, whose trace says DENY as well but explains nothing,
- * and nothing for a denial that was the gateway's own doing.
+ * A refused call does not count: its trace says DENY but explains nothing. Nor does a denial that was the
+ * gateway's own doing.
  */
 function timeOfDenial(line: string): readonly number[] {
   const { at, explanation, excuse } = JSON.parse(line) as {

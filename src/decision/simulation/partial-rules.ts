@@ -10,8 +10,8 @@ import type { Lack } from './call-of-trace.ts';
 
 /*
  * Rules over a call of which not everything is known. A rule that asks for something that is lacking holds
- * perhaps, where all else that it asks holds; and then the policy's decision is one of several. What all of
- * them have in common is certain, and nothing else.
+ * perhaps, if all else that it asks holds. The policy's decision is then one of several. What all of them
+ * have in common is certain, and nothing else.
  */
 
 const needed: Readonly<Record<Lack | 'state', readonly string[]>> = {

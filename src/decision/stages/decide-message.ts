@@ -13,8 +13,8 @@ export interface DecideMessageOptions {
 }
 
 /**
- * Which rule, for a message of an open call? As for a call, save that nobody is asked: what would have to be
- * held is denied, but for what the approval of the opening call covers.
+ * Which rule, for a message of an open call? A message is judged as a call, but nobody is asked. What would
+ * be held is denied, unless the approval of the opening call covers it.
  */
 export function decideMessage({
   policies,

@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Stage } from '../pipeline.ts';
 
 /**
- * Who is it? A call without a well-formed key ends here, without a round trip to the state: entrances make a
+ * Who is it? A call without a well-formed key ends here, without a round trip to the state. Entrances make a
  * `PresentedKey` only of a text whose form and checksum are right.
  */
 export function identify(): Stage<UnadmittedCall, UnadmittedCall> {

@@ -106,8 +106,8 @@ class InspectStage implements Stage<Admitted, Inspected> {
   }
 
   /**
-   * Heads of one connection are mostly the same, and so are those of one program on many: what was read a
-   * moment ago is not read again.
+   * Heads of one connection, or of one program on many, are mostly the same. What was read a moment ago is
+   * not read again.
    */
   #readHead(call: ReceivedCall, reading: Reading, task: Task): MaybePromise<void> {
     const { engine } = task.tools;

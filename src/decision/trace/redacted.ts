@@ -11,9 +11,9 @@ export const urlLengthMax = 2048;
 export const previewBytesMax = 2048;
 
 /**
- * The call's URL, with its fragment, and with everything that a detector found in it cut out, save what is
- * the organisation's own: whoever approves a call to an internal host must see which. Of a call that nobody
- * has read, its origin alone: nobody knows what the rest holds.
+ * Returns the call's URL with its fragment, without what a detector found in it. What is the organisation's
+ * own stays: whoever approves a call to an internal host must see which. Of a call that nobody has read, its
+ * origin alone: nobody knows what the rest holds.
  */
 export function redactedUrl(call: NamedCall): SafeName {
   const { href, fragment, scheme, host, port } = call.received.target;

@@ -9,9 +9,9 @@ import { kept } from '../../util/kept.ts';
 import { redactedMethod } from './redacted.ts';
 
 /*
- * Names that callers choose, as they may be kept and shown. A name is read by itself, wherever it came from:
- * the reader of the call may have seen it in another place, in another case, or not at all. Nearly all names
- * are those of the catalogue and of a few hosts, so what was found clean is remembered, and costs one look.
+ * Names that callers choose, as they may be kept and shown. A name is read by itself, wherever it came from.
+ * The reader of the call may have seen it elsewhere, in another case, or not at all. Nearly all names are
+ * those of the catalogue and of a few hosts, so what was found clean is remembered, and costs one look.
  */
 
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;

@@ -122,8 +122,8 @@ const urlLengthMax = 2_048;
 const hostIn = /https?:\/\/(?:[^/?#\s@]*@)?([^/:?#\s>;,"]+)/gi;
 
 /**
- * Tells whether a secret in a field is no leak. A host may give out its own session in the fields for it, and
- * a signature in a signed URL: both work at that host alone. A vendor's credential is ordinary only if it
+ * Tells whether a secret in a field is no leak. A host may give out its session in the fields for it, and a
+ * signature in a signed URL. Both work at that host alone. A vendor's credential is ordinary only if it
  * belongs to that host.
  */
 function isOrdinary(

@@ -2,7 +2,7 @@ export type BodyFormat = 'json' | 'form' | 'xml' | 'multipart' | 'text';
 
 /**
  * Returns the format of a body by its media type. A body that begins like a JSON object or array is JSON
- * under any type but XML and multipart, because clients often leave the type at their library's default.
+ * under any type but XML and multipart. Clients often leave the type at their library's default.
  */
 export function bodyFormat(contentType: string, bytes: Buffer): BodyFormat {
   if (contentType === 'application/json') return 'json';

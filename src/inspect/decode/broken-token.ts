@@ -41,9 +41,9 @@ function kindTable(): Uint8Array {
 }
 
 /**
- * Returns the parts of a token that goes on behind the line end at `leftEnd`, the first with the text before
- * it in its line; undefined where there is none. Both sides of a gap must look random or like an identifier,
- * unlike prose and member names.
+ * Returns the parts of a token that goes on behind the line end at `leftEnd`, or undefined. The first part
+ * has the text before it in its line. Both sides of a gap must look random or like an identifier, unlike
+ * prose and member names.
  */
 export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined {
   if (!isInside(bytes[leftEnd - 1])) return undefined;

@@ -15,9 +15,9 @@ const space = 0x20;
 const tab = 0x09;
 
 /**
- * Returns the start of the first run of at least `lengthMin` bytes of an alphabet that begins at or behind
- * `from`, or -1; so many bytes must stand before `to`. It looks at where a run would have to end and skips
- * backwards, so it reads about a fifth of prose, and no byte twice.
+ * Returns the start of the first run of an alphabet at or behind `from`, or -1. At least `lengthMin` of its
+ * bytes must stand before `to`. It looks at where a run would have to end and skips backwards, so it reads
+ * about a fifth of prose, and no byte twice.
  */
 export function findRun(
   bytes: Buffer,
@@ -89,7 +89,7 @@ function isRule(bytes: Buffer, start: number, end: number): boolean {
 
 /**
  * Returns the end of the last line that continues a run, indented or not. A word at the start of the line
- * behind it counts too: cutting a word too much is better than leaving the end of a value unread.
+ * behind it counts too. Cutting a word too much is better than leaving the end of a value.
  */
 function joinedLinesEnd(bytes: Buffer, end: number): number {
   let joined = end;

@@ -10,9 +10,9 @@ const firstNumbers = 5 * perPiece;
 
 /**
  * Maps the bytes of a text to those of its source. A text is a sequence of pieces. A literal piece maps byte
- * by byte; any other stands as a whole for a span of the source, such as an escape or an encoded run. Dropped
- * bytes have no piece and belong to every span across them. Pieces are columns of numbers, because a text of
- * escapes has one every few bytes.
+ * by byte. Any other, such as an escape or an encoded run, stands as a whole for a span of the source.
+ * Dropped bytes have no piece and belong to every span across them. Pieces are columns of numbers, because a
+ * text of escapes has one every few bytes.
  */
 export class SpanMap {
   /**

@@ -15,8 +15,8 @@ export interface GramTables {
    * that may stand before its grams, as their fourth byte and behind that. The fourth is the length of the
    * list in bytes, and the others are what its entries share.
    *
-   * An entry has eight bytes of a word from two before the gram on, a mask of the bits that count, the word,
-   * and the gram's place in it.
+   * An entry has eight bytes of a word, from two before the gram on, and a mask of the bits that count. It
+   * has the word and the gram's place in it, too.
    */
   readonly entries: Int32Array;
   /** Number of entries of the longest list. */

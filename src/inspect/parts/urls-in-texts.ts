@@ -1,8 +1,8 @@
 import { isDigit, isLetter } from '../kernel/bytes.ts';
 
 /*
- * Finds URLs in a call. Nothing says where one ends: in Markdown at a parenthesis, in CSV at a comma, in a
- * sentence at a full stop, and each may be part of it. So a URL is read in each way and counts where one
+ * Finds URLs in a call. Nothing says where one ends: at a parenthesis in Markdown, at a comma in CSV, at a
+ * full stop in a sentence. Each of these may be part of it. So a URL is read in each way and counts where one
  * reading is listed.
  */
 

@@ -19,7 +19,7 @@ import { type Segment, SegmentMemory } from './segment-memory.ts';
  * Reading then begins shortly before the first new byte.
  *
  * Nothing can hide behind a known beginning. Everything before a place is in the key of that place. What ends
- * so close to it that new bytes could change its meaning is read again, with as much before it as any
+ * so close to it that new bytes could change its meaning is read again. As much is read before it as any
  * detector looks at. Where something reaches farther (a long value, a key with lines as list items, a table),
  * reading does not resume.
  */

@@ -2,7 +2,7 @@ import { type Checkpoint, checkpointsOf } from './checkpoints.ts';
 
 /*
  * Keeps the last bodies. Comparing a body with the next turn of its conversation takes a tenth of the time of
- * hashing both, so common checkpoints are not computed again. Other bodies are hashed as a whole and known as
+ * hashing both. So common checkpoints are not computed again. Other bodies are hashed as a whole and known as
  * well.
  */
 

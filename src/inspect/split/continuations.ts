@@ -7,8 +7,8 @@ import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 
 /*
  * Finds secrets that begin in one field and go on in later ones, whatever their names. Pieces are joined one
- * by one, since text behind the last one would spoil the secret; then once more without one field that only
- * looks like a piece.
+ * by one, since text behind the last one would spoil the secret. Then they are joined without one field that
+ * only looks like a piece.
  */
 
 /** Limits one secret: bytes, pieces, and fields between two pieces that can be no pieces. */

@@ -31,8 +31,8 @@ interface KnownValueLimits {
 const valueBytesMin = 8;
 
 /**
- * Finds the places of known secrets and personal data that no detector saw: at most `max` of each class, and
- * none once the time is over. Classes with more are added to `uncounted`.
+ * Finds the places of known secrets and personal data that no detector saw. It finds at most `max` of each
+ * class, and none once the time is over. Classes with more are added to `uncounted`.
  */
 export function findKnownValues(
   found: readonly LocatedMatch[],

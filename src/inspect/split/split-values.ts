@@ -181,8 +181,8 @@ function findOverPieces(
 }
 
 /**
- * Answers whether the pieces show it alone. Whole values of a list stand one behind another; but a secret
- * whose first piece is long enough to match is still cut to its end.
+ * Answers whether the pieces show it alone. Whole values of a list stand one behind another. A secret whose
+ * first piece is long enough to match is still cut to its end.
  */
 function isShown({ found }: SplitSearch, { detector }: Match, spans: readonly Span[]): boolean {
   const isFound = (span: Span): boolean =>

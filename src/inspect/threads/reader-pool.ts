@@ -8,8 +8,8 @@ import { type Job, type Lost, type ReaderResult, ReaderThread } from './reader-t
  * wait in fair, bounded queues. A thread that exceeds its deadline is ended, and a dead one is replaced; each
  * costs only its own job.
  *
- * Nothing interrupts a job, and megabytes take a second. So long jobs wait in a queue of their own, threads
- * take from both by turns, and while long jobs have all threads, a further one does the short ones.
+ * Nothing interrupts a job, and megabytes take a second. So long jobs wait in a queue of their own, and
+ * threads take from both by turns. While long jobs have all threads, a further one does the short ones.
  */
 
 export interface PoolOptions {

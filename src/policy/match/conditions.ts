@@ -6,9 +6,9 @@ import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
 
 /*
  * One entry a condition: how it is checked, and how it is said to whoever asks why a call was stopped.
- * Sentences name the rule's settings where they are harmless, never its phrases or values (a code name in a
- * policy is itself a secret) and nothing of the call. Conditions are checked in the order of the table: what
- * is at hand first, then what reads the body, then what parses it.
+ * Sentences name harmless settings of the rule and nothing of the call. They never name its phrases or
+ * values, since a code name in a policy is itself a secret. Conditions are checked in the order of the table:
+ * what is at hand first, then what reads the body, then what parses it.
  */
 
 /** Parts that the conditions of one set share: each phrase, path and clock is there once. */

@@ -30,9 +30,9 @@ export function parsePath(path: string): readonly Step[] | undefined {
 }
 
 /**
- * Returns a word that the text of a body must contain, in some case, for the path to lead anywhere: the
- * longest run of letters and digits of its names. Those have one spelling in a form and in JSON, save escapes
- * and the two letters of `foldsToAscii`.
+ * Returns a word that a body must contain, in some case, for the path to lead anywhere. It is the longest run
+ * of letters and digits of its names. Those have one spelling in a form and in JSON, save escapes and the two
+ * letters of `foldsToAscii`.
  */
 export function requiredWord(steps: readonly Step[]): string | undefined {
   const names = steps.flatMap((step) => (step !== 'each' && 'name' in step ? [step.name] : []));

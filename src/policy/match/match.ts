@@ -137,8 +137,8 @@ export const callKeys: CallTable = {
   principal_patterns: (patterns, allows) => {
     const matchers = patterns.map((pattern) => compilePrincipalPattern(pattern, allows));
     const isMatched = (principal: string): boolean => matchers.some((matches) => matches(principal));
-    // One known recipient among strangers does not make a mail harmless, but one stranger makes it suspect,
-    // and so does `*`: everybody, or somebody whom the call does not name.
+    // One known recipient among strangers does not make a mail harmless, but one stranger makes it suspect.
+    // So does `*`: everybody, or somebody whom the call does not name.
     return allows
       ? ({ facts: { operation } }) => operation.principals.length > 0 && operation.principals.every(isMatched)
       : ({ facts: { operation } }) => operation.principals.some((it) => it === '*' || isMatched(it));

@@ -7,7 +7,7 @@ import { shorten } from './shorten.ts';
 /*
  * Names of tools, operations and categories are compared as they stand: a misspelt one makes a rule that
  * never holds. Catalogues grow, so an unknown name is a warning. Some vendors' actions bear names that no
- * catalogue lists; among these only what is one letter away from a listed name is taken for a mistake.
+ * catalogue lists. Only a name one letter away from a listed one is taken for a mistake.
  */
 
 /** A policy may name thousands of unlisted actions, each of which would be compared with every listed one. */

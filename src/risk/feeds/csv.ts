@@ -15,8 +15,8 @@ type State = 'row' | 'field' | 'bare' | 'quoted' | 'quote' | 'comment';
 
 /**
  * Comma-separated values (RFC 4180), with comments, spaces before a quote, and any end of line. Throws
- * FeedRefused for a row of more than 64 fields or 65,536 characters, which is how a quote looks that never
- * ends, and for a last row that is cut.
+ * FeedRefused for a row of more than 64 fields or 65,536 characters, as after a quote that never ends. It
+ * throws for a cut last row, too.
  */
 export class CsvReader implements Reader {
   readonly #handlers: CsvHandlers;

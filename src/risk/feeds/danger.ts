@@ -3,9 +3,9 @@ import { overlaps, parseRange, type Range } from './addresses.ts';
 import { isSharedHost } from './index/shared-hosts.ts';
 
 /*
- * Indicators that would block what nobody wants blocked. Some only a mistaken or a poisoned feed can have:
- * they are fatal to the whole feed, for who wrote one of them may have written any of its lines. Others stand
- * in honest feeds now and then: they are dropped, and counted.
+ * Indicators that would block what nobody wants blocked. Some only a mistaken or a poisoned feed can have.
+ * They are fatal to the whole feed, for who wrote one may have written any of its lines. Others stand in
+ * honest feeds now and then: they are dropped, and counted.
  */
 
 /** `fatal` is a sentence without its subject. */

@@ -44,7 +44,7 @@ const noParts: readonly RiskPart[] = Object.freeze([]);
 const sumOf = (parts: readonly RiskPart[]): number => parts.reduce((sum, { part }) => sum + part, 0);
 
 /**
- * The weighted mean, moved by the trust in the agent, but not less than what a signal, or what was found,
+ * Is the weighted mean, moved by the trust in the agent. It is at least what a signal, or what was found,
  * stands for by itself, whatever the weights. `parts` are those of the mean, where they are known already.
  */
 export function riskOf(

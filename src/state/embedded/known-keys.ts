@@ -19,7 +19,7 @@ interface KnownKey {
 const cachedMax = 32_768;
 const hashBytes = 32;
 
-/** Keys by their hashes, in memory: the hot path of every call. Whoever changes a key on the disk says `forget`. */
+/** Keeps keys by hash for every call. Whoever changes a key on the disk calls `forget`. */
 export class KnownKeys {
   readonly #byId;
   readonly #byHash;
@@ -53,7 +53,7 @@ export class KnownKeys {
     return found;
   }
 
-  /** The last known state of a key while its records cannot be read; suspensions are in memory, and always current. */
+  /** Returns a key's last known state while its records are unreadable. Suspensions are always current. */
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined {
     const known = this.#known.get(keyHash);
     if (!known || !this.#isSame(keyHash, known) || nowMs - known.validAtMs > withinMs) return undefined;
@@ -75,7 +75,7 @@ export class KnownKeys {
     return known;
   }
 
-  /** The look-up is by a hash that only the holder of the pepper can make; the comparison tells nothing by its time. */
+  /** Only the holder of the pepper can make the hash, so the time of the comparison tells nothing. */
   #isSame(keyHash: string, known: KnownKey): boolean {
     const isWhole = this.#presented.write(keyHash, 'hex') === hashBytes;
     return isWhole && timingSafeEqual(this.#presented, known.hash);

@@ -10,11 +10,12 @@ export interface AdmissionStore {
   /** Who is this? Counts nothing; used where a tunnel opens and where a management call is authenticated. */
   identify(keyHash: string, nowMs: number): MaybePromise<Identification>;
   /**
-   * Everything that a call needs from the state, in one atomic round trip: the key and its parent, its agent,
-   * allowlist, permission, environment, quota, buckets, use count, scope, counters. What is refused has taken
-   * nothing from quota, bucket and uses. UNKNOWN_AGENT is what is wrong last: without it the call would have
-   * been let in. A key and those that were made with it have one bucket. What the call charges to budgets is
-   * added in the same step; a call that in the end is not let out gives it back when it is recorded.
+   * Gives everything that a call needs from the state in one atomic round trip. It looks at key and parent,
+   * agent, allowlist, permission, environment, quota, buckets, use count, scope and counters. What is refused
+   * has taken nothing from quota, bucket and uses. UNKNOWN_AGENT is what is wrong last: without it the call
+   * would have been let in. A key and those that were made with it have one bucket. What the call charges to
+   * budgets is added in the same step. A call that is not let out in the end gives it back when it is
+   * recorded.
    */
   admit(request: AdmitRequest): MaybePromise<Admission>;
   /** Tells what `admit` would answer now, without counting or noting anything. */
@@ -58,7 +59,7 @@ export interface InvalidKey {
 export interface AdmitRequest {
   readonly keyHash: string;
   readonly nowMs: number;
-  /** An agent that the call names; it must be known to the state and of the key's tenant. Undefined: the key's own. */
+  /** Is the agent that the call names, known and of the key's tenant. Undefined: the key's own. */
   readonly agentId: string | undefined;
   /** An environment that the call names; the key must be of it, or may name it. */
   readonly envName: string | undefined;
@@ -79,7 +80,7 @@ export interface AdmitRequest {
   readonly parts?: readonly { readonly toolName: SafeName; readonly verb: Verb }[];
   /** `call` counts in full; `rate` takes from the buckets alone (`/v1/scan/response`). */
   readonly counts: 'call' | 'rate';
-  /** The same function as long as the configuration is the same. Undefined: the tenant is not served, and its keys are not valid. */
+  /** Is the same function for one configuration. Undefined: the tenant is not served and its keys not valid. */
   readonly termsOf: (tenantId: string) => TenantTerms | undefined;
   /**
    * Every budget of the tenant, with what the call would charge to it: 0 where it does not count for that
@@ -96,7 +97,10 @@ export interface McpCall {
 }
 
 export interface BudgetCharge extends Charge {
-  /** At least the amount, at most 2^53 - 1, in the same parts. The budget is exceeded for whoever comes when so much was charged before. */
+  /**
+   * Is at least the amount, at most 2^53 - 1, in the same parts. Whoever comes when so much was charged
+   * exceeds the budget.
+   */
   readonly daily: number;
 }
 

@@ -16,7 +16,7 @@ export interface ApprovalStore {
   /**
    * Decides once: whoever comes second is told what stands. Undefined where there is no such approval.
    * Whoever comes after its end ends it, in the same step, so that nobody with a slower clock decides it
-   * afterwards; one that another has followed has ended, too.
+   * afterwards. One that another has followed has ended, too.
    */
   decideApproval(
     tenantId: string,

@@ -6,15 +6,15 @@ export interface NoticeQueue {
   /**
    * Makes messages of notices, or adds them to messages that wait, in one step each. A notice whose id is
    * among the last 200,000 changes nothing. Where a channel has `digestMs`, the first notice of a tenant and
-   * kind makes a message at once, and what follows within that time makes one message at its end. A channel
-   * with `waitingMax` messages takes further notices into those that wait, and one with twice as many drops
-   * what fits in none, and counts it.
+   * kind makes a message at once. What follows within that time makes one message at its end. A channel with
+   * `waitingMax` messages takes further notices into those that wait. One with twice as many drops and counts
+   * what fits in none.
    */
   enqueueNotices(notices: readonly NewNotice[], nowMs: number): Promise<void>;
   /**
    * Gives messages that are due to whoever asks first, oldest first: nobody else gets them until `nowMs +
-   * leaseMs`. No more than the rate of a channel allows; none while it is paused, and one to try it out where
-   * it has failed `probingMin` times in a row.
+   * leaseMs`. It claims no more than the rate of a channel allows, and none while it is paused. After
+   * `probingMin` failures in a row it claims one to try it out.
    */
   claimMessages(
     claims: readonly ChannelClaim[],

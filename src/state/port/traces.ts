@@ -7,9 +7,9 @@ import type { Page, Paged } from './page.ts';
 /** What happened. */
 export interface TraceStore {
   /**
-   * Notes the end of a call before its batch is stored: a new destination is known to the next `admit`, and
-   * budgets get back what a refused call charged. It is called once a call, and never throws. `recordCalls`
-   * makes it last.
+   * Notes the end of a call before its batch is stored. The next `admit` knows a new destination, and budgets
+   * get back what a refused call charged. It is called once a call, and never throws. `recordCalls` makes it
+   * last.
    */
   noteCall(call: RecordedCall): void;
   /**
@@ -38,8 +38,8 @@ export interface TraceStore {
    */
   tracesSince(tenantId: string, position: string | undefined): Promise<Arrivals>;
   /**
-   * Counts of all calls of the tenant, refused ones included, in buckets by their time: those that begin from
-   * `fromMs`, inclusive, to `beforeMs`, exclusive, and have any; in order. Recorded with the traces, and as
+   * Returns counts of all calls of the tenant, refused ones included, in ordered buckets. They begin from
+   * `fromMs`, inclusive, to `beforeMs`, exclusive, and are not empty. Recorded with the traces, and as
    * exactly. Minutes are kept for two days, hours for sixty, days as long as traces. With `only` the counts
    * of that dimension alone, which many buckets cost far less.
    */

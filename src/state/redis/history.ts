@@ -20,8 +20,8 @@ import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
 /*
- * The usual behaviour of agents, their trust, and recent events: hashes that `record.lua` adds to and
- * `admit.lua` answers, and a stream of events for each tenant. A node gets the events that it does not know
+ * Keeps the usual behaviour of agents, their trust, and recent events. `record.lua` adds to the hashes and
+ * `admit.lua` answers them; each tenant has a stream of events. A node gets the events that it does not know
  * yet with its next call.
  */
 

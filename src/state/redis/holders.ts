@@ -122,7 +122,7 @@ export class Holders {
     );
   }
 
-  /** One run of the script: undefined where there are fresh records to judge by, false where the key is gone. */
+  /** Runs the script once: undefined if there are fresh records to judge by, false if the key is gone. */
   async #ask(keyHash: string, it: Known, request: Asking): Promise<RedisAnswer | undefined | false> {
     const { named } = request;
     const needsNamed = named !== undefined && !it.named.has(named);

@@ -145,7 +145,7 @@ export const mayNameEnvironment = (
   envName: string,
 ): boolean => envName === own || envNames.includes(envName);
 
-/** A suspended agent does not become another one by naming it, and none is active while its whole tenant is suspended. */
+/** A suspended agent cannot act as another one by naming it, nor any agent of a suspended tenant. */
 function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord): AgentStatus {
   if (isTenantSuspended) return 'tenant-suspended';
   return own.status === 'suspended' ? 'suspended' : agent.status;
@@ -169,7 +169,7 @@ export function scopeViolationsOf(
   return [...found];
 }
 
-/** Two, because one BlockList takes every IPv4 address for an IPv4-mapped one and finds it under IPv6 ranges. */
+/** There are two, as one BlockList takes IPv4 addresses for mapped ones and finds them in IPv6 ranges. */
 interface Allowlist {
   /** Also ranges of IPv4-mapped addresses. */
   readonly ipv4: BlockList;

@@ -33,8 +33,8 @@ const pathLengthMax = 256;
 
 const dayMs = 86_400_000;
 /**
- * A change stands for so many days after it was seen, unless it is accepted; a mark for so many after the
- * last list that bears it.
+ * A change stands for so many days after it was seen, unless it is accepted. A mark stands for so many after
+ * the last list that bears it.
  */
 export const concernDays = 7;
 /** Pages of a list that is new may come for so long. */

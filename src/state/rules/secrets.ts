@@ -14,12 +14,11 @@ import { dirname } from 'node:path';
 import { makeFolder, syncFolder } from '../../util/make-folder.ts';
 
 /**
- * Returns the secret in `file`, which is made on the first start: one line of hex (base64 is read as well),
- * mode
- * 0600. Two processes that start at once get the same one. Throws, never quoting the content, when the file
- * belongs to somebody else or can be read by others. It also throws when the file does not hold exactly
- * `bytes` bytes. A secret that is not what it should be is not replaced, because what was made with the old
- * one would be lost.
+ * Returns the secret in `file`, which is made on the first start with mode 0600: one line of hex (base64 is
+ * read as well). Two processes that start at once get the same one. Throws, never quoting the content, when
+ * the file belongs to somebody else or can be read by others. It also throws when the file does not hold
+ * exactly `bytes` bytes. A secret that is not what it should be is not replaced, because what was made with
+ * the old one would be lost.
  */
 export function loadOrMakeSecret(file: string, bytes: number): Buffer {
   const [secret, ...more] = loadOrMakeSecrets(file, bytes);

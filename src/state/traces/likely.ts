@@ -11,9 +11,8 @@ import {
 } from './stats.ts';
 
 /*
- * Calls are counted by what most searches ask for, so that the counts say which days, hours and minutes have
- * none of them: these are passed over unread. What is in a million traces once is found in the few minutes
- * that have it.
+ * Calls are counted by what most searches ask for. Days, hours and minutes whose counts have none of it are
+ * passed over unread. What is in a million traces once is found in the few minutes that have it.
  */
 
 /** A name that calls are counted by. */
@@ -26,8 +25,8 @@ export interface LikelySource {
   /** The starts of windows that have traces, newest first: from that of `newestMs` to that of `oldestMs`. */
   starts(newestMs: number, oldestMs: number): Iterable<number> | AsyncIterable<number>;
   /**
-   * For each bucket that begins then, whether there may be calls in it with all these names: false only where
-   * there are counts, and none of one of them.
+   * Tells for each bucket that begins then whether calls in it may have all these names. It is false only
+   * where there are counts, and none of one of them.
    */
   mayHave(
     interval: StatInterval,

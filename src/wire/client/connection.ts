@@ -92,8 +92,8 @@ export class Connection implements Carrier, TurnEndListener {
   onTurnEnd(): void {
     if (!this.#isOpen) return;
     // Its end may have come before anyone listened. A request that was answered before all of it was sent
-    // stands in the way of the next one; that a small one was sent is known at the end of the turn, and its
-    // answer may be here before.
+    // stands in the way of the next one. A small one is known to be sent at the end of the turn, perhaps
+    // after its answer.
     if (!this.isUsable || this.#sender.isSending || this.#socket.writableLength > 0) {
       this.#fail(new ConnectionEnded());
       return;

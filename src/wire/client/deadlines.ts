@@ -1,10 +1,10 @@
 import type { GatewayError } from '../../core/errors.ts';
 
 /*
- * One coarse clock for all exchanges and connections instead of a timer for each: timers of their own cost 8
- * to 12 % of a small request. The clock counts ticks, so that a byte that arrives costs one assignment; an
- * exchange is ended up to one tick late. While the event loop stands still no ticks pass, and a call is not
- * blamed for our own delay.
+ * All exchanges and connections share one coarse clock. Timers of their own cost 8 to 12 % of a small
+ * request. The clock counts ticks, so that a byte that arrives costs one assignment; an exchange is ended up
+ * to one tick late. While the event loop stands still no ticks pass, and a call is not blamed for our own
+ * delay.
  */
 
 /** An exchange that runs. */
@@ -39,8 +39,8 @@ const tickMsMax = 500;
 /** Makes a clock exact to a quarter of the shortest duration asked about, within 10 and 500 ms. */
 export function createDeadlines(shortestMs: number, onTick: (tick: number) => void): Deadlines {
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, shortestMs / 4));
-  // Not a Set: its replaced hash tables point to their successors, and one that has grown old keeps every
-  // later exchange from being collected while it is young. That cost a fifth of a small request.
+  // It is no Set, whose replaced hash tables point to their successors. One that has grown old keeps every
+  // later exchange from being collected young. That cost a fifth of a small request.
   const running: Timed[] = [];
   let onIdle: (() => void)[] = [];
 

@@ -9,7 +9,7 @@ import { SessionOrigin } from './session-origin.ts';
 
 /*
  * The connections of each tenant to each origin: where an upstream loses count of what it was sent, its
- * answers stay with whoever sent it. Agents choose the origins, so their number is bounded: the least
+ * answers stay with whoever sent it. Agents choose the origins, so their number is bounded. The least
  * recently used one is let go when there are too many, and so is one that idles.
  */
 

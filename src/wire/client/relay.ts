@@ -31,8 +31,8 @@ export interface RelayOptions {
   /** The answer ended, whole or cut by either side. `status` is 0 if the client left before it. */
   readonly onEnd?: ((outcome: RelayOutcome) => void) | undefined;
   /**
-   * The upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is called: the connection is
-   * whoever's who is told, and has its place among those to its origin until it closes.
+   * The upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is called. The connection belongs
+   * to whoever is told, and keeps its place among those to its origin until it closes.
    */
   readonly onSwitch?: ((head: ResponseHead, connection: Duplex) => void) | undefined;
   /** Is asked at every tick while the answer comes; a reason cuts it off, after `onCut`. */
@@ -83,7 +83,7 @@ const expansionMax = 200;
 
 /**
  * One exchange: gives the answer of its carrier to the client. The head waits for the first chunk of the same
- * turn, so that a small answer is one write and one TLS record, and server-sent events are never held back.
+ * turn. So a small answer is one write and one TLS record, and server-sent events are never held back.
  */
 export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnEndListener {
   slot = 0;
@@ -373,8 +373,8 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   }
 
   /**
-   * Ends the exchange for a reason. Once a head has gone out there is no other way to tell the client than to
-   * cut its connection: a clean end would make half an answer look whole.
+   * Ends the exchange for a reason. Once a head has gone out, only a cut connection tells the client. A clean
+   * end would make half an answer look whole.
    */
   fail(error: GatewayError): void {
     if (this.#isSettled) return;
@@ -398,8 +398,8 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     this.#needsDrain = true;
     this.#pauseSource();
     if (this.#onDrain) return;
-    // Apart from the assignment: V8 puts a function that is written down in one to a property into the old
-    // generation at once, and the whole exchange would stay with it until the next full collection.
+    // Apart from the assignment: V8 puts a function that is assigned to a property into the old generation at
+    // once. The whole exchange would stay with it until the next full collection.
     const onDrain = (): void => {
       this.#needsDrain = false;
       this.#activeTick = this.#context.deadlines.tick;

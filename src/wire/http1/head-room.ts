@@ -1,6 +1,6 @@
 /*
- * A body that is put together from pieces gets room before it, so that the gateway's own head can be written
- * there and nothing is copied.
+ * A body that is put together from pieces gets room before it. The gateway's own head can be written there,
+ * and nothing is copied.
  */
 
 /** For nearly all heads. */

@@ -24,7 +24,7 @@ const noData = Buffer.alloc(0);
 
 /**
  * An answer on an `AgentConnection`. It frames the body itself (RFC 9112, 6): by the declared Content-Length,
- * which it enforces; else in chunks, or for HTTP/1.0 by the end of the connection.
+ * which it enforces. Else it frames in chunks, or for HTTP/1.0 by the end of the connection.
  */
 export class AgentAnswer implements Answer {
   headersSent = false;
@@ -58,8 +58,8 @@ export class AgentAnswer implements Answer {
 
   /**
    * Adds Date and what frames the body; `Connection` is heard where it says `close`, and made anew. Throws
-   * for an interim status, for names and values that no head may have, for a Transfer-Encoding and for two
-   * lengths, before anything was sent or changed.
+   * for an interim status, names and values that no head may have, a Transfer-Encoding, and two lengths. It
+   * throws before anything was sent or changed.
    */
   writeHead(status: number, fields: string[]): void {
     if (this.headersSent) throw new Error('The head of an answer is written once.');

@@ -222,8 +222,8 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
 
   /**
    * A client that closes its side while it is owed an answer has left, and what was begun for it must end.
-   * One that only wants to say that it has no more requests looks the same; there are few of those, and
-   * Node's own server does not answer them either.
+   * One that only says that it has no more requests looks the same. There are few of those, and Node's own
+   * server does not answer them either.
    */
   readonly #onEnd = (): void => {
     this.#hasEnded = true;

@@ -12,7 +12,7 @@ const tickMsMax = 1000;
 const lingerMsMax = 5000;
 
 /**
- * Returns all connections of clients, on listeners and inside tunnels, under one coarse clock: a timer for
+ * Returns all connections of clients, on listeners and inside tunnels, under one coarse clock. A timer for
  * each would cost each request its setting and clearing. What is late is noticed up to two ticks later, a
  * quarter of the shortest limit each.
  */

@@ -5,9 +5,9 @@ import type { Exchange } from './exchange.ts';
 import { peerAddress } from './peer-address.ts';
 
 /**
- * Returns the address that a request comes from. Where the peer is a trusted proxy: the rightmost entry of
- * X-Forwarded-For that is none, since everything to the left of it is what that client says of itself. An
- * entry that is no address ends the search: nobody can tell more than who sent it, so the proxy itself is the
+ * Returns the address that a request comes from. Behind a trusted proxy it is the rightmost entry of
+ * X-Forwarded-For that is none. Everything to the left of it is what that client says of itself. An entry
+ * that is no address ends the search: nobody can tell more than who sent it, so the proxy itself is the
  * client.
  */
 export function clientAddressOf(

@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 
 /*
  * The header of the PROXY protocol, versions 1 and 2, by which a load balancer says before anything else
- * where a connection comes from (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). Read strictly:
- * the lines after it are whatever the client sends, and must not be taken for more of it, nor it for some of
- * them.
+ * where a connection comes from (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). It is read
+ * strictly. The lines after it are whatever the client sends, and must not be taken for more of it, nor it
+ * for some of them.
  */
 
 /** A whole header, which takes up the first `length` bytes. */

@@ -52,8 +52,8 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * Checks the times at every tick: those of a body or of each message, and of a client that does not take
-   * the rest of its answer.
+   * Checks the times at every tick: of a body or of each message, and of a client that does not take its
+   * answer.
    */
   checkDeadline({ request, idle }: AllowedTicks): void {
     // Node keeps a stream that is closed until its rest was read, and its connection with it; nobody reads it

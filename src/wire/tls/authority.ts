@@ -103,8 +103,8 @@ function namesOf(certificate: X509Certificate): { name: Buffer; keyId: Buffer } 
 }
 
 /**
- * The first leaf is tried out at the start, so that a pair that TLS cannot use is an error now and not at
- * each handshake.
+ * The first leaf is tried out at the start. So a pair that TLS cannot use is an error now and not at each
+ * handshake.
  */
 function proveUsable(leaf: Leaf, certificate: X509Certificate, certFile: string): void {
   try {

@@ -1,8 +1,8 @@
 import asn1 from 'node-forge/lib/asn1.js';
 
 /*
- * The little of ASN.1 that certificates need. Small values are built as node-forge nodes and encoded; what
- * stays the same from one certificate to the next is encoded once and joined as bytes by `wrap`.
+ * The little of ASN.1 that certificates need. Small values are built as node-forge nodes and encoded. What
+ * all certificates have in common is encoded once and joined as bytes by `wrap`.
  */
 
 const { Class, Type } = asn1;
@@ -60,7 +60,7 @@ function header(tag: number, size: number): Buffer {
 }
 
 /**
- * Returns the values inside a constructed one, each with its own header, as slices of `der`: what is taken
+ * Returns the values inside a constructed one, each with its own header, as slices of `der`. So what is taken
  * out of a certificate keeps its bytes. Throws RangeError for what is cut short or has a length of more than
  * four bytes.
  */

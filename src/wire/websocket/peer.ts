@@ -2,9 +2,9 @@ import type { Duplex } from 'node:stream';
 import { Receiver, Sender } from 'ws';
 
 /*
- * One end of a WebSocket connection (RFC 6455, 5): what comes is asked for message by message, and while
- * nobody asks nothing more is read from the connection. The frames are read by the parser of `ws`, without
- * any extension: bits that an extension would set end it.
+ * Is one end of a WebSocket connection (RFC 6455, 5). What comes is asked for message by message, and while
+ * nobody asks nothing more is read. The frames are read by the parser of `ws`, without any extension: bits
+ * that an extension would set end it.
  */
 
 export type Incoming =

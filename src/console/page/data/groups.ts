@@ -3,7 +3,7 @@ import type { Approval } from './types.ts';
 
 /*
  * Held calls that differ in one argument stand on one card. Agents write these calls, and who decides sees
- * one of them: whatever else could differ, or could not be seen to differ, makes a call stand alone.
+ * one of them. A call that may differ in anything else, seen or not, stands alone.
  */
 
 interface Difference {

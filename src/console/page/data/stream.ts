@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 /**
- * Follows an event stream while the page is seen: a browser has six connections for all pages of one daemon,
- * so those in the background give theirs back. When it is seen again it goes on behind the last event.
+ * Follows an event stream while the page is seen. A browser has six connections for all pages of a daemon, so
+ * hidden ones give theirs back. When it is seen again it goes on behind the last event.
  */
 export function useStream(
   url: string | undefined,

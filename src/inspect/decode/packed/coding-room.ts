@@ -8,7 +8,7 @@ import { textMin, textPieces } from './readable.ts';
 /*
  * Finds bytes beside the content of a content coding: names and comments in gzip, skippable frames in zstd,
  * metadata in brotli. Receivers ignore them, and they are forwarded. In gzip and zstd the structure shows
- * them. Only a decoder could walk through Brotli, but its metadata begins at a whole byte (RFC 7932, 9.2), so
+ * them. Only a decoder could walk through Brotli, but its metadata begins at a whole byte (RFC 7932, 9.2). So
  * texts in it stand unencoded among the compressed bytes.
  */
 

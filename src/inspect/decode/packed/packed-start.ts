@@ -93,8 +93,8 @@ function sizeOf(bits: Bits, digits: number, bitsOfDigit: number): number {
 }
 
 /**
- * Answers whether deflate of so many bytes may begin so and go on to text: by its first blocks (3.2.3), as
- * far as they are there.
+ * Answers whether deflate of so many bytes may begin so and go on to text, by those of its first blocks
+ * (3.2.3) that are there.
  */
 export function mayBeDeflate(start: Buffer, length: number): boolean {
   const bits = new Bits(start);

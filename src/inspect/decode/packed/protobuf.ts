@@ -11,8 +11,8 @@ const varintBytesMax = 10;
 const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /**
- * Returns what may be text in a message, without knowing its schema: every field with a length, and the
- * fields in it where it looks like a message. Returns none where the bytes are no message to their end.
+ * Returns what may be text in a message of unknown schema. That is every field with a length, and the fields
+ * in one that looks like a message. Returns none where the bytes are no message to their end.
  */
 export function protobufTexts(bytes: Buffer): readonly ProtobufText[] {
   const texts: ProtobufText[] = [];

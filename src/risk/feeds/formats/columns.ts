@@ -5,8 +5,8 @@ import type { Reader } from '../readers.ts';
 type Row = (column: string) => string;
 
 /**
- * CSV by the names of its columns: those of its first row, or of a comment before it, in any order; else
- * `columns` as they are. A row of names is known by `mark`, one of its columns.
+ * Reads CSV by the names of its columns in any order, from its first row or a comment before it. By default
+ * `columns` holds. A row of names is known by `mark`, one of its columns.
  */
 export function readColumns(columns: readonly string[], mark: string, onRow: (row: Row) => void): Reader {
   let places = placesOf(columns);

@@ -15,8 +15,8 @@ const kinds: Readonly<Record<string, Listed['kind']>> = {
 
 /**
  * Open Threat Exchange: pulses as JSON (one, a list, or pages of them), the export of indicators as JSON, and
- * the CSV of a pulse. What is neither URL nor host nor address, such as the hash of a file, is passed over,
- * and so is what the pulse has taken back.
+ * the CSV of a pulse. What is neither URL nor host nor address, such as the hash of a file, is passed over.
+ * So is what the pulse has taken back.
  */
 export const otx: Format = {
   referenceBase: 'https://otx.alienvault.com/pulse/',

@@ -66,8 +66,8 @@ export function hashHost(host: string, isWhole: boolean, key: HashKey, into: Has
 }
 
 /**
- * Hashes all that a feed may list of a canonical path on host number `host`: its first 32 directories, the
- * path without its query, and the whole.
+ * Hashes all that a feed may list of a canonical path on host number `host`. That is its first 32
+ * directories, the path without query, and the whole.
  */
 export function hashPath(path: string, states: Int32Array, host: number, into: Hashes): void {
   copy(states, 4 * host, state, 0);

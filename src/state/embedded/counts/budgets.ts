@@ -6,7 +6,7 @@ import type { Database } from '../sqlite.ts';
 import type { Tally } from './counters.ts';
 
 /*
- * Charges to budgets. Memory is authoritative and the disk follows with the batches of the journal; a budget
+ * Charges to budgets. Memory is authoritative and the disk follows with the batches of the journal. A budget
  * is read when it is first asked for on a day. The disk has what finished calls have spent, memory also what
  * running calls may yet spend.
  */

@@ -15,8 +15,8 @@ import { type CounterReader, monthNumberOf } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
 /*
- * Quotas, buckets, uses and counts. Memory is authoritative: a number is read from disk when its key or
- * tenant is first touched, and the disk follows with the batches of the journal. Numbers that are idle and on
+ * Quotas, buckets, uses and counts. Memory is authoritative, and the disk follows with the batches of the
+ * journal. A number is read from disk when its key or tenant is first touched. Numbers that are idle and on
  * disk are forgotten. After a restart quotas, uses and counts are as they were, since every call that was let
  * out is in the journal. Buckets start full, and the rate of the last minute at nothing.
  */

@@ -4,9 +4,9 @@ import { openRaw } from '../sqlite.ts';
 
 /**
  * Takes the state directory for this process; answers what gives it back. The lock is a file lock that SQLite
- * holds on `lock.db`: the system releases it when the process ends, however it ends, so nothing stale is left
- * to clean up. A second daemon is refused with STATE_UNAVAILABLE, after `waitMs` in which the first one may
- * end; meanwhile this process does nothing else.
+ * holds on `lock.db`. The system releases it however the process ends, so nothing stale is left to clean up.
+ * A second daemon is refused with STATE_UNAVAILABLE, after `waitMs` in which the first one may end; meanwhile
+ * this process does nothing else.
  */
 export function lockDirectory(dir: string, waitMs = 0): () => void {
   const held = openRaw(join(dir, 'lock.db'), waitMs);

@@ -1,6 +1,6 @@
 /*
  * The schemas, one step a version. A step that has been released is never changed; a change is a new step.
- * Records stand as JSON beside the columns that they are looked up by: what a record holds is said once, in
+ * Records stand as JSON beside the columns that they are looked up by. What a record holds is said once, in
  * the types of the port.
  */
 

@@ -10,10 +10,10 @@ import type { Names, TenantNames } from './names.ts';
 import type { RevisedKind, Revisions } from './revisions.ts';
 
 /*
- * Changes to records, with their audit entry. A change reads what it needs, decides, and is written by one
- * script if all that it has read still stands; else it is tried again. Changes of one tenant wait for each
- * other on a node, so that only other nodes come between. When an answer is lost nobody knows whether the
- * change was made: it is reported as failed.
+ * Changes to records, with their audit entry. A change reads what it needs and decides. One script writes it
+ * if all that it has read still stands; else it is tried again. Changes of one tenant wait for each other on
+ * a node, so that only other nodes come between. When an answer is lost nobody knows whether the change was
+ * made: it is reported as failed.
  */
 
 /** A change under way: reads come first, writes are made together at the end. */

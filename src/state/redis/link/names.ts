@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /*
- * Names of keys in Redis. All keys of a tenant share its hash tag, so that in a cluster they lie on one node
- * and a script may touch them together. What comes from outside stands in a name as it is only where it is
+ * Names of keys in Redis. All keys of a tenant share its hash tag. So in a cluster they lie on one node, and
+ * a script may touch them together. What comes from outside stands in a name as it is only where it is
  * harmless; else its hash stands there.
  */
 

@@ -10,8 +10,8 @@ import { embeddedIpv4Addresses, isMetadataAddress, isMetadataName, specialRangeO
 /*
  * The guard against server-side request forgery. It judges twice: the host as it is asked for, before
  * anything is resolved, and each address that is about to be dialled, after DNS. Only the second is what an
- * attacker cannot spell around; the first spares us the question to a name server, and holds the rules that
- * are about names.
+ * attacker cannot spell around. The first spares us the question to a name server, and holds the rules about
+ * names.
  */
 
 export interface AddressGuardOptions {

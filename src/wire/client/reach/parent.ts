@@ -31,8 +31,8 @@ export interface ParentAddress {
 }
 
 /**
- * Returns undefined for what is no URL of a proxy: another scheme, a path, a query, control characters, or a
- * user name with a colon (RFC 7617, 2).
+ * Returns undefined for no proxy's URL: another scheme, a path, a query, control characters, or a
+ * colon in the user name (RFC 7617, 2).
  */
 export function parseParentUrl(text: string): ParentAddress | undefined {
   const url = /[\s\0]/.test(text) ? null : URL.parse(text);

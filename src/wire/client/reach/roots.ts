@@ -6,7 +6,7 @@ const pemBlock = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICA
 
 /**
  * Returns the authorities that upstream certificates may lead to: Node's own and those in `files` (PEM
- * bundles). Throws where a file cannot be read, holds no certificate or a broken one: a root that silently is
+ * bundles). Throws where a file cannot be read, or holds no certificate or a broken one. A root that is
  * missing shows only when a call fails.
  */
 export function loadRoots(files: readonly string[], read = readFile): readonly string[] {

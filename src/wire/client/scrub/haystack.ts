@@ -18,9 +18,8 @@ const special = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 /**
  * Finds the secrets of one credential. The bytes are read backwards, because an escape says at its beginning
- * where it ends: so the needles that begin at a place depend on nothing that stands before it. Each byte
- * costs the same, however much of a secret stands there; else the time of an answer would tell how much of a
- * guess is right.
+ * where it ends. So the needles that begin at a place depend on nothing before it. Each byte costs the same,
+ * however much of a secret stands there. Else the time of an answer would tell how much of a guess is right.
  */
 export class Haystack {
   /** Holds three states a place. All share it, because a search ends before the next one begins. */

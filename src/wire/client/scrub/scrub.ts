@@ -44,14 +44,14 @@ export function createScrub(secrets: readonly string[]) {
       return scrubbed;
     },
     /**
-     * Returns a body as it streams. `isByLine`: each line is a message, which must not wait for the next one,
-     * so nothing is looked for that goes over the end of a line. Else the last bytes wait, as many as the
-     * longest form of a secret takes.
+     * Returns a body as it streams. `isByLine` says that each line is a message, which must not wait for the
+     * next one. Nothing is looked for that goes over the end of a line. Else the last bytes wait, as many as
+     * the longest form of a secret takes.
      */
     body: (isByLine: boolean) => new BodyScrub(haystack(), isByLine, toLabel),
     /**
-     * Scrubs a message with a length before it: a secret becomes as many asterisks as it had bytes, since its
-     * field in protobuf has a length too.
+     * Scrubs a message with a length before it. A secret becomes as many asterisks as it had bytes, since its
+     * field in protobuf has a length, too.
      */
     message: () => new BodyScrub(haystack(), false, toAsterisks),
   };

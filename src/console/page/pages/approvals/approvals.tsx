@@ -48,7 +48,7 @@ export default function Approvals() {
 const idsOf = (group: Group): readonly string[] => group.approvals.map((it) => it.approval_id);
 
 /**
- * Returns the cards, and which one is open: it keeps the calls that it had when it was opened, so that a
+ * Returns the cards, and which one is open. It keeps the calls that it had when it was opened, so that a
  * decision covers what was seen. When they end, no other card is opened in its place.
  */
 function useQueue(items: readonly Approval[], shown: string | undefined) {
