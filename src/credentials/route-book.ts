@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, InboundRoute } from '../config/schema.ts';
 import { routeSettings } from '../config/sections/inbound.ts';
-import { GatewayError } from '../core/errors.ts';
+import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { createCache } from '../state/cache.ts';
 import type { MaybePromise, Store, StoredRoute } from '../state/store.ts';
 import { kept } from '../util/kept.ts';
 import { after } from '../util/maybe-promise.ts';
@@ -21,11 +22,15 @@ export const tokenPlace = ({ tenantId, prefix }: Pick<StoredRoute, 'tenantId' | 
   type: 'inbound-token',
 });
 
+const ownersMax = 4_096;
+
 /** Holds the inbound routes of the configuration and those of the API. The former win. */
 export class RouteBook {
   readonly #inbound;
   readonly #store: Pick<Store, 'routeOwner' | 'routesOf'>;
   readonly #vault: Vault;
+  /** Holds the tenants of prefixes that were asked for lately, for when the state is away. */
+  readonly #owners = createCache<string>(ownersMax);
   readonly #opened = new WeakMap<StoredRoute, InboundRoute>();
   readonly #lists = new WeakMap<ReadonlyMap<string, StoredRoute>, readonly RouteReach[]>();
 
@@ -51,10 +56,11 @@ export class RouteBook {
     return stored.sealedToken === null || this.#opened.has(stored) || this.#unsealed(stored) !== undefined;
   }
 
+  /** Finds a route; while the state is away, the last known one. Whether it may be used then is for `admit` to say. */
   find(prefix: string): MaybePromise<InboundRoute | undefined> {
     const written = this.#inbound.get(prefix);
     if (written) return written;
-    return after(this.#store.routeOwner(prefix), (it) =>
+    return after(this.#ownerOf(prefix), (it) =>
       it === undefined ? undefined : this.#amongStored(it, prefix),
     );
   }
@@ -76,6 +82,25 @@ export class RouteBook {
         [...all.values()].filter((it) => !this.#inbound.has(it.prefix)).map(reachOf),
       ),
     );
+  }
+
+  #ownerOf(prefix: string): MaybePromise<string | undefined> {
+    const noted = (owner: string | undefined): string | undefined => {
+      if (owner === undefined) this.#owners.delete(prefix);
+      else this.#owners.set(prefix, owner);
+      return owner;
+    };
+    const recalled = (error: unknown): string => {
+      const known = this.#owners.get(prefix);
+      if (known === undefined || toGatewayError(error).code !== 'STATE_UNAVAILABLE') throw error;
+      return known;
+    };
+    try {
+      const found = this.#store.routeOwner(prefix);
+      return found instanceof Promise ? found.then(noted, recalled) : noted(found);
+    } catch (error) {
+      return recalled(error);
+    }
   }
 
   #unsealed(stored: StoredRoute): string | undefined {

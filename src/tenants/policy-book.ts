@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { AdmittedCall } from '../core/call.ts';
-import { GatewayError } from '../core/errors.ts';
 import { derivedId } from '../core/ids.ts';
 import type { DetectorEngine } from '../inspect/match/engine.ts';
 import {
@@ -117,11 +116,7 @@ export function rulesForCall(
   { identity, admission }: AdmittedCall,
 ): MaybePromise<TenantRules> {
   if (!admission.isDegraded) return policies.rulesFor(identity.tenantId);
-  const known = policies.lastKnown(identity.tenantId);
-  if (known) return known;
-  throw new GatewayError('STATE_UNAVAILABLE', 'The policies of the tenant cannot be read now.', {
-    retryAfterSeconds: 1,
-  });
+  return policies.lastKnown(identity.tenantId) ?? policies.rulesFor(identity.tenantId);
 }
 
 /** Returns a policy that the store does not have, as it takes part in decisions. */

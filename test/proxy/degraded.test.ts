@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { basic } from '../support/clients.ts';
+import { basic, openSecureTunnel, send } from '../support/clients.ts';
 import { type ApiReply, startTestGateway } from '../support/gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -53,7 +54,7 @@ async function startLab(t: Test, redis: RedisServer, onFailure: string) {
     forward: () =>
       ask(gateway.proxyUrl, `https://${host}/x`, { host, 'proxy-authorization': basic(gateway.key) }),
   };
-  return { gateway, entrances };
+  return { gateway, entrances, host };
 }
 
 for (const onFailure of ['open', 'closed'] as const) {
@@ -72,6 +73,64 @@ for (const onFailure of ['open', 'closed'] as const) {
       await gateway.api('GET', '/v1/keys'),
       { status: 503, body: { code: 'STATE_UNAVAILABLE' } },
       'who manages is not let in on what was known a moment ago',
+    );
+  });
+}
+
+for (const first of ['scan', 'inbound', 'forward'] as const) {
+  t.test(`a key that was seen at ${first} alone is let out at every entrance`, async (t) => {
+    const redis = await startRedis(t);
+    if (!redis) return;
+    const { entrances } = await startLab(t, redis, 'open');
+    t.match(await entrances[first](), { status: 200 });
+    await redis.kill();
+    for (const [name, enter] of Object.entries(entrances))
+      t.match(await enter(), { status: 200, reasons: /GATEWAY_DEGRADED/ }, name);
+  });
+}
+
+t.test('a key that was only shown to open a tunnel is let out in it', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const { gateway, host } = await startLab(t, redis, 'open');
+  const tunnel = await openSecureTunnel({
+    proxyUrl: gateway.proxyUrl,
+    authorization: basic(gateway.key),
+    authority: host,
+    ca: readFileSync(gateway.caFile, 'utf8'),
+  });
+  await redis.kill();
+  const answer = await send(tunnel, { path: '/x', headers: { host } });
+  t.equal(answer.status, 200);
+  t.match(answer.headers['x-service-reasons'], /GATEWAY_DEGRADED/);
+});
+
+const token = { type: 'token', header: 'X-Hook', value: randomBytes(20).toString('hex') };
+for (const onFailure of ['open', 'closed'] as const) {
+  t.test(`while the state is away, routes of the API are ${onFailure} as their tenant is`, async (t) => {
+    const redis = await startRedis(t);
+    if (!redis) return;
+    const { gateway } = await startLab(t, redis, onFailure);
+    const { controlUrl, agentId, adminSecret, key, api } = gateway;
+    const routes = { keyed: { auth: { type: 'key' } }, hooked: { auth: token, agent: agentId } };
+    for (const [prefix, more] of Object.entries(routes)) {
+      const route = { prefix, upstream: 'https://api.test.example', tenant_id: 'acme', ...more };
+      const made = await api('POST', '/v1/inbound-routes', route, `Bearer ${adminSecret}`);
+      t.equal(made.status, 201, made.body.detail);
+    }
+    const keyed = () => ask(controlUrl, '/inbound/keyed/x', { authorization: `Bearer ${key}` });
+    const hooked = () => ask(controlUrl, '/inbound/hooked/x', { 'x-hook': token.value });
+    for (const call of [keyed, hooked]) t.match(await call(), { status: 200 });
+    await redis.kill();
+    const want =
+      onFailure === 'open'
+        ? { status: 200, reasons: /GATEWAY_DEGRADED/ }
+        : { status: 503, reasons: 'STATE_UNAVAILABLE' };
+    for (const call of [keyed, hooked]) t.match(await call(), want);
+    t.match(
+      await ask(controlUrl, '/inbound/other/x', { authorization: `Bearer ${key}` }),
+      { status: 503 },
+      'a prefix that nobody has asked for is not known',
     );
   });
 }

@@ -91,7 +91,12 @@ function createFollower<T>(
   }
 
   return {
-    saw: wanted.set,
+    /** Reads what is not held yet: should the state go away, a call that needs it later finds it. */
+    saw(tenantId: string, revision: string) {
+      wanted.set(tenantId, revision);
+      // Whoever needs it while this has failed reads it again, and is told.
+      if (held.get(tenantId)?.revision !== revision) loadShared(tenantId, revision).catch(() => undefined);
+    },
     forget(tenantId: string) {
       changes += 1;
       wanted.set(tenantId, `changed here ${changes}`);
