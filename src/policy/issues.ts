@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { nearest } from '../util/nearest.ts';
 import { typeNames } from '../util/schema-words.ts';
-import { nearest } from './nearest.ts';
 import { shorten } from './warnings/shorten.ts';
 
 /*

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { nearestSuggestion } from '../util/nearest.ts';
 import { type DocumentKeys, errorsMax, type PolicyError, toErrors, unknownWord } from './issues.ts';
-import { nearestSuggestion } from './nearest.ts';
 import {
   applySchema,
   conditionAliases,

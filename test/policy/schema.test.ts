@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type KnownNames, parseStoredRules, validatePolicy } from '../../src/policy/index.ts';
-import { nearest } from '../../src/policy/nearest.ts';
+import { nearest } from '../../src/util/nearest.ts';
 
 const known: KnownNames = {
   environments: ['production', 'staging'],

@@ -1,3 +1,5 @@
+import { nearest } from '../../util/nearest.ts';
+
 /** A place in a document, from the root down. */
 export type Path = readonly PropertyKey[];
 
@@ -52,33 +54,9 @@ export function dotted(path: Path): string {
 
 const wordMax = 64;
 
-/** Returns how many letters must be added, removed, changed or swapped to make `b` of `a`. */
-function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let above = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row[j] = Math.min(change, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
-      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (swapped && i > 1 && j > 1) row[j] = Math.min(row[j] ?? 0, (before[j - 2] ?? 0) + 1);
-    }
-    before = above;
-    above = row;
-  }
-  return above[b.length] ?? 0;
-}
-
-/** `; did you mean "listen"?`, or nothing where no known word is near. */
+/** Returns `; did you mean "listen"?`, or nothing where no known word is near. */
 export function suggestion(word: string, known: Iterable<string>): string {
   if (word.length < 3 || word.length > wordMax) return '';
-  let best: string | undefined;
-  let least = Math.ceil(word.length / 3) + 1;
-  for (const candidate of known) {
-    if (Math.abs(candidate.length - word.length) >= least) continue;
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) [best, least] = [candidate, distance];
-  }
-  return best === undefined ? '' : `; did you mean "${best}"?`;
+  const near = nearest(word, [...known], Math.ceil(word.length / 3));
+  return near === undefined ? '' : `; did you mean "${near}"?`;
 }

@@ -1,5 +1,5 @@
 import { kept } from '../../util/kept.ts';
-import { nearestSuggestion } from '../nearest.ts';
+import { nearestSuggestion } from '../../util/nearest.ts';
 import type { Rule, RuleMatch } from '../schema.ts';
 import type { KnownTool } from './known-names.ts';
 import { shorten } from './shorten.ts';

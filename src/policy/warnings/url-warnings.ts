@@ -1,6 +1,6 @@
 import { compileGlob } from '../../util/glob.ts';
+import { nearest } from '../../util/nearest.ts';
 import { schemePorts, splitUrlPattern, type UrlPattern } from '../match/url-pattern.ts';
-import { nearest } from '../nearest.ts';
 import { shorten } from './shorten.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { nearestSuggestion } from '../nearest.ts';
+import { nearestSuggestion } from '../../util/nearest.ts';
 import type { PolicyDocument, Rule, RuleCondition } from '../schema.ts';
 import type { KnownNames } from './known-names.ts';
 import { shorten } from './shorten.ts';

@@ -72,7 +72,7 @@ function addRotate(group: Command): void {
     .action(async (_options: unknown, rotate: Command) => {
       const options = rotate.optsWithGlobals<RotateOptions>();
       const { config } = await readAddresses(options.config);
-      const { finishRotation, prepareRotation, switchAuthority } = await import('../../rotate-authority.ts');
+      const { finishRotation, prepareRotation, switchAuthority } = await import('../../authority/rotate-authority.ts');
       const step = options.finish ? finishRotation : options.switch ? switchAuthority : prepareRotation;
       await print(`${step(config.authority)}\n`);
     });
@@ -89,7 +89,7 @@ function addTrust(group: Command): void {
       const options = trust.optsWithGlobals<TrustOptions>();
       if (!options.system && options.nss === undefined)
         return trust.error('error: name a store: --system or --nss', { exitCode: 2 });
-      const { trustIn } = await import('../../trust-stores.ts');
+      const { trustIn } = await import('../../authority/trust-stores.ts');
       const file = await certificateFile(options.config);
       const nss = options.nss === true ? '' : options.nss || undefined;
       for (const sentence of await trustIn(file, {

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import type { Config } from '../config/schema.ts';
-import { ownedLike } from '../util/owned-like.ts';
-import { replaceFile } from '../util/replace-file.ts';
-import { openAuthority } from '../wire/tls/authority.ts';
+import type { Config } from '../../config/schema.ts';
+import { ownedLike } from '../../util/owned-like.ts';
+import { replaceFile } from '../../util/replace-file.ts';
+import { openAuthority } from '../../wire/tls/authority.ts';
 
 /*
  * Makes a new authority without a failing call. From the first step to the last the file that clients trust
