@@ -112,7 +112,7 @@ const causesMax = 4;
 export function toLogged(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack = '' } = error;
-  // Where several failed to close, the first one tells the most.
+  // The first of several failures to close tells the most.
   const cause = error instanceof SuppressedError ? error.suppressed : error.cause;
   const { code, syscall, errcode, path } = error as NodeJS.ErrnoException & { errcode?: unknown };
   const isOwn = error instanceof GatewayError || (syscall !== undefined && path !== undefined);

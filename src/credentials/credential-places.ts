@@ -241,7 +241,7 @@ function fieldsOfJson(bytes: Buffer): readonly Field[] | undefined {
   });
 }
 
-/** By these fields a request for a token, its revocation, introspection or a pushed one is known. */
+/** These fields tell a request for a token, its revocation, introspection, or a pushed one. */
 const hints = ['grant_type', 'token_type_hint', 'response_type'] as const;
 /** All of them have it, so one look at most bodies is enough. */
 const partOfHints = '_type';

@@ -138,7 +138,7 @@ export const callKeys: CallTable = {
     const matchers = patterns.map((pattern) => compilePrincipalPattern(pattern, allows));
     const isMatched = (principal: string): boolean => matchers.some((matches) => matches(principal));
     // One known recipient among strangers does not make a mail harmless, but one stranger makes it suspect.
-    // So does `*`: everybody, or somebody whom the call does not name.
+    // `*` does so, too: everybody, or somebody whom the call does not name.
     return allows
       ? ({ facts: { operation } }) => operation.principals.length > 0 && operation.principals.every(isMatched)
       : ({ facts: { operation } }) => operation.principals.some((it) => it === '*' || isMatched(it));

@@ -35,7 +35,7 @@ const pageMax = 64;
 /** Entries of a stream: what was pushed out is deleted from it, and this holds where nobody does so. */
 const streamMax = 4_096;
 const pagesMax = 2 * (streamMax / pageMax);
-/** So many entries apart the stream is cut by length, not time: Redis does one of both with an entry. */
+/** Every so many entries the stream is cut by length, not time: Redis does one of both with an entry. */
 const cutEvery = 64;
 /** Base64 of some 16,000 shingles, taken in in 2 to 3 ms. */
 const charsInTurn = 128 * 1024;

@@ -72,7 +72,9 @@ function addRotate(group: Command): void {
     .action(async (_options: unknown, rotate: Command) => {
       const options = rotate.optsWithGlobals<RotateOptions>();
       const { config } = await readAddresses(options.config);
-      const { finishRotation, prepareRotation, switchAuthority } = await import('../../authority/rotate-authority.ts');
+      const { finishRotation, prepareRotation, switchAuthority } = await import(
+        '../../authority/rotate-authority.ts'
+      );
       const step = options.finish ? finishRotation : options.switch ? switchAuthority : prepareRotation;
       await print(`${step(config.authority)}\n`);
     });
