@@ -42,6 +42,6 @@ await build.write({
 await build.close();
 
 /** Files beside the modules that are read as they are. */
-const isAsset = (name: string): boolean => ['.lua', '.wasm'].includes(extname(name));
+const isAsset = (name: string): boolean => ['.lua', '.sql', '.wasm'].includes(extname(name));
 for (const name of readdirSync(sources, { recursive: true, encoding: 'utf8' }))
   if (isAsset(name)) cpSync(join(sources, name), join(folder, name));

