@@ -1,5 +1,6 @@
 import { getDomain } from 'tldts';
-import { sharedOwner } from './shared-suffixes.ts';
+import { lazily } from '../util/lazily.ts';
+import { packagedLines } from '../util/packaged-lines.ts';
 
 /**
  * Returns the domain that one owner has registered, by the public suffix list with its private part and a
@@ -8,3 +9,24 @@ import { sharedOwner } from './shared-suffixes.ts';
  */
 export const registrableDomain = (host: string): string =>
   sharedOwner(host) ?? getDomain(host, { allowPrivateDomains: true }) ?? host;
+
+/** How many labels below each suffix make an owner. */
+const sharedSuffixes = lazily(
+  () =>
+    new Map(
+      packagedLines('hosts/shared-suffixes.txt').map((line) => {
+        const [suffix = '', labels] = line.split(' ');
+        return [suffix, labels === '*' ? Number.POSITIVE_INFINITY : Number(labels)];
+      }),
+    ),
+);
+
+/** Returns the part of a host that is one owner's, by our list; undefined if it is below none of it. */
+function sharedOwner(host: string): string | undefined {
+  const labels = host.split('.');
+  for (let at = 0; at < labels.length; at += 1) {
+    const count = sharedSuffixes().get(labels.slice(at).join('.'));
+    if (count !== undefined) return labels.slice(Math.max(0, at - count)).join('.');
+  }
+  return undefined;
+}

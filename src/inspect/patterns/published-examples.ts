@@ -1,3 +1,5 @@
+import { lazily } from '../../util/lazily.ts';
+import { packagedLines } from '../../util/packaged-lines.ts';
 import type { Detector } from './detector.ts';
 import { restLengthMax } from './placeholder.ts';
 
@@ -7,114 +9,7 @@ import { restLengthMax } from './placeholder.ts';
  * and tests.
  */
 
-const texts: ReadonlySet<string> = new Set([
-  // RFC 6749, 6750, 7009, 7617, 7636 and 8693.
-  ...[
-    '2YotnFZFEjr1zCsicMWpAA',
-    'tGzv3JOkF0XG5Qx2TlKWIA',
-    'SplxlOBeZQQYbYS6WxSbIA',
-    'mF_9.B5f-4.1JqM',
-    'vF9dft4qmT',
-    'A3ddj3w',
-  ],
-  // RFC 9449, the draft of MAC tokens, the README of Google Authenticator, and the manual of Flask.
-  ...['Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU', 'h480djs93hd8', '_5#y2L'],
-  ...['JBSWY3DPEHPK3PXP', 'jbswy3dpehpk3pxp'],
-  ...['czZCaGRSa3F0MzpnWDFmQmF0M2JW', 'gX1fBat3bV', '7Fjfp0ZBr1KtDRbnfVdmIw', '45ghiukldjahdnhzdauz'],
-  ...[
-    'QWxhZGRpbjpvcGVuIHNlc2FtZQ==',
-    'QWxhZGRpbjpPcGVuU2VzYW1l',
-    'dGVzdDoxMjPCow==',
-    'dXNlcjpwYXNz',
-    'dXNlcjpwYXNzd29yZA==',
-  ],
-  ...['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'],
-  // RFC 5849 (OAuth 1.0), the specification before it, and the manual of oauthlib.
-  ...[
-    'dpf43f3p2l4k3l03',
-    'jd83jd92dhsh93js',
-    'kd94hf93k423kf44',
-    'hh5s93j4hdidpola',
-    'hdhd0244k9j7ao03',
-    'nnch734d00sl2jdk',
-  ],
-  ...[
-    'pfkkdhi9sl3r4s00',
-    '0685bd9184jfhq22',
-    'ad180jjd733klru7',
-    '9djdj82h48djs9d2',
-    'kkk9d7dh3k39sjv7',
-    'dh893hdasih9',
-  ],
-  ...['lsdkfol23w54jlksdef', 'qwe089234lkjsdf', 'lkjhasdfkjh', '234lsdkf....'],
-  ...['sldafh309sdf', 'kjfch2345sdf', 'askfjh234as9sd8'],
-  // The API of Telegram, the README of node-forge, and apt_auth.conf(5).
-  ...['123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11', 'Mai9ohgh6ahxee0jutheew0pungoozil', 'debian'],
-  // Shipped with the programs of Google Cloud and with Chromium in Debian.
-  ...['d-FL95Q19q7MQmFpd7hHD0Ty', 'ZmssLNjJy2998hD4CTg2ejr2', 'kdloedMFGdGla2P1zacGjAQh'],
-  ...['AIzaSyCkfPOPZXDKNn8hhgu3JrA62wIgC93d44k', 'AIzaSyDnacJHrKma0048b13sh8cgxNUwulubmJM'],
-  // RFC 7628, the manuals of Kafka and of the AWS command line.
-  ...['vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg', 'vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg=='],
-  // Shipped with MinIO, and what stands for a password beside a token of GitHub.
-  ...['minioadmin', 'minio123', 'x-oauth-basic'],
-  ...[
-    'wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY',
-    'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
-    'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
-    'je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY',
-    '8P+SQvWIuLnKhh8d++jpw0nNmQRBZvNEXAMPLEKEY',
-    '9drTJvcXLB89EXAMPLELB8923FB892xMFI',
-    '0xzxgA9YoW9h58u8SEXAMPLE',
-    '0xzxgA9YoW9h58u8EXAMPLE',
-    '0xC_ukbCerl6EYA0example',
-  ],
-  ...['lAYYSFmLs4bTjf+lTZ1LCHR/ZZFNA==', 'AIzaSyClE2lcV2zEKTLYYo645zfk2jhQPFeyxDo'],
-  // The manuals of FastAPI, Flask, Symfony, Ruby on Rails and Traefik.
-  ...[
-    '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
-    '$2b$12$EixZaYVK1fsbw1ZfbX3OXePaWxn96p36WQoeG6Lruj3vjPGga31lW',
-    '$argon2id$v=19$m=65536,t=3,p=4$wagCPXjifgvUFBzq4hqe3w$CYaIb8sB+wtD+Vu/P4uod1+Qof8h+1g7bbDlBID48Rc',
-    '$argon2id$v=19$m=65536,t=3,p=4$g2/AV1zwopqUntPKJavBFw$BwpRGDCyUHLvHICnwijyX8ROGoiUPwNKZ7915MeYfCE',
-    '192b9bdd22ab9ed4d12e236c78afcb9a393ec15f71bbf5dc987d54727823bcbf',
-    '5f352379324c22463451387a0aec5d2f',
-    'cc86c7ca937636d5ddf1b754beb22a10',
-    '3b7cd727ee24e8444053437c36cc66c3',
-    'lGRKzINTrMTDSuuOIr6r5kdq2sH6S6Ii',
-    '$apr1$H6uskkkW$IgXLP6ewTrSuBkTrqE8wj/',
-    '$apr1$d9hr9HBB$4HxwgUir3HP4EsggP/QNo0',
-    'abc+12/345',
-  ],
-  // The manuals of AWS STS and AWS DataSync.
-  'FwoGZXIvYXdzEBYaDH7example',
-  'AQoEXAMPLEH4aoAH0gNCAPyJxz4BlCFFxWNE1OPTgk5TthT+FvwqnKwRcOIfrRh3c/LTo6UDdyJwOOvEVPvLXCrrrUtdnniCEXAMPLE/IvU1dYUg2RVAJBanLiHb4IgRmpRV3zrkuWJOgQs8IZZaIv2BXIa2R4OlgkBN9bkUDNCJiBeb/AXlzBBko7b15fjrBs2+cTQtpZ3CYWFXG8C5zqx37wnOE49mRl/+OtkIKGO7fAE',
-  ...[
-    'aBBKDWQvyuVcTPH9EBp%2FXTI9E%2F%2Fmq171%2BZU178wcwqU%3D',
-    'aBBKDWQvyuVcTPH9EBp/XTI9E//mq171+ZU178wcwqU=',
-  ],
-  // The manual of PostgreSQL.
-  'SCRAM-SHA-256$4096:44560wPMLfjqiAzyPDZ/eQ==$4CA054rZlSFEq8Z3FEhToBTa2X6KnWFxFkPwIbKoDe0=:L/nbSZRCjp6RhOhKK56GoR1zibCCSePKshCJ9lnl3yw=',
-  // Manuals of systemd and PostgreSQL, and the usual anonymous FTP logins.
-  ...[
-    'jw8s0F4',
-    'xyzzy',
-    'EEGlnEPYJV//kbvvIqxKkQwOiS+UENyPncC4bF46ong=',
-    'Bxyzzy',
-    'anonymous@',
-    '-anonymous@',
-    'anonymous@example.com',
-  ],
-  ...[
-    'hunter2',
-    'geheim$parole', // Python, urllib.request
-    'correcthorsebatterystaple',
-    'correct-horse-battery-staple',
-    'abc123',
-    '123456',
-    '12345678',
-    '123456789',
-    '1234567890',
-  ],
-]);
+const texts = lazily(() => new Set(packagedLines('words/published-examples.txt')));
 
 /** Matches a word for a password and some digits: `secret1`, `P4ssword`, `my-password123`. */
 const wordForPassword =
@@ -204,7 +99,7 @@ const testCard =
 const variableName = /^(?:[A-Z][A-Z\d]{1,11}_){1,5}(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)$/;
 
 const isOfManuals = (text: string): boolean =>
-  texts.has(text) ||
+  texts().has(text) ||
   variableName.test(text) ||
   wordForPassword.test(text) ||
   endsWithPassword.test(text) ||

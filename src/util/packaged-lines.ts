@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageFile } from './program-files.ts';
+
+/** Returns the lines of a list in `config`, without empty ones and comments, which begin with `# `. */
+export const packagedLines = (path: string): readonly string[] =>
+  readFileSync(packageFile(join('config', path)), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('# '));
