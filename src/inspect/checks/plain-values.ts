@@ -48,8 +48,8 @@ const credentialScope = /^A[KS]IA[A-Z2-7]{16}(?:\/|%2F)\d{8}(?:\/|%2F)/;
 const regularExpression =
   /^(?=.*(?:A-Z|a-z|0-9|\\[dws]))\^?(?:(?:\[[^\]]{1,80}\]|\\[dws]|\.|\(\?[=!][^()]{0,80}\))(?:[+*?]|\{\d{1,4},?\d{0,4}\})?){1,16}\$?$/;
 
-/** Matches a part of a regular expression: a negated class. */
-const partOfExpression = /\[\^/;
+/** Matches a part of a regular expression: a negated class, or a group with a name or a condition. */
+const partOfExpression = /\[\^|^\^?\(\?(?:P?<|[:=!])/;
 
 /**
  * Matches quotes, brackets, fonts and sizes of a manual in roff: `PASSWORD \*(Aqjw8s0F4\*(Aq`, `\[lB]password\[rB]`,

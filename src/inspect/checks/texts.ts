@@ -82,6 +82,30 @@ function isChosen(text: string): boolean {
   return digitsBehindWord.test(word) || (isRandom(word) && !smallLetters.test(word));
 }
 
+/** Matches what code, templates, addresses and connection strings have, and passwords hardly ever. */
+const codeSigns =
+  /[$#%@]?\{\{|\$\{|\$\(|<%|%\(|:\/\/|=>|->|::|===?|&&|\|\||[;&]\w{1,32}=|,\w{2,32}[=:]|^[\w.$@:]{2,64}\(|\w\[["':]|[a-z]{5}|[A-Z]{6}|^\/.*\/[gimsuy,;]{0,4}$/;
+const manySignsLengthMin = 10;
+
+const kindOf = (character: string): number => {
+  if (character >= '0' && character <= '9') return 0;
+  if (character >= 'a' && character <= 'z') return 1;
+  return character >= 'A' && character <= 'Z' ? 2 : 3;
+};
+
+/**
+ * Tells characters of all kinds in any order, as programs generate passwords, from code: the kind changes at every
+ * other character or more, and no word is among them.
+ */
+function isOfManySigns(text: string): boolean {
+  if (text.length < manySignsLengthMin || !/^[!-~]+$/.test(text)) return false;
+  if (codeSigns.test(text) || isPlainValue(text) || reference.test(text)) return false;
+  const kinds = Array.from(text, kindOf);
+  const changes = kinds.filter((kind, index) => index > 0 && kind !== kinds[index - 1]).length;
+  const signs = new Set(text.replace(/[0-9A-Za-z]/g, ''));
+  return signs.size >= 2 && new Set(kinds).size >= 3 && 2 * changes >= text.length - 1;
+}
+
 /** Least length of a password in a URL. */
 const urlPasswordMin = 3;
 /** Matches what stands for a password in manuals: `smtp://ACCESS_KEY:SECRET_KEY@host`. */
@@ -124,6 +148,7 @@ const isCountry = (label: string): boolean =>
 export const textChecks = {
   'password-like': isPasswordLike,
   chosen: isChosen,
+  'many-signs': isOfManySigns,
   'url-password': isUrlPassword,
   'email-domain': isEmailDomain,
 } as const satisfies Checks;

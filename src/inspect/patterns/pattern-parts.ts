@@ -49,12 +49,24 @@ const statesInOneWord = ['[^a-z]client', '[^a-z]build', 'design', 'antiforgery']
 /** Matches the query of a badge up to a field; a badge is as public as its page. */
 const badge = String.raw`(?:\.svg|img\.shields\.io/[\w./-]{0,96})(?:\?[\w.=&-]{0,64})?`;
 
+/** The noun in the languages in which people pass on passwords; no option is the beginning of another. */
+const password = asBytes(
+  'pass(?:wor[dt]|wd|w0rd|phrase|code|ordet| word| phrase)?|pwd?|kennwort|contraseña|contrasena|senha|palavra-passe|mot de passe|mdp|wachtwoord|haslo|hasło|hasla|' +
+    'hasła|losenord(?:et)?|lösenord(?:et)?|adgangskoden?|salasana|parola|sifre|şifre|heslo|jelszo|jelszó|Парол..|парол..|口令|密码|密碼|パスワード|비밀번호',
+);
+
 const parts: Readonly<Record<string, string>> = {
-  /** The noun in the languages in which people pass on passwords; no option is the beginning of another. */
-  password: asBytes(
-    'pass(?:wor[dt]|wd|w0rd|phrase|code|ordet| word| phrase)?|pwd?|kennwort|contraseña|contrasena|senha|palavra-passe|mot de passe|mdp|wachtwoord|haslo|hasło|hasla|' +
-      'hasła|losenord(?:et)?|lösenord(?:et)?|adgangskoden?|salasana|parola|sifre|şifre|heslo|jelszo|jelszó|Парол..|парол..|口令|密码|密碼|パスワード|비밀번호',
-  ),
+  password,
+  /** Matches from the name of a password or secret to the value. */
+  'named-password':
+    String.raw`(?<!\w::\w{2,24}::[A-Za-z]{0,40})(?:(?<![\w.-])token|(?:${password}|secret)[\w.\[-]{0,24})` +
+    '(?<!id|name|arn|ref|ur[li]|path|file|type|hash|length|policy|expiry|expires|created|status|label|_at|_in|reset|hint|field|digest|algorithm|used|changed|version|message|error|title|text)' +
+    String.raw`["\x27\x60\\\])]{0,4}[ \t]{0,32}(?:=>|:=|=|:)[ \t]{0,32}[bfru]?`,
+  /**
+   * Matches a value without quotes around it, up to white space. A quote in it is followed by what stands behind no
+   * closing quote, and a backslash begins no escape.
+   */
+  'bare-value': String.raw`[^\s"\x27\x60&\\](?:[^\s"\\]|\\(?![nrt"])|"(?=[^\s,;:)\]}>=+?&|!.\\"])){9,127}`,
   /** Matches "… for the router" behind the noun. */
   'of-what': asBytes(
     '(?: (?:for |of |to |on |in |at |from |für |fur |de |di |du |do |da |des |der |vom |zum |zur |pour |para |del |dos |das |della |dello |per |voor |van |' +
