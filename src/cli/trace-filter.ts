@@ -11,6 +11,7 @@ export interface FilterOptions extends CommonOptions {
   readonly band?: string;
   readonly class?: string;
   readonly tag?: string;
+  readonly answer?: string;
   readonly from?: string;
   readonly to?: string;
   readonly search?: string;
@@ -31,6 +32,13 @@ export const withFilter = (it: Command): Command =>
     .option('--to <time>', 'before, in the same forms', pastTime)
     .option('--search <text>', 'with this text anywhere, in any case');
 
+/** The same options, and one for calls that have had their answers. */
+export const withAnswerFilter = (it: Command): Command =>
+  withFilter(it).option(
+    '--answer <kind>',
+    'with an answer that gave orders to the agent (injection), was withheld (blocked) or cut (redacted)',
+  );
+
 /** They as the query of the API has them. */
 export const filterOf = ({ agent, tool, search, ...rest }: FilterOptions) => ({
   agent_id: agent,
@@ -41,6 +49,7 @@ export const filterOf = ({ agent, tool, search, ...rest }: FilterOptions) => ({
   band: rest.band,
   class: rest.class,
   tag: rest.tag,
+  answer: rest.answer,
   from: rest.from,
   to: rest.to,
   q: search,

@@ -1,6 +1,7 @@
 import type { InboundRoute } from '../config/schema.ts';
 import type { DataClass, DecidedCall, Finding } from '../core/call.ts';
 import { ownName } from '../core/safe-name.ts';
+import { type AnswerFinding, findingsOf } from '../decision/answers/answer-findings.ts';
 import type { AnswerReading } from '../decision/answers/read-answer.ts';
 import { toResponseScan } from '../decision/answers/response-scan.ts';
 import type { AnswerGate } from '../decision/gate.ts';
@@ -82,6 +83,8 @@ export class ResponseInspector {
   readonly #boundaries = new AnswerBoundaries();
   /** Holds the facts that the trace has already. */
   readonly #told = new Set<string>();
+  /** Holds the findings that were counted: each counts once for an answer. */
+  readonly #counted = new Set<string>();
   #scans = 0;
 
   /** `gate` is asked anew for each piece: a reload holds for open connections, too. */
@@ -256,11 +259,12 @@ export class ResponseInspector {
   #record<T extends Told>(gate: AnswerGate, tenantId: string, scan: T): void {
     const { traceId } = this.#call;
     const told = { trace_id: traceId, tenant_id: tenantId };
-    // Searches of traces find calls by how they were decided, which was before there was an answer.
+    // Searches of traces find it as well, once the state has it.
     if (scan.blocked) gate.log.warn({ ...told, reasons: scan.blocked.map(ownName) }, 'an answer is withheld');
     else if (scan.injection?.detected)
       gate.log.warn(told, 'an answer that gives orders to the agent came in');
     gate.answers.take(tenantId, traceId, JSON.stringify(scan));
+    gate.answers.found(findingsOf(scan).filter((it) => isFirst(this.#counted, it)));
   }
 }
 
@@ -288,6 +292,12 @@ function outcomeOf(
 ): Outcome {
   if (reasons.length > 0) return { blocked: reasons };
   return cuts.length > 0 ? { redacted: toldRedactions(findings, cuts) } : {};
+}
+
+/** Tells whether the finding is not among those yet, and adds it. */
+function isFirst(counted: Set<string>, { outcome, reason }: AnswerFinding): boolean {
+  const before = counted.size;
+  return counted.add(`${outcome} ${reason}`).size > before;
 }
 
 const none: readonly never[] = Object.freeze([]);

@@ -32,6 +32,7 @@ const released: Readonly<Record<string, readonly string[]>> = {
     '29bb9f609b18',
     '678ec63387f3',
     '7cd582bf35bf',
+    '77b37dc8621c',
   ],
   'traces.db': [
     'eca6b86f1589',
@@ -74,6 +75,7 @@ t.test('the state of every earlier version is brought up to date, with its recor
   await made.holdCall(approval);
   await made.applyPolicy(policyApply(), auditEvent());
   await made.recordCalls(callBatch([call]));
+  await made.addResponseScan('acme', call.traceId, JSON.stringify({ injection: { detected: true } }));
   const chain = await made.verifyAudit('acme');
   await made.close();
 
@@ -81,6 +83,7 @@ t.test('the state of every earlier version is brought up to date, with its recor
     ...stateMigrations.map((_, at) => ({ 'state.db': at + 1, 'traces.db': tracesMigrations.length })),
     ...tracesMigrations.map((_, at) => ({ 'state.db': stateMigrations.length, 'traces.db': at + 1 })),
   ];
+  const scansSince = stateMigrations.findIndex((it) => it.includes('CREATE TABLE response_scans'));
   for (const [at, versions] of cases.entries()) {
     const older = join(dir, `older-${at}`);
     writeOlderState(now, older, versions);
@@ -99,6 +102,11 @@ t.test('the state of every earlier version is brought up to date, with its recor
     t.match(await store.policiesOf('acme'), [{ version: 1 }], `${name}: policies`);
     t.same(await store.verifyAudit('acme'), chain, `${name}: the audit log`);
     t.equal(await store.traceById('acme', call.traceId), call.line, `${name}: traces`);
+    t.same(
+      (await store.listTraces('acme', { answer: 'injection' }, page)).items,
+      versions['state.db'] > scansSince ? [call.line] : [],
+      `${name}: facts of answers`,
+    );
     await store.close();
   }
 });

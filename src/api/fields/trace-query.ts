@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { dataClasses } from '../../core/call.ts';
 import type { TraceFilter } from '../../state/store.ts';
+import { answerFacts } from '../../state/traces/answer-facts.ts';
 import { band, decision, instant, present, uuid } from './fields.ts';
 
 /* The filters of traces, for all endpoints that search them. */
@@ -16,6 +17,10 @@ export const traceFilter = {
   band: band.optional(),
   class: z.enum(dataClasses).optional(),
   tag: word.optional(),
+  answer: z
+    .enum(answerFacts)
+    .optional()
+    .describe('Calls with an answer that gave orders to the agent (injection), was withheld, or cut.'),
   q: word.optional().describe('Anywhere in the trace, in any case.'),
 };
 
@@ -43,6 +48,7 @@ export const toFilter = (asked: Partial<z.output<typeof query>>): TraceFilter =>
     band: asked.band,
     dataClass: asked.class,
     tag: asked.tag,
+    answer: asked.answer,
     fromMs: asked.from,
     beforeMs: asked.to,
     text: asked.q,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { dataClasses } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { ownName } from '../../core/safe-name.ts';
+import { findingsOf } from '../../decision/answers/answer-findings.ts';
 import type { SeenAnswer } from '../../decision/answers/answer-memory.ts';
 import { toResponseScan } from '../../decision/answers/response-scan.ts';
 import type { Gate } from '../../decision/gate.ts';
@@ -89,6 +90,7 @@ export const scanResponse = route('POST /v1/scan/response', {
         `The content cannot be read to its end: ${found.unreadable}.`,
       );
     const { at, ...result } = toResponseScan(gate, tenant, found, nowMs);
+    gate.answers.found(findingsOf(result, 'reported'));
     if (!call || traceId === undefined) return result;
     const status = body.response_status ? { response_status: body.response_status } : {};
     if (!(await gate.store.addResponseScan(tenant, traceId, JSON.stringify({ at, ...status, ...result }))))

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { asks, command, integerArgument, listCommand, type PageOptions, showList, showOne } from '../ask.ts';
 import { followTraces } from '../follow-traces.ts';
 import { print, toJson, toSafeFile, toSafeJson, toTableLine } from '../output.ts';
-import { type FilterOptions, filterOf, withFilter } from '../trace-filter.ts';
+import { type FilterOptions, filterOf, withAnswerFilter, withFilter } from '../trace-filter.ts';
 
 const named = { path: '/v1/traces', field: 'trace_id', noun: 'call' };
 const columns = ['at', 'decision', 'risk_band', 'agent_name', 'method', 'url', 'reason_codes', 'trace_id'];
@@ -11,7 +11,7 @@ const columns = ['at', 'decision', 'risk_band', 'agent_name', 'method', 'url', '
 export function addTrace(program: Command): void {
   const group = program.command('trace').description('what became of calls');
 
-  withFilter(listCommand(group, 'list traces, newest first')).action(
+  withAnswerFilter(listCommand(group, 'list traces, newest first')).action(
     showList<FilterOptions & PageOptions>('/v1/traces', columns, { query: filterOf }),
   );
 
@@ -29,7 +29,7 @@ export function addTrace(program: Command): void {
       }),
     );
 
-  withFilter(command(group, 'export', 'write traces to standard output, newest first'))
+  withAnswerFilter(command(group, 'export', 'write traces to standard output, newest first'))
     .addOption(
       new Option('--format <format>', 'ndjson has one JSON object a line, ocsf one event of OCSF a line')
         .choices(['ndjson', 'csv', 'ocsf'])

@@ -39,7 +39,7 @@ function histogram(
 
 /** All that was counted, as values. */
 function samplesOf(counters: Counters): Samples {
-  const { calls, reasons, authFailures, stages, stateOk } = counters;
+  const { calls, reasons, authFailures, answers, stages, stateOk } = counters;
   return {
     postern_calls_total: [...calls].flatMap(([entrance, byDecision]) =>
       [...byDecision].flatMap(([decision, byBand]) => named('band', byBand, { entrance, decision })),
@@ -48,6 +48,7 @@ function samplesOf(counters: Counters): Samples {
     postern_auth_failures_total: [...authFailures].flatMap(([entrance, it]) =>
       named('reason', it, { entrance }),
     ),
+    postern_answer_findings_total: [...answers].flatMap(([outcome, it]) => named('reason', it, { outcome })),
     postern_messages_total: named('decision', counters.messages),
     postern_would_be_total: named('decision', counters.wouldBe),
     postern_unrecorded_calls_total: [single(counters.unrecorded)],

@@ -1,5 +1,6 @@
 import { bands, type CallSoFar, decisions, type Entrance } from '../../core/call.ts';
 import { type GatewayError, problems } from '../../core/errors.ts';
+import { type AnswerFinding, answerOutcomes } from '../../decision/answers/answer-findings.ts';
 import { authEntrances, authReasons } from '../../decision/auth-failure.ts';
 import { reasonCodes } from '../../decision/reason-codes.ts';
 import type { Lost } from '../../inspect/threads/reader-thread.ts';
@@ -19,6 +20,8 @@ export class Counters {
   readonly reasons = new Map(decisions.map((it) => [it, new NamedCounts(reasonNames)]));
   /** Failed authentications by entrance, then reason. */
   readonly authFailures = new Map(authEntrances.map((it) => [it, new NamedCounts(authReasons)]));
+  /** Findings in answers by what became of these, then reason. */
+  readonly answers = new Map(answerOutcomes.map((it) => [it, new NamedCounts(reasonNames)]));
   readonly messages = new NamedCounts(decisions);
   readonly wouldBe = new NamedCounts(decisions);
   unrecorded = 0;
@@ -35,6 +38,11 @@ export class Counters {
   journalProblems = 0;
   /** Spans on their way to an OTLP endpoint. */
   readonly spans = new NamedCounts(['exported', 'dropped']);
+
+  /** Counts what was found in an answer. */
+  countAnswer({ outcome, reason }: AnswerFinding): void {
+    this.answers.get(outcome)?.add(reason);
+  }
 
   /** Counts a call by its decision, or a message of an open call. */
   count({ received, verdict, risk }: CallSoFar, refusal: GatewayError | undefined): void {

@@ -38,6 +38,11 @@ export const familyTexts = {
     'entrance',
     'reason',
   ),
+  postern_answer_findings_total: counter(
+    'Findings in answers to calls by what became of the answer (passed, redacted, blocked; reported by /v1/scan/response) and reason; each counts once for an answer.',
+    'outcome',
+    'reason',
+  ),
   postern_messages_total: counter('Messages of open calls that left a trace, by decision.', 'decision'),
   postern_would_be_total: counter('Decisions that monitor mode did not enforce.', 'decision'),
   postern_unrecorded_calls_total: counter('Calls that could not be recorded and were therefore not let out.'),

@@ -35,6 +35,7 @@ import { type FeedConnections, openFeedConnections } from '../feed-connections.t
 import { withFreshTraces } from '../fresh-traces.ts';
 import { feedFailed, withErrorsTold } from '../gateway-notices.ts';
 import { holdJournal, shipLeftBehind } from '../journals.ts';
+import type { Counters } from '../metrics/counters.ts';
 import { measuredStore } from '../metrics/measured.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { sourcesOf } from '../metrics/sources.ts';
@@ -92,7 +93,7 @@ export async function openFoundations(
     },
   });
   const traces = withFreshTraces(store, journal);
-  const desks = openDesks(store, traces, log, closers);
+  const desks = openDesks(store, traces, log, closers, counters);
   const ownListeners = createOwnListeners(bound);
   const feedConnections = openFeedConnections(config, files, ownListeners);
   const { download } = feedConnections;
@@ -190,10 +191,11 @@ function openDesks(
   traces: Store,
   log: Log,
   closers: AsyncDisposableStack,
+  counters: Counters,
 ): Omit<Desks, 'notifications'> {
   const incidents = new IncidentDesk(store, log);
   closers.defer(() => incidents.close());
-  const answers = createAnswerDesk(traces, log);
+  const answers = createAnswerDesk(traces, log, (it) => counters.countAnswer(it));
   closers.defer(() => answers.close());
   const traceFeed = new TraceFeed(store, log);
   closers.defer(() => traceFeed.close());

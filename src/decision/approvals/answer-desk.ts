@@ -1,6 +1,7 @@
 import { toGatewayError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
+import type { AnswerFinding } from '../answers/answer-findings.ts';
 
 /** Scans that may wait; above this the state is too slow or away, and findings are in the log. */
 export const answersWaitingMax = 1000;
@@ -12,7 +13,14 @@ export const answersWaitingMax = 1000;
  */
 export type AnswerDesk = ReturnType<typeof createAnswerDesk>;
 
-export function createAnswerDesk(store: Pick<Store, 'addResponseScan'>, log: Log) {
+/** Hears of each thing that an answer to a call was found to be or to have. */
+type FoundListener = (finding: AnswerFinding) => void;
+
+export function createAnswerDesk(
+  store: Pick<Store, 'addResponseScan'>,
+  log: Log,
+  found: FoundListener = () => undefined,
+) {
   let running = Promise.resolve();
   let waiting = 0;
 
@@ -31,6 +39,10 @@ export function createAnswerDesk(store: Pick<Store, 'addResponseScan'>, log: Log
   }
 
   return {
+    /** Tells whoever counts them of findings that no other part of the same answer had. */
+    found(findings: Iterable<AnswerFinding>) {
+      for (const it of findings) found(it);
+    },
     /** `scan` is JSON without any of the content. */
     take(tenantId: string, traceId: string, scan: string) {
       if (waiting >= answersWaitingMax) {

@@ -76,7 +76,7 @@ function refuseNewerState(dir: string): void {
 function openParts(dir: string, closers: Closer[]) {
   const db = openDatabase(join(dir, 'state.db'), { synchronous: 'FULL', migrations: stateMigrations });
   closers.push(db.close);
-  const traces = new Traces(join(dir, 'traces.db'));
+  const traces = new Traces(join(dir, 'traces.db'), (...asked) => responseScans.answered(...asked));
   closers.push(() => traces.close());
   const commits = new GroupCommit(db);
   closers.push(() => commits.close());

@@ -1,6 +1,7 @@
 import type { Band, Charge, Decision } from '../../core/call.ts';
 import type { TrustMark } from '../../core/history.ts';
 import type { SafeName } from '../../core/safe-name.ts';
+import type { AnswerFact } from '../traces/answer-facts.ts';
 import type { StatCounts, StatInterval } from '../traces/stats.ts';
 import type { Page, Paged } from './page.ts';
 
@@ -84,6 +85,8 @@ export interface TraceFilter {
   readonly band?: Band;
   readonly dataClass?: string;
   readonly tag?: string;
+  /** A fact of an answer to the call. */
+  readonly answer?: AnswerFact;
   /** From, inclusive, to `beforeMs`, exclusive. */
   readonly fromMs?: number;
   readonly beforeMs?: number;

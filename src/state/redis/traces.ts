@@ -9,9 +9,11 @@ import { destinationsMax, touchedBy } from '../rules/destinations.ts';
 import { historyKeptMs } from '../rules/habits.ts';
 import { marksText } from '../rules/trust.ts';
 import type { Arrivals, CallBatch, Page, Paged, RecordedCall, TraceFilter, TrustTerms } from '../store.ts';
+import { answerFactsOf } from '../traces/answer-facts.ts';
 import { findTrace } from '../traces/lines.ts';
 import { exportTraces, listTraces, type TraceSource } from '../traces/list.ts';
 import { FactReader, statNamesMax, statStart, type TraceFacts } from '../traces/stats.ts';
+import { answeredOf } from './answered.ts';
 import { arrivalsSince } from './arrivals.ts';
 import { toGivenBackArgs } from './budgets.ts';
 import { fromChunk, idBytes, secondOf, startsOf, toChunk, windowsOf } from './link/chunks.ts';
@@ -98,8 +100,16 @@ export class RedisTraces {
     const ms = timeOfTraceId(traceId);
     if (ms === undefined) return false;
     const own = this.#link.names.of(tenantId);
-    const keys = [own.traceIds(secondOf(ms)), own.scans(traceId)];
-    const answer = await this.#link.connection.run(scripts.scan, keys, [scan, scansMax, idBytes(traceId)]);
+    const answered = answerFactsOf(scan).map(own.answered);
+    const keys = [own.traceIds(secondOf(ms)), own.scans(traceId), ...answered];
+    const answer = await this.#link.connection.run(scripts.scan, keys, [
+      scan,
+      scansMax,
+      idBytes(traceId),
+      secondOf(ms),
+      secondOf(this.#startMs(tenantId)),
+      this.#keptMsOf(tenantId),
+    ]);
     if (answer === 'full')
       throw new GatewayError('CONFLICT', `A trace takes ${scansMax} scans of its answer.`);
     return answer === 'ok';
@@ -142,6 +152,8 @@ export class RedisTraces {
       starts: (newestMs, oldestMs) => startsOf(this.#link.connection, own, newestMs, oldestMs),
       windows: (starts) => windowsOf(this.#link.connection, own, starts),
       mayHave: redisMayHave(this.#link.connection, own),
+      answered: (fact, newestMs, oldestMs) =>
+        answeredOf(this.#link.connection, own.answered(fact), newestMs, oldestMs),
     };
   }
 

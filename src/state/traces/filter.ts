@@ -1,7 +1,7 @@
 import type { TraceFilter } from '../store.ts';
 import { type TraceLine, traceLines, traceLinesWith } from './lines.ts';
 
-/** Tells whether a trace, as JSON text, matches the filter. Times are not looked at here: the id has them. */
+/** Tells whether a trace, as JSON text, matches the filter. Neither times nor answers are looked at. */
 export function matchesTrace(filter: TraceFilter, line: string): boolean {
   const { text } = filter;
   if (text !== undefined && !line.toLowerCase().includes(text.toLowerCase())) return false;

@@ -3,6 +3,7 @@ import { traceIdLength } from '../../core/ids.ts';
 import { traceIdsFrom } from '../../core/trace-time.ts';
 import { notACursor } from '../rules/cursor.ts';
 import type { Page, Paged, TraceFilter } from '../store.ts';
+import type { AnsweredSource, AnswerFact } from './answer-facts.ts';
 import { createSearch, matchesTrace } from './filter.ts';
 import { type LikelySource, likelyStarts, type SearchReach } from './likely.ts';
 import { type TraceLine, traceWindowMs } from './lines.ts';
@@ -23,7 +24,7 @@ export interface TraceWindow {
 }
 
 /** Traces of one tenant, as a driver has them. */
-export interface TraceSource extends LikelySource {
+export interface TraceSource extends LikelySource, AnsweredSource {
   /** Those windows, in that order; a driver may begin to read some before they are asked for. */
   windows(starts: AsyncIterable<number>): AsyncIterable<TraceWindow>;
 }
@@ -111,14 +112,24 @@ async function* walk(
   const search = createSearch(filter);
   let bytesInTurn = 0;
   let windowsInTurn = 0;
-  const starts = likelyStarts(source, filter, [lastMsBefore(before), filter.fromMs ?? 0], reach);
+  const range = [lastMsBefore(before), filter.fromMs ?? 0] as const;
+  const answered = new Map<number, ReadonlySet<string>>();
+  const starts =
+    filter.answer === undefined
+      ? likelyStarts(source, filter, range, reach)
+      : answeredStarts(source, filter.answer, range, answered);
   for await (const window of source.windows(starts)) {
+    const wanted = answered.get(window.startMs);
+    answered.delete(window.startMs);
     const lines: TraceLine[] = [];
     let bytes = 0;
     for await (const chunk of window.chunks()) {
       bytes += chunk.length;
       bytesInTurn += chunk.length;
-      for (const line of search(chunk)) if (line.traceId < before && line.traceId >= from) lines.push(line);
+      for (const line of search(chunk)) {
+        if (line.traceId >= before || line.traceId < from) continue;
+        if (!wanted || wanted.has(line.traceId)) lines.push(line);
+      }
       if (bytesInTurn < bytesPerTurn) continue;
       await nextTurn();
       bytesInTurn = 0;
@@ -132,6 +143,19 @@ async function* walk(
     await nextTurn();
     bytesInTurn = 0;
     windowsInTurn = 0;
+  }
+}
+
+/** The starts of windows that have answers with the fact; `answered` gets the traces of each. */
+async function* answeredStarts(
+  source: AnsweredSource,
+  fact: AnswerFact,
+  [newestMs, oldestMs]: readonly [newestMs: number, oldestMs: number],
+  answered: Map<number, ReadonlySet<string>>,
+): AsyncGenerator<number> {
+  for await (const { startMs, traceIds } of source.answered(fact, newestMs, oldestMs)) {
+    answered.set(startMs, traceIds);
+    yield startMs;
   }
 }
 

@@ -42,6 +42,25 @@ export const retention: SuitePart = async (t, { store, ...lab }) => {
     t.same(await list(acme.tenantId), [], 'or not at all');
   });
 
+  await t.test('facts of answers go with their traces', async (t) => {
+    const { tenantId } = await lab.tenant();
+    const nowMs = Date.now();
+    const at = (ms: number) => recordedCall({ tenantId, atMs: ms, traceId: newTraceId(ms) });
+    const [old, young] = [at(nowMs - 3 * dayMs), at(nowMs - hourMs)];
+    const injected = JSON.stringify({ injection: { detected: true } });
+    const found = async () => (await store.listTraces(tenantId, { answer: 'injection' }, firstPage)).items;
+    await store.keepTraces(() => 30 * dayMs);
+    await store.recordCalls(callBatch([old, young]));
+    t.equal(await store.addResponseScan(tenantId, old.traceId, injected), true);
+    t.same(await found(), [old.line]);
+    await store.keepTraces(() => dayMs);
+    t.same(await found(), []);
+    t.equal(await store.addResponseScan(tenantId, young.traceId, injected), true);
+    t.same(await found(), [young.line]);
+    await store.keepTraces(() => 30 * dayMs);
+    t.same(await found(), [young.line], 'the old one is gone');
+  });
+
   await t.test('a shorter time takes counts of days with it, and no others', async (t) => {
     const { tenantId } = await lab.tenant();
     const nowMs = Date.now();

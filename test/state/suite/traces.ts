@@ -3,6 +3,7 @@ import { newId, newTraceId } from '../../../src/core/ids.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
 import { toLine } from '../../../src/state/journal/line.ts';
 import type { RecordedCall, TraceFilter } from '../../../src/state/store.ts';
+import { answerFacts } from '../../../src/state/traces/answer-facts.ts';
 import { callBatch, pastMs, recordedCall } from '../records.ts';
 import { firstPage, isFalling, ofScripts, rubbishCursors, type SuitePart, walk } from './lab.ts';
 
@@ -267,5 +268,69 @@ export const traces: SuitePart = async (t, { store, hints, ...lab }) => {
     for (const it of many) if (it.status === 'rejected') t.match(it.reason, { code: 'CONFLICT' });
     t.equal((await store.responseScansOf(tenantId, busy.traceId)).length, 16);
     t.equal(await store.traceById(tenantId, busy.traceId), busy.line, 'the trace stays as it is');
+  });
+
+  await t.test('calls are found by facts of their answers', async (t) => {
+    const { tenantId } = await lab.tenant();
+    const other = await lab.tenant();
+    const agentId = newId();
+    // More in one second than are read at once, then some seconds with few.
+    const calls = Array.from({ length: 700 }, (_, at) =>
+      traced(pastMs + (at < 600 ? at : 600 + (at - 600) * 700), tenantId, {
+        ...(at % 2 === 0 ? { agent_id: agentId } : {}),
+        url: `https://api.example.com/${at}`,
+      }),
+    );
+    const foreign = traced(pastMs, other.tenantId, {});
+    await store.recordCalls(callBatch([...calls, foreign]));
+    const scans = {
+      injection: { injection: { detected: true, score: 0.9 } },
+      blocked: { injection: { detected: false }, blocked: ['RESPONSE_BLOCKED', 'UNREADABLE'] },
+      redacted: { injection: { detected: false }, redacted: [{ kind: 'email', location: 'body' }] },
+      nothing: { injection: { detected: false }, data_classes: ['PII'], blocked: [], redacted: [] },
+    };
+    const hasFact = {
+      injection: (at: number) => at % 2 === 1 || at >= 600,
+      blocked: (at: number) => at % 50 === 0,
+      redacted: (at: number) => at === 650,
+    };
+    for (const [at, { traceId }] of calls.entries()) {
+      const add = (scan: object) => store.addResponseScan(tenantId, traceId, JSON.stringify(scan));
+      if (hasFact.injection(at)) await Promise.all([add(scans.injection), add(scans.injection)]);
+      if (hasFact.blocked(at)) await add(scans.blocked);
+      if (hasFact.redacted(at)) await add(scans.redacted);
+      if (at % 10 === 0) await add(scans.nothing);
+    }
+    await store.addResponseScan(other.tenantId, foreign.traceId, JSON.stringify(scans.injection));
+
+    const linesOf = (is: (at: number) => boolean) =>
+      calls
+        .filter((_, at) => is(at))
+        .toSorted((a, b) => (a.traceId < b.traceId ? 1 : -1))
+        .map(({ line }) => line);
+    const listed = (filter: TraceFilter, limit = 100) =>
+      walk(t, limit, (page) => store.listTraces(tenantId, filter, page));
+    for (const answer of answerFacts) {
+      const want = linesOf(hasFact[answer]);
+      t.strictSame(await listed({ answer }), want, answer);
+      t.strictSame(await listed({ answer }, 7), want, `${answer}, in small pages`);
+      const exported: string[] = [];
+      for await (const batch of store.exportTraces(tenantId, { answer })) exported.push(...batch);
+      t.strictSame(exported, want, `${answer}, exported`);
+    }
+    const [fromMs, beforeMs] = [pastMs + 300, pastMs + 30_000];
+    t.strictSame(
+      await listed({ answer: 'injection', agentId, fromMs, beforeMs }),
+      linesOf((at) => {
+        const { atMs, agentId: its } = calls[at] ?? foreign;
+        return hasFact.injection(at) && its === agentId && atMs >= fromMs && atMs < beforeMs;
+      }),
+      'with other filters',
+    );
+    t.strictSame(
+      await walk(t, 9, (page) => store.listTraces(other.tenantId, { answer: 'injection' }, page)),
+      [foreign.line],
+    );
+    t.strictSame(await listed({ answer: 'redacted', text: 'nowhere' }), []);
   });
 };

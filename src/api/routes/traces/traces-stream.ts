@@ -40,6 +40,10 @@ export const streamTraces = route('GET /v1/traces/stream', {
   ...streamsMax,
   async handle({ gate, caller, query, headers, clientAddress, nowMs, tenantId, signal }) {
     const last = query.last_event_id ?? headers['last-event-id'];
+    if (query.answer !== undefined)
+      throw invalid([
+        { path: 'answer', message: 'answers come after their calls; GET /v1/traces takes this' },
+      ]);
     if (last !== undefined && !isTraceId(last))
       throw invalid([{ path: 'last_event_id', message: 'must be the id of an event of this stream' }]);
     const following = {

@@ -3,7 +3,7 @@ import { asks, command, integerArgument } from '../../ask.ts';
 import { note, print, printable, toJson, toTable } from '../../output.ts';
 import { readValidPolicies, toDocument } from '../../policy-files.ts';
 import { MistakesError } from '../../problems.ts';
-import { type FilterOptions, filterOf, withFilter } from '../../trace-filter.ts';
+import { type FilterOptions, filterOf, withAnswerFilter } from '../../trace-filter.ts';
 import { readYamlFile } from '../../yaml-file.ts';
 import { differs } from './policy-diff.ts';
 
@@ -51,7 +51,7 @@ export function addPolicySimulate(group: Command): void {
       integerArgument,
     )
     .option('--exit-code', `end with ${differs} where an outcome would change`);
-  withFilter(simulate)
+  withAnswerFilter(simulate)
     .addHelpText('after', '\nThe calls are those of --calls, or else recorded ones from --from on.')
     .action(
       asks<SimulateOptions>(async ({ client, operands, options, misused }) => {

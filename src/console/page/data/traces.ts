@@ -21,6 +21,7 @@ const filterNames = [
   'band',
   'reason',
   'class',
+  'answer',
   'tool_name',
   'operation',
   'agent_id',
@@ -92,7 +93,9 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean) {
     return () => controller.current.abort();
   }, [key, turn]);
   const rows = state.rows ?? [];
-  const isWanted = state.rows !== undefined && filters['to'] === undefined && !isPaused;
+  // What comes back on a call comes after it: nobody tells of calls anew for their answers.
+  const mayGrow = filters['to'] === undefined && filters['answer'] === undefined;
+  const isWanted = state.rows !== undefined && mayGrow && !isPaused;
   const shown = {
     rows,
     newest: state.newest ?? '',

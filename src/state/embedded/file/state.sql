@@ -216,3 +216,18 @@ CREATE TABLE sessions (
   record TEXT NOT NULL,
   PRIMARY KEY (tenant_id, session_id)
 ) STRICT, WITHOUT ROWID;
+
+-- Step 11
+-- Calls are looked for by what came back on them (traces/answer-facts.ts).
+ALTER TABLE response_scans ADD COLUMN injection INTEGER GENERATED ALWAYS AS (
+  CASE WHEN json_valid(scan) THEN json_extract(scan, '$.injection.detected') END
+) VIRTUAL;
+ALTER TABLE response_scans ADD COLUMN blocked INTEGER GENERATED ALWAYS AS (
+  CASE WHEN json_valid(scan) THEN json_array_length(scan, '$.blocked') END
+) VIRTUAL;
+ALTER TABLE response_scans ADD COLUMN redacted INTEGER GENERATED ALWAYS AS (
+  CASE WHEN json_valid(scan) THEN json_array_length(scan, '$.redacted') END
+) VIRTUAL;
+CREATE INDEX response_scans_injection ON response_scans (tenant_id, trace_id) WHERE injection > 0;
+CREATE INDEX response_scans_blocked ON response_scans (tenant_id, trace_id) WHERE blocked > 0;
+CREATE INDEX response_scans_redacted ON response_scans (tenant_id, trace_id) WHERE redacted > 0;

@@ -3,6 +3,7 @@ import type { TrustMark } from '../../../core/history.ts';
 import { timeOfTraceId } from '../../../core/ids.ts';
 import { defaultTrustTerms } from '../../rules/trust.ts';
 import type { Arrivals, CallBatch, Page, Paged, TraceFilter, TrustTerms } from '../../store.ts';
+import type { AnsweredWindow, AnswerFact } from '../../traces/answer-facts.ts';
 import { findTrace, traceLines } from '../../traces/lines.ts';
 import { exportTraces, listTraces, type TraceSource } from '../../traces/list.ts';
 import type { StatInterval } from '../../traces/stats.ts';
@@ -34,9 +35,12 @@ export class Traces {
   readonly #chunks: ChunkReader;
   readonly #tracedTenants;
   readonly #writer: TracesWriter;
+  readonly #answered: Answered;
   #terms = defaultTrustTerms;
 
-  constructor(file: string) {
+  /** `answered` is asked for searches by facts of answers, which lie in another database. */
+  constructor(file: string, answered: Answered) {
+    this.#answered = answered;
     setPageSize(file);
     this.#db = openDatabase(file, { synchronous: 'NORMAL', migrations: tracesMigrations });
     this.#chunks = createChunkReader(this.#db);
@@ -122,11 +126,15 @@ export class Traces {
   }
 
   list(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>> {
-    return listTraces(sourceOf(this.#chunks, this.stats, tenantId), filter, page);
+    return listTraces(this.#sourceOf(tenantId), filter, page);
   }
 
   export(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]> {
-    return exportTraces(sourceOf(this.#chunks, this.stats, tenantId), filter);
+    return exportTraces(this.#sourceOf(tenantId), filter);
+  }
+
+  #sourceOf(tenantId: string): TraceSource {
+    return sourceOf(this.#chunks, this.stats, this.#answered, tenantId);
   }
 
   async close(): Promise<void> {
@@ -135,9 +143,17 @@ export class Traces {
   }
 }
 
+type Answered = (
+  tenantId: string,
+  fact: AnswerFact,
+  newestMs: number,
+  oldestMs: number,
+) => Iterable<AnsweredWindow>;
+
 /** Returns the traces of a tenant, as lists and exports read them. */
-function sourceOf(chunks: ChunkReader, stats: StatReader, tenantId: string): TraceSource {
+function sourceOf(chunks: ChunkReader, stats: StatReader, answered: Answered, tenantId: string): TraceSource {
   return {
+    answered: (fact, newestMs, oldestMs) => answered(tenantId, fact, newestMs, oldestMs),
     starts: (newestMs, oldestMs) => chunks.starts(tenantId, newestMs, oldestMs),
     async *windows(starts) {
       for await (const startMs of starts) yield chunks.window(tenantId, startMs);

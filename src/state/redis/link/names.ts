@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { AnswerFact } from '../../traces/answer-facts.ts';
 
 /*
  * Names of keys in Redis. All keys of a tenant share its hash tag. So in a cluster they lie on one node, and
@@ -75,6 +76,8 @@ const callNames = (tag: string) => ({
   traceIds: (second: number) => `${tag}traces:ids:${second}`,
   chunks: (second: number) => `${tag}traces:${second}`,
   scans: (traceId: string) => `${tag}scans:${safe(traceId)}`,
+  /** Traces that have scans with the fact, by their seconds. */
+  answered: (fact: AnswerFact) => `${tag}answered:${fact}`,
 });
 
 export type CallNames = ReturnType<typeof callNames>;

@@ -67,7 +67,7 @@ export default function Activity() {
       <div class="list-side">
         <PageHead title="Activity">
           <span class={traces.isLive ? 'live on' : 'live'} role="status">
-            {isPaused ? 'Paused' : filters['to'] ? 'A past time' : traces.isLive ? 'Live' : 'Connecting…'}
+            {isPaused ? 'Paused' : (whyNotLive(filters) ?? (traces.isLive ? 'Live' : 'Connecting…'))}
           </span>
           <button type="button" class="small" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
             {isPaused ? 'Go on' : 'Pause'}
@@ -120,6 +120,12 @@ export default function Activity() {
       {chosen !== undefined && <TraceDetail key={chosen} traceId={chosen} back={href('activity', query)} />}
     </div>
   );
+}
+
+/** Says why new calls do not come by themselves; undefined where they do. */
+function whyNotLive(filters: Readonly<Record<string, string>>): string | undefined {
+  if (filters['to']) return 'A past time';
+  return filters['answer'] ? 'Not live' : undefined;
 }
 
 function Foot({ rows, hasMore }: { rows: number; hasMore: boolean }) {

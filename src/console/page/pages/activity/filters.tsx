@@ -7,7 +7,14 @@ const choices = {
   decision: { word: 'Decision', of: ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] },
   band: { word: 'Risk', of: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] },
   class: { word: 'Data', of: ['SECRETS', 'PII', 'PHI', 'INTERNAL'] },
+  answer: { word: 'Answer', of: ['injection', 'blocked', 'redacted'] },
 } as const;
+
+const answerWords: Readonly<Record<string, string>> = {
+  injection: 'Orders to the agent',
+  blocked: 'Withheld',
+  redacted: 'Cut',
+};
 
 const texts = { reason: 'Reason code', tool_name: 'Tool' } as const;
 
@@ -36,7 +43,7 @@ export function Filters({ filters }: { filters: FiltersOf }) {
         <Choice key={name} word={word} value={filters[name] ?? ''} onChoose={(it) => set(name, it)}>
           {of.map((it) => (
             <option key={it} value={it}>
-              {name === 'decision' ? decisionWord(it) : it}
+              {name === 'decision' ? decisionWord(it) : (answerWords[it] ?? it)}
             </option>
           ))}
         </Choice>

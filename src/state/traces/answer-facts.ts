@@ -1,0 +1,34 @@
+/*
+ * Calls are found by what came back on them, too. Answers come after the trace of their call is written, so the
+ * state keeps beside the traces which of them have scans with these facts.
+ */
+
+/** Facts of answers: orders to the agent were in them, or they were withheld, or cut. */
+export const answerFacts = ['injection', 'blocked', 'redacted'] as const;
+export type AnswerFact = (typeof answerFacts)[number];
+
+/** Returns the facts of a scan. The embedded state says the same in SQL (`response_scans`). */
+export function answerFactsOf(scan: string): readonly AnswerFact[] {
+  const { injection, blocked, redacted } = Object(JSON.parse(scan)) as Readonly<Record<string, unknown>>;
+  const holds: Readonly<Record<AnswerFact, boolean>> = {
+    injection: Object(injection).detected === true,
+    blocked: Array.isArray(blocked) && blocked.length > 0,
+    redacted: Array.isArray(redacted) && redacted.length > 0,
+  };
+  return answerFacts.filter((it) => holds[it]);
+}
+
+/** Traces of one window that have scans with a fact. */
+export interface AnsweredWindow {
+  readonly startMs: number;
+  readonly traceIds: ReadonlySet<string>;
+}
+
+export interface AnsweredSource {
+  /** The windows of such traces, newest first: from that of `newestMs` to that of `oldestMs`. */
+  answered(
+    fact: AnswerFact,
+    newestMs: number,
+    oldestMs: number,
+  ): Iterable<AnsweredWindow> | AsyncIterable<AnsweredWindow>;
+}
