@@ -1,6 +1,7 @@
 import { GatewayError } from '../core/errors.ts';
 import { isWebScheme, parseAuthority, parseTarget, type Target, toAuthority } from '../core/target.ts';
 import { otherReadingsOf } from '../core/url-readings.ts';
+import { undoEscapes } from '../util/percent.ts';
 import { foldedName } from '../wire/http1/folded-name.ts';
 
 /*
@@ -89,22 +90,18 @@ const withQuery = (paths: Iterable<string>, own: string): string[] =>
 function belowAndAbove(prefix: string, path: string): string[] {
   const rests = [path, ...otherReadingsOf(path)].flatMap((it) => [
     behind(prefix, it),
-    behind(decoded(prefix), it),
+    behind(undoEscapes(prefix), it),
     it.startsWith(prefix) ? it.slice(prefix.length) : undefined,
   ]);
   return [prefix + path, ...rests.filter((it) => it !== undefined).map(rooted)];
 }
-
-const escaped = /%[0-9a-f]{2}/gi;
-const decoded = (text: string): string =>
-  text.replace(escaped, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)));
 
 /** Returns the rest of a path, as written, behind `prefix` once the escapes are undone. */
 function behind(prefix: string, path: string): string | undefined {
   let at = 0;
   for (const char of prefix) {
     const length = path[at] === '%' ? 3 : 1;
-    if (decoded(path.slice(at, at + length)) !== char) return undefined;
+    if (undoEscapes(path.slice(at, at + length)) !== char) return undefined;
     at += length;
   }
   return path.slice(at);

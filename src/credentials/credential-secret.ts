@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { matching, secret as text } from '../config/scalars.ts';
 import type { CredentialConfig } from '../config/schema.ts';
 import { clientAuthentications } from '../config/sections/credentials.ts';
 import { ifValid, parseTarget } from '../core/target.ts';
@@ -45,23 +46,15 @@ export function toSecret(config: CredentialConfig): Secret | undefined {
   }
 }
 
-/** Characters that a header field or a query may have (RFC 9110, 5.5). */
-const text = z.string().regex(/^[\t\x20-\x7e\x80-\xff]{1,65536}$/, {
-  error: 'must be 1 to 65536 characters of one line of Latin-1',
-});
-const fieldName = z
-  .string()
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, { error: 'must be the name of a header' });
+const fieldName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'must be the name of a header');
 /** A text that is sent in a form. */
-const anyText = z
-  .string()
-  .regex(/^[^\p{Cc}\p{Cs}]{1,4096}$/u, { error: 'must be 1 to 4096 characters of one line' });
+const anyText = matching(/^[^\p{Cc}\p{Cs}]{1,4096}$/u, 'must be 1 to 4096 characters of one line');
 const pemKey = z
   .string()
   .max(16_384)
   .refine((it) => parseSigningKey(it) !== undefined, { error: 'must be a private key in PEM that can sign' });
 /** RFC 6749, 3.3. */
-const scope = z.string().regex(/^[!#-[\]-~]{1,256}$/, { error: 'must be the name of a scope' });
+const scope = matching(/^[!#-[\]-~]{1,256}$/, 'must be the name of a scope');
 const tokenUrl = z
   .string()
   .max(4096)
@@ -69,9 +62,7 @@ const tokenUrl = z
     error: 'must be an https URL without user information',
   });
 /** It stands between commas and slashes. */
-const awsName = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,128}$/, { error: 'must be 1 to 128 of letters, digits, ".", "_" and "-"' });
+const awsName = matching(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 of letters, digits, ".", "_" and "-"');
 const ofConnection =
   /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*)$/i;
 

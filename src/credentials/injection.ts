@@ -1,5 +1,6 @@
 import { GatewayError } from '../core/errors.ts';
 import { type Target, targetWithin } from '../core/target.ts';
+import { undoEscapes } from '../util/percent.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import type { UpstreamRequest } from '../wire/client/upstream.ts';
 import { withoutFields } from '../wire/http1/headers.ts';
@@ -240,8 +241,4 @@ const names = (pair: string, name: string): boolean =>
     return written === name || written.startsWith(`${name}[`);
   });
 
-const decode = (text: string): string => decodePercent(decodePercent(text.replaceAll('+', ' '))).trim();
-
-/** Undoes the escapes of a URL once, byte for byte (RFC 3986, 2.1). What is no escape stays as it is. */
-const decodePercent = (text: string): string =>
-  text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+const decode = (text: string): string => undoEscapes(undoEscapes(text.replaceAll('+', ' '))).trim();

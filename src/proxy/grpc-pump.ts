@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
+import { Pace } from '../util/pace.ts';
 import type { BodySink } from '../wire/client/carrier.ts';
 import type { GrpcMessage } from '../wire/server/grpc/messages.ts';
 import type { CodedMessages } from './grpc-messages.ts';
@@ -81,7 +81,7 @@ export class MessagePump {
   /** Resolves to false where it was stopped. */
   async #sendAll(sink: BodySink): Promise<boolean> {
     const messages = this.#messages;
-    let turnEndsMs = performance.now() + turnMsMax;
+    const pace = new Pace(turnMsMax);
     for (let message = messages.next(); message; message = messages.next()) {
       const frame =
         message.payload.length === 0
@@ -90,10 +90,7 @@ export class MessagePump {
       if (this.#isStopped) return false;
       this.#events.moved();
       if (!sink.write(frame)) await this.#room();
-      if (performance.now() > turnEndsMs) {
-        await turn();
-        turnEndsMs = performance.now() + turnMsMax;
-      }
+      if (pace.isDue()) await pace.turn();
       if (this.#isStopped) return false;
     }
     return true;

@@ -8,6 +8,7 @@ import type { EntranceGate } from '../decision/gate.ts';
 import { isAddressAllowed } from '../state/rules/admission.ts';
 import type { Identification, MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
+import { undoEscapes } from '../util/percent.ts';
 import { isWithin } from '../util/ranges.ts';
 import { foldedName, isSameFolded } from '../wire/http1/folded-name.ts';
 import { withoutFields } from '../wire/http1/headers.ts';
@@ -146,11 +147,8 @@ function withoutToken(
 /** Decodes a part as a form does; an invalid encoding is taken as it stands. */
 function readPart(text: string): string {
   const spaced = text.replaceAll('+', ' ');
-  return /^(?:[^%]|%[0-9a-f]{2})*$/i.test(spaced) ? latin1Of(spaced) : text;
+  return /^(?:[^%]|%[0-9a-f]{2})*$/i.test(spaced) ? undoEscapes(spaced) : text;
 }
-
-const latin1Of = (text: string): string =>
-  text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 /** Compared as digests: equal lengths, constant time. */
 const isSame = (shown: string | undefined, secret: string): boolean =>

@@ -2,6 +2,7 @@ import { GatewayError } from '../core/errors.ts';
 import { type Target, targetWithin } from '../core/target.ts';
 import { createCache } from '../state/cache.ts';
 import { kept } from '../util/kept.ts';
+import { undoEscapes } from '../util/percent.ts';
 
 /*
  * The target of a request to a route: the base of its upstream, the rest of the path, the query. The rest
@@ -45,9 +46,7 @@ function checkRest(rest: string): void {
     const climbs = segments.some((it) => /^\.{1,2}$/.test(it.split(';', 1)[0] ?? ''));
     const isEmpty = segments.slice(0, -1).includes('');
     if (climbs || isEmpty || /[\0-\x20\x7f]/.test(path)) throw refused();
-    const decoded = path.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
+    const decoded = undoEscapes(path);
     if (decoded === path) return;
     // A path that is encoded more often than anybody needs is hiding something.
     if (i === decodingsMax) throw refused();

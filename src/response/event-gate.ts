@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { Pace } from '../util/pace.ts';
 import type { Answer } from '../wire/http1/answer.ts';
 import type { StreamSink } from './decoding.ts';
 import type { Splitter, StreamEvent } from './framing.ts';
@@ -106,12 +106,9 @@ export class EventGate implements StreamSink {
 
   async #readAll(): Promise<void> {
     const { answer, read, onRefused } = this.#options;
-    let turnEndsMs = performance.now() + turnMsMax;
+    const pace = new Pace(turnMsMax);
     for (let event = this.#events.shift(); event; event = this.#events.shift()) {
-      if (performance.now() > turnEndsMs) {
-        await turn();
-        turnEndsMs = performance.now() + turnMsMax;
-      }
+      if (pace.isDue()) await pace.turn();
       this.#waitingBytes -= event.bytes.length;
       const bytes = await read(event);
       if (this.#isRefused) return;

@@ -1,11 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Long work is done in slices of so many milliseconds; between them, calls have their turn. */
-const sliceMs = 2;
-
 /** Cuts long work: `if (pace.isDue()) await pace.turn()` stands between its steps, each of which is short. */
 export class Pace {
-  #endsAtMs = performance.now() + sliceMs;
+  readonly #sliceMs: number;
+  #endsAtMs: number;
+
+  /** Between slices of so many milliseconds, calls have their turn. */
+  constructor(sliceMs = 2) {
+    this.#sliceMs = sliceMs;
+    this.#endsAtMs = performance.now() + sliceMs;
+  }
 
   isDue(): boolean {
     return performance.now() >= this.#endsAtMs;
@@ -13,7 +17,7 @@ export class Pace {
 
   async turn(): Promise<void> {
     await nextTurn();
-    this.#endsAtMs = performance.now() + sliceMs;
+    this.#endsAtMs = performance.now() + this.#sliceMs;
   }
 }
 

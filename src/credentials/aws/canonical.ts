@@ -1,3 +1,5 @@
+import { undoEscapes } from '../../util/percent.ts';
+
 /*
  * The canonical request of Signature Version 4 ("Create a signed AWS API request", IAM User Guide; "Signature
  * calculations for the Authorization header", Amazon S3 API reference). All texts have one character for each
@@ -55,7 +57,7 @@ export function canonicalHeaders(headers: readonly string[]): CanonicalHeaders {
  * All other services resolve it and escape it once more, so that `%20` is `%2520`.
  */
 export const canonicalAwsPath = (path: string, isS3: boolean): string =>
-  isS3 ? escapeBytes(undoEscapes(path)).replaceAll('%2F', '/') : resolved(path).map(escapeBytes).join('/');
+  isS3 ? escapeBytes(decoded(path)).replaceAll('%2F', '/') : resolved(path).map(escapeBytes).join('/');
 
 /** Without empty and dot segments; a slash at the end stays. */
 function resolved(path: string): readonly string[] {
@@ -74,7 +76,7 @@ export function canonicalQuery(query: string): string {
   return pairs
     .map((pair) => {
       const [name = '', ...value] = pair.split('=');
-      return [escapeBytes(undoEscapes(name)), escapeBytes(undoEscapes(value.join('=')))] as const;
+      return [escapeBytes(decoded(name)), escapeBytes(decoded(value.join('=')))] as const;
     })
     .sort(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)))
     .map((pair) => pair.join('='))
@@ -90,8 +92,5 @@ const escapeBytes = (text: string): string =>
     (it) => `%${it.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );
 
-/** AWS reads `+` as a space. What is no escape stands for itself. */
-const undoEscapes = (text: string): string =>
-  text
-    .replaceAll('+', ' ')
-    .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+/** AWS reads `+` as a space. */
+const decoded = (text: string): string => undoEscapes(text.replaceAll('+', ' '));

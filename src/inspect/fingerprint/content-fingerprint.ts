@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { beginSip, sipRound } from '../../util/half-sip-hash.ts';
 
 /*
  * Makes fingerprints of content, `s1.<whole>.<sketch>`. They recognise later content that carries a good part
@@ -93,35 +94,21 @@ function unitsOf(text: string): Uint32Array {
   return room.subarray(0, length);
 }
 
-/** Computes HalfSipHash-2-4 (https://github.com/veorq/SipHash) over 32-bit numbers in little-endian order. */
+const state = new Int32Array(4);
+
+/** Computes HalfSipHash-2-4 over 32-bit numbers in little-endian order. */
 export function halfSipHash(k0: number, k1: number, message: Uint32Array): number {
-  let v0 = k0;
-  let v1 = k1;
-  let v2 = 0x6c796765 ^ k0;
-  let v3 = 0x74656462 ^ k1;
-  const round = (): void => {
-    v0 = (v0 + v1) | 0;
-    v1 = rotate(v1, 5) ^ v0;
-    v0 = rotate(v0, 16);
-    v2 = (v2 + v3) | 0;
-    v3 = rotate(v3, 8) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = rotate(v3, 7) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = rotate(v1, 13) ^ v2;
-    v2 = rotate(v2, 16);
-  };
-  const take = (part: number): void => {
-    v3 ^= part;
-    round();
-    round();
-    v0 ^= part;
-  };
+  beginSip(state, k0, k1);
   for (let i = 0; i < message.length; i++) take(message[i] as number);
   take((message.length * 4) << 24);
-  v2 ^= 0xff;
-  for (let i = 0; i < 4; i++) round();
-  return (v1 ^ v3) >>> 0;
+  state[2] = (state[2] ?? 0) ^ 0xff;
+  for (let i = 0; i < 4; i++) sipRound(state);
+  return ((state[1] ?? 0) ^ (state[3] ?? 0)) >>> 0;
 }
 
-const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
+function take(part: number): void {
+  state[3] = (state[3] ?? 0) ^ part;
+  sipRound(state);
+  sipRound(state);
+  state[0] = (state[0] ?? 0) ^ part;
+}

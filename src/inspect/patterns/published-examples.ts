@@ -1,5 +1,6 @@
 import { lazily } from '../../util/lazily.ts';
 import { packagedLines } from '../../util/packaged-lines.ts';
+import { undoEscapes } from '../../util/percent.ts';
 import type { Detector } from './detector.ts';
 import { restLengthMax } from './placeholder.ts';
 
@@ -110,7 +111,6 @@ const isOfManuals = (text: string): boolean =>
   isCutKey(text) ||
   isInOrder(text);
 
-const percent = /%[\dA-Fa-f]{2}/g;
 /** Limits Basic credentials of a user with a short name and such a password. */
 const basicMax = 96;
 const basic = /^[0-9A-Za-z+/]{10,96}={0,2}$/;
@@ -128,7 +128,7 @@ const accents = /[\u0300-\u036f ]/g;
  */
 function speltOut(secret: string): string | undefined {
   if (secret.includes('%') || beyondAscii.test(secret)) {
-    const plain = secret.replace(percent, (it) => String.fromCharCode(Number.parseInt(it.slice(1), 16)));
+    const plain = undoEscapes(secret);
     return Buffer.from(plain, 'latin1').toString().normalize('NFKD').replace(accents, '');
   }
   if (secret.length > basicMax || !basic.test(secret)) return undefined;

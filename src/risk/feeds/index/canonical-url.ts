@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { normaliseHost } from '../../../core/target.ts';
+import { hexDigit } from '../../../util/hex-digit.ts';
 
 /*
  * URLs in the form in which feeds and calls are compared: as Google Safe Browsing v4 describes it ("URLs and
@@ -89,8 +90,8 @@ function unescaped(text: string): string {
   for (let at = 0; at < bytes.length; at++) {
     let byte = bytes[at] ?? 0;
     while (length >= 2 && bytes[length - 2] === percent) {
-      const high = hexValue(bytes[length - 1] ?? 0);
-      const low = hexValue(byte);
+      const high = hexDigit(bytes[length - 1]);
+      const low = hexDigit(byte);
       if (high < 0 || low < 0) break;
       byte = high * 16 + low;
       length -= 2;
@@ -99,12 +100,6 @@ function unescaped(text: string): string {
     bytes[length++] = byte;
   }
   return bytes.toString('latin1', 0, length);
-}
-
-function hexValue(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
 /** Without `.`, `..` and empty segments; what ended in a slash still does. */

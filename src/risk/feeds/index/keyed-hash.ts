@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { beginSip, sipRound } from '../../../util/half-sip-hash.ts';
 
 /*
  * HalfSipHash-1-3 (32 bits out) with each character as one word. So the beginning of a text leaves a state to
@@ -50,10 +51,7 @@ const last = new Int32Array(4);
 /** Hashes a host and its parents of two labels or more, shortest first; itself alone if `isWhole`. */
 export function hashHost(host: string, isWhole: boolean, key: HashKey, into: Hashes): void {
   const [k0 = 0, k1 = 0] = key;
-  state[0] = k0;
-  state[1] = k1;
-  state[2] = 0x6c796765 ^ k0;
-  state[3] = 0x74656462 ^ k1;
+  beginSip(state, k0, k1);
   into.count = 0;
   if (host.length > hostLengthMax) return;
   let dots = 0;
@@ -95,39 +93,15 @@ function copy(from: Int32Array, fromAt: number, to: Int32Array, toAt: number): v
 
 function absorb(word: number): void {
   state[3] = (state[3] ?? 0) ^ word;
-  round(state);
+  sipRound(state);
   state[0] = (state[0] ?? 0) ^ word;
 }
 
 function finished(): number {
   copy(state, 0, last, 0);
   last[2] = (last[2] ?? 0) ^ 0xff;
-  round(last);
-  round(last);
-  round(last);
+  sipRound(last);
+  sipRound(last);
+  sipRound(last);
   return ((last[1] ?? 0) ^ (last[3] ?? 0)) >>> 0;
 }
-
-/** One SipRound on four words. */
-function round(v: Int32Array): void {
-  let v0 = v[0] ?? 0;
-  let v1 = v[1] ?? 0;
-  let v2 = v[2] ?? 0;
-  let v3 = v[3] ?? 0;
-  v0 = (v0 + v1) | 0;
-  v1 = rotated(v1, 5) ^ v0;
-  v0 = rotated(v0, 16);
-  v2 = (v2 + v3) | 0;
-  v3 = rotated(v3, 8) ^ v2;
-  v0 = (v0 + v3) | 0;
-  v3 = rotated(v3, 7) ^ v0;
-  v2 = (v2 + v1) | 0;
-  v1 = rotated(v1, 13) ^ v2;
-  v2 = rotated(v2, 16);
-  v[0] = v0;
-  v[1] = v1;
-  v[2] = v2;
-  v[3] = v3;
-}
-
-const rotated = (word: number, bits: number): number => (word << bits) | (word >>> (32 - bits));

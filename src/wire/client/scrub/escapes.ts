@@ -1,3 +1,5 @@
+import { hexDigit } from '../../../util/hex-digit.ts';
+
 /*
  * One character as an upstream may write it: as it is, `%2F` (RFC 3986, 2.1), `\/`, `\u002f`, `\x2f`,
  * `&#47;`, `&#x2f;` or `&amp;`. What an escape stands for may begin the next one, so that `%252F`, `\\u002f`,
@@ -68,7 +70,7 @@ function readBehindBackslash(bytes: Buffer, start: number): number {
 function readHex(bytes: Buffer, start: number, digits: number): number {
   let code = 0;
   for (let i = 0; i < digits; i++) {
-    const value = digitValue(bytes[start + i]);
+    const value = hexDigit(bytes[start + i]);
     if (value < 0) return none;
     code = code * 16 + value;
   }
@@ -83,7 +85,7 @@ function readEntity(bytes: Buffer, start: number): number {
   let code = 0;
   for (let at = from; at <= from + digitsMax; at++) {
     if (bytes[at] === semicolon) return at === from ? none : pack(code, at + 1 - start);
-    const value = digitValue(bytes[at]);
+    const value = hexDigit(bytes[at]);
     if (value < 0 || value >= base) return none;
     code = code * base + value;
   }
@@ -113,10 +115,4 @@ function readNamedEntity(bytes: Buffer, start: number): number {
     key = toNameKey(key, letter);
   }
   return none;
-}
-
-function digitValue(byte = 0): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const letter = byte | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
