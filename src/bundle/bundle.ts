@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { folderStamp } from '../util/folder-stamp.ts';
+import { folderStamp } from '../util/files/folder-stamp.ts';
 
 /*
  * A checkout has a thousand modules, and finding and linking them is a third of each start. So the first

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { folderStamp } from './folder-stamp.ts';
+import { folderStamp } from './files/folder-stamp.ts';
 import { lazily } from './lazily.ts';
 import { packageFile, programFile } from './program-files.ts';
 

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import type { Config } from '../../config/schema.ts';
-import { ownedLike } from '../../util/owned-like.ts';
-import { replaceFile } from '../../util/replace-file.ts';
+import { ownedLike } from '../../util/files/owned-like.ts';
+import { replaceFile } from '../../util/files/replace-file.ts';
 import { openAuthority } from '../../wire/tls/authority.ts';
 
 /*

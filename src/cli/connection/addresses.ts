@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { ForeignFileError, readOwn } from '../../util/own-file.ts';
+import { ForeignFileError, readOwn } from '../../util/files/own-file.ts';
 
 type Listener = 'proxy' | 'control';
 

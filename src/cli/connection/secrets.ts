@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readExports } from '../../daemon/start/client-variables.ts';
-import { readOwn } from '../../util/own-file.ts';
+import { readOwn } from '../../util/files/own-file.ts';
 import { keyBeside } from './agent-key.ts';
 import { readAddresses } from './configuration.ts';
 import { firstExports, noKey, noSecret } from './remedies.ts';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { clientVariables, readExports, toExports } from '../../daemon/start/client-variables.ts';
 import { staleExports } from '../../daemon/start/next-steps.ts';
-import { readOwn } from '../../util/own-file.ts';
+import { readOwn } from '../../util/files/own-file.ts';
 import { isOfThisMachine, urlOf } from './addresses.ts';
 import { agentKeyFile, keyBeside } from './agent-key.ts';
 import { type CommonOptions, isAnswering, isRefused } from './client.ts';

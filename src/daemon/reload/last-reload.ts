@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
-import { replaceFile } from '../../util/replace-file.ts';
+import { replaceFile } from '../../util/files/replace-file.ts';
 
 /** The result of the last reload, for whoever has asked for it on this machine. */
 export interface LastReload {

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { ConfigError } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../core/log.ts';
-import { makeFolder } from '../../util/make-folder.ts';
-import { replaceFile } from '../../util/replace-file.ts';
+import { makeFolder } from '../../util/files/make-folder.ts';
+import { replaceFile } from '../../util/files/replace-file.ts';
 import type { Bound } from '../bound.ts';
 
 /* The daemon's announcements of itself, for one process or many. */

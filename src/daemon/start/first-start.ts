@@ -7,8 +7,8 @@ import { keyDigest, keyPrefix, newKeyText } from '../../core/key-text.ts';
 import { permissions } from '../../core/permissions.ts';
 import { liveKey } from '../../state/rules/live-key.ts';
 import type { AgentRecord, KeyRecord } from '../../state/store.ts';
-import { makeFolder } from '../../util/make-folder.ts';
-import { readOwn } from '../../util/own-file.ts';
+import { makeFolder } from '../../util/files/make-folder.ts';
+import { readOwn } from '../../util/files/own-file.ts';
 import { clientVariables, readExports, toExports } from './client-variables.ts';
 import type { FirstAddresses } from './first-addresses.ts';
 

@@ -26,7 +26,7 @@ import { openStore } from '../../state/open.ts';
 import type { Store } from '../../state/store.ts';
 import { ownTables } from '../../tenants/catalogues.ts';
 import { loadEngines } from '../../tenants/engines.ts';
-import { makeFolder } from '../../util/make-folder.ts';
+import { makeFolder } from '../../util/files/make-folder.ts';
 import { packageFile } from '../../util/program-files.ts';
 import type { ListenerAddress } from '../../wire/client/reach/guard.ts';
 import { type Authority, openAuthority } from '../../wire/tls/authority.ts';

@@ -3,7 +3,7 @@ import { disk } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { type Log, openLog } from '../../core/log.ts';
 import { openVault } from '../../credentials/credentials.ts';
-import { makeFolder } from '../../util/make-folder.ts';
+import { makeFolder } from '../../util/files/make-folder.ts';
 import { openAuthority } from '../../wire/tls/authority.ts';
 import type { Bound } from '../bound.ts';
 import type { Gateway } from '../gateway.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Meaning } from '../../core/call.ts';
-import { folderStamp } from '../../util/folder-stamp.ts';
+import { folderStamp } from '../../util/files/folder-stamp.ts';
 import { prepared } from '../../util/prepared.ts';
 import { coverOf } from './cover.ts';
 import { Features } from './features.ts';

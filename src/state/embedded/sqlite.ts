@@ -2,7 +2,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { GatewayError, stateUnavailable } from '../../core/errors.ts';
-import { ownedLike } from '../../util/owned-like.ts';
+import { ownedLike } from '../../util/files/owned-like.ts';
 
 /*
  * The only file that knows node:sqlite (newer versions of Node rename its class). Whatever the database

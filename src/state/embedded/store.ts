@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../util/make-folder.ts';
+import { makeFolder } from '../../util/files/make-folder.ts';
 import { wholeTrust } from '../rules/trust.ts';
 import type { HistoryStore, Store, TraceStore } from '../store.ts';
 import { createAdmit } from './admit.ts';

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeFolder, syncFolder } from '../../util/make-folder.ts';
+import { makeFolder, syncFolder } from '../../util/files/make-folder.ts';
 
 /**
  * Returns the secret in `file`, which is made on the first start with mode 0600: one line of hex (base64 is

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { makeFolder, syncFolder } from '../../util/make-folder.ts';
+import { makeFolder, syncFolder } from '../../util/files/make-folder.ts';
 import { keyIdOf } from './certificate.ts';
 import type { KeyAndCertificate } from './new-authority.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { clientFor } from '../../../src/cli/connection/client.ts';
-import { readOwn } from '../../../src/util/own-file.ts';
+import { readOwn } from '../../../src/util/files/own-file.ts';
 import { run } from '../../support/clients.ts';
 import { posternCommand } from '../../support/daemon.ts';
 import { postern } from '../support.ts';

@@ -14,7 +14,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/schema.ts';
-import { ownedLike } from '../../../util/owned-like.ts';
+import { ownedLike } from '../../../util/files/owned-like.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';

@@ -51,7 +51,7 @@ interface Made {
 
 /** Writes everything, or nothing if one of the files exists or the options are no valid configuration. */
 async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
-  const { makeFolder: make } = await import('../../../util/make-folder.ts');
+  const { makeFolder: make } = await import('../../../util/files/make-folder.ts');
   const { parseConfig } = await import('../../../config/load.ts');
   const { openAuthority } = await import('../../../wire/tls/authority.ts');
   const { agentKeyFile } = await import('../../connection/agent-key.ts');

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { ownedLike } from '../../src/util/owned-like.ts';
+import { ownedLike } from '../../../src/util/files/owned-like.ts';
 
 const self = process.getuid?.() ?? 0;
 const other = self === 0 ? 54_321 : self;
@@ -31,7 +31,7 @@ t.test('root that may give nothing away keeps it', (t) => {
   const dir = t.testdir({ made: '' });
   mkdirSync(join(dir, 'state'));
   chownSync(join(dir, 'state'), other, process.getgid?.() ?? 0);
-  const script = `import { ownedLike } from '${new URL('../../src/util/owned-like.ts', import.meta.url)}'; ownedLike('made', 'state', 0)`;
+  const script = `import { ownedLike } from '${new URL('../../../src/util/files/owned-like.ts', import.meta.url)}'; ownedLike('made', 'state', 0)`;
   const bound = self === 0 ? ['setpriv', '--bounding-set', '-chown', '--inh-caps', '-chown'] : [];
   const [program = '', ...args] = [...bound, process.execPath, '--input-type=module', '-e', script];
   execFileSync(program, args, { cwd: dir });
