@@ -164,9 +164,9 @@ const duration = /^\d{1,4}\.(?:second|minute|hour|day|week|month|year)s?$/;
 const expression =
   /^(?=[a-z_+]{0,64}(?:pass|pwd|salt|key|index|name|user))[a-z_]{1,24}(?:\+[a-z_]{1,24}){1,3}$|^![a-z_]{3,40}-$/;
 
-/** Matches a member of an element, whatever case it has, and a type of Go: `fields[0].Name`, `[]*schema.Column`. */
+/** Matches a member of an element, whatever case it has, and a type of Go: `fields[0].Name`, `*v1.Secret`. */
 const element =
-  /^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){0,3}\[\d{0,3}\](?:(?:\.|->)[A-Za-z_]{1,40}(?:\[\d{0,3}\])?){0,3}\.?(?<=[.A-Za-z_])$|^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){1,3}\[\d{0,3}\]$|^(?:\[\]){1,2}\*?[a-z]{1,24}\.[A-Z][A-Za-z]{1,40}$/;
+  /^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){0,3}\[\d{0,3}\](?:(?:\.|->)[A-Za-z_]{1,40}(?:\[\d{0,3}\])?){0,3}\.?(?<=[.A-Za-z_])$|^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){1,3}\[\d{0,3}\]$|^(?:\[\]|\*){1,3}[a-z][a-z\d]{1,24}\.[A-Z][A-Za-z]{1,40}$/;
 
 /** Matches a stressed word of Markdown: `**highly**`, `*present*.`. */
 const stressed = /^\*{1,2}[A-Za-z]{2,24}\*{0,2}[.,;:!]?$/;

@@ -4,6 +4,8 @@ import { passwordBitsMin } from './texts.ts';
 
 /** Matches a line of a Kubernetes Secret: a name, and a value that may stand in quotes. */
 const line = /^ {1,8}[\w.-]{1,64}: {1,4}["']?([^\s"']{1,2000})/gm;
+/** Matches the same in JSON. */
+const member = /"[\w.-]{1,64}" ?: ?"([^\s"]{1,2000})"/g;
 /** Fewer characters open nothing. */
 const secretLengthMin = 4;
 const printable = /^[\t\n\r -~]+$/;
@@ -30,7 +32,7 @@ function textOf(value: string): string {
 
 /** Tells that a value of a Kubernetes Secret is more than words, which manuals have: `admin`, `mypassword`. */
 function hasSecretValue(text: string): boolean {
-  const values = [...text.matchAll(line)].map(([, value = '']) => textOf(value));
+  const values = [...text.matchAll(line), ...text.matchAll(member)].map(([, value = '']) => textOf(value));
   return values.some(
     (it) =>
       it.length >= secretLengthMin &&
