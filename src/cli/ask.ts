@@ -89,7 +89,9 @@ function inTermsOf(command: Command, { path, message }: FieldMistake): string {
   const [field = '', part = ''] = path.split('.');
   const name = `--${optionNames[field] ?? field.replaceAll('_', '-')}`;
   const isOption = command.options.some((it) => it.long === name);
-  if (!isOption) return path === '' ? message : `${path} ${message}`;
+  // A sentence of its own names what it is about.
+  const isWhole = path === '' || /^[A-Z]/.test(message);
+  if (!isOption) return isWhole ? message : `${path} ${message}`;
   // The place in a list says nothing to whoever repeats an option.
   return /^\d*$/.test(part) ? `${name} ${message}` : `${name} (${part}) ${message}`;
 }

@@ -12,7 +12,7 @@ import { listenerCertificates } from './metrics/sources.ts';
 import { createGate, openMaterial } from './reload/generation.ts';
 import type { LoadedPolicyFile } from './reload/policy-files.ts';
 import { createReloadAudit } from './reload/reload-audit.ts';
-import { checkWrittenFiles } from './start/check-files.ts';
+import { checkReloadedFiles } from './start/check-files.ts';
 import type { FirstStart } from './start/first-start.ts';
 import { type OpenedFoundations, openFoundations } from './start/foundations.ts';
 import { type ListenersTls, readListenersTls } from './start/listener-tls.ts';
@@ -189,7 +189,7 @@ export class Serving {
     const { foundations, feedConnections } = this.#parts;
     const { gate: before, config: configBefore, policyFiles: filesBefore } = this.#inForce;
     checkFixedKeys(configBefore, config);
-    checkWrittenFiles(config, files);
+    checkReloadedFiles(config, files);
     const tls = readListenersTls(config, files);
     const useFeedConnections = feedConnections.prepare(config, files);
     const material = openMaterial(config, files, foundations, before);

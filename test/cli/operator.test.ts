@@ -263,7 +263,7 @@ t.test('a credential comes from standard input or a file, and is never shown', a
   writeFileSync(file, `${secret}\n`);
   t.match(
     (await operator(['credential', 'set', 'bot'], { input: secret })).stdout,
-    /^bot is set; calls carry it /,
+    /^bot is set\. Calls carry it once /,
   );
   t.equal((await operator(['credential', 'rotate', 'bot', '--file', file])).stdout, 'bot is rotated.\n');
   const basic = ['credential', 'set', 'mail', '--type', 'basic'];

@@ -60,7 +60,7 @@ async function set(asking: CliCommand<SecretOptions>): Promise<void> {
   const credential = await put(asking, asking.options.type ?? 'bearer');
   await asking.tell(
     credential,
-    `${credential.name} is set; calls carry it where credentials: with hosts, or an inbound route, names it.`,
+    `${credential.name} is set. Calls carry it once an inbound route, or an entry of credentials: that has hosts, names it.`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { reasonOf } from '../../config/checks/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { ForeignFileError, readOwn } from '../../util/files/own-file.ts';
 
@@ -72,6 +73,9 @@ function boundAddresses(
 /** The port is any, and no daemon has written down which one it took. */
 export class NoAddressError extends Error {
   constructor(file: string, cause: unknown) {
-    super(`${file} cannot be read, and only it names the port: does the daemon run?`, { cause });
+    super(
+      `does a daemon run with this configuration? It would write its address into ${file}, which cannot be read: ${reasonOf(cause)}.`,
+      { cause },
+    );
   }
 }

@@ -16,7 +16,8 @@ import { readListenersTls } from './listener-tls.ts';
  */
 export function checkFiles(config: Config, files: Files): void {
   runChecks(config, files, [
-    ...rootChecks(config, files),
+    ...upstreamRootChecks(config, files),
+    ...stateRootChecks(config, files),
     ['', () => void readListenersTls(config, files)],
     ['vault', () => checkVault(config)],
     ['authority', () => checkAuthority(config)],
@@ -25,9 +26,9 @@ export function checkFiles(config: Config, files: Files): void {
   ]);
 }
 
-/** The same of the files that a reload may begin to write. */
-export function checkWrittenFiles(config: Config, files: Files): void {
-  runChecks(config, files, writtenChecks(config));
+/** The same of the files that a reload takes over: authorities of upstreams, and what it may begin to write. */
+export function checkReloadedFiles(config: Config, files: Files): void {
+  runChecks(config, files, [...upstreamRootChecks(config, files), ...writtenChecks(config)]);
 }
 
 /** A setting, and what throws where its files are wrong. */
@@ -43,12 +44,16 @@ const writtenChecks = ({ log, pidFile }: Config): readonly FileCheck[] => [
   ['pid_file', () => pidFile !== null && checkPlaceOfFile(pidFile)],
 ];
 
-function rootChecks({ upstream, state }: Config, files: Files) {
-  const read = readerOfRoots(files);
-  const bundles: [string, string][] = upstream.caFiles.map((it, at) => [`upstream.ca_files[${at}]`, it]);
-  if (state.caFile !== null) bundles.push(['state.ca_file', state.caFile]);
-  return bundles.map(([path, file]) => [path, () => void loadRoots([file], read)] as const);
-}
+const rootCheck = (path: string, file: string, files: Files): FileCheck => [
+  path,
+  () => void loadRoots([file], readerOfRoots(files)),
+];
+
+const upstreamRootChecks = ({ upstream }: Config, files: Files): readonly FileCheck[] =>
+  upstream.caFiles.map((file, at) => rootCheck(`upstream.ca_files[${at}]`, file, files));
+
+const stateRootChecks = ({ state }: Config, files: Files): readonly FileCheck[] =>
+  state.caFile === null ? [] : [rootCheck('state.ca_file', state.caFile, files)];
 
 function mistakesOf(path: string, check: () => unknown): readonly Mistake[] {
   try {

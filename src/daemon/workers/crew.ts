@@ -12,13 +12,13 @@ import type { ProcessLog } from '../../core/log.ts';
 import { ownName } from '../../core/safe-name.ts';
 import { threadEnvironment } from '../../util/prepared.ts';
 import { programModule } from '../../util/program-files.ts';
-import { loadRoots } from '../../wire/client/reach/roots.ts';
 import { allOrFirstError } from '../all-or-first-error.ts';
 import type { Bound } from '../bound.ts';
 import type { Addresses, ConfigStatus } from '../config-status.ts';
 import { changedKeys, noteReload } from '../reload/last-reload.ts';
-import { readerOfRoots, readPolicyFile } from '../reload/named-files.ts';
+import { readPolicyFile } from '../reload/named-files.ts';
 import { movePid, tellRefusal, warn } from '../start/announce.ts';
+import { checkReloadedFiles } from '../start/check-files.ts';
 import { readListenersTls } from '../start/listener-tls.ts';
 import type { SeedResult } from '../start/seed.ts';
 import { Gathering } from './gathering.ts';
@@ -46,7 +46,7 @@ export function loadWithFiles(file: string, env: Environment): Pick<InForce, 'co
   const { files, taken } = takeFiles();
   const config = loadConfig(file, env, files);
   readListenersTls(config, files);
-  loadRoots(config.upstream.caFiles, readerOfRoots(files));
+  checkReloadedFiles(config, files);
   for (const pattern of config.policies) for (const it of files.find(pattern)) readPolicyFile(files, it);
   return { config, taken };
 }

@@ -132,6 +132,17 @@ function atMost(maxBytes: number): Transform {
   });
 }
 
+const fileTroubles: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EACCES: 'may not be read by the user of the daemon',
+};
+
+/** Says in words why a file cannot be opened, without its path. */
+function refuseFile(error: NodeJS.ErrnoException): never {
+  const { code = '' } = error;
+  throw new FeedRefused(`The file of the feed ${fileTroubles[code] ?? `cannot be opened (${code})`}.`);
+}
+
 async function copyFile(
   path: string,
   known: Validators,
@@ -139,7 +150,7 @@ async function copyFile(
   options: FetchOptions,
 ): Promise<boolean> {
   // Without O_NONBLOCK, opening a pipe would wait for whoever writes to it.
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(refuseFile);
   const stat = await file.stat();
   if (!stat.isFile()) throw new FeedRefused('The feed is not a regular file.');
   const etag = `${stat.ino}-${stat.size}-${stat.mtimeMs}`;

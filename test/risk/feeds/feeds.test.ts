@@ -357,7 +357,7 @@ t.test('a file is read when it has changed', async (t) => {
   t.match(await feeds.refresh('own'), { status: 'ok', indicators: 4 });
   t.match(await feeds.refresh('folder'), { lastError: /not a regular file/ });
   t.match(await feeds.refresh('device'), { lastError: /not a regular file/ });
-  t.match(await feeds.refresh('none'), { lastError: /ENOENT/ });
+  t.match(await feeds.refresh('none'), { lastError: 'The file of the feed does not exist.' });
   t.equal(await feeds.refresh('unknown'), undefined);
 });
 

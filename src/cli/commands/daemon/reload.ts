@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { reasonOf } from '../../../config/checks/references.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { LastReload } from '../../../daemon/reload/last-reload.ts';
 import type { CommonOptions } from '../../connection/client.ts';
@@ -69,7 +70,10 @@ function pidOf({ state }: Config): number {
     const { pid } = JSON.parse(readFileSync(file, 'utf8'));
     if (Number.isInteger(pid) && pid > 1) return pid;
   } catch (error) {
-    throw new Error(`no daemon of this configuration has run: ${file} cannot be read.`, { cause: error });
+    throw new Error(
+      `does a daemon run with this configuration? It would write its process id into ${file}, which cannot be read: ${reasonOf(error)}.`,
+      { cause: error },
+    );
   }
   throw new Error(`${file} names no process.`);
 }
