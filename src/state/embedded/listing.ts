@@ -1,5 +1,5 @@
 import { kept } from '../../util/kept.ts';
-import { notACursor } from '../rules/cursor.ts';
+import { notACursor, pageOf } from '../rules/cursor.ts';
 import type { Page, Paged } from '../store.ts';
 import { type Database, type Row, recordOf, type Statement, type Value } from './sqlite.ts';
 
@@ -44,12 +44,8 @@ export function createListing<T>(db: Database, { table, order, columns, toItem }
     const where = conditions.map(([sql]) => sql).join(' AND ');
     const values = conditions.map(([, value]) => value);
     const rows = statementFor(where).all(...values, fromNumber, fromId, limit + 1);
-    const shown = rows.slice(0, limit);
-    const last = rows.length > limit ? shown.at(-1) : undefined;
-    return {
-      items: shown.map(toItem),
-      nextCursor: last ? toCursor([Number(last['place_number']), String(last['place_id'])]) : null,
-    };
+    const { items, nextCursor } = pageOf(rows, limit, toCursor);
+    return { items: items.map(toItem), nextCursor };
   };
 }
 
@@ -58,7 +54,10 @@ type Place = readonly [number: number, id: string];
 const beforeAll: Place = [Number.MAX_SAFE_INTEGER, ''];
 const cursorLengthMax = 512;
 
-const toCursor = (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+function toCursor({ place_number, place_id }: Row): string {
+  const place: Place = [Number(place_number), String(place_id)];
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
+}
 
 function parseCursor(text: string): Place {
   const place = parseJson(text);

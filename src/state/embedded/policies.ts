@@ -1,5 +1,6 @@
 import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
+import { pageOf } from '../rules/cursor.ts';
 import {
   archived,
   isActive,
@@ -99,8 +100,7 @@ export function createEmbeddedPolicies({ db, commits, audit }: Disk): PolicyStor
     async policyVersions(tenantId, name, envName, page) {
       const { before: from, most } = versionsOn(page);
       const found = table.before(tenantId, name, envName, from, most + 1);
-      const items = found.slice(0, most);
-      return { items, nextCursor: found.length > most ? String(items.at(-1)?.version) : null };
+      return pageOf(found, most, (last) => String(last.version));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { pageOf } from '../rules/cursor.ts';
 import {
   archived,
   isActive,
@@ -67,8 +68,7 @@ export function createRedisPolicies({ connection, names, commits, revisions }: L
       const fields = versions.map((it) => versionField(name, envName, it));
       const texts = await readMany(connection, policyVersions, fields);
       const found = texts.flatMap((it) => toRecord<PolicyRecord>(it) ?? []);
-      const items = found.slice(0, most);
-      return { items, nextCursor: found.length > most ? String(items.at(-1)?.version) : null };
+      return pageOf(found, most, (last) => String(last.version));
     },
   };
 }

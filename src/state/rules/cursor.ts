@@ -1,7 +1,15 @@
 import { GatewayError } from '../../core/errors.ts';
+import type { Paged } from '../port/page.ts';
 
 /** Whoever sends a cursor that no list has given is told so. */
 export function notACursor(): GatewayError {
   const message = 'The cursor is none that a list has given; leave it out to begin anew.';
   return new GatewayError('VALIDATION_FAILED', message, { errors: [{ path: 'cursor', message }] });
+}
+
+/** Returns a page of rows, of which one more than `limit` was asked for. */
+export function pageOf<T>(rows: readonly T[], limit: number, cursorOf: (last: T) => string): Paged<T> {
+  const items = rows.slice(0, limit);
+  const last = rows.length > limit ? items.at(-1) : undefined;
+  return { items, nextCursor: last === undefined ? null : cursorOf(last) };
 }

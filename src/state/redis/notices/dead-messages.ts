@@ -1,3 +1,4 @@
+import { pageOf } from '../../rules/cursor.ts';
 import type { DeadFilter, DeadMessage, Page, Paged, QueuedMessage } from '../../store.ts';
 import type { RedisConnection } from '../link/connection.ts';
 import type { NoticeNames } from '../link/names.ts';
@@ -74,13 +75,12 @@ export async function listDead(
     places.push(...(await placesBefore(connection, names.dead(name), before, limit + 1)));
   }
   places.sort((a, b) => (isBefore(a, b) ? 1 : -1));
-  const shown = places.slice(0, limit);
-  const last = places.length > limit ? shown.at(-1) : undefined;
-  const messages = await read(connection, names, shown);
+  const page = pageOf(places, limit, ({ atMs, id }) => indexPlaceOf(atMs, id));
+  const messages = await read(connection, names, page.items);
   return {
     // A channel may have been another tenant's before.
     items: messages.filter((it) => owner === undefined || it.owner === owner),
-    nextCursor: last === undefined ? null : indexPlaceOf(last.atMs, last.id),
+    nextCursor: page.nextCursor,
   };
 }
 
