@@ -11,7 +11,7 @@ const choices = {
 } as const;
 
 const answerWords: Readonly<Record<string, string>> = {
-  injection: 'Orders to the agent',
+  injection: 'Orders',
   blocked: 'Withheld',
   redacted: 'Cut',
 };
