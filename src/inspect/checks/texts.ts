@@ -84,7 +84,7 @@ function isChosen(text: string): boolean {
 
 /** Matches what code, templates, addresses and connection strings have, and passwords hardly ever. */
 const codeSigns =
-  /[$#%@]?\{\{|\$\{|\$\(|<%|%\(|:\/\/|=>|->|::|===?|&&|\|\||[;&]\w{1,32}=|,\w{2,32}[=:]|^[\w.$@:]{2,64}\(|\w\[["':]|[a-z]{5}|[A-Z]{6}|^\/.*\/[gimsuy,;]{0,4}$/;
+  /[$#%@]?\{\{|\$\{|\$\(|<%|%\(|:\/\/|=>|->|::|===?|&&|\|\||[;&]\w{1,32}=|,\w{2,32}[=:]|^[A-Za-z_$][\w.$:]{3,64}\(|\w\[["':]|[a-z]{5}|[A-Z]{6}|^\/.*\/[gimsuy,;]{0,4}$/;
 const manySignsLengthMin = 10;
 
 const kindOf = (character: string): number => {
