@@ -15,10 +15,10 @@ const path = /^(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[^/\\]{0,64}[/\\]){0,16}\.?[a-z][
 
 /**
  * Matches encrypted values: SOPS and hiera-eyaml, Jasypt, Spring Cloud, Ansible, Vault's transit, dotenvx, keys of
- * AWS KMS. A Kubernetes SealedSecret begins with the length of an RSA block.
+ * AWS KMS, Jenkins. A Kubernetes SealedSecret begins with the length of an RSA block.
  */
 const ciphertext =
-  /^(?:ENC[[(]|\{cipher\}|\$ANSIBLE_VAULT|vault:v\d|encrypted:|AQICAH|Ag[A-D][0-9A-Za-z+/]{50})/;
+  /^(?:ENC[[(]|\{cipher\}|\$ANSIBLE_VAULT|vault:v\d|encrypted:|\{AQAAA|AQICAH|Ag[A-D][0-9A-Za-z+/]{50})/;
 
 /** Matches a YAML tag that says how to obtain or to read the value: `!vault`, `!Ref`, `!unsafe`. */
 const tag = /^!(?:vault|secret|env|env_var|unsafe|Ref|Sub|GetAtt|ImportValue|FindInMap|reference)$/;
@@ -34,7 +34,7 @@ const address = /^0x[0-9A-Fa-f]{40}$/;
  * `90days`.
  */
 const term =
-  /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2|pkcs-?\d{1,2}|utf-?8|oauth2?|ed25519|x509|x86[_-]64|i[3-6]86|aarch64|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
+  /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2(?::sha-?\d{1,3})?|pkcs-?\d{1,2}|utf-?8|oauth2?|ed25519|x509|x86[_-]64|i[3-6]86|aarch64|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i;
 
 /** Matches a shell's message for a missing variable: `${DB_PASSWORD:?required}`. */
 const complaint = /^\?[A-Za-z_]{1,64}$/;
@@ -166,7 +166,7 @@ const expression =
 
 /** Matches a member of an element, whatever case it has, and a type of Go: `fields[0].Name`, `*v1.Secret`. */
 const element =
-  /^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){0,3}\[\d{0,3}\](?:(?:\.|->)[A-Za-z_]{1,40}(?:\[\d{0,3}\])?){0,3}\.?(?<=[.A-Za-z_])$|^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){1,3}\[\d{0,3}\]$|^(?:\[\]|\*){1,3}[a-z][a-z\d]{1,24}\.[A-Z][A-Za-z]{1,40}$/;
+  /^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){0,3}\[\d{0,3}\](?:(?:\.|->)[A-Za-z_]{1,40}(?:\[\d{0,3}\])?){0,3}\.?(?<=[.A-Za-z_])$|^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){1,3}\[\d{0,3}\]$|^(?:\[\]|\*){1,3}[a-z][a-z\d]{1,24}\.[A-Z][A-Za-z]{1,40}$|^[A-Z][A-Za-z]{2,24}\[[A-Za-z_]{1,24}\]$/;
 
 /** Matches a stressed word of Markdown: `**highly**`, `*present*.`. */
 const stressed = /^\*{1,2}[A-Za-z]{2,24}\*{0,2}[.,;:!]?$/;
@@ -179,8 +179,11 @@ const fileOrOption =
 const algorithm =
   /^(?:A(?:128|192|256)(?:CBC-HS(?:256|384|512)|GCM(?:KW)?|KW)|ECDH-ES(?:\+A(?:128|192|256)KW)?|RSA-OAEP-(?:256|384|512)|PBES2-HS\d{3}\+A\d{3}KW)$|^(?:TLS_)?(?:(?:ECDHE?|DHE|RSA|ECDSA|PSK|AES\d{0,3}|CHACHA20|POLY1305|GCM|CBC|CCM8?|SHA\d{0,3}|WITH|3?DES|EDE3?|CAMELLIA\d{0,3}|ARIA\d{0,3}|128|256)(?:[-_+]|$)){3,12}$/;
 
-/** Matches a value of which a manual leaves out the middle: `JlKBx9za9667qe4(...)xHSwRv6J`. */
-const shortened = /[0-9A-Za-z]\(\.\.\.\)[0-9A-Za-z]/;
+/**
+ * Matches a value of which a manual leaves out the middle, and a JSON web token of which it shows the head only:
+ * `JlKBx9za9667qe4(...)xHSwRv6J`, `eyJhbGciOiJI...`.
+ */
+const shortened = /[0-9A-Za-z]\(\.\.\.\)[0-9A-Za-z]|^eyJ[\w-]{2,80}\.{3}/;
 
 const tokenHead = /^eyJ[\w-]{10,1024}={0,2}\.?$/;
 

@@ -23,6 +23,12 @@ const hasRandomPart = (text: string): boolean =>
 /** Matches all of base64, where a decoder would stop at the first `=`. */
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
+/** Matches a certificate, or a public key; and any PEM without content, which manuals have. */
+const publicPem =
+  /^-{5}BEGIN (?:TRUSTED )?(?:CERTIFICATE|PUBLIC KEY)|^-{5}BEGIN [A-Z ]{1,32}-{5}\s{0,4}(?:-{5}END|$)/;
+/** Begins a certificate in base64. */
+const certificate = 'LS0tLS1CRUdJTiBDRVJUSUZJQ0FUR';
+
 /** Returns what a value says: it is in base64 under `data`, and plain under `stringData`. */
 function textOf(value: string): string {
   if (!base64.test(value) || value.length % 4 !== 0) return value;
@@ -36,6 +42,8 @@ function hasSecretValue(text: string): boolean {
   return values.some(
     (it) =>
       it.length >= secretLengthMin &&
+      !publicPem.test(it) &&
+      !it.startsWith(certificate) &&
       (!words.test(it) || randomBits(it) >= passwordBitsMin || hasRandomPart(it)),
   );
 }

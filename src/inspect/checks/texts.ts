@@ -53,7 +53,7 @@ function isPasswordLike(text: string): boolean {
     word.length < 5 ||
     !hasLetter.test(word) ||
     reference.test(word) ||
-    reference.test(withoutNumbers(word)) ||
+    reference.test(withoutNumbers(word.replace(pointer, ''))) ||
     isPlainValue(word) ||
     isEncodedWords(word)
   )

@@ -66,7 +66,7 @@ const elided = /^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,24}\.{3,8}[0-9
  * `a%20secret`, `proxypass`.
  */
 const wordsForPassword =
-  /^(?:[a-z]|%2[06D]|[-_. +]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%2[06D]|[-_. +]){0,40}\d{0,5}$|^[a-z]{2,12}pass$/;
+  /^(?:[a-z]|%2[06D]|[-_. +]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%2[06D]|[-_. +]){0,40}\d{0,5}$|^[a-z]{2,12}pass$|^pass(?:[-_/&%|@:;.!]{1,4}[a-z]{0,10}){1,2}$/;
 
 /** Matches a whole key in PEM (RFC 7468), and takes what stands between its lines. */
 const pem = /^-----BEGIN [A-Z ]{3,24}-----([0-9A-Za-z+/=\s\\.]{4,512})-----END/;
@@ -97,7 +97,7 @@ const testCard =
   /^(?:4111111111111111|4242424242424242|4012888888881881|400000000000\d{4}|4000056655665556|4222222222222|5555555555554444|5105105105105100|5200828282828210|2223003122003222|378282246310005|371449635398431|378734493671000|6011111111111117|6011000990139424|30569309025904|38520000023237|3530111333300000|3566002020360505|6200000000000005)$/;
 
 /** Matches names of variables that stand for what is in them: `CLIENT_SECRET`. */
-const variableName = /^(?:[A-Z][A-Z\d]{1,11}_){1,5}(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)$/;
+const variableName = /^(?:[A-Z][A-Z\d]{1,11}_){1,5}(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)\d?$/;
 
 const isOfManuals = (text: string): boolean =>
   texts().has(text) ||

@@ -225,5 +225,13 @@ function areSlices(pieces: readonly Piece[], spans: readonly Span[]): boolean {
   const size = pieces[0]?.text.length ?? 0;
   // Short pieces of one length may look like words by chance, but joined they do not.
   const isEven = texts.every((it, index) => it.length === size || (it.length < size && !texts[index + 1]));
-  return isEven ? isSlice(texts.join('')) : texts.every(isSlice);
+  return isEven ? isSlice(texts.join('')) : texts.every(isSlice) && !areNumberedNames(texts);
 }
+
+/** Matches a name with a number behind it, perhaps twice, as columns of a table have: `t1col1`. */
+const numberedName = /^[A-Za-z]{1,16}\d{1,3}(?:[A-Za-z]{1,16}\d{1,3})?$/;
+
+/** Tells names of words with numbers from a token that was cut behind its digits, whose letters are no words. */
+const areNumberedNames = (texts: readonly string[]): boolean =>
+  texts.every((text) => numberedName.test(text)) &&
+  texts.reduce((bits, text) => bits + randomBits(text.replace(/\d+/g, '')), 0) < 0;

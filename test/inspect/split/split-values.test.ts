@@ -345,6 +345,21 @@ const apart: { name: string; text: string; finds: number }[] = [
     finds: 0,
   },
   {
+    name: 'names of columns behind a short prefix',
+    text: JSON.stringify([
+      't1.col1',
+      't2col1',
+      'col1',
+      't1col1',
+      'T1Col1',
+      'Col1',
+      't2col2',
+      'value1',
+      'key1',
+    ]),
+    finds: 0,
+  },
+  {
     name: 'a beginning whose rest stands far behind other fields',
     text: JSON.stringify({
       a: key.slice(0, 12),
