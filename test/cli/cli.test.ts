@@ -260,6 +260,9 @@ t.test('config check and the start name the places of sockets and files that can
     t.equal(code, 1, args.join(' '));
     t.match(stderr, /line 2, column 1, pid_file: .*folder\.yaml is a folder/);
   }
+  writeFileSync(configFile, 'authority: { cert: one.pem, key: one.pem }');
+  const same = await postern('config', 'check', configFile);
+  t.match(same.stderr, /line 1, column 1, authority: must be two files, not both .*one\.pem/);
   writeFileSync(configFile, 'policies: [folder.yaml, broken.txt]');
   writeFileSync(join(dir, 'broken.txt'), 'rules: {}');
   const { code, stderr } = await postern('config', 'check', configFile);

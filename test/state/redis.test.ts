@@ -5,7 +5,7 @@ import { newId, newTraceId, timeOfTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import { openStore } from '../../src/state/open.ts';
 import { Breaker, failuresMax, probeIntervalMs } from '../../src/state/redis/link/breaker.ts';
-import { openConnection } from '../../src/state/redis/link/connection.ts';
+import { openConnection, whyAway } from '../../src/state/redis/link/connection.ts';
 import { openRedisStore, type RedisStoreOptions, redisFormat } from '../../src/state/redis/store.ts';
 import { approvalsMax, pendingMax } from '../../src/state/rules/approval.ts';
 import { destinationsMax } from '../../src/state/rules/destinations.ts';
@@ -186,7 +186,20 @@ t.test('a server that is not there is an error of the start', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;
   await redis.kill();
-  await t.rejects(open(redis, { timeoutMs: 100 }), { code: 'STATE_UNAVAILABLE' });
+  const told: object[] = [];
+  const log = { warn: (fields: object) => void told.push(fields) };
+  const message = `Redis at ${redis.host}:${redis.port} does not answer: nothing listens there.`;
+  await t.rejects(open(redis, { timeoutMs: 100, log, username: 'postern', password: 'a-password' }), {
+    code: 'STATE_UNAVAILABLE',
+    message,
+  });
+  t.match(told, [{ reason: message }], 'the log says so meanwhile');
+  t.notMatch(JSON.stringify(told), /a-password|"stack"/);
+  const nodes = Array.from({ length: 9 }, (_, at) => ({ host: `node-${at}`, port: 7000 }));
+  t.equal(
+    whyAway(nodes, { code: 'EHOSTUNREACH' }),
+    'Redis at node-0:7000, node-1:7000, node-2:7000, node-3:7000, … does not answer: EHOSTUNREACH.',
+  );
 });
 
 t.test('warns of a Redis that may lose what it is given', async (t) => {

@@ -81,6 +81,7 @@ function checkVault(config: Config): void {
 
 /** A pair that is not there at all is made by the start. */
 function checkAuthority({ authority: { cert: certFile, key: keyFile } }: Config): void {
+  if (certFile === keyFile) throw new Error(`must be two files, not both ${certFile}`);
   const isThere = [certFile, keyFile].map((it) => existsSync(it));
   if (isThere[0]) openAuthority({ certFile, keyFile, nowMs: Date.now() });
   else checkFolder(dirname(isThere[1] ? certFile : keyFile));

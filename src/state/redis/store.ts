@@ -12,7 +12,7 @@ import { createRedisHomes } from './homes.ts';
 import { createRedisIncidents } from './incidents.ts';
 import { createRedisKeys } from './keys.ts';
 import { Commits } from './link/commits.ts';
-import { openConnection, type RedisConnectionOptions, redisRefusal } from './link/connection.ts';
+import { openConnection, type RedisConnectionOptions, redisRefusal, whyAway } from './link/connection.ts';
 import { agreeOnFormat, formatIn, type RecordFormat, recordFormat } from './link/format.ts';
 import type { Link } from './link/link.ts';
 import { Names } from './link/names.ts';
@@ -59,7 +59,7 @@ function methodsOf<T extends object>(part: T): { readonly [Name in keyof T]: T[N
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { log, clock = 'server' } = options;
-  const report = reporter(log);
+  const report = reporter(log, options.nodes);
   if (options.cluster && /[{}]/.test(options.prefix))
     throw new GatewayError('VALIDATION_FAILED', 'On a cluster the prefix of state.url must not have braces.');
   const names = new Names(options.prefix);
@@ -131,14 +131,20 @@ export async function redisFormat(
 }
 
 /** One line a second at most: while Redis is away every connection attempt fails. */
-function reporter(log: RedisStoreOptions['log']): (error: unknown) => void {
+function reporter(
+  log: RedisStoreOptions['log'],
+  nodes: RedisStoreOptions['nodes'],
+): (error: unknown) => void {
   let reportedAtMs = 0;
   let unreported = 0;
   return (error) => {
     const nowMs = Date.now();
     unreported += 1;
     if (nowMs - reportedAtMs < 1_000) return;
-    log.warn({ err: error, errors: unreported }, 'Redis has failed');
+    // Of a connection that fails, place and code say all.
+    const isOfConnection = typeof Object(error).syscall === 'string';
+    const why = isOfConnection ? { reason: whyAway(nodes, error) } : { err: error };
+    log.warn({ ...why, errors: unreported }, 'Redis has failed');
     reportedAtMs = nowMs;
     unreported = 0;
   };

@@ -65,7 +65,7 @@ export async function openConnection(options: RedisConnectionOptions) {
   const masters = (): readonly Redis[] => (client instanceof Cluster ? client.nodes('master') : [client]);
 
   try {
-    await ready(client, timeoutMs * 5);
+    await ready(client, timeoutMs * 5, options.nodes);
   } catch (error) {
     client.disconnect();
     throw error;
@@ -178,7 +178,22 @@ const refusals: Readonly<Record<string, string>> = {
   NOPERM: 'the user of state.url may not do what Postern needs; docs/administration/redis.md has the rules.',
 };
 
-async function ready(client: Client, withinMs: number): Promise<void> {
+const nodesShownMax = 4;
+const troubles: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'no name server answers',
+};
+
+/** Says where nobody answers, and why, as far as the error of a connection tells. */
+export function whyAway(nodes: RedisAddress['nodes'], error: unknown): string {
+  const { code }: { readonly code?: unknown } = Object(error);
+  const shown = nodes.slice(0, nodesShownMax).map(({ host, port }) => `${host}:${port}`);
+  const where = `Redis at ${shown.join(', ')}${nodes.length > nodesShownMax ? ', …' : ''} does not answer`;
+  return typeof code === 'string' ? `${where}: ${troubles[code] ?? code}.` : `${where}.`;
+}
+
+async function ready(client: Client, withinMs: number, nodes: RedisAddress['nodes']): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let last: unknown;
   const onError = (error: unknown) => {
@@ -186,7 +201,9 @@ async function ready(client: Client, withinMs: number): Promise<void> {
     const refusal = redisRefusal(error);
     if (refusal) reject(refusal);
   };
-  const timer = setTimeout(() => reject(away(last)), withinMs);
+  const notThere = () =>
+    new GatewayError('STATE_UNAVAILABLE', whyAway(nodes, last), { retryAfterSeconds: 1 }, last);
+  const timer = setTimeout(() => reject(notThere()), withinMs);
   client.once('ready', resolve).on('error', onError);
   try {
     await promise;
