@@ -11,7 +11,7 @@ import { targetWithin } from '../src/core/target.ts';
 import { CredentialHomes } from '../src/credentials/credential-homes.ts';
 import { ApprovalDesk } from '../src/decision/approvals/approval-desk.ts';
 import { createStages } from '../src/decision/stages.ts';
-import { traceLine } from '../src/decision/trace/record.ts';
+import { traceLine } from '../src/decision/trace/trace-line.ts';
 import { createEngine } from '../src/inspect/match/engine.ts';
 import { loadDetectors } from '../src/inspect/patterns/load.ts';
 import { validatePolicy } from '../src/policy/index.ts';

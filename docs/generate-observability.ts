@@ -1,7 +1,7 @@
 import { problems } from '../src/core/errors.ts';
 import { type FamilyText, familyTexts } from '../src/daemon/metrics/families.ts';
-import { signalReasons } from '../src/decision/opinion.ts';
 import { reasonCodes } from '../src/decision/reason-codes.ts';
+import { signalReasons } from '../src/decision/verdict.ts';
 import { defaultWeights } from '../src/risk/signals/score.ts';
 import { wrapLines } from './wrap.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type DecidedCall, dataClasses, type Verdict } from '../core/call.ts';
 import { explanationForAgent, signalsForAgent } from '../decision/trace/agent-view.ts';
-import { publicFinding, publicRule } from '../decision/trace/record.ts';
 import { shownOperationOf } from '../decision/trace/safe-names.ts';
+import { publicFinding, publicRule } from '../decision/trace/trace-line.ts';
 import type { DescribedBody } from './fields/described-call.ts';
 import { band, decision, safeName } from './fields/fields.ts';
 import { RawAnswer } from './route.ts';

@@ -11,14 +11,8 @@ import { counts } from '../inspect/parts/sanitize.ts';
 import { createCache } from '../state/cache.ts';
 import type { HomeStore, MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
-import {
-  hasBasicKey,
-  inBody,
-  type PlacedCredential,
-  partsOf,
-  placedCredentials,
-  tokenPiecesOf,
-} from './credential-places.ts';
+import { partsOf, tokenPiecesOf } from './credential-parts.ts';
+import { hasBasicKey, inBody, type PlacedCredential, placedCredentials } from './credential-places.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 import { registrableDomain } from './registrable-domain.ts';
 import { hashOf } from './secret-hashes.ts';

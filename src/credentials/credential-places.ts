@@ -44,7 +44,7 @@ const userPasswordMax = 16;
 
 // Some servers take a tab for the blank.
 const authorization = /^(?:([A-Za-z][A-Za-z0-9-]{0,31})[ \t]+)?(\S+)$/;
-const basic = /^basic[ \t]+(\S+)$/i;
+export const basic = /^basic[ \t]+(\S+)$/i;
 const whole = /^\S+$/;
 const keyField =
   /^(?:[a-z0-9]{1,32}-){0,4}(?:api-?key|app-?key|auth-?key|access-?key|functions-key|subscription-key|token|jwt|api-secret|client-secret|session-id|dpop)$/;
@@ -271,48 +271,3 @@ function fromForm(text: string): string | undefined {
     return undefined;
   }
 }
-
-const partLengthMin = 16;
-/** Parts of one credential. */
-const partsMax = 64;
-const token68 = /[A-Za-z0-9._~+/-]{16,}={0,2}/g;
-const aroundToken = /^[.~+/=]+|[.~+/=]+$/g;
-
-/**
- * Answers which parts of a composed credential may be one themselves, such as a quoted token, as written and
- * decoded. Undefined where there is too much of it.
- */
-export function partsOf({ texts }: PlacedCredential, written: string): ReadonlySet<string> | undefined {
-  const parts = new Set<string>();
-  const pair = basic.exec(written)?.[1];
-  const all = [
-    written,
-    ...texts,
-    ...(pair === undefined ? [] : [Buffer.from(pair, 'base64').toString('utf8')]),
-  ];
-  for (const text of all)
-    for (const form of new Set([text, fromPercents(text)]))
-      for (const [run] of form.matchAll(token68)) {
-        for (const part of [run, run.replace(aroundToken, '')])
-          if (part.length >= partLengthMin) parts.add(part);
-        if (parts.size > partsMax) return undefined;
-      }
-  return parts;
-}
-
-/**
- * Returns the texts between the dots and tildes of such parts, since a token may stand beside others.
- * Undefined where there are too many.
- */
-export function tokenPiecesOf(parts: ReadonlySet<string>): ReadonlySet<string> | undefined {
-  const pieces = new Set<string>();
-  for (const part of parts)
-    for (const piece of part.split(betweenPieces))
-      if (piece.length >= partLengthMin && !parts.has(piece)) pieces.add(piece);
-  return pieces.size > partsMax ? undefined : pieces;
-}
-const betweenPieces = /[.~]/;
-
-/** Leaves what is malformed as it is: that must not hide the rest. */
-const fromPercents = (text: string): string =>
-  text.replace(/%([0-7][0-9A-Fa-f])/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -7,7 +7,6 @@ import { kept } from '../util/kept.ts';
 import { CallFacts, noBody } from './facts/facts.ts';
 import { withGiven } from './facts/given-facts.ts';
 import {
-  classesOf,
   denial,
   type Enforceable,
   enforceable,
@@ -21,6 +20,7 @@ import {
 import { judgeByPosture } from './posture.ts';
 import { strictestOpinion } from './strictest-opinion.ts';
 import { shownPart } from './trace/safe-names.ts';
+import { classesOf } from './verdict.ts';
 
 interface Judged {
   readonly opinion: Enforceable;

@@ -2,14 +2,11 @@ import {
   type AssessedCall,
   type DataClass,
   type Decision,
-  dataClasses,
   type Finding,
   type IncidentCause,
   type InspectedCall,
   isTunnel,
   type MatchedRule,
-  type Risk,
-  type Verdict,
 } from '../core/call.ts';
 import { ownName, type SafeName, safely } from '../core/safe-name.ts';
 import { counts, defaultCuts, sanitizedBody } from '../inspect/parts/sanitize.ts';
@@ -17,7 +14,6 @@ import type { PolicyDecision, RuleAction } from '../policy/index.ts';
 import { isCertain } from '../risk/signals/read-then-write.ts';
 import { excuseOf } from './excuse.ts';
 import type { PostureOpinion } from './posture.ts';
-import { signalSentence } from './trace/agent-view.ts';
 
 /* The judgement of a call by a policy, the posture or neither, and the verdict that follows from it. Pure. */
 
@@ -225,88 +221,3 @@ export const afterDenial = (opinion: Enforceable): Enforceable => ({
   reasonCodes: ['RECENT_APPROVAL_DENIAL', ...opinion.reasonCodes],
   explanation: [safely`The identical call was denied a moment ago.`, ...opinion.explanation],
 });
-
-/** Signals that are reason codes of the calls that have them. */
-export const signalReasons: ReadonlySet<string> = new Set([
-  'THREAT_INTEL_MATCH',
-  'EXTERNAL_PRINCIPAL',
-  'NEW_DESTINATION',
-  'BASELINE_ANOMALY',
-  'VOLUME_BURST',
-  'READ_THEN_WRITE',
-  'CROSS_AGENT_EXFIL',
-  'PRIVILEGE_ESCALATION',
-  'MASS_ACTION',
-  'TOKEN_HARVESTING',
-  'MCP_TOOL_DRIFT',
-  'PROMPT_INJECTION',
-  'EXFILTRATION',
-  'DESTRUCTIVE',
-  'LATERAL_MOVEMENT',
-  'LOW_TRUST',
-  'OPAQUE_CONTENT',
-]);
-/** Signals that the explanation leaves to others: findings are named one by one. */
-const notExplained: ReadonlySet<string> = new Set(['SENSITIVE_DATA', 'NEW_DESTINATION', 'OPAQUE_CONTENT']);
-/** That one explanation names. */
-export const explainedFindingsMax = 20;
-const nothing: readonly Finding[] = [];
-
-/** Returns the opinion as the answer to the call, with what else was noticed of it. */
-export function toVerdict(call: AssessedCall, opinion: Enforceable): Verdict {
-  const { isDegraded, charges, exceededBudgets, scopeViolations } = call.admission;
-  const found = thatCount(call);
-  const classifications = classesIn(found);
-  const noticed: string[] = [...classifications];
-  if (found.some((it) => it.class === 'SECRETS' && (it.vendorHosts.length > 0 || it.isMisdirected)))
-    noticed.push('SECRET_MISDIRECTED');
-  if (isDegraded) noticed.push('GATEWAY_DEGRADED');
-  if (charges.some((it) => exceededBudgets.includes(it.name))) noticed.push('BUDGET_EXCEEDED');
-  for (const signal of call.signals) if (signalReasons.has(signal.name)) noticed.push(signal.name);
-  const places = found
-    .slice(0, explainedFindingsMax)
-    // Places quote nothing that was found.
-    .map((it) =>
-      ownName(
-        `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isMisdirected ? ', at home elsewhere' : ''}).`,
-      ),
-    );
-  // Why it is risky, which a rule or a band does not say.
-  for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(signalSentence(signal));
-  if (call.signals.length > 0) places.push(riskSentence(call.risk));
-  return {
-    decision: opinion.decision,
-    reasonCodes:
-      noticed.length === 0 ? opinion.reasonCodes : [...new Set([...opinion.reasonCodes, ...noticed])],
-    classifications,
-    explanation: places.length === 0 ? opinion.explanation : [...opinion.explanation, ...places],
-    matchedRules: opinion.matched,
-    decidedBy: opinion.decidedBy,
-    tags: opinion.tags,
-    escalateTo: opinion.escalateTo,
-    violations: scopeViolations,
-    wouldBe: opinion.wouldBe,
-    sanitizedBody: opinion.decision === 'SANITIZE' ? opinion.sanitized : undefined,
-    cuts: opinion.decision === 'SANITIZE' ? opinion.cuts : undefined,
-    approval: undefined,
-  };
-}
-
-/** Returns how the score has come about. */
-function riskSentence({ score, band, parts: shares, trustModifier, floor }: Risk): SafeName {
-  const parts = shares.map(({ engine, part }) => `${engine} ${toText(part)}`);
-  if (trustModifier !== 0) parts.push(`trust ${toText(trustModifier)}`);
-  const least = floor > 0 ? `, at least ${floor} for what was found` : '';
-  return ownName(`Risk ${score} (${band}): ${parts.join(', ')}${least}.`);
-}
-
-const toText = (part: number): string => String(Math.round(part * 1000) / 1000);
-
-/** Returns the data classes that the call carries, in their fixed order. */
-export const classesOf = (call: Pick<InspectedCall, 'findings'>): DataClass[] => classesIn(thatCount(call));
-
-const thatCount = ({ findings }: Pick<InspectedCall, 'findings'>): readonly Finding[] =>
-  findings.length === 0 ? nothing : findings.filter(counts);
-
-const classesIn = (found: readonly Finding[]): DataClass[] =>
-  found.length === 0 ? [] : dataClasses.filter((name) => found.some((it) => it.class === name));

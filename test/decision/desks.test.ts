@@ -7,7 +7,7 @@ import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
 import { ApprovalDesk, waitersMax, waitersOfTenantMax } from '../../src/decision/approvals/approval-desk.ts';
 import { IncidentDesk, waitingOfTenantMax } from '../../src/decision/approvals/incident-desk.ts';
-import { recordedFindingsMax } from '../../src/decision/trace/record.ts';
+import { recordedFindingsMax } from '../../src/decision/trace/trace-line.ts';
 import { liveKey } from '../../src/state/rules/live-key.ts';
 import type { ApprovalRecord, IncidentRecord, KeyRecord, Store } from '../../src/state/store.ts';
 import { type CallParts, callOf, findingOf, identityOf, operationOf } from '../support/call.ts';

@@ -1,31 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ToolTables } from '../../catalogue/catalogue.ts';
 import { suggestion } from '../../config/checks/mistakes.ts';
 import { ConfigError, type Files, type Mistake } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { peppered } from '../../core/key-text.ts';
-import type { Log } from '../../core/log.ts';
 import type { NameReader } from '../../core/safe-name.ts';
 import { CredentialHomes } from '../../credentials/credential-homes.ts';
 import { Credentials } from '../../credentials/credentials.ts';
-import type { TokenBook } from '../../credentials/issued-tokens.ts';
 import { keylessAgentOf } from '../../credentials/keyless.ts';
 import { createOwnUpstream } from '../../credentials/own-upstream.ts';
 import { RouteBook } from '../../credentials/route-book.ts';
-import type { TenantSecrets } from '../../credentials/tenant-secrets.ts';
 import { createTokenFetcher } from '../../credentials/token-endpoint.ts';
-import type { Vault } from '../../credentials/vault.ts';
 import { AnswerMemory } from '../../decision/answers/answer-memory.ts';
 import { createAnswerReader } from '../../decision/answers/read-answer.ts';
-import type { AnswerDesk } from '../../decision/approvals/answer-desk.ts';
-import type { ApprovalDesk } from '../../decision/approvals/approval-desk.ts';
-import type { IncidentDesk } from '../../decision/approvals/incident-desk.ts';
-import type { AuthThrottles } from '../../decision/auth-throttle.ts';
 import { type CallWatch, joinedWatch } from '../../decision/call-watch.ts';
 import { createThreatFinder } from '../../decision/facts/threats.ts';
 import { ToolMemory } from '../../decision/facts/tool-memory.ts';
 import { trustTermsOf } from '../../decision/facts/trust-loss.ts';
-import type { Gate, GateStatus } from '../../decision/gate.ts';
+import type { Gate } from '../../decision/gate.ts';
 import { MessageInspector } from '../../decision/message.ts';
 import { createNoticing } from '../../decision/noticing.ts';
 import { createOpener } from '../../decision/open-call.ts';
@@ -33,28 +24,16 @@ import { createPipeline } from '../../decision/pipeline.ts';
 import { createSimulator } from '../../decision/simulation/simulate.ts';
 import { createStages } from '../../decision/stages.ts';
 import { createDescribeRefused } from '../../decision/trace/describe-refused.ts';
-import type { Events } from '../../decision/trace/events.ts';
 import { namesInFiles } from '../../decision/trace/known-names.ts';
 import { createRecorder } from '../../decision/trace/record.ts';
 import { safeNamesOf } from '../../decision/trace/safe-names.ts';
-import type { TraceFeed } from '../../decision/trace/trace-feed.ts';
 import { canonicalText } from '../../inspect/fingerprint/canonical-text.ts';
 import { contentFingerprint } from '../../inspect/fingerprint/content-fingerprint.ts';
-import type { InjectionReader } from '../../inspect/injection/reader.ts';
-import type { MeaningReader } from '../../inspect/intent/reader.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
-import type { BeginningMemory } from '../../inspect/segments/known-beginning.ts';
-import type { Readers } from '../../inspect/threads/readers.ts';
 import { workedMs } from '../../inspect/threads/worked-ms.ts';
-import type { NotificationDesk } from '../../notify/notifications.ts';
 import type { KnownNames } from '../../policy/index.ts';
-import type { Feeds } from '../../risk/feeds/feeds.ts';
 import { signalEngines } from '../../risk/signals/index.ts';
-import type { PrivilegeTable } from '../../risk/signals/privileges.ts';
-import type { RiskyParameters } from '../../risk/signals/risky-parameters.ts';
 import { defaultWeights } from '../../risk/signals/score.ts';
-import type { Journal } from '../../state/journal.ts';
-import type { Store } from '../../state/store.ts';
 import { type Catalogues, createCatalogues } from '../../tenants/catalogues.ts';
 import type { Engines } from '../../tenants/engines.ts';
 import { createPolicyBook } from '../../tenants/policy-book.ts';
@@ -64,59 +43,17 @@ import type { HttpClient } from '../../wire/client/http-client.ts';
 import { createGuard, type Guard } from '../../wire/client/reach/guard.ts';
 import { toHostMatcher } from '../../wire/client/reach/host-glob.ts';
 import { headerNames } from '../../wire/server/decision-headers.ts';
+import type { Foundations } from '../foundations.ts';
 import { countedRecorder, measuredInspect, measuredStages, upstreamWatch } from '../metrics/measured.ts';
-import type { Metrics } from '../metrics/metrics.ts';
 import { readListenersTls } from '../start/listener-tls.ts';
 import { createOwnNames } from '../start/own-names.ts';
 import { keylessOf, routeKey } from '../start/seed-keys.ts';
 import { createAccessLog } from '../telemetry/access-log.ts';
-import type { Exporter } from '../telemetry/exporter.ts';
 import { createSpans } from '../telemetry/spans.ts';
 import { createKeyReader } from './key-reader.ts';
 import { createLifetime } from './lifetime.ts';
 import type { LoadedPolicyFile } from './policy-files.ts';
 import { createWaysOut } from './ways-out.ts';
-
-/** The data that comes with the program. */
-export interface PackagedData {
-  readonly injections: InjectionReader;
-  readonly meanings: MeaningReader;
-  readonly riskyParameters: RiskyParameters;
-  readonly privileges: PrivilegeTable;
-  readonly toolTables: ToolTables;
-}
-
-/** Services that people and calls wait at. */
-export interface Desks {
-  readonly approvals: ApprovalDesk;
-  readonly traceFeed: TraceFeed;
-  readonly answers: AnswerDesk;
-  readonly incidents: IncidentDesk;
-  readonly events: Events;
-  readonly notifications: NotificationDesk;
-}
-
-/** Services that outlive reloads. */
-export interface Foundations extends PackagedData, Desks {
-  readonly store: Store;
-  readonly journal: Journal;
-  readonly engines: Engines;
-  readonly beginnings: BeginningMemory;
-  readonly readers: Readers;
-  readonly feeds: Feeds;
-  readonly pepper: Buffer;
-  readonly secrets: TenantSecrets;
-  readonly vault: Vault;
-  readonly issuedTokens: TokenBook;
-  readonly throttles: AuthThrottles;
-  readonly metrics: Metrics;
-  readonly exporter: Pick<Exporter, 'add'>;
-  readonly log: Log;
-  readonly registeredTenants: Set<string>;
-  ownListeners(): readonly { address: string; port: number }[];
-  controlUrl(): string;
-  status(): GateStatus;
-}
 
 /** The material of a generation. */
 interface Material {

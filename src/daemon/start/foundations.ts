@@ -10,7 +10,7 @@ import { createTenantSecrets } from '../../credentials/tenant-secrets.ts';
 import { createAnswerDesk } from '../../decision/approvals/answer-desk.ts';
 import { ApprovalDesk } from '../../decision/approvals/approval-desk.ts';
 import { IncidentDesk } from '../../decision/approvals/incident-desk.ts';
-import { createAuthThrottles } from '../../decision/auth-throttle.ts';
+import { type AuthThrottles, createAuthThrottles } from '../../decision/auth-throttle.ts';
 import type { GateStatus } from '../../decision/gate.ts';
 import { packagedInjections, packagedMeanings } from '../../decision/packaged-readers.ts';
 import { createEvents, usageAlert } from '../../decision/trace/events.ts';
@@ -32,6 +32,7 @@ import type { ListenerAddress } from '../../wire/client/reach/guard.ts';
 import { type Authority, openAuthority } from '../../wire/tls/authority.ts';
 import type { Bound } from '../bound.ts';
 import { type FeedConnections, openFeedConnections } from '../feed-connections.ts';
+import type { Desks, Foundations, PackagedData } from '../foundations.ts';
 import { withFreshTraces } from '../fresh-traces.ts';
 import { feedFailed, withErrorsTold } from '../gateway-notices.ts';
 import { holdJournal, shipLeftBehind } from '../journals.ts';
@@ -41,7 +42,6 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { sourcesOf } from '../metrics/sources.ts';
 import { withNudges } from '../nudges.ts';
 import { openReaders } from '../reader-threads.ts';
-import type { Desks, Foundations, PackagedData } from '../reload/generation.ts';
 import type { Exporter } from '../telemetry/exporter.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
 import { loadPepper } from './pepper.ts';
@@ -114,19 +114,7 @@ export async function openFoundations(
     secrets: createTenantSecrets(pepper),
     vault,
     issuedTokens: new TokenBook(),
-    throttles: createAuthThrottles(place.workers, {
-      told: ({ address, keyId, entrance, reason, isLast }) =>
-        log.warn(
-          {
-            client_address: address,
-            entrance: ownName(entrance),
-            reason: ownName(reason),
-            ...(keyId === undefined ? {} : { key_id: keyId }),
-          },
-          isLast ? 'an authentication failed, and its address is held up' : 'an authentication failed',
-        ),
-      counted: (entrance, reason) => counters.authFailures.get(entrance)?.add(reason),
-    }),
+    throttles: openThrottles(place, counters, log),
     ...desks,
     notifications: notifications.desk,
     metrics,
@@ -149,6 +137,23 @@ async function openState({ state }: Config, log: Log, closers: AsyncDisposableSt
   closers.defer(() => store.close());
   return store;
 }
+
+/** Makes the throttles of keys and secrets, and has failures counted and logged. */
+const openThrottles = ({ workers }: WorkerSlot, counters: Counters, log: Log): AuthThrottles =>
+  createAuthThrottles(workers, {
+    told({ address, keyId, entrance, reason, isLast }) {
+      log.warn(
+        {
+          client_address: address,
+          entrance: ownName(entrance),
+          reason: ownName(reason),
+          ...(keyId === undefined ? {} : { key_id: keyId }),
+        },
+        isLast ? 'an authentication failed, and its address is held up' : 'an authentication failed',
+      );
+    },
+    counted: (entrance, reason) => counters.authFailures.get(entrance)?.add(reason),
+  });
 
 /** Opens the way of notices. What is written through the store that it returns is told of at once. */
 function openNotifications(

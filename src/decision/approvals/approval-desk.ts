@@ -10,9 +10,9 @@ import { toCanonicalJson } from '../../state/rules/canonical-json.ts';
 import type { ApprovalRecord, AuditEvent, Hold, KeyRecord, Store } from '../../state/store.ts';
 import { Tally } from '../../util/tally.ts';
 import { toRequest } from '../request.ts';
-import { publicFinding, recordedFindingsMax } from '../trace/record.ts';
 import { redactedMethod, redactedPreview, redactedUrl } from '../trace/redacted.ts';
 import { shownOperationOf } from '../trace/safe-names.ts';
+import { publicFinding, recordedFindingsMax } from '../trace/trace-line.ts';
 
 /** Bounds who waits on this node at once: calls that are held open, and those who ask for the outcome. */
 export const waitersMax = 1000;

@@ -5,7 +5,7 @@ import { decodeViews } from '../../inspect/decode/views.ts';
 import type { Shingler } from '../../inspect/fingerprint/shingles.ts';
 import { isCertain } from '../../risk/signals/read-then-write.ts';
 import { type ContentPlace, contentPlaceOf, isForOthers } from '../../tenants/external.ts';
-import { classesOf } from '../opinion.ts';
+import { classesOf } from '../verdict.ts';
 
 /** Finds content of earlier answers that a call carries out of the organisation. */
 export type FindCarriedReads = (call: Reader, isExternal: boolean) => readonly CarriedRead[];

@@ -10,11 +10,11 @@ import type { TenantRules } from '../../tenants/policy-book.ts';
 import { type GivenFacts, withGiven } from '../facts/given-facts.ts';
 import { createJudge, type Judge } from '../judge.ts';
 import type { OpenCall } from '../open-call.ts';
-import { toVerdict } from '../opinion.ts';
 import { RefusedCall } from '../pipeline.ts';
 import { type AssessOptions, assessRiskStage } from '../stages/assess-risk.ts';
 import { classifyOperation } from '../stages/classify.ts';
 import { type InspectOptions, inspect } from '../stages/inspect.ts';
+import { toVerdict } from '../verdict.ts';
 import type { SimulatedCall } from './simulated-call.ts';
 
 /*

@@ -4,8 +4,9 @@ import { safely } from '../../core/safe-name.ts';
 import { withCuts } from '../../inspect/parts/sanitize.ts';
 import { type Rules, rulesForCall } from '../../tenants/policy-book.ts';
 import { createJudge } from '../judge.ts';
-import { afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
+import { afterGrant, type Enforceable, incidentsOf } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
+import { toVerdict } from '../verdict.ts';
 
 export interface DecideMessageOptions {
   readonly policies: Rules;

@@ -7,9 +7,10 @@ import { type Rules, rulesForCall } from '../../tenants/policy-book.ts';
 import { after, type MaybePromise } from '../../util/maybe-promise.ts';
 import type { ApprovalDesk } from '../approvals/approval-desk.ts';
 import { createJudge } from '../judge.ts';
-import { afterDenial, afterGrant, type Enforceable, incidentsOf, toVerdict } from '../opinion.ts';
+import { afterDenial, afterGrant, type Enforceable, incidentsOf } from '../opinion.ts';
 import { RefusedCall, type Stage } from '../pipeline.ts';
 import { type CallerSources, reauthorize } from '../reauthorize.ts';
+import { toVerdict } from '../verdict.ts';
 
 export interface DecideOptions extends CallerSources {
   readonly policies: Rules;

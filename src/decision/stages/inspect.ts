@@ -31,9 +31,9 @@ import { type Rules, rulesForCall, type TenantRules } from '../../tenants/policy
 import { after } from '../../util/maybe-promise.ts';
 import { messageCodingFields } from '../../wire/grpc/grpc-type.ts';
 import { fieldOf } from '../../wire/http1/headers.ts';
-import { microBatch } from '../micro-batch.ts';
 import { RefusedCall, type Stage } from '../pipeline.ts';
 import { safeNamesOf } from '../trace/safe-names.ts';
+import { microBatch } from './micro-batch.ts';
 import { Reading } from './reading.ts';
 
 export interface InspectOptions {

@@ -6,7 +6,7 @@ import { ownName } from '../../../src/core/safe-name.ts';
 import type { Trace } from '../../../src/decision/simulation/call-of-trace.ts';
 import { recordedRisk, rescore } from '../../../src/decision/simulation/rescore.ts';
 import { assessRiskStage } from '../../../src/decision/stages/assess-risk.ts';
-import { traceLine } from '../../../src/decision/trace/record.ts';
+import { traceLine } from '../../../src/decision/trace/trace-line.ts';
 import { signalEngines } from '../../../src/risk/signals/index.ts';
 import { defaultWeights } from '../../../src/risk/signals/score.ts';
 import { type CallParts, callOf, findingOf, threatOf } from '../../support/call.ts';

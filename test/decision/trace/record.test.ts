@@ -3,13 +3,14 @@ import type { CallSoFar, IncidentCause, Operation } from '../../../src/core/call
 import { GatewayError } from '../../../src/core/errors.ts';
 import type { Log } from '../../../src/core/log.ts';
 import { ownName } from '../../../src/core/safe-name.ts';
-import { createRecorder, recordedFindingsMax, traceLine } from '../../../src/decision/trace/record.ts';
+import { createRecorder } from '../../../src/decision/trace/record.ts';
 import {
   previewBytesMax,
   redactedPreview,
   redactedUrl,
   urlLengthMax,
 } from '../../../src/decision/trace/redacted.ts';
+import { recordedFindingsMax, traceLine } from '../../../src/decision/trace/trace-line.ts';
 import { headText } from '../../../src/inspect/parts/head-text.ts';
 import type { RecordedCall } from '../../../src/state/store.ts';
 import { callOf, findingOf, identityOf, operationOf } from '../../support/call.ts';

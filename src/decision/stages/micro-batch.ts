@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../state/store.ts';
+import type { MaybePromise } from '../../state/store.ts';
 
 interface Waiting<T> {
   readonly job: () => MaybePromise<T>;
