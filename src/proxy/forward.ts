@@ -1,65 +1,25 @@
 import { hasOverridingTarget, withoutOverridingTargets } from '../catalogue/overriding-target.ts';
-import {
-  type Claimed,
-  type PresentedKey,
-  type ReadHead,
-  type ReceivedCall,
-  receivedCall,
-} from '../core/call.ts';
-import { GatewayError, toGatewayError } from '../core/errors.ts';
+import { type ReceivedCall, receivedCall } from '../core/call.ts';
+import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
-import {
-  parseAuthority,
-  parseTarget,
-  type Target,
-  targetWithin,
-  toAuthority,
-  wholeServer,
-} from '../core/target.ts';
 import { bodyBytesMaxOf } from '../decision/body-limit.ts';
 import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
-import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
 import type { BodyLedger } from '../wire/server/body-ledger.ts';
-import type { ConnectionOwner, Connections } from '../wire/server/connections.ts';
+import type { Connections } from '../wire/server/connections.ts';
 import { refusalHeaders } from '../wire/server/decision-headers.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
-import { peerAddress } from '../wire/server/peer-address.ts';
 import { answerProblem } from '../wire/server/problem.ts';
-import { nestedTunnel } from '../wire/server/request-problems.ts';
 import { webSocketVersion } from '../wire/websocket/handshake.ts';
-import {
-  authenticateProxyUser,
-  claimedBy,
-  inProxyTerms,
-  keyRefused,
-  refusalOfClaim,
-} from './authenticate.ts';
+import { type Addressed, addressedInside, addressedOutside, type Tunnel } from './addressed.ts';
+import { claimedBy, inProxyTerms } from './authenticate.ts';
 import { enforce, type Switched, type Way } from './enforce.ts';
 import { receiveGrpc } from './grpc-call.ts';
 import { type RequestHead, readRequestHead } from './request-head.ts';
 import type { AccessMonitor } from './standing.ts';
 import { type WebSockets, whyNoHandshake, withoutHandshake } from './websocket.ts';
-
-/** A CONNECT that was answered 200: what all requests inside it share. */
-export interface Tunnel {
-  readonly scheme: 'http' | 'https';
-  readonly host: string;
-  readonly port: number;
-  readonly key: PresentedKey;
-  readonly claimed: Claimed;
-  readonly tenantId: string;
-  /** For whom it counts as a connection, and each stream in it. */
-  readonly owner: ConnectionOwner;
-  readonly clientAddress: string;
-  /** The name in the TLS handshake; '' where the client sent none, as for addresses (RFC 6066, 3). */
-  readonly serverName: string;
-  readonly lastHead: ReadHead;
-  /** It was opened without a key. */
-  readonly isKeyless?: boolean;
-}
 
 /** State of the entrances that outlives a call. */
 export interface Held {
@@ -67,19 +27,6 @@ export interface Held {
   readonly bodies: BodyLedger;
   readonly webSockets: WebSockets;
   readonly standing: AccessMonitor;
-}
-
-/** Who sends a request, and where to. */
-interface Addressed {
-  readonly target: Target;
-  readonly key: PresentedKey;
-  readonly claimed: Claimed;
-  readonly tenantId: string;
-  readonly owner: ConnectionOwner;
-  readonly clientAddress: string;
-  readonly isKeyless?: boolean | undefined;
-  /** Why it is not sent on, whatever it carries. */
-  readonly refusal: GatewayError | undefined;
 }
 
 /**
@@ -259,89 +206,3 @@ function claimStream(
   if (!stream) return;
   connections.claim(stream, tunnel.owner, gate.tenants.connectionBounds(tunnel.tenantId));
 }
-
-/** Checks that CONNECT, Host and an absolute target name one origin; else the request is misdirected. */
-function addressedInside(
-  gate: EntranceGate,
-  tunnel: Tunnel,
-  { method, target: url }: Exchange,
-  head: RequestHead,
-): Addressed {
-  const { scheme, host, port, serverName } = tunnel;
-  if (method === 'CONNECT') throw nestedTunnel();
-  if (serverName !== '' && serverName !== host) throw misdirected(host);
-  const target = targetInside(tunnel, method, url);
-  if (target.host !== host || target.port !== port || target.scheme !== scheme) throw misdirected(host);
-  agreeWithHost(head, target);
-  const { key, claimed, tenantId, owner, clientAddress, isKeyless } = tunnel;
-  const refusal = isKeyless ? refusalWithoutKey(gate, key, head) : undefined;
-  return { target, key, claimed, tenantId, owner, clientAddress, isKeyless, refusal };
-}
-
-function targetInside({ scheme, host, port }: Tunnel, method: string, url: string): Target {
-  if (url.startsWith('/')) return targetWithin(scheme, host, port, url);
-  if (url === '*' && method === 'OPTIONS') return wholeServer(scheme, host, port);
-  return targetOf(method, url);
-}
-
-/**
- * Returns the target of an absolute-form. OPTIONS without a path asks about the whole server, and goes out as
- * `OPTIONS *` (RFC 9112, 3.2.4).
- */
-function targetOf(method: string, url: string): Target {
-  const target = parseTarget(url);
-  const { scheme, host, port } = target;
-  const isWhole = method === 'OPTIONS' && pathless.test(url) && (scheme === 'http' || scheme === 'https');
-  return isWhole ? wholeServer(scheme, host, port) : target;
-}
-
-const pathless = /^[^/?#]*:\/\/[^/\\?#]*$/;
-
-/** A tunnel without a key outlives the configuration that let it be opened; its calls do not. */
-function refusalWithoutKey(
-  { keyless }: EntranceGate,
-  key: PresentedKey,
-  head: RequestHead,
-): GatewayError | undefined {
-  if (keyless?.key.hash === key.hash) return refusalOfClaim(head.claimed ?? {});
-  return new GatewayError('INVALID_KEY', 'Calls need a key now; open another tunnel with one.');
-}
-
-/** Every request in absolute-form says itself who sends it, and where to. */
-async function addressedOutside(
-  gate: EntranceGate,
-  connections: Connections,
-  { method, target: url, socket }: Exchange,
-  head: RequestHead,
-): Promise<Addressed> {
-  const clientAddress = peerAddress(socket);
-  const { user, tenant, owner } = await authenticateProxyUser(gate, head.proxyAuthorization, clientAddress);
-  if (tenant) connections.claim(socket, owner, gate.tenants.connectionBounds(tenant.id));
-  if (url.startsWith('/')) {
-    throw new GatewayError('NOT_FOUND', 'This is a forward proxy: send an absolute URL, or use CONNECT.');
-  }
-  const target = targetOf(method, url);
-  if (target.scheme !== 'http' && target.scheme !== 'https') {
-    throw new GatewayError('VALIDATION_FAILED', 'The proxy forwards http and https.');
-  }
-  agreeWithHost(head, target);
-  const blocked = tenant ? whyBlocked(gate.guard, target) : keyRefused();
-  const { key, claimed, isKeyless } = user;
-  const refusal = blocked ?? (isKeyless ? refusalOfClaim(head.claimed ?? {}) : undefined);
-  const tenantId = tenant?.id ?? '';
-  return { target, key, claimed, tenantId, owner, clientAddress, isKeyless, refusal };
-}
-
-/** Checks that Host names the target's host (RFC 9112, 3.2); else it is an attack or a mistake. */
-function agreeWithHost(head: RequestHead, target: Target): void {
-  if (head.host === undefined) return;
-  if (head.host === toAuthority(target.scheme, target.host, target.port)) return;
-  const named = parseAuthority(head.host, target.scheme === 'http' ? 80 : 443);
-  if (named?.host !== target.host || named.port !== target.port) throw misdirected(target.host);
-}
-
-const misdirected = (host: string): GatewayError =>
-  new GatewayError(
-    'MISDIRECTED_REQUEST',
-    `This connection leads to ${host}; open another one for another host.`,
-  );

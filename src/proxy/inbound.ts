@@ -1,6 +1,4 @@
 import type { Socket } from 'node:net';
-import { overridingMethods } from '../catalogue/overriding-method.ts';
-import { overridesTarget } from '../catalogue/overriding-target.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import {
   type Claimed,
@@ -14,17 +12,12 @@ import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { parseTarget, type Target } from '../core/target.ts';
-import { readingsOf } from '../core/url-readings.ts';
 import { bodyBytesMaxOf } from '../decision/body-limit.ts';
 import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
-import { toRequest } from '../decision/request.ts';
 import { classifyAs } from '../decision/stages/classify.ts';
-import { kept } from '../util/kept.ts';
-import { compilePathGlob, type PathGlob } from '../util/path-glob.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
-import { foldedName } from '../wire/http1/folded-name.ts';
 import { clientAddressOf } from '../wire/server/client-address.ts';
 import type { BodyBounds } from '../wire/server/collect.ts';
 import { type ConnectionOwner, claimRequest } from '../wire/server/connections.ts';
@@ -36,7 +29,9 @@ import { enforce, type FurtherBody } from './enforce.ts';
 import { whyForeign } from './foreign.ts';
 import type { Held } from './forward.ts';
 import { receiveGrpc } from './grpc-call.ts';
+import { maxDecodedBytes, whyMethodNotAllowed, whyPathNotAllowed } from './inbound-allowed.ts';
 import { authenticateInbound, noRoute } from './inbound-auth.ts';
+import { forUpstream } from './inbound-headers.ts';
 import { type InboundPath, isInboundTarget, parseInboundPath, targetBelow } from './inbound-path.ts';
 import { readRequestHead } from './request-head.ts';
 import { createRouteCheck } from './route-check.ts';
@@ -295,60 +290,6 @@ function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed | undefine
   const { agentId: _, agentName, ...rest } = claimed;
   return { ...rest, ...(auth.type === 'key' && agentName ? { agentName } : {}), agentId };
 }
-
-/**
- * Fields in which proxies before us tell the way to here, which has addresses of the inside. Fields that name
- * another URL than the judged one go as well.
- */
-const notForUpstream =
-  /^(?:x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;
-
-function forUpstream(headers: readonly string[]): readonly string[] {
-  for (let i = 0; i < headers.length; i += 2)
-    if (isOfTheWay(headers[i] as string))
-      return headers.filter((_, at) => !isOfTheWay(headers[at & ~1] as string));
-  return headers;
-}
-
-/** Most names are told by their first and last letters: this runs over all fields of every call. */
-function isOfTheWay(name: string): boolean {
-  const first = name.charCodeAt(0) | 0x20;
-  // Names for the way begin with x, or begin with c or t and end in `ip`.
-  const isPossible = first === 0x78 || ((first === 0x63 || first === 0x74) && endsInP(name));
-  if (!isPossible) return overridesTarget(name);
-  const folded = foldedName(name);
-  return notForUpstream.test(folded) || overridesTarget(folded);
-}
-
-const endsInP = (name: string): boolean => (name.charCodeAt(name.length - 1) | 0x20) === 0x70;
-
-/** Says why the route does not take the method of a call, on its request line or named in its place. */
-function whyMethodNotAllowed(
-  gate: EntranceGate,
-  { allowedMethods, tenantId }: InboundRoute,
-  callOf: () => ReceivedCall,
-): GatewayError | undefined {
-  if (allowedMethods.length === 0) return undefined;
-  const call = callOf();
-  const methods = [call.method, ...overridingMethods(toRequest(call, maxDecodedBytes(gate, tenantId)))];
-  if (methods.every((it) => allowedMethods.includes(it))) return undefined;
-  return new GatewayError('METHOD_NOT_ALLOWED', `Use ${allowedMethods.join(', ')} here.`);
-}
-
-const globsOf = new WeakMap<readonly string[], readonly PathGlob[]>();
-
-/** Says why the route does not lead there. Each reading of a path must be allowed. */
-function whyPathNotAllowed({ allowedPaths }: InboundRoute, { rest }: InboundPath): GatewayError | undefined {
-  if (allowedPaths.length === 0) return undefined;
-  const globs = kept(globsOf, allowedPaths, () => allowedPaths.map(compilePathGlob));
-  const origin = 'https://route';
-  const readings = readingsOf(`${origin}${rest || '/'}`).map((url) => url.slice(origin.length));
-  const isAllowed = readings.every((path) => globs.some((matches) => matches(path)));
-  return isAllowed ? undefined : new GatewayError('NOT_FOUND', 'The route does not lead to this path.');
-}
-
-const maxDecodedBytes = (gate: EntranceGate, tenantId: string): number =>
-  (gate.tenants.find(tenantId) ?? gate.config.limits).maxDecodedBytes;
 
 const changedMeanwhile = (): GatewayError =>
   new GatewayError('NOT_FOUND', 'The route was changed while the call was judged; it was not sent.');

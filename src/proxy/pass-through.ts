@@ -7,9 +7,9 @@ import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
 import { decisionHeaders, refusalHeaders } from '../wire/server/decision-headers.ts';
 import { noticeLeaving } from '../wire/server/notice-leaving.ts';
+import type { Tunnel } from './addressed.ts';
 import { claimedBy, inProxyTerms, refusalOfClaim } from './authenticate.ts';
 import { toRefusal, withTrace } from './enforce.ts';
-import type { Tunnel } from './forward.ts';
 import { readRequestHead } from './request-head.ts';
 
 /** A tunnel that may stand, or why it may not. `headers` say what was decided. */
