@@ -33,10 +33,10 @@ const changedMax = 100;
 export function changedKeys(before: Config, after: Config): readonly string[] {
   const found: string[] = [];
   const walk = (a: unknown, b: unknown, path: string): void => {
-    if (found.length >= changedMax || typeof a === 'function' || isDeepStrictEqual(a, b)) return;
+    if (found.length >= changedMax || a === b || typeof a === 'function') return;
     const [left, right] = [entriesOf(a), entriesOf(b)];
     if (!left || !right) {
-      found.push(path);
+      if (!isSame(a, b)) found.push(path);
       return;
     }
     for (const name of new Set([...left.keys(), ...right.keys()]))
@@ -47,6 +47,12 @@ export function changedKeys(before: Config, after: Config): readonly string[] {
   walk(old, next, '');
   return found;
 }
+
+/** Compares lists entry by entry, since a reload keeps the entries that did not change. */
+const isSame = (a: unknown, b: unknown): boolean =>
+  Array.isArray(a) && Array.isArray(b)
+    ? a.length === b.length && a.every((it, index) => it === b[index] || isDeepStrictEqual(it, b[index]))
+    : isDeepStrictEqual(a, b);
 
 /** Returns a mapping's members by their names in the file; undefined for others. Lists count as a whole. */
 function entriesOf(value: unknown): ReadonlyMap<string, unknown> | undefined {

@@ -5,8 +5,7 @@ import type { Environment } from '../../config/checks/references.ts';
 import { disk } from '../../config/load.ts';
 import type { Config, TenantConfig } from '../../config/schema.ts';
 import type { KnownNames, KnownTool } from '../../policy/index.ts';
-import { lazily } from '../../util/lazily.ts';
-import { Pace } from '../../util/pace.ts';
+import { mapInSlices, Pace } from '../../util/pace.ts';
 import { threadEnvironment } from '../../util/prepared.ts';
 import { programModule } from '../../util/program-files.ts';
 import type { Loaded } from '../start/loaded.ts';
@@ -140,9 +139,13 @@ async function takeConfig(told: Answer, port: MessagePort, before: Config): Prom
   if (!('rest' in told)) throw new Error('the configuration was not read');
   const { rest } = told;
   const bareTenant = frozen(told.bareTenant);
-  const read = new Map(lists.map((list) => [list, new List(list, before)]));
+  const read = new Map<ListName, List>();
+  for (const list of lists) read.set(list, new List(list, await entriesByName(list, before)));
   await drain<Piece>(port, ({ list, entries }) => read.get(list)?.add(entries));
-  for (const key of Object.keys(rest) as (keyof Rest)[]) rest[key] = keptOr(before[key], rest[key]);
+  for (const key of Object.keys(rest) as (keyof Rest)[])
+    if (key !== 'origins') rest[key] = keptOr(before[key], rest[key]);
+  // There are as many origins as values, and nobody asks whether they are those of before.
+  rest.origins = Object.freeze(await mapInSlices(rest.origins as Config['origins'], frozen));
   const asList = (list: ListName) => Object.freeze(read.get(list)?.entries ?? []);
   const asMap = (list: ListName) => new Map(asList(list).map((it) => [nameOf(list, it), it]));
   return Object.freeze({
@@ -158,19 +161,24 @@ async function takeConfig(told: Answer, port: MessagePort, before: Config): Prom
 
 const nameOf = (list: ListName, entry: Entry): string => (idOf[list] as (entry: Entry) => string)(entry);
 
+async function entriesByName(list: ListName, { [list]: entries }: Config): Promise<Map<string, Entry>> {
+  const named = await mapInSlices([...entries.values()], (it) => [nameOf(list, it), it] as const);
+  return new Map(named);
+}
+
 /** One list of the configuration, as it comes in pieces. */
 class List {
   readonly entries: Entry[] = [];
   readonly #list: ListName;
-  readonly #before: () => ReadonlyMap<string, Entry>;
+  readonly #before: ReadonlyMap<string, Entry>;
 
-  constructor(list: ListName, before: Config) {
+  constructor(list: ListName, before: ReadonlyMap<string, Entry>) {
     this.#list = list;
-    this.#before = lazily(() => new Map([...before[list].values()].map((it) => [nameOf(list, it), it])));
+    this.#before = before;
   }
 
   add(entries: readonly Entry[]): void {
-    for (const it of entries) this.entries.push(keptOr(this.#before().get(nameOf(this.#list, it)), it));
+    for (const it of entries) this.entries.push(keptOr(this.#before.get(nameOf(this.#list, it)), it));
   }
 }
 
