@@ -165,7 +165,7 @@ const reasons: readonly (readonly [beginning: string, message: string])[] = [
   ['missed comma', 'a quote, bracket, brace, comma or colon is missing here'],
   ["expected ':'", 'a quote, bracket, brace, comma or colon is missing here'],
   ['bad indentation', 'the indentation is wrong here'],
-  ['deficient indentation', 'the indentation is wrong here'],
+  ['deficient indentation', 'this must be indented, or a quote, bracket or brace before it does not end'],
   ['undeclared tag', 'tags are not supported'],
 ];
 

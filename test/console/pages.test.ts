@@ -348,12 +348,19 @@ t.test('people work with the console in a browser', async (t) => {
     await toEnd();
     const rows = list.locator('tr[data-row]');
     t.ok((await rows.count()) < 100, 'few rows are in the document');
-    const last = await rows.last().textContent();
+    // Where it was scrolled to is drawn a moment later.
+    let last = '';
+    await until('the end of the list is drawn', async () => {
+      const before = last;
+      last = (await rows.last().textContent()) ?? '';
+      const box = await rows.last().boundingBox();
+      return last === before && box !== null && box.y < (page.viewportSize()?.height ?? 0);
+    });
     await scan(250);
     await button(/^1 new call/).waitFor();
     t.equal(
       (await rows.last().textContent())?.replace(/^.*(?=Allowed)/, ''),
-      last?.replace(/^.*(?=Allowed)/, ''),
+      last.replace(/^.*(?=Allowed)/, ''),
     );
     await button(/^1 new call/).click();
     await main.getByRole('link', { name: /long\.test\.example\/250$/ }).waitFor();

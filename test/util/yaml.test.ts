@@ -53,6 +53,8 @@ t.test('what cannot be told, or could be more than it looks, is a mistake with i
     ['a: 1\n b: 2', '2:3 the indentation is wrong here'],
     ['a: "\\z"', '1:6 there is no such escape in a double-quoted text'],
     ['%TAG !! tag:x.test,2026:\n---\na: !!str x', '3:4 tags are not supported'],
+    ['a: [\nb: 1', '2:1 this must be indented, or a quote, bracket or brace before it does not end'],
+    ['a: "x\nb: 1', '2:1 this must be indented, or a quote, bracket or brace before it does not end'],
     ['{', '1:2 a quote, bracket, brace, comma or colon is missing here'],
   ];
   for (const [text, ...mistakes] of cases) t.strictSame(read(text), mistakes, text);
