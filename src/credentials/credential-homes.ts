@@ -1,18 +1,12 @@
-import {
-  type CredentialMarks,
-  type DecidedCall,
-  type Finding,
-  type Homing,
-  type InspectedCall,
-  noMarks,
-} from '../core/call.ts';
+import type { CredentialMarks, DecidedCall, Homing, InspectedCall } from '../core/call.ts';
 import { toGatewayError } from '../core/errors.ts';
-import { counts } from '../inspect/parts/sanitize.ts';
 import { createCache } from '../state/cache.ts';
 import type { HomeStore, MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
+import { marksOf, type Placed, type Standing } from './credential-marks.ts';
 import { partsOf, tokenPiecesOf } from './credential-parts.ts';
-import { hasBasicKey, inBody, type PlacedCredential, placedCredentials } from './credential-places.ts';
+import type { PlacedCredential } from './credential-places.ts';
+import { credentialsOf, foundTexts, textOf } from './found-credentials.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 import { registrableDomain } from './registrable-domain.ts';
 import { hashOf } from './secret-hashes.ts';
@@ -29,59 +23,10 @@ import type { TenantSecrets } from './tenant-secrets.ts';
  * does not know. For most credentials that happens once in days.
  */
 
-/** Credentials of one call that are looked up; findings behind them stay findings. */
-const placesMax = 32;
 const knownMax = 32_768;
 /** A node believes what it knows for this part of the time that a home stands. */
 const knownPart = 1 / 8;
 const clearedMs = 3_600_000;
-
-/** Kinds that any service may issue; all others have a vendor, or are no credential that a protocol sends. */
-export const issuedByAnyone: ReadonlySet<string> = new Set([
-  'json-web-token',
-  'authorization-basic',
-  'authorization-bearer',
-  'authorization-header',
-  'session-cookie',
-  'generic-api-key',
-  'generic-token',
-  'generic-named-key',
-  'generic-named-value',
-  'generic-password',
-  'url-query-secret',
-  'named-service-key',
-  'sk-key',
-  'kubernetes-token',
-  'openshift-token',
-  'vault-token',
-  'vault-legacy-token',
-  'jenkins-token',
-  'rancher-token',
-  'portainer-token',
-  'synapse-token',
-  'dependency-track-key',
-  'woocommerce-key',
-  'wordpress-application-password',
-]);
-
-const webToken = 'json-web-token';
-
-type Standing = 'here' | 'elsewhere' | 'free';
-
-interface Placed {
-  readonly credential: PlacedCredential;
-  /** Those that are bound: of its texts, and of what was found in it. */
-  readonly hashes: readonly string[];
-  /** Those of which none may be at home elsewhere, whatever it is composed of. */
-  readonly looked: readonly string[];
-  /** The same of its pieces, unless they were looked up for this home lately. */
-  readonly pieces: readonly string[];
-  /** The text under which a composed credential is remembered; undefined where it has none. */
-  readonly composed: string | undefined;
-  standing: Standing;
-  /** It is at home, and not by this call alone. */
-  isKnown: boolean;
-}
 
 /** The home of a call, under the key of its tenant. */
 interface Home {
@@ -240,36 +185,6 @@ function orAway<T, U>(work: () => MaybePromise<T>, otherwise: U): MaybePromise<T
   }
 }
 
-const isOfAnyone = ({ kind, vendorHosts }: Finding): boolean =>
-  issuedByAnyone.has(kind) && vendorHosts.length === 0;
-
-const overlaps = (finding: Finding, { part, start, end }: PlacedCredential): boolean =>
-  finding.part === part && finding.start < end && start < finding.end;
-
-const lies = (finding: Finding, { part, start, end }: PlacedCredential): boolean =>
-  finding.part === part && finding.start >= start && finding.end <= end;
-
-/** Tells whether a finding belongs to the credential, and was not put beside it or into it. */
-const isOf = (finding: Finding, credential: PlacedCredential): boolean =>
-  isOfAnyone(finding) &&
-  lies(finding, credential) &&
-  (finding.kind !== webToken || credential.claims !== undefined);
-
-/** Returns the credentials in place with nothing but what any service may issue: nearly none. */
-function credentialsOf(call: InspectedCall): readonly PlacedCredential[] {
-  const secrets = call.findings.filter((it) => it.class === 'SECRETS' && counts(it));
-  const mayAsk = call.method === 'POST' && call.body.length > 0;
-  const isInHead = secrets.some(isOfAnyone) || hasBasicKey(call);
-  if (!mayAsk && !isInHead) return [];
-  const placed = isInHead ? placedCredentials(call) : inBody(call, call.plainBody);
-  return placed
-    .filter((it) => {
-      const found = secrets.filter((finding) => overlaps(finding, it));
-      return (it.isBoundUnseen || found.length > 0) && found.every((finding) => isOf(finding, it));
-    })
-    .slice(0, placesMax);
-}
-
 /** Hosts below one that is named are meant with it. Those beside it may be of strangers. */
 function standingByClaims(claims: Claims | undefined, host: string): Standing {
   if (!claims) return 'free';
@@ -302,20 +217,8 @@ function seenAt(
   return known.size > 0 ? 'known' : 'nowhere';
 }
 
-const textOf = (
-  { head, plainBody }: InspectedCall,
-  { part, start, end }: Pick<Finding, 'part' | 'start' | 'end'>,
-) => (part === 'head' ? head.toString('latin1', start, end) : plainBody.toString('utf8', start, end));
-
 /** All texts found in one place are looked up, but only so many of them are bound. */
 const foundBoundMax = 8;
-const foundTexts = (call: InspectedCall, credential: PlacedCredential): readonly string[] => [
-  ...new Set(
-    call.findings
-      .filter((it) => it.class === 'SECRETS' && counts(it) && isOf(it, credential))
-      .map((it) => textOf(call, it)),
-  ),
-];
 
 const minKeptMs = 3_600_000;
 
@@ -328,55 +231,5 @@ function homingOf(bindings: readonly Placed[], home: string, nowMs: number): Hom
   });
   return { home, credentials };
 }
-
-/** The findings of the call with what is at home and what is at home elsewhere noted in them. */
-function marksOf(
-  call: InspectedCall,
-  placed: readonly Placed[],
-  homing: Homing | undefined,
-): CredentialMarks {
-  const marks = { ...noMarks(call.inspection), homing };
-  if (placed.length === 0) return marks;
-  return {
-    ...marks,
-    findings: marked(call.findings, placed),
-    knownCredentials: placed.flatMap((it) => (it.isKnown ? it.credential.texts : [])),
-    markAgain: marker(call, placed),
-  };
-}
-
-/** Marks the credentials at home in a body that was cut. */
-const marker =
-  (call: InspectedCall, placed: readonly Placed[]): NonNullable<CredentialMarks['markAgain']> =>
-  (body, findings) => {
-    if (findings.length === 0) return findings;
-    const left = inBody(call, body).flatMap((credential) => {
-      const before = placed.find(
-        (it) =>
-          it.credential.location === credential.location && it.credential.texts[0] === credential.texts[0],
-      );
-      return before?.standing === 'here' || before?.standing === 'free' ? { ...before, credential } : [];
-    });
-    return marked(findings, left);
-  };
-
-function marked(findings: readonly Finding[], placed: readonly Placed[]): Finding[] {
-  const unseen = new Set(placed.filter((it) => it.standing === 'elsewhere'));
-  const all = findings.map((finding): Finding => {
-    if (finding.class !== 'SECRETS' || !counts(finding)) return finding;
-    const it = placed.find(({ credential }) => isOf(finding, credential));
-    if (!it) return finding;
-    unseen.delete(it);
-    return it.standing === 'elsewhere' ? { ...finding, isMisdirected: true } : { ...finding, atHome: true };
-  });
-  for (const { credential } of unseen) all.push(misdirected(credential));
-  return all;
-}
-
-/** No detector sees it, and yet it is known. */
-const misdirected = ({ part, location, start, end }: PlacedCredential): Finding => ({
-  ...{ class: 'SECRETS', kind: 'bound-credential', confidence: 'medium' },
-  ...{ location, part, start, end, atHome: false, vendorHosts: [], isMisdirected: true },
-});
 
 const nameOf = (tenantId: string, credential: string): string => `${tenantId}\n${credential}`;

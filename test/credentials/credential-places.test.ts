@@ -1,6 +1,6 @@
 import t from 'tap';
-import { issuedByAnyone } from '../../src/credentials/credential-homes.ts';
 import { hasBasicKey, placedCredentials } from '../../src/credentials/credential-places.ts';
+import { issuedByAnyone } from '../../src/credentials/found-credentials.ts';
 import { claimsOf } from '../../src/credentials/json-web-token.ts';
 import { registrableDomain } from '../../src/credentials/registrable-domain.ts';
 import { headText } from '../../src/inspect/parts/head-text.ts';

@@ -7,7 +7,6 @@ import {
   type Inspection,
   isTunnel,
   operationAndParts,
-  type ReadHead,
   type ReceivedCall,
 } from '../../core/call.ts';
 import { toGatewayError } from '../../core/errors.ts';
@@ -33,6 +32,7 @@ import { messageCodingFields } from '../../wire/grpc/grpc-type.ts';
 import { fieldOf } from '../../wire/http1/headers.ts';
 import { RefusedCall, type Stage } from '../pipeline.ts';
 import { safeNamesOf } from '../trace/safe-names.ts';
+import { isAlike, keepHead, noteHead, takeHead } from './last-heads.ts';
 import { microBatch } from './micro-batch.ts';
 import { Reading } from './reading.ts';
 
@@ -311,41 +311,6 @@ const textsLater =
   ({ readings, body, contentType }: ReceivedCall, decoded: readonly Buffer[]) =>
   (): readonly Buffer[] =>
     bodyTextsOf(readings.plain ?? body, contentType, decoded);
-
-/** Tells whether heads are alike down to their unread fields, which spares composing the text. */
-function isAlike(last: ReadHead, { method, target, headers }: ReceivedCall): boolean {
-  if (last.method !== method || last.headers.length !== headers.length) return false;
-  const { href, fragment, userInfo } = target;
-  const { target: before } = last;
-  if (before?.href !== href || before.fragment !== fragment || before.userInfo !== userInfo) return false;
-  for (let i = 0; i < headers.length; i++) if (headers[i] !== last.headers[i]) return false;
-  return true;
-}
-
-/** Keeps the head of a call for the next one on its connection, with what `engine` has found in it. */
-function keepHead(
-  last: ReadHead,
-  call: ReceivedCall,
-  { head, findings }: Inspection,
-  { text, engine }: { readonly text: string; readonly engine: DetectorEngine },
-): void {
-  noteHead(last, call);
-  last.text = text;
-  last.bytes = head;
-  last.findings = [...findings];
-  last.reader = engine;
-}
-
-function noteHead(last: ReadHead, { method, target, headers }: ReceivedCall): void {
-  last.method = method;
-  last.target = target;
-  last.headers = headers;
-}
-
-function takeHead(reading: Reading, { bytes, findings }: ReadHead): void {
-  reading.head = bytes;
-  reading.findings = [...findings];
-}
 
 /** Returns the fields that both parts share. */
 const sentOf = ({ identity, target }: AdmittedCall) => ({
