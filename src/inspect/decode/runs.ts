@@ -40,11 +40,11 @@ export function findRun(
   return -1;
 }
 
-/** Returns the end of the run that begins at `start`. */
-export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array): number {
-  const { length } = bytes;
+/** Returns the end of the run that begins at `start`; a longer one than `lengthMax` ends there. */
+export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array, lengthMax = bytes.length): number {
+  const limit = Math.min(bytes.length, start + lengthMax);
   let end = start;
-  while (end < length && alphabet[bytes[end] ?? 0] === 1) end += 1;
+  while (end < limit && alphabet[bytes[end] ?? 0] === 1) end += 1;
   return end;
 }
 

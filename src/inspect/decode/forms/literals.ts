@@ -3,6 +3,7 @@ import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import { joinedParts } from '../joined-parts.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import { runEnd } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 
 const newline = 0x0a;
@@ -85,9 +86,9 @@ function closeOf(bytes: Buffer, start: number, quote: number): number {
 function seamEnd(bytes: Buffer, at: number): number {
   const quote = bytes[at];
   if (!isQuote(quote)) return at;
-  const signAt = behindAll(bytes, at + 1, isBlank);
-  const signEnd = behindAll(bytes, signAt, isSign);
-  const open = behindAll(bytes, signEnd, isBlank);
+  const signAt = runEnd(bytes, at + 1, isBlank, seamBytesMax + 1);
+  const signEnd = runEnd(bytes, signAt, isSign, seamBytesMax + 1);
+  const open = runEnd(bytes, signEnd, isBlank, seamBytesMax + 1);
   const next = bytes[open];
   if (open - at > seamBytesMax || !isQuote(next)) return at;
   const isJoined =
@@ -100,12 +101,6 @@ function seamEnd(bytes: Buffer, at: number): number {
 }
 
 const isQuote = (byte: number | undefined): byte is number => byte === doubleQuote || byte === singleQuote;
-
-function behindAll(bytes: Buffer, start: number, some: Uint8Array): number {
-  let at = start;
-  while (at - start <= seamBytesMax && some[bytes[at] ?? 0] === 1) at += 1;
-  return at;
-}
 
 /** Answers whether only token characters stand from `start` on, in one direction, up to the quote. */
 function isToken(bytes: Buffer, start: number, step: 1 | -1, quote: number): boolean {

@@ -3,6 +3,7 @@ import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import { joinedParts } from '../joined-parts.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
+import { runEnd } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 
 const firstSection = Buffer.from('*0');
@@ -50,8 +51,8 @@ function piecesFrom(bytes: Buffer, at: number): Span[] {
     const value = valueBehind(bytes, next, parts.length);
     if (!value) break;
     parts.push(value);
-    next = behind(bytes, bytes[value.end] === quote ? value.end + 1 : value.end, isSpace);
-    if (bytes[next] === semicolon) next = behind(bytes, next + 1, isSpace);
+    next = runEnd(bytes, bytes[value.end] === quote ? value.end + 1 : value.end, isSpace, gapMax);
+    if (bytes[next] === semicolon) next = runEnd(bytes, next + 1, isSpace, gapMax);
     if (bytes.toString('latin1', next, next + name.length) !== name) break;
     next += name.length;
   }
@@ -77,10 +78,4 @@ function valueBehind(bytes: Buffer, at: number, section: number): Span | undefin
   let valueEnd = start;
   while (valueEnd < limit && ends[bytes[valueEnd] as number] === 0) valueEnd += 1;
   return { start, end: valueEnd };
-}
-
-function behind(bytes: Buffer, start: number, some: Uint8Array): number {
-  let at = start;
-  while (at - start < gapMax && some[bytes[at] ?? 0] === 1) at += 1;
-  return at;
 }

@@ -2,6 +2,7 @@ import { inflateSync } from 'node:zlib';
 import { byteSet } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
+import { runEnd } from '../runs.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 
 /*
@@ -23,7 +24,8 @@ const commit = 1;
 const tag = 4;
 /** Bytes of the name of an object, by SHA-1 and SHA-256. */
 const nameLengths = [20, 32];
-/** First bytes of a line with its length, or of a pack. */
+/** Digits of the length with which a line begins, or the name with which a pack does. */
+const firstBytes = 4;
 const isFirstByte = byteSet('0123456789abcdefPACK');
 
 export const gitPack: BlockDecoder = {
@@ -49,7 +51,7 @@ export const gitPack: BlockDecoder = {
 
 /** Tells a pack, with or without commands before it. */
 export const isPush = (bytes: Buffer): boolean =>
-  [0, 1, 2, 3].every((at) => isFirstByte[bytes[at] ?? 0] === 1) && packStart(bytes) >= 0;
+  runEnd(bytes, 0, isFirstByte, firstBytes) === firstBytes && packStart(bytes) >= 0;
 
 /** Returns the place of the pack, which follows the commands; -1 where there is none. */
 const packStart = (bytes: Buffer): number => bytes.subarray(0, commandBytesMax).indexOf(magic);

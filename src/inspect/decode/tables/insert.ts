@@ -1,6 +1,7 @@
 import { byteSet } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
+import { runEnd } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isColumnName, noteReach, type TableReader, takeRow, trimmed } from './cell.ts';
 
@@ -34,7 +35,7 @@ export const insert: TableReader = {
       // A row without an end is not read again.
       if (!list || list.start <= readTo) continue;
       const names = namesOf(bytes, list);
-      for (let at = behindSpace(bytes, sign + signBytes); names && bytes[at] === open; ) {
+      for (let at = runEnd(bytes, sign + signBytes, isSpace, spaceMax); names && bytes[at] === open; ) {
         const { cells, end: rowEnd } = readRow(bytes, at);
         budget.work(rowEnd - at);
         noteReach(take, list.start, rowEnd);
@@ -60,12 +61,6 @@ function* placesOf(bytes: Buffer, budget: DecodeBudget): Iterable<number> {
     const which = next.indexOf(at);
     next[which] = bytes.indexOf(signs[which] as Buffer, at + signBytes);
   }
-}
-
-function behindSpace(bytes: Buffer, start: number): number {
-  let at = start;
-  while (at - start < spaceMax && isSpace[bytes[at] ?? 0] === 1) at += 1;
-  return at;
 }
 
 /** Returns the content of the parentheses that end there, if it may be a list of columns. */
