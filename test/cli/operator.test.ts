@@ -202,8 +202,8 @@ t.test('a held call is approved or denied, once', async (t) => {
     reason_codes: ['RECENT_APPROVAL_DENIAL'],
   });
   t.match(await json(['approval', 'list', '--status', 'pending']), { items: [] });
-  const stats = await operator(['stats']);
-  t.match(stats.stdout, /^agents +support-bot \d+/m, stats.stderr);
+  // Figures come from traces, which are written behind their calls.
+  await until('figures', async () => /^agents +support-bot \d+/m.test((await operator(['stats'])).stdout));
 });
 
 t.test('an incident is looked into and closed with a code', async (t) => {
