@@ -3,7 +3,7 @@ import { toGatewayError } from '../core/errors.ts';
 import { createCache } from '../state/cache.ts';
 import type { HomeStore, MaybePromise } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
-import { marksOf, type Placed, type Standing } from './credential-marks.ts';
+import { type HomedCredential, marksOf, type Standing } from './credential-marks.ts';
 import { partsOf, tokenPiecesOf } from './credential-parts.ts';
 import type { PlacedCredential } from './credential-places.ts';
 import { credentialsOf, foundTexts, textOf } from './found-credentials.ts';
@@ -80,7 +80,7 @@ export class CredentialHomes {
           ),
           undefined,
         );
-      const bindings: Placed[] = [];
+      const bindings: HomedCredential[] = [];
       const homeOf = (hash: string) => this.#knownHome(tenantId, hash, receivedAtMs) ?? stored.get(hash);
       for (const it of asking) {
         const isBound = it.hashes.every((hash) => homeOf(hash) === home);
@@ -101,7 +101,7 @@ export class CredentialHomes {
           if (it.hashes.some((hash) => unknown.has(hash))) bindings.push(it);
         }
       }
-      const isSettled = (it: Placed): boolean => isFirstUse || it.standing !== 'free';
+      const isSettled = (it: HomedCredential): boolean => isFirstUse || it.standing !== 'free';
       return marksOf(
         call,
         placed.filter(isSettled),
@@ -111,7 +111,7 @@ export class CredentialHomes {
   }
 
   /** Places a credential of the call, as far as its own claims tell and without asking the state. */
-  #place(call: InspectedCall, credential: PlacedCredential, { key, domain, home }: Home): Placed {
+  #place(call: InspectedCall, credential: PlacedCredential, { key, domain, home }: Home): HomedCredential {
     const found = foundTexts(call, credential);
     const written = textOf(call, credential);
     const parts = partsOf(credential, written);
@@ -222,7 +222,7 @@ const foundBoundMax = 8;
 
 const minKeptMs = 3_600_000;
 
-function homingOf(bindings: readonly Placed[], home: string, nowMs: number): Homing | undefined {
+function homingOf(bindings: readonly HomedCredential[], home: string, nowMs: number): Homing | undefined {
   if (bindings.length === 0) return undefined;
   const credentials = bindings.flatMap(({ credential: { keptMs, claims }, hashes }) => {
     const lifeMs = claims?.endsAtMs === undefined ? keptMs : claims.endsAtMs - nowMs;

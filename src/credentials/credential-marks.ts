@@ -13,7 +13,7 @@ import { isOf } from './found-credentials.ts';
 export type Standing = 'here' | 'elsewhere' | 'free';
 
 /** Is a credential in its place in a call, with what is known of its home. */
-export interface Placed {
+export interface HomedCredential {
   readonly credential: PlacedCredential;
   /** Those that are bound: of its texts, and of what was found in it. */
   readonly hashes: readonly string[];
@@ -31,7 +31,7 @@ export interface Placed {
 /** The findings of the call with what is at home and what is at home elsewhere noted in them. */
 export function marksOf(
   call: InspectedCall,
-  placed: readonly Placed[],
+  placed: readonly HomedCredential[],
   homing: Homing | undefined,
 ): CredentialMarks {
   const marks = { ...noMarks(call.inspection), homing };
@@ -46,7 +46,7 @@ export function marksOf(
 
 /** Marks the credentials at home in a body that was cut. */
 const marker =
-  (call: InspectedCall, placed: readonly Placed[]): NonNullable<CredentialMarks['markAgain']> =>
+  (call: InspectedCall, placed: readonly HomedCredential[]): NonNullable<CredentialMarks['markAgain']> =>
   (body, findings) => {
     if (findings.length === 0) return findings;
     const left = inBody(call, body).flatMap((credential) => {
@@ -59,7 +59,7 @@ const marker =
     return marked(findings, left);
   };
 
-function marked(findings: readonly Finding[], placed: readonly Placed[]): Finding[] {
+function marked(findings: readonly Finding[], placed: readonly HomedCredential[]): Finding[] {
   const unseen = new Set(placed.filter((it) => it.standing === 'elsewhere'));
   const all = findings.map((finding): Finding => {
     if (finding.class !== 'SECRETS' || !counts(finding)) return finding;

@@ -56,7 +56,7 @@ export class RouteBook {
     return stored.sealedToken === null || this.#opened.has(stored) || this.#unsealed(stored) !== undefined;
   }
 
-  /** Finds a route; while the state is away, the last known one. Whether it may be used then is for `admit` to say. */
+  /** Finds a route, or while the state is away the last known one, which `admit` may let in. */
   find(prefix: string): MaybePromise<InboundRoute | undefined> {
     const written = this.#inbound.get(prefix);
     if (written) return written;

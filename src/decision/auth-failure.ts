@@ -4,7 +4,7 @@ import type { Identification } from '../state/store.ts';
 export const authEntrances = ['forward', 'inbound', 'api'] as const;
 export type AuthEntrance = (typeof authEntrances)[number];
 
-/** Reasons why nobody knew who called, or why who was known might not. None says anything of what was presented. */
+/** Says why nobody knew who called, or why a known caller might not. None quotes what was presented. */
 export const authReasons = [
   /** Nothing was presented. */
   'missing',

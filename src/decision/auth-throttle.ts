@@ -33,7 +33,7 @@ interface AuthFailure {
 }
 
 interface AuthListeners {
-  /** Hears of each failure that is held against an address; after one that `isLast`, the address is held up. */
+  /** Hears of each failure held against an address; after one that `isLast`, the address is held up. */
   readonly told?: (failure: AuthFailure & { readonly address: string; readonly isLast: boolean }) => void;
   /** Hears of every failure, also where too many came before it. */
   readonly counted?: (entrance: AuthEntrance, reason: AuthReason) => void;

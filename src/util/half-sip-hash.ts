@@ -1,4 +1,4 @@
-/* HalfSipHash (https://github.com/veorq/SipHash) on a state of four words, which callers feed by themselves. */
+/* HalfSipHash (https://github.com/veorq/SipHash) on four words of state, which callers feed themselves. */
 
 /** Begins a hash with this key in `state`. */
 export function beginSip(state: Int32Array, k0: number, k1: number): void {

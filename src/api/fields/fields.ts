@@ -3,7 +3,7 @@ import { bands, decisions } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { parseUuid } from '../../core/ids.ts';
 import type { SafeName } from '../../core/safe-name.ts';
-import { notACursor, pageOf as pageOfRows } from '../../state/rules/cursor.ts';
+import { cutPage, notACursor } from '../../state/rules/cursor.ts';
 import type { Page, Paged } from '../../state/store.ts';
 
 /* Fields that requests and answers of several endpoints share. */
@@ -66,7 +66,7 @@ export function pageByPlace<T>(
   const rest = all
     .filter((it) => after === undefined || placeOf(it) > after)
     .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-  return pageOfRows(rest, limit, (last) => toCursor(placeOf(last)));
+  return cutPage(rest, limit, (last) => toCursor(placeOf(last)));
 }
 
 const toCursor = (place: string): string => Buffer.from(place).toString('base64url');

@@ -8,7 +8,7 @@ interface Outside {
   readonly readFile: (path: string) => string;
 }
 
-// `$${` stands for `${`; the last alternative catches what looks like a reference and is none, because an
+// `$${` stands for `${`. The last alternative catches what looks like a reference and is none, because an
 // unresolved placeholder must never be sent out as if it were the credential.
 const reference =
   /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]{0,127})(?::-([^}]*))?\}|\$\{file:([^}]{1,4096})\}|\$\{/g;

@@ -26,7 +26,7 @@ export function checkFiles(config: Config, files: Files): void {
   ]);
 }
 
-/** The same of the files that a reload takes over: authorities of upstreams, and what it may begin to write. */
+/** Does the same for files that a reload takes over: authorities of upstreams, and what it may write. */
 export function checkReloadedFiles(config: Config, files: Files): void {
   runChecks(config, files, [...upstreamRootChecks(config, files), ...writtenChecks(config)]);
 }

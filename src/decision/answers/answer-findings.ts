@@ -18,7 +18,7 @@ interface Scan {
   readonly mcp_drift?: unknown;
 }
 
-/** Returns the findings of a scan. Reasons against an answer that was blocked are those that it was blocked for. */
+/** Returns a scan's findings. The reasons against a blocked answer are those that it was blocked for. */
 export function findingsOf(scan: Scan, outcome: AnswerOutcome = outcomeOf(scan)): readonly AnswerFinding[] {
   const reasons = scan.blocked?.filter((it) => it !== 'RESPONSE_BLOCKED') ?? [
     ...(scan.data_classes ?? []),

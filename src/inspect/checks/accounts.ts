@@ -1,9 +1,11 @@
 import { type Checks, digitsOf, type SecretCheck } from './check.ts';
 
 /*
- * AWS accounts that say nothing about the writer: those of the documentation, and those that publish machine and
- * container images of AWS and Canonical (https://docs.aws.amazon.com/eks/latest/userguide/add-ons-images.html,
- * https://docs.aws.amazon.com/deep-learning-containers/latest/devguide/, https://documentation.ubuntu.com/aws/).
+ * AWS accounts that say nothing about the writer: those of the documentation, and those that publish machine
+ * and container images of AWS and Canonical
+ * (https://docs.aws.amazon.com/eks/latest/userguide/add-ons-images.html,
+ * https://docs.aws.amazon.com/deep-learning-containers/latest/devguide/,
+ * https://documentation.ubuntu.com/aws/).
  */
 const publicAwsAccounts = new Set([
   ...['123456789012', '012345678901', '111122223333', '444455556666', '777788889999', '999988887777'],
@@ -18,8 +20,8 @@ function isOwnAwsAccount(text: string): boolean {
 }
 
 /**
- * Tells a project id with a digit, as the console proposes them, or a project number. Ids of words alone are mostly
- * folders and branches, and those of tutorials begin with a pronoun.
+ * Tells a project id with a digit, as the console proposes them, or a project number. Ids of words alone are
+ * mostly folders and branches, and those of tutorials begin with a pronoun.
  */
 const isOwnGcpProject: SecretCheck = (text) =>
   /^\d+$/.test(text)

@@ -67,8 +67,8 @@ const product = (a: number, b: number): number => {
 const permutation = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
 
 /**
- * Checks J. Verhoeff, Error Detecting Decimal Codes, 1969: the digits, each permuted by its place, multiply to the
- * neutral element.
+ * Checks J. Verhoeff, Error Detecting Decimal Codes, 1969: the digits, each permuted by its place, multiply
+ * to the neutral element.
  */
 export function passesVerhoeff(digits: string): boolean {
   let result = 0;

@@ -4,8 +4,8 @@ import { packageFile } from '../../util/program-files.ts';
 import type { Checks } from './check.ts';
 
 /*
- * Tells whether capitalised words are a person's name. In a text about health, headings, firms and places look the
- * same.
+ * Tells whether capitalised words are a person's name. In a text about health, headings, firms and places
+ * look the same.
  */
 
 /** Tells words of which none belongs to a firm, a place, a heading or a disease. */

@@ -12,13 +12,13 @@ import {
 /* Numbers of persons, practitioners and findings in health care. */
 
 /**
- * Prefixes of health numbers on cards, which count in the check digit (ISO/IEC 7812): "80" for health, a country, an
- * issuer.
+ * Prefixes of health numbers on cards, which count in the check digit (ISO/IEC 7812): "80" for health, a
+ * country, an issuer.
  */
 const usIssuer = '80840';
 const australianIssuer = '8003';
 
-/** National provider identifier: 10 digits from 1 or 2, Luhn with the issuer before them (45 CFR 162.406; CMS, NPI check digit). */
+/** National provider identifier: 10 digits from 1 or 2, Luhn with the issuer in front (45 CFR 162.406). */
 const isNpi = digitsCheck(10, (digits) => /^[12]/.test(digits) && passesLuhn(usIssuer + digits));
 
 /** Australian healthcare identifiers of persons, providers and organisations (AS 5017). */
@@ -27,7 +27,7 @@ const isAustralianHealthId = digitsCheck(
   (digits) => digits.startsWith(australianIssuer) && /^8003(?:60|61|62)/.test(digits) && passesLuhn(digits),
 );
 
-/** DEA registration: the last digit is that of the sum of the first, third and fifth and twice the second, fourth and sixth. */
+/** DEA registration: the last digit ends the sum of digits 1, 3, 5 and twice 2, 4, 6. */
 const isDea: SecretCheck = (text) => {
   const digits = digitsOf(text.slice(2));
   return (
@@ -54,16 +54,16 @@ function isQuebecHealthNumber(text: string): boolean {
   return digits.length === 8 && isYymmdd(digits.slice(0, 2) + isoMonth + digits.slice(4, 6));
 }
 
-/** Swiss and European insurance cards: 80, the country, the issuer, the person, and a Luhn digit (EN 1387). */
+/** Swiss and European insurance cards: 80, country, issuer, person, and a Luhn digit (EN 1387). */
 const isHealthCard: SecretCheck = (text) => {
   const digits = digitsOf(text);
   return digits.length === 20 && digits.startsWith('80') && passesLuhn(digits);
 };
 
-/** LOINC: up to five digits and a Luhn digit behind a dash (LOINC Users' Guide, "Structure of a LOINC code"). */
+/** LOINC: up to five digits, and a Luhn digit behind a dash (LOINC Users' Guide). */
 const isLoinc: SecretCheck = (text) => passesLuhn(digitsOf(text));
 
-/** SNOMED CT: Verhoeff's digit, before it the kind of component, 00 and 10 for concepts (Release File Specification 6). */
+/** SNOMED CT: Verhoeff's digit behind the kind of component, 00 and 10 for concepts (Release File 6). */
 const isSnomed: SecretCheck = (text) => /(?:00|10)\d$/.test(text) && passesVerhoeff(text);
 
 export const healthChecks = {

@@ -38,7 +38,7 @@ const isAbn = digitsCheck(
     digits[0] !== '0' && (weightedSum(digits, [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]) - 10) % 89 === 0,
 );
 
-/** Australian Medicare card: eight digits, a check digit, the issue, and the person's place on the card, which may be left out. */
+/** Australian Medicare card: eight digits, a check digit, the issue, and perhaps the place on the card. */
 function isMedicareCard(text: string): boolean {
   const digits = digitsOf(text);
   return (
@@ -56,8 +56,8 @@ function isIrd(text: string): boolean {
 }
 
 /**
- * New Zealand health number. Letters without I and O count 1 to 24. The new form ends with a letter and counts modulo
- * 23 or 24, as editions of the standard differ.
+ * New Zealand health number. Letters without I and O count 1 to 24. The new form ends with a letter and
+ * counts modulo 23 or 24, as editions of the standard differ.
  */
 function isNhi(text: string): boolean {
   const number = text.toUpperCase();

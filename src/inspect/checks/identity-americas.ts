@@ -11,13 +11,13 @@ import {
 
 /* Numbers that the states of the Americas give to persons. */
 
-/** A US social security number that can have been assigned: no area 000, 666, 9xx, no group 00, no serial 0000. */
+/** Checks for an assigned US social security number: no area 000, 666 or 9xx, group 00, serial 0000. */
 const isSsn = digitsCheck(9, (digits) => {
   const [area, group, serial] = [digits.slice(0, 3), digits.slice(3, 5), digits.slice(5)];
   return area !== '000' && area !== '666' && area < '900' && group !== '00' && serial !== '0000';
 });
 
-/** US taxpayer numbers of people without a social security number: the groups that the IRS uses, 93 for adoptions. */
+/** US taxpayer numbers without a social security number: the groups that the IRS uses, 93 for adoptions. */
 const isItin = digitsCheck(9, (digits) => /^9\d\d(?:5\d|6[0-5]|7\d|8[0-8]|9[0-9])/.test(digits));
 
 /** The prefixes that the IRS has given out for employers. */
@@ -44,7 +44,7 @@ const isRfc = (text: string): boolean => isYymmdd(digitsOf(text).slice(0, 6));
 
 const isNss = digitsCheck(11, passesLuhn);
 
-/** The two check digits of Brazil: each a sum with falling weights modulo 11, a remainder below 2 counting as 0. */
+/** Both check digits of Brazil are sums with falling weights modulo 11; a remainder below 2 counts as 0. */
 function hasBrazilianDigits(digits: string, first: readonly number[]): boolean {
   const digitFor = (weights: readonly number[]): number => {
     const rest = weightedSum(digits, weights) % 11;
@@ -57,7 +57,7 @@ function hasBrazilianDigits(digits: string, first: readonly number[]): boolean {
 
 const isCpf = digitsCheck(11, (digits) => hasBrazilianDigits(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]));
 
-/** Brazilian company number, since 2026 also with letters, which count as their ASCII code less that of `0`. */
+/** Brazilian company number: letters, used since 2026, count as their ASCII code less that of `0`. */
 function isCnpj(text: string): boolean {
   const compact = text.toUpperCase().replace(/[^0-9A-Z]/g, '');
   if (!/^[0-9A-Z]{12}\d\d$/.test(compact) || isMonotone(compact)) return false;

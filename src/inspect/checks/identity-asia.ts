@@ -86,7 +86,7 @@ const isMyNumber = digitsCheck(12, (digits) => {
   return (rest < 2 ? 0 : 11 - rest) === Number(digits[11]);
 });
 
-/** Korean number: date, then sex and century. Since October 2020 the last digits are random, so only the date can be wrong. */
+/** Korean number: date, sex and century. Its last digits are random since 2020, only the date is checked. */
 const isRrn = digitsCheck(13, (digits) => isYymmdd(digits) && /^.{6}[1-8]/.test(digits));
 
 /** Singaporean identity card and foreign identification number; T and G since 2000, M since 2022. */

@@ -33,7 +33,7 @@ const isDowod = (text: string): boolean => {
   return weighLetters(number, digitsAndLetters, [7, 3, 1, 9, 7, 3, 1, 7, 3]) % 10 === 0;
 };
 
-/** Czech and Slovak number: a woman's month is 50 more, 20 more where serials ran out; ten digits are divisible by 11. */
+/** Czech and Slovak number: a woman's month is 50 more, or 20 without serials; ten digits divide by 11. */
 function isRodneCislo(text: string): boolean {
   const digits = digitsOf(text);
   const isDivisible =
@@ -84,7 +84,7 @@ const isLnch = digitsCheck(
 
 const isOib = digitsCheck(11, passesMod1110);
 
-/** The number of Yugoslavia, which its successors still give: date with three digits of the year, region, serial. */
+/** Number of Yugoslavia, still given by its successors: date with a year of three digits, region, serial. */
 const isJmbg = digitsCheck(13, (digits) => {
   const digit = complement(weightedSum(digits, [7, 6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
   return (

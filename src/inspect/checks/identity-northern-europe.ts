@@ -9,7 +9,7 @@ import {
   weightedSum,
 } from './check-digits.ts';
 
-/* Numbers that the Nordic and the Baltic states give to persons: a date of birth, a serial, often a check digit. */
+/* Nordic and Baltic numbers of persons have a date of birth, a serial, and often a check digit. */
 
 /** Swedish personal number; the day of a coordination number is raised by 60. */
 function isPersonnummer(text: string): boolean {
@@ -18,7 +18,7 @@ function isPersonnummer(text: string): boolean {
   return isDate(digits.slice(0, 2), digits.slice(2, 4), day > 60 ? day - 60 : day) && passesLuhn(digits);
 }
 
-/** Norwegian number: two check digits. The day of a D-number is raised by 40, the month of a temporary one by 40 or 80. */
+/** Norwegian number with two check digits. A D-number adds 40 to its day, others 40 or 80 to the month. */
 const isFodselsnummer = digitsCheck(11, (digits) => {
   const [day, month] = [Number(digits.slice(0, 2)), Number(digits.slice(2, 4))];
   const first = complement(weightedSum(digits, [3, 7, 6, 1, 8, 9, 4, 5, 2]), 11);

@@ -51,7 +51,7 @@ function isPps(text: string): boolean {
   );
 }
 
-/** French number of registration (INSEE): sex, year, month, department, commune, serial, key 97 less the remainder; Corsica has letters. */
+/** French number (INSEE): sex, date, department, commune, serial, 97 less the rest; in Corsica letters. */
 function isNir(text: string): boolean {
   const nir = compactOf(text).replace('2A', '19').replace('2B', '18');
   return (
@@ -66,7 +66,7 @@ const isSpi = digitsCheck(
   (digits) => /^[0-3]/.test(digits) && remainder(digits.slice(0, 10), 511) === Number(digits.slice(10)),
 );
 
-/** Belgian national number: the key of those born since 2000 is computed with a 2 in front; foreigners' months are raised by 20 or 40. */
+/** Belgian number: for births since 2000 the key has a 2 in front; foreigners' months are 20 or 40 more. */
 const isBelgianNrn = digitsCheck(11, (digits) => {
   const [month, day] = [Number(digits.slice(2, 4)) % 20, Number(digits.slice(4, 6))];
   const key = Number(digits.slice(9));
@@ -82,7 +82,7 @@ const isBelgianCard = digitsCheck(
 /** Dutch citizen service number: the "eleven test", in which the last digit counts -1. */
 const isBsn = digitsCheck(9, (digits) => weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0);
 
-/** Luxembourg: date of birth, serial, then one digit by Luhn and one by Verhoeff, both over the first eleven. */
+/** Luxembourg: date of birth, serial, a digit by Luhn and one by Verhoeff, both over the first eleven. */
 const isLuxembourgish = digitsCheck(
   13,
   (digits) =>
@@ -98,7 +98,7 @@ const isSteuerId = digitsCheck(11, (digits) => {
   return digits[0] !== '0' && repeated.length === 1 && (repeated[0] as number) < 4 && passesMod1110(digits);
 });
 
-/** The check digit of German identity documents and of machine-readable zones: weights 7, 3, 1 (ICAO Doc 9303-3, 4.9). */
+/** German identity documents and machine-readable zones have weights 7, 3, 1 (ICAO Doc 9303-3, 4.9). */
 const icaoDigit = (text: string): number =>
   weighLetters(
     text,
@@ -167,7 +167,7 @@ function isDni(text: string): boolean {
   );
 }
 
-/** Spanish social security: province, serial, key modulo 97. A serial below ten million loses its leading zeros. */
+/** Spanish social security: province, serial and key modulo 97. Serials below ten million have no zeros. */
 const isSpanishNss = digitsCheck(12, (digits) => {
   const [province, serial] = [digits.slice(0, 2), Number(digits.slice(2, 10))];
   const base = serial < 10_000_000 ? Number(province) * 10_000_000 + serial : Number(digits.slice(0, 10));

@@ -1,15 +1,15 @@
 import { isIPv6 } from 'node:net';
 import type { Checks, SecretCheck } from './check.ts';
 
-/** An IPv6 address in any of its forms, perhaps with the length of a prefix (RFC 4291 sections 2.2 and 2.3). */
+/** Checks an IPv6 address in any form, perhaps with a prefix length (RFC 4291, 2.2 and 2.3). */
 const isIpv6: SecretCheck = (text) => {
   const [address = '', length] = text.split('/');
   return isIPv6(address) && (length === undefined || Number(length) <= 128);
 };
 
 /**
- * Matches names of machines: NetBIOS names in capitals, names with a number, words for storage, names with a domain,
- * addresses.
+ * Matches names of machines: NetBIOS names in capitals, names with a number, words for storage, names with a
+ * domain, addresses.
  */
 const machineName =
   /^(?:[A-Z][A-Z0-9]{1,14}(?:-[A-Z0-9]{1,14}){0,3}|[A-Za-z][A-Za-z-]{1,20}\d{1,4}|[A-Za-z-]{0,16}(?:file|nas|share|storage|server|dfs|backup)[A-Za-z-]{0,16}|[A-Za-z0-9-]{1,40}(?:\.[A-Za-z0-9-]{1,40}){1,5})$/;

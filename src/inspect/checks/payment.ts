@@ -2,8 +2,8 @@ import { type Checks, digitsOf } from './check.ts';
 import { complement, digitsCheck, isMonotone, passesLuhn, remainder, weightedSum } from './check-digits.ts';
 
 /**
- * Leading digits of card networks and the lengths they issue. Visa's former 13 digits are left out, since goods have
- * as many (GTIN, ISBN) and one in ten of those passes.
+ * Leading digits of card networks and the lengths they issue. Visa's former 13 digits are left out, since
+ * goods have as many (GTIN, ISBN) and one in ten of those passes.
  */
 const issuers: readonly { from: number; to: number; lengths: readonly number[] }[] = [
   { from: 4, to: 4, lengths: [16, 19] },
@@ -35,8 +35,8 @@ const isOfNetwork = (digits: string): boolean =>
   });
 
 /**
- * Matches the lengths of ids that clouds and chats count up, and of 64-bit numbers. Of cards without groups only
- * UnionPay often has so many digits.
+ * Matches the lengths of ids that clouds and chats count up, and of 64-bit numbers. Of cards without groups
+ * only UnionPay often has so many digits.
  */
 const snowflake = /^(?:\d{17,18}|(?!62)\d{19})$/;
 
@@ -84,8 +84,8 @@ function isIban(text: string): boolean {
 }
 
 /**
- * Tells a number with the right check digit that no listed network issues, or that an id may have too. It needs the
- * word "card" beside it. Numbers with 1 are airlines' or times in milliseconds.
+ * Tells a number with the right check digit that no listed network issues, or that an id may have too. It
+ * needs the word "card" beside it. Numbers with 1 are airlines' or times in milliseconds.
  */
 function isOtherCard(text: string): boolean {
   const digits = digitsOf(text);

@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js';
 import type { Checks, SecretCheck } from './check.ts';
 
 /*
- * Checks facts about persons that need to be possible. They are a birth date of somebody alive, an address on the
- * Internet, a place as exact as a door, and words that can be a name.
+ * Checks facts about persons that need to be possible. They are a birth date of somebody alive, an address on
+ * the Internet, a place as exact as a door, and words that can be a name.
  */
 
 /** Birth years of anybody alive today and for a while. */
@@ -23,8 +23,8 @@ const isBirthYear = (text: string): boolean =>
 const isDay = (month: number, day: number): boolean => month >= 1 && month <= 12 && day >= 1 && day <= 31;
 
 /**
- * Matches a time of day that no conversion of a date to another zone gives, as in a log line, which may stand behind
- * any word.
+ * Matches a time of day that no conversion of a date to another zone gives, as in a log line, which may stand
+ * behind any word.
  */
 const timeOfEvent = /T\d\d:(?!00(?::00(?:\.0{1,9})?)?(?:[Z+-]|$))/;
 
@@ -66,14 +66,15 @@ const resolvers: ReadonlySet<string> = new Set(
     '2606:4700:4700::1111 2606:4700:4700::1001 2001:4860:4860::8888 2001:4860:4860::8844 2620:fe::fe'
   ).split(' '),
 );
-/** Matches ends of networks, object identifiers of X.500 (`2.5.4.3`), which look the same, and made-up addresses. */
+/** Matches ends of networks, made-up addresses, and object identifiers (`2.5.4.3`), which look the same. */
 const notAddresses =
   /\.(?:0|255)$|^2\.5\.\d{1,2}\.|^(\d{1,3})\.\1\.\1\.\1$|^(?:1\.2\.3\.4|4\.3\.2\.1|5\.6\.7\.8|12\.34\.56\.78)$/;
 /** Shorter addresses, such as `1::1`, are made up. */
 const v6LengthMin = 12;
 
 /**
- * Tells an address that a person's machine can have on the public Internet: none for a special purpose (RFC 6890).
+ * Tells an address that a person's machine can have on the public Internet: none for a special purpose (RFC
+ * 6890).
  */
 function isPublicAddress(text: string): boolean {
   if (resolvers.has(text.toLowerCase()) || notAddresses.test(text)) return false;
@@ -84,7 +85,7 @@ function isPublicAddress(text: string): boolean {
 
 const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => address.range() === 'unicast';
 
-/** Matches the block of the IANA (RFC 9542, 2.1), which protocols and documentation use, and made-up addresses. */
+/** Matches the block of the IANA (RFC 9542, 2.1) for protocols and documentation, and made-up addresses. */
 const notMachines =
   /^00005e|^(?:001122334455|0123456789ab|aabbccddeeff|001a2b3c4d5e|deadbeef|cafebabe|123456789abc|a1b2c3d4e5f6|112233445566)/;
 
@@ -101,7 +102,7 @@ function isMachineAddress(text: string): boolean {
 
 const decimalsMin = 5;
 
-/** Tells latitude and longitude as exact as somebody's door: five decimals are a metre; landmarks have four. */
+/** Tells latitude and longitude as exact as a door: five decimals are a metre; landmarks have four. */
 function isExactPosition(text: string): boolean {
   const [latitude, longitude] = text.match(/-?\d{1,3}\.\d{1,15}/g) ?? [];
   if (latitude === undefined || longitude === undefined) return false;

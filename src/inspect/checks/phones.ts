@@ -4,8 +4,8 @@ import { lazily } from '../../util/lazily.ts';
 import { type Checks, digitsOf, type SecretCheck } from './check.ts';
 
 /*
- * Checks phone numbers by the numbering plans of the world, as Google's libphonenumber collects them. Only the
- * library's table is used: matching a plan's patterns takes a microsecond, the library's parser ten.
+ * Checks phone numbers by the numbering plans of the world, as Google's libphonenumber collects them. Only
+ * the library's table is used: matching a plan's patterns takes a microsecond, the library's parser ten.
  */
 
 /** Form of the national numbers of one country, without the prefix that is dialled before them. */
@@ -33,7 +33,8 @@ interface Plans {
 }
 
 /**
- * Returns the plans. The table has 83 KB and takes some milliseconds to read, and many processes never see a number.
+ * Returns the plans. The table has 83 KB and takes some milliseconds to read, and many processes never see a
+ * number.
  */
 const plans = lazily(readPlans);
 
@@ -59,7 +60,8 @@ function readPlans(): Plans {
 }
 
 /**
- * Matches numbers reserved for films: NANPA (555-01xx), Ofcom (UK), ACMA (Australia), Bundesnetzagentur (Germany).
+ * Matches numbers reserved for films: NANPA (555-01xx), Ofcom (UK), ACMA (Australia), Bundesnetzagentur
+ * (Germany).
  */
 const fiction =
   /^(?:1?\d{3}55501\d\d|(?:44|0)(?:2079460\d{3}|7700900\d{3}|1632960\d{3}|8081570\d{3})|(?:61|0)(?:49157\d{4}|[2378](?:5550|7010)\d{4})|(?:49|0)(?:3023125\d{3}|6990009\d{3}|4066969\d{3}|2214710\d{3}|8999998\d{3}|1713920\d{3}))$/;
@@ -75,8 +77,8 @@ function isNanp(text: string): boolean {
 }
 
 /**
- * Tells a number behind an existing country code, with as many digits as are dialled there. It may contain a trunk
- * prefix: `+49 (0)30 …`.
+ * Tells a number behind an existing country code, with as many digits as are dialled there. It may contain a
+ * trunk prefix: `+49 (0)30 …`.
  */
 function isInternational(text: string): boolean {
   const digits = digitsOf(text.replace('(0)', ''));
@@ -95,8 +97,8 @@ const isDialled = ({ prefix, national }: Plan, digits: string): boolean =>
   digits.startsWith(prefix) && national.test(digits.slice(prefix.length));
 
 /**
- * Tells a number as it is dialled within one of many countries: with the prefix where there is one, or `00` and a
- * whole number.
+ * Tells a number as it is dialled within one of many countries: with the prefix where there is one, or `00`
+ * and a whole number.
  */
 function isNational(text: string): boolean {
   const digits = digitsOf(text);
@@ -105,7 +107,7 @@ function isNational(text: string): boolean {
   return isNanp(digits) || plans().common.some((plan) => isDialled(plan, digits));
 }
 
-/** Tells a number where one is asked for. It need not be right, since people omit what their neighbours know. */
+/** Tells a number where one is asked for. It need not be right: people omit what neighbours know. */
 const isNamedNumber: SecretCheck = (text) =>
   text.startsWith('+') ? isInternational(text) : isPlausible(text, digitsOf(text));
 
@@ -117,8 +119,8 @@ const isPlausible = (text: string, digits: string): boolean =>
   !otherNumber.test(text);
 
 /**
- * Matches other numbers behind the same words: dates, spans of years, IP addresses, ZIP codes (`phone: 2026-11-21`,
- * `mob: 20261121`).
+ * Matches other numbers behind the same words: dates, spans of years, IP addresses, ZIP codes (`phone:
+ * 2026-11-21`, `mob: 20261121`).
  */
 const otherNumber =
   /^(?:(?:19|20)\d\d[-./]\d\d[-./]\d\d|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$|(?:19|20)\d\d[ -](?:19|20)\d\d|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d|[1-9]\d{0,2}(?:\.\d{1,3}){3}$|\d{5}-\d{4}$)/;

@@ -1,21 +1,21 @@
 /*
  * Recognises values that are no secret whatever the name before them says: `passwordChangedAt: 2026-03-04`,
- * `PWD=/srv/build/4711`, `token_address: 0x52…`. Names are many and kinds of such values few, so the values are told
- * apart.
+ * `PWD=/srv/build/4711`, `token_address: 0x52…`. Names are many and kinds of such values few, so the values
+ * are told apart.
  */
 
 /** Matches dates and times (RFC 3339), or a part of one, and times in the basic format of ISO 8601. */
 const time = /^\d{4}-\d\d-\d\d(?:[T ]\d\d(?::?\d\d.*)?)?$|^\d{8}T\d{6}Z$/;
 
 /**
- * Matches a path from a root, a home or here. One folder has a name in small letters, which base64 does not have
- * between two slashes.
+ * Matches a path from a root, a home or here. One folder has a name in small letters, which base64 does not
+ * have between two slashes.
  */
 const path = /^(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[^/\\]{0,64}[/\\]){0,16}\.?[a-z][a-z_.-]{1,32}(?:[/\\]|$)/;
 
 /**
- * Matches encrypted values: SOPS and hiera-eyaml, Jasypt, Spring Cloud, Ansible, Vault's transit, dotenvx, keys of
- * AWS KMS, Jenkins. A Kubernetes SealedSecret begins with the length of an RSA block.
+ * Matches encrypted values: SOPS and hiera-eyaml, Jasypt, Spring Cloud, Ansible, Vault's transit, dotenvx,
+ * keys of AWS KMS, Jenkins. A Kubernetes SealedSecret begins with the length of an RSA block.
  */
 const ciphertext =
   /^(?:ENC[[(]|\{cipher\}|\$ANSIBLE_VAULT|vault:v\d|encrypted:|\{AQAAA|AQICAH|Ag[A-D][0-9A-Za-z+/]{50})/;
@@ -40,7 +40,8 @@ const term =
 const complaint = /^\?[A-Za-z_]{1,64}$/;
 
 /**
- * Matches the scope of an AWS signature: the id of a key (which has its own detector), a day, a region and a service.
+ * Matches the scope of an AWS signature: the id of a key (which has its own detector), a day, a region and a
+ * service.
  */
 const credentialScope = /^A[KS]IA[A-Z2-7]{16}(?:\/|%2F)\d{8}(?:\/|%2F)/;
 
@@ -52,8 +53,8 @@ const regularExpression =
 const partOfExpression = /\[\^|^\^?\(\?(?:P?<|[:=!])/;
 
 /**
- * Matches quotes, brackets, fonts and sizes of a manual in roff: `PASSWORD \*(Aqjw8s0F4\*(Aq`, `\[lB]password\[rB]`,
- * `\fIgzip\fP(1)`, `\s-1URL\s0`. The first backslash may be taken off before.
+ * Matches quotes, brackets, fonts and sizes of a manual in roff: `PASSWORD \*(Aqjw8s0F4\*(Aq`,
+ * `\[lB]password\[rB]`, `\fIgzip\fP(1)`, `\s-1URL\s0`. The first backslash may be taken off before.
  */
 const roff =
   /^(?:\\?\*)?\((?:Aq|[lr]q|dq)|^\\?\[[A-Za-z]{1,8}\]|^\\?f\((?:C[BIRW]|B[I])|^\\f[BCIPR]|^\\?s[-+]\d[A-Z]/;
@@ -64,7 +65,7 @@ const manual = /^[a-z][a-z_-]{1,40}\.[1-9](?:[a-z]{2,5})?$/;
 /** Matches a shortened IPv6 address: `::1a:2b`. */
 const shortAddress = /^(?:(?:[\da-f]{1,4}:){0,7}|:):(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?(?:\/\d{1,3})?$/i;
 
-/** Matches a digest in pairs of hexadecimal digits (MD5, SHA-1, SHA-256), or a line of a number printed so. */
+/** Matches a digest in pairs of hexadecimal digits (MD5, SHA-1, SHA-256), or such a line of a number. */
 const fingerprint = /^(?:[\da-f]{2}:){14,31}(?:[\da-f]{2})?$/i;
 
 /** Matches placeholders in a format string: `%s`, `%(user)s`, `%1$d`. */
@@ -73,7 +74,8 @@ const isFormat = (value: string): boolean =>
   value.includes('%') && !/[\d!@#$%^*+~?]/.test(value.replace(directives, ''));
 
 /**
- * Words with a number behind them that occur in names of code: `Uint8Array`, `XOAuth2Options`, `utf8_to_utf16_dup`.
+ * Words with a number behind them that occur in names of code: `Uint8Array`, `XOAuth2Options`,
+ * `utf8_to_utf16_dup`.
  */
 const numberedWords =
   'int uint float utf ucs iso base sha md aes rsa crc http oauth ipv win arch arm str arg argon'.split(' ');
@@ -114,18 +116,18 @@ const resourceName = /^projects\/[\w.:${}-]{1,64}\/(?:[a-z][A-Za-z]{2,32}\/[\w.$
 const pseudoVersion =
   /^v\d{1,4}\.\d{1,4}\.\d{1,6}-(?:[\w.]{1,40}\.)?\d{14}-[\da-f]{12}(?:\+incompatible)?:?$/;
 
-/** Matches a variable of Perl or PHP that is negated, a concatenation, and a path with a variable: `!$pass`, `.$input->`. */
+/** Matches a negated variable, a concatenation or a path with a variable in Perl or PHP: `!$pass`. */
 const variable =
   /^!{1,2}\$[A-Za-z_]{1,40}$|^\/\$\{?[A-Za-z_]{1,40}\}?(?:[/.]|$)|^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
 
-/** Matches a coder by its names: `Base64.getEncoder.encodeToString`. Other names could be a secret of letters. */
+/** Matches a coder by its names: `Base64.getEncoder.encodeToString`. Others could be a secret of letters. */
 const coder =
   /^base(?:32|58|64)(?:\.(?:get|to|from|url|std|mime|raw|string|bytes|text|without|with|padding|encod(?:er?|ing)|decod(?:er?|ing))+){1,3}$/i;
 
 /** Matches a number in a list of Rust, an element, and a number of bits: `[2u8`, `buffer[2`, `random_32b`. */
 const countInCode = /^[a-z]{0,10}\[\d{1,3}(?:[ui]\d{1,2})?$|^[a-z]{2,10}_\d{1,3}b(?:its?|ytes?)?$/;
 
-/** Matches a pointer in Go or C, a macro of Rust, and a rule of a grammar (RFC 5234): `*password`, `vec![]`, `1*SAFE`. */
+/** Matches a pointer in Go or C, a macro of Rust, a rule of a grammar: `*password`, `vec![]`, `1*SAFE`. */
 const code =
   /^\*[a-z]{0,8}(?:[Pp]ass(?:word|wd|phrase)?|[Ss]ecret|[Tt]oken|[Kk]ey)$|^[a-z][a-z_]{1,10}!\[(?:\W{0,2}|0x[\dA-Fa-f]{2})$|^\d?\*\d?[A-Z]{2,8}$/;
 
@@ -160,7 +162,7 @@ const rubyVariable =
 /** Matches a time in Ruby: `5.days`. */
 const duration = /^\d{1,4}\.(?:second|minute|hour|day|week|month|year)s?$/;
 
-/** Matches a sum of variables, and a negated one of which a member follows: `pwd+salt`, `!authstatus->done`. */
+/** Matches a sum of variables, or a negated one with a member behind it: `pwd+salt`, `!authstatus->done`. */
 const expression =
   /^(?=[a-z_+]{0,64}(?:pass|pwd|salt|key|index|name|user))[a-z_]{1,24}(?:\+[a-z_]{1,24}){1,3}$|^![a-z_]{3,40}-$/;
 
@@ -175,19 +177,19 @@ const stressed = /^\*{1,2}[A-Za-z]{2,24}\*{0,2}[.,;:!]?$/;
 const fileOrOption =
   /^\*\.[a-z\d]{1,10}$|^(?:[\w.+-]{1,64}\/){1,6}[\w.+-]{1,64}\.(?:exp|cc?|cpp|h|py|go|rs|[jt]sx?|rb|java|sh|json|ya?ml|toml|md|txt|xml|html?):?$|^--[a-z]{2,24}(?:-[a-z]{2,24}){0,4}(?:=|$)/;
 
-/** Matches algorithms of JSON web tokens (RFC 7518) and of TLS: `ECDH-ES+A128KW`, `ECDHE-RSA-AES128-GCM-SHA256`. */
+/** Matches algorithms of JSON web tokens (RFC 7518) and TLS: `ECDH-ES+A128KW`, `ECDHE-RSA-AES128-SHA256`. */
 const algorithm =
   /^(?:A(?:128|192|256)(?:CBC-HS(?:256|384|512)|GCM(?:KW)?|KW)|ECDH-ES(?:\+A(?:128|192|256)KW)?|RSA-OAEP-(?:256|384|512)|PBES2-HS\d{3}\+A\d{3}KW)$|^(?:TLS_)?(?:(?:ECDHE?|DHE|RSA|ECDSA|PSK|AES\d{0,3}|CHACHA20|POLY1305|GCM|CBC|CCM8?|SHA\d{0,3}|WITH|3?DES|EDE3?|CAMELLIA\d{0,3}|ARIA\d{0,3}|128|256)(?:[-_+]|$)){3,12}$/;
 
 /**
- * Matches a value of which a manual leaves out the middle, and a JSON web token of which it shows the head only:
- * `JlKBx9za9667qe4(...)xHSwRv6J`, `eyJhbGciOiJI...`.
+ * Matches a value of which a manual leaves out the middle, and a JSON web token of which it shows the head
+ * only: `JlKBx9za9667qe4(...)xHSwRv6J`, `eyJhbGciOiJI...`.
  */
 const shortened = /[0-9A-Za-z]\(\.\.\.\)[0-9A-Za-z]|^eyJ[\w-]{2,80}\.{3}/;
 
 const tokenHead = /^eyJ[\w-]{10,1024}={0,2}\.?$/;
 
-/** Tells the head of a JSON web token alone (RFC 7515, 4.1), which says how it is signed and gives no access. */
+/** Tells the head of a JSON web token alone (RFC 7515, 4.1): it says how it is signed and gives no access. */
 const isTokenHead = (value: string): boolean =>
   tokenHead.test(value) && /^\{[^{}]*"alg"\s?:/.test(Buffer.from(value, 'base64url').toString('latin1'));
 

@@ -2,15 +2,16 @@ import type { Checks, SecretCheck } from './check.ts';
 import { isPlainValue } from './plain-values.ts';
 
 /*
- * Tells generated random text from names. Entropy cannot: `getUserAccessToken` has as many different characters as
- * random text of its length. The order of letters can: languages and identifiers use few of the 676 pairs of letters,
- * random texts all of them.
+ * Tells generated random text from names. Entropy cannot: `getUserAccessToken` has as many different
+ * characters as random text of its length. The order of letters can: languages and identifiers use few of the
+ * 676 pairs of letters, random texts all of them.
  */
 
 /**
- * How much a pair of letters speaks for randomness, in bits: log2 of how much rarer it is in words than in random
- * text, plus 4, as one digit. There is a row for each first letter and a column for each second. Counted over the
- * different words of documentation, source code and licences, so that frequent words weigh little more than others.
+ * How much a pair of letters speaks for randomness, in bits: log2 of how much rarer it is in words than in
+ * random text, plus 4, as one digit. There is a row for each first letter and a column for each second.
+ * Counted over the different words of documentation, source code and licences, so that frequent words weigh
+ * little more than others.
  */
 const pairBits = (
   '53236536374131738121445546 35563678468367379446489858 26452672383367168342478868 35541567277566368446467869 ' +
@@ -29,8 +30,8 @@ const letterThenDigitBits = 1;
 /** In `camelCase` a new word follows, so the pair says nothing. */
 const newWordBits = 0.5;
 /**
- * One in a thousand identifiers and words of other sources has so many bits; of random texts of 16 letters and digits
- * 95 % do.
+ * One in a thousand identifiers and words of other sources has so many bits; of random texts of 16 letters
+ * and digits 95 % do.
  */
 const randomBitsMin = 6;
 /** Long texts of words have some rare pairs, too. */
@@ -66,8 +67,8 @@ const countLetters = (text: string): number => text.replace(/[^A-Za-z]/g, '').le
 const isHex = /^[0-9A-Fa-f-]{16,4096}$/;
 
 /**
- * Tells random characters: no words, no names with a number behind them, no plain numbers. The order of few letters
- * among digits proves little; there it suffices that they stand between digits.
+ * Tells random characters: no words, no names with a number behind them, no plain numbers. The order of few
+ * letters among digits proves little; there it suffices that they stand between digits.
  */
 export const isRandom: SecretCheck = (text) =>
   !isPlainValue(text) &&
@@ -80,8 +81,8 @@ const words = /^[A-Za-z]{3,}(?:[ :_-][A-Za-z]{3,})*:?$/;
 const jsonSigns = /[{}[\]",: ]+/g;
 
 /**
- * Tells base64 of words, as tests and manuals have: `dXNlcm5hbWU6cGFzc3dvcmQ=` is `username:password`. Of JSON there
- * may be the beginning only, as in a cookie that is cut short.
+ * Tells base64 of words, as tests and manuals have: `dXNlcm5hbWU6cGFzc3dvcmQ=` is `username:password`. Of
+ * JSON there may be the beginning only, as in a cookie that is cut short.
  */
 export function isEncodedWords(text: string): boolean {
   if (!base64.test(text)) return false;
@@ -102,8 +103,8 @@ function hasRandomOrder(text: string): boolean {
 }
 
 /**
- * Matches small letters with hyphens: names of packages contain abbreviations (`jjwt-jackson`). Random letters have
- * twice as many bits.
+ * Matches small letters with hyphens: names of packages contain abbreviations (`jjwt-jackson`). Random
+ * letters have twice as many bits.
  */
 const hyphenated = /^[a-z]+(?:-[a-z]+)+$/;
 const hyphenatedBitsMin = 12;

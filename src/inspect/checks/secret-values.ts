@@ -36,7 +36,7 @@ function textOf(value: string): string {
   return printable.test(decoded) ? decoded : value;
 }
 
-/** Tells that a value of a Kubernetes Secret is more than words, which manuals have: `admin`, `mypassword`. */
+/** Tells that a value of a Kubernetes Secret is more than words, as manuals have: `admin`, `mypassword`. */
 function hasSecretValue(text: string): boolean {
   const values = [...text.matchAll(line), ...text.matchAll(member)].map(([, value = '']) => textOf(value));
   return values.some(

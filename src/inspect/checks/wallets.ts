@@ -94,7 +94,8 @@ export const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const crc16Polynomial = 0x1021;
 
 /**
- * Checks Stellar's SEP 23: base32, of which the last two bytes are the CRC-16/XMODEM of the others, low byte first.
+ * Checks Stellar's SEP 23: base32, of which the last two bytes are the CRC-16/XMODEM of the others, low byte
+ * first.
  */
 function isStellarSeed(text: string): boolean {
   let bits = 0n;
@@ -115,7 +116,7 @@ export function crc16(bytes: Uint8Array): number {
 /** PKCS #8 header (RFC 8410, section 7) before the 32 bytes of an Ed25519 key. */
 export const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Checks 64 bytes, in base58 or as a list of numbers, of which the last 32 are the public key of the first. */
+/** Checks 64 bytes, in base58 or a list of numbers: the last 32 are the public key of the first. */
 function isEd25519KeyPair(text: string): boolean {
   const bytes = text.includes(',')
     ? Buffer.from(
@@ -179,8 +180,8 @@ function isSeedPhrase(text: string): boolean {
 }
 
 /**
- * Answers whether twelve listed words stand in a row, whatever their checksum: a phrase with a slip takes a few
- * guesses.
+ * Answers whether twelve listed words stand in a row, whatever their checksum: a phrase with a slip takes a
+ * few guesses.
  */
 function isSeedPhraseLike(text: string): boolean {
   const indexes = indexesOf(text);

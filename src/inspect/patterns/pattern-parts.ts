@@ -63,8 +63,8 @@ const parts: Readonly<Record<string, string>> = {
     '(?<!id|name|arn|ref|ur[li]|path|file|type|hash|length|policy|expiry|expires|created|status|label|_at|_in|reset|hint|field|digest|algorithm|used|changed|version|message|error|title|text)' +
     String.raw`["\x27\x60\\\])]{0,4}[ \t]{0,32}(?:=>|:=|=|:)[ \t]{0,32}[bfru]?`,
   /**
-   * Matches a value without quotes around it, up to white space. A quote in it is followed by what stands behind no
-   * closing quote, and a backslash begins no escape.
+   * Matches a value without quotes around it, up to white space. A quote in it is followed by what stands
+   * behind no closing quote, and a backslash begins no escape.
    */
   'bare-value': String.raw`[^\s"\x27\x60&\\](?:[^\s"\\]|\\(?![nrt"])|"(?=[^\s,;:)\]}>=+?&|!.\\"])){9,127}`,
   /** Matches "… for the router" behind the noun. */

@@ -231,7 +231,7 @@ function areSlices(pieces: readonly Piece[], spans: readonly Span[]): boolean {
 /** Matches a name with a number behind it, perhaps twice, as columns of a table have: `t1col1`. */
 const numberedName = /^[A-Za-z]{1,16}\d{1,3}(?:[A-Za-z]{1,16}\d{1,3})?$/;
 
-/** Tells names of words with numbers from a token that was cut behind its digits, whose letters are no words. */
+/** Tells names of words with numbers from a token that was cut behind digits, whose letters are no words. */
 const areNumberedNames = (texts: readonly string[]): boolean =>
   texts.every((text) => numberedName.test(text)) &&
   texts.reduce((bits, text) => bits + randomBits(text.replace(/\d+/g, '')), 0) < 0;

@@ -1,5 +1,5 @@
 import { kept } from '../../util/kept.ts';
-import { notACursor, pageOf } from '../rules/cursor.ts';
+import { cutPage, notACursor } from '../rules/cursor.ts';
 import type { Page, Paged } from '../store.ts';
 import { type Database, type Row, recordOf, type Statement, type Value } from './sqlite.ts';
 
@@ -44,7 +44,7 @@ export function createListing<T>(db: Database, { table, order, columns, toItem }
     const where = conditions.map(([sql]) => sql).join(' AND ');
     const values = conditions.map(([, value]) => value);
     const rows = statementFor(where).all(...values, fromNumber, fromId, limit + 1);
-    const { items, nextCursor } = pageOf(rows, limit, toCursor);
+    const { items, nextCursor } = cutPage(rows, limit, toCursor);
     return { items: items.map(toItem), nextCursor };
   };
 }

@@ -1,6 +1,6 @@
 import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
-import { pageOf } from '../rules/cursor.ts';
+import { cutPage } from '../rules/cursor.ts';
 import {
   archived,
   isActive,
@@ -100,7 +100,7 @@ export function createEmbeddedPolicies({ db, commits, audit }: Disk): PolicyStor
     async policyVersions(tenantId, name, envName, page) {
       const { before: from, most } = versionsOn(page);
       const found = table.before(tenantId, name, envName, from, most + 1);
-      return pageOf(found, most, (last) => String(last.version));
+      return cutPage(found, most, (last) => String(last.version));
     },
   };
 }

@@ -80,7 +80,7 @@ export interface AdmitRequest {
   readonly parts?: readonly { readonly toolName: SafeName; readonly verb: Verb }[];
   /** `call` counts in full; `rate` takes from the buckets alone (`/v1/scan/response`). */
   readonly counts: 'call' | 'rate';
-  /** Is the same function for one configuration. Undefined: the tenant is not served and its keys not valid. */
+  /** Is the same function for one configuration. Undefined: the tenant is not served. */
   readonly termsOf: (tenantId: string) => TenantTerms | undefined;
   /**
    * Every budget of the tenant, with what the call would charge to it: 0 where it does not count for that

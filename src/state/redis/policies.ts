@@ -1,4 +1,4 @@
-import { pageOf } from '../rules/cursor.ts';
+import { cutPage } from '../rules/cursor.ts';
 import {
   archived,
   isActive,
@@ -68,7 +68,7 @@ export function createRedisPolicies({ connection, names, commits, revisions }: L
       const fields = versions.map((it) => versionField(name, envName, it));
       const texts = await readMany(connection, policyVersions, fields);
       const found = texts.flatMap((it) => toRecord<PolicyRecord>(it) ?? []);
-      return pageOf(found, most, (last) => String(last.version));
+      return cutPage(found, most, (last) => String(last.version));
     },
   };
 }

@@ -141,7 +141,7 @@ function reporter(
     const nowMs = Date.now();
     unreported += 1;
     if (nowMs - reportedAtMs < 1_000) return;
-    // Of a connection that fails, place and code say all.
+    // Place and code say all of a connection that fails.
     const isOfConnection = typeof Object(error).syscall === 'string';
     const why = isOfConnection ? { reason: whyAway(nodes, error) } : { err: error };
     log.warn({ ...why, errors: unreported }, 'Redis has failed');

@@ -8,7 +8,7 @@ export function notACursor(): GatewayError {
 }
 
 /** Returns a page of rows, of which one more than `limit` was asked for. */
-export function pageOf<T>(rows: readonly T[], limit: number, cursorOf: (last: T) => string): Paged<T> {
+export function cutPage<T>(rows: readonly T[], limit: number, cursorOf: (last: T) => string): Paged<T> {
   const items = rows.slice(0, limit);
   const last = rows.length > limit ? items.at(-1) : undefined;
   return { items, nextCursor: last === undefined ? null : cursorOf(last) };

@@ -1,6 +1,6 @@
 /*
- * Calls are found by what came back on them, too. Answers come after the trace of their call is written, so the
- * state keeps beside the traces which of them have scans with these facts.
+ * Calls are found by what came back on them, too. Answers come after the trace of their call is written, so
+ * the state keeps beside the traces which of them have scans with these facts.
  */
 
 /** Facts of answers: orders to the agent were in them, or they were withheld, or cut. */

@@ -93,7 +93,7 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean) {
     return () => controller.current.abort();
   }, [key, turn]);
   const rows = state.rows ?? [];
-  // What comes back on a call comes after it: nobody tells of calls anew for their answers.
+  // An answer comes after its call, and nobody tells of the call anew for it.
   const mayGrow = filters['to'] === undefined && filters['answer'] === undefined;
   const isWanted = state.rows !== undefined && mayGrow && !isPaused;
   const shown = {

@@ -9,9 +9,9 @@ const sequenceBytesMax = 32;
 const intermediatesMax = 3;
 
 /**
- * Decodes control sequences of terminals (ECMA-48, 5.4), which colour text or move the cursor: `ESC [`, parameter
- * bytes, intermediate bytes and a final byte. Likewise those that switch character sets (ECMA-35, 13.2), as mail in
- * ISO-2022-JP has them: `ESC ( B`. They are dropped.
+ * Decodes control sequences of terminals (ECMA-48, 5.4), which colour text or move the cursor: `ESC [`,
+ * parameter bytes, intermediate bytes and a final byte. Likewise those that switch character sets (ECMA-35,
+ * 13.2), as mail in ISO-2022-JP has them: `ESC ( B`. They are dropped.
  */
 export const ansi: EscapeDecoder = {
   name: 'ansi',

@@ -19,7 +19,7 @@ const alphabets = [
 const lengthMin = 24;
 const textMin = 12;
 
-/** Decodes base32 and base32hex (RFC 4648, 6 and 7) in one case throughout, as it also fits into host names. */
+/** Decodes base32 and base32hex (RFC 4648, 6 and 7) in one case throughout, which fits host names, too. */
 export const base32: BlockDecoder = {
   name: 'base32',
   mayHold: (text) => (text.runKinds & runKinds.base32) !== 0,

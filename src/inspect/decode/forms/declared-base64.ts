@@ -15,8 +15,8 @@ const paddedSpace = byteSet('\r\n \t=');
 const padding = 0x3d;
 
 /**
- * Decodes parts that declare base64 and have other characters between the letters, which decoders drop (RFC 2045,
- * 6.8). Parts without such characters are read like any base64.
+ * Decodes parts that declare base64 and have other characters between the letters, which decoders drop (RFC
+ * 2045, 6.8). Parts without such characters are read like any base64.
  */
 export const declaredBase64: BlockDecoder = {
   name: 'declared-base64',

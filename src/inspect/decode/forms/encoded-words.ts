@@ -22,8 +22,8 @@ interface Word extends Span {
 }
 
 /**
- * Joins encoded words with only white space between them (RFC 2047, 6.2): `=?utf-8?B?Z2hw?= =?utf-8?B?Xy4uLg?=`. One
- * word alone is read like any base64 or quoted-printable.
+ * Joins encoded words with only white space between them (RFC 2047, 6.2): `=?utf-8?B?Z2hw?=
+ * =?utf-8?B?Xy4uLg?=`. One word alone is read like any base64 or quoted-printable.
  */
 export const encodedWords: BlockDecoder = {
   name: 'encoded-words',

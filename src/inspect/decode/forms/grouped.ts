@@ -16,8 +16,8 @@ const percentSign = 0x25;
 const hyphen = 0x2d;
 const equalsSign = 0x3d;
 /**
- * Limit the groups that are looked for around each sign because they are too long for a few looks; longer ones are
- * list items.
+ * Limit the groups that are looked for around each sign because they are too long for a few looks; longer
+ * ones are list items.
  */
 const widePeriodMax = 48;
 const shortPeriodMax = 5;
@@ -30,9 +30,9 @@ const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 const margin = { before: 32, after: 32 };
 
 /**
- * Joins a token with the same sign behind every one or two characters: `g-h-p-_-…`, `67.68.70`, and the items of
- * `["g","h","p"]`. Groups of three to 47 characters need digits in them. Three periods show it, for longer ones two;
- * one character must be a letter.
+ * Joins a token with the same sign behind every one or two characters: `g-h-p-_-…`, `67.68.70`, and the items
+ * of `["g","h","p"]`. Groups of three to 47 characters need digits in them. Three periods show it, for longer
+ * ones two; one character must be a letter.
  */
 export const grouped: BlockDecoder = {
   name: 'grouped',
@@ -56,8 +56,8 @@ export const grouped: BlockDecoder = {
 };
 
 /**
- * Finds groups of three and more characters: a sign that stands three times at one distance. Groups of three and four
- * do not end other groups, since a token with its own strokes contains some by accident.
+ * Finds groups of three and more characters: a sign that stands three times at one distance. Groups of three
+ * and four do not end other groups, since a token with its own strokes contains some by accident.
  */
 function* findWide(bytes: Buffer, thirds: Int32Array, budget: DecodeBudget): Iterable<Block> {
   let end = 0;
@@ -95,8 +95,8 @@ const areOfList = (bytes: Buffer, { start }: Span, period: number): boolean =>
   beginsAlike(bytes, start, start + period) && beginsAlike(bytes, start, start + 2 * period);
 
 /**
- * Tells a token: numbers such as `0x73` are codes, and groups of three or four hexadecimal digits belong to an
- * identifier.
+ * Tells a token: numbers such as `0x73` are codes, and groups of three or four hexadecimal digits belong to
+ * an identifier.
  */
 function isOfToken(token: Buffer, period: number): boolean {
   if ((token[0] === 0x30 && token[1] === 0x78) || !token.every((byte) => isWideGroup[byte] === 1))
@@ -127,8 +127,8 @@ function findRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined
 }
 
 /**
- * Returns the length of a group with the sign behind it; 0 where there is none. It is one or two characters with one
- * or two signs, or four or eight as in hexadecimal. A loop would take ten times as long.
+ * Returns the length of a group with the sign behind it; 0 where there is none. It is one or two characters
+ * with one or two signs, or four or eight as in hexadecimal. A loop would take ten times as long.
  */
 function periodAt(bytes: Buffer, at: number): number {
   const sign = bytes[at];
@@ -191,7 +191,8 @@ function join(bytes: Buffer, { start, end }: Span, { width, period }: Rhythm): B
     const groupEnd = Math.min(end, group + period - width);
     for (let index = group; index < groupEnd; index += 1) {
       const byte = bytes[index] ?? 0;
-      // An equals sign that is no padding stands between a name and its value, as in the options of a command.
+      // An equals sign that is no padding stands between a name and its value, as in the options of a
+      // command.
       if (isPadded && byte !== equalsSign && index > group && period > shortPeriodMax) return undefined;
       isPadded = byte === equalsSign;
       characters[count] = byte;
@@ -205,7 +206,8 @@ function join(bytes: Buffer, { start, end }: Span, { width, period }: Rhythm): B
 }
 
 /**
- * Answers whether so many characters from `start` on may belong to a token: no space, and nothing that ends a string.
+ * Answers whether so many characters from `start` on may belong to a token: no space, and nothing that ends a
+ * string.
  */
 function isGroup(bytes: Buffer, start: number, length: number): boolean {
   for (let at = start; at < start + length; at += 1) {

@@ -19,8 +19,8 @@ const gapBytesMax = 8;
 const piecesMax = 256;
 
 /**
- * Decodes pairs of hexadecimal digits in either case, also with strokes between groups, as UUIDs have. An odd digit
- * may stand at either end. Values with the same short gap between them are also joined.
+ * Decodes pairs of hexadecimal digits in either case, also with strokes between groups, as UUIDs have. An odd
+ * digit may stand at either end. Values with the same short gap between them are also joined.
  */
 export const hex: BlockDecoder = {
   name: 'hex',

@@ -77,8 +77,8 @@ function isFieldName(bytes: Buffer, start: number, nameEnd: number): boolean {
 }
 
 /**
- * Appends a character: spaces and dashes of any width as ASCII, invisible ones not at all. Text longer than its
- * reference is dropped.
+ * Appends a character: spaces and dashes of any width as ASCII, invisible ones not at all. Text longer than
+ * its reference is dropped.
  */
 function pushFolded(codePoint: number, lengthMax: number, out: Output): void {
   if (isInvisible(codePoint)) return;

@@ -25,8 +25,8 @@ const indentationMax = 256;
 
 /**
  * Decodes escapes of JSON strings (RFC 8259, 7) and those that agents paste beside them: `\x41`, `\u{41}`,
- * `\U00000041`, `\101`, and punctuation (CommonMark 0.31, 2.4). A line end with the indentation behind it is dropped
- * (shells, YAML 1.2, 7.3.1, TOML). A lone surrogate stays.
+ * `\U00000041`, `\101`, and punctuation (CommonMark 0.31, 2.4). A line end with the indentation behind it is
+ * dropped (shells, YAML 1.2, 7.3.1, TOML). A lone surrogate stays.
  */
 export const jsonEscapes: EscapeDecoder = {
   name: 'json',

@@ -13,7 +13,7 @@ function pair(from: string, to: string): [number, number][] {
   return Array.from(from, (letter, index) => [letter.codePointAt(0) ?? 0, to.charCodeAt(index)]);
 }
 
-/** Zeros of Arabic, Persian, Thai and Lao. Each script of India has 128 code points with the digits in one place. */
+/** Zeros of Arabic, Persian, Thai and Lao. Each Indian script has 128 code points, digits in one place. */
 const zeros = [0x660, 0x6f0, 0xe50, 0xed0];
 /** Limits a run of look-alikes; longer words of one script are left alone. */
 const runLengthMax = 16;
@@ -25,8 +25,8 @@ const isOfWord = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Decodes full-width, mathematical and circled letters and digits, digits of other scripts, homoglyphs inside words,
- * hyphens inside words, and dashes and spaces between digits.
+ * Decodes full-width, mathematical and circled letters and digits, digits of other scripts, homoglyphs inside
+ * words, hyphens inside words, and dashes and spaces between digits.
  */
 export const lookAlikes: EscapeDecoder = {
   name: 'look-alike',
@@ -54,7 +54,7 @@ function toAscii(codePoint: number): number {
   return plain.length === 1 && plain.charCodeAt(0) < 0x80 ? plain.charCodeAt(0) : 0;
 }
 
-/** Returns the ASCII digit of a digit in Arabic, Persian, Thai, Lao, or a script of India; 0 for all others. */
+/** Returns the ASCII digit of one in Arabic, Persian, Thai, Lao or an Indian script; 0 for all others. */
 function toDigit(codePoint: number): number {
   const zero =
     codePoint >= 0x900 && codePoint < 0xe00
@@ -63,7 +63,7 @@ function toDigit(codePoint: number): number {
   return zero !== undefined && codePoint >= zero && codePoint < zero + 10 ? 0x30 + codePoint - zero : 0;
 }
 
-/** Returns an ASCII separator for a hyphen inside a word, or any space or dash behind a digit; 0 for all others. */
+/** Returns an ASCII separator for a hyphen in a word, or any space or dash behind a digit; else 0. */
 function toSeparator(codePoint: number, before: number | undefined, after: number | undefined): number {
   if (!isAlphanumeric(before) || !isAlphanumeric(after)) return 0;
   if (codePoint === 0x2010 || codePoint === 0x2011) return 0x2d;
@@ -77,7 +77,7 @@ function toSeparator(codePoint: number, before: number | undefined, after: numbe
   return (codePoint >= 0x2010 && codePoint <= 0x2015) || codePoint === 0x2212 ? 0x2d : 0;
 }
 
-/** Reads a short run of homoglyphs between ASCII, one side of which is a letter or digit. Other words are skipped. */
+/** Reads a short run of homoglyphs between ASCII, with a letter or digit on a side. Others are skipped. */
 function readHomoglyphs(bytes: Buffer, at: number, out: Output): number {
   const before = bytes[at - 1] ?? 0;
   let end = at;

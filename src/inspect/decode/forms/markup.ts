@@ -34,8 +34,8 @@ const inline = new Set(
 );
 
 /**
- * Joins a token of XML or HTML around tags, comments, processing instructions or boundaries of CDATA sections:
- * `gh<b>p_…</b>`, `gh<wbr>p_…`, `gh<?x?>p_…`, `gh]]><![CDATA[p_…`.
+ * Joins a token of XML or HTML around tags, comments, processing instructions or boundaries of CDATA
+ * sections: `gh<b>p_…</b>`, `gh<wbr>p_…`, `gh<?x?>p_…`, `gh]]><![CDATA[p_…`.
  */
 export const markup: BlockDecoder = {
   name: 'markup',
@@ -78,16 +78,16 @@ function read(
 }
 
 /**
- * Finds markup that is invisible inside a word: phrase tags, comments, processing instructions (XML, 2.6), and ends and
- * starts of CDATA sections, each of at most 256 bytes.
+ * Finds markup that is invisible inside a word: phrase tags, comments, processing instructions (XML, 2.6),
+ * and ends and starts of CDATA sections, each of at most 256 bytes.
  */
 class HiddenMarkup {
   readonly #bytes: Buffer;
   readonly #tags: Int32Array;
   #tagsPassed = 0;
   /**
-   * Next place of each sign behind the last place asked for, so that a text of starts only is not searched again for
-   * each.
+   * Next place of each sign behind the last place asked for, so that a text of starts only is not searched
+   * again for each.
    */
   #cdata: number;
   readonly #ends = new Map<Buffer, number>();
@@ -149,7 +149,7 @@ function placeOf(bytes: Buffer, sign: Buffer, from: number): number {
   return at < 0 ? Number.POSITIVE_INFINITY : at;
 }
 
-/** Returns the letters of a name, without case, as the digits of a number, so that looking it up needs no string. */
+/** Returns the letters of a name, without case, as digits of a number, so that a look-up needs no string. */
 function nameNumber(bytes: Buffer, start: number): number {
   let number = 0;
   for (let at = start; at <= start + nameLengthMax; at += 1) {

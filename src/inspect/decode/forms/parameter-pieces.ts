@@ -21,8 +21,8 @@ const piecesMax = 64;
 const gapMax = 32;
 
 /**
- * Joins the pieces of a parameter (RFC 2231, 3): `filename*0="ghp_"; filename*1="…"`. Escapes in pieces marked with a
- * further `*` are read like any percent escapes.
+ * Joins the pieces of a parameter (RFC 2231, 3): `filename*0="ghp_"; filename*1="…"`. Escapes in pieces
+ * marked with a further `*` are read like any percent escapes.
  */
 export const parameterPieces: BlockDecoder = {
   name: 'parameter-pieces',

@@ -15,7 +15,8 @@ const runLengthMin = 40;
 const linesMax = 1024;
 const lineLengthMax = 4096;
 /**
- * Limits other lines in a row: fields and a blank line before the first line of a key, or lines of other programs.
+ * Limits other lines in a row: fields and a blank line before the first line of a key, or lines of other
+ * programs.
  */
 const otherLinesMax = 8;
 const newline = 0x0a;
@@ -23,8 +24,8 @@ const equals = 0x3d;
 const space = 0x20;
 
 /**
- * Joins private keys whose lines have text before or behind them: a log's time, level, counter or container, JSON,
- * quoting, signs of a diff. Everything from the first line to the last belongs to the key.
+ * Joins private keys whose lines have text before or behind them: a log's time, level, counter or container,
+ * JSON, quoting, signs of a diff. Everything from the first line to the last belongs to the key.
  */
 export const pemLines: BlockDecoder = {
   name: 'pem-lines',
@@ -38,8 +39,8 @@ export const pemLines: BlockDecoder = {
 };
 
 /**
- * Returns the header, the key's parts of the lines behind it, and the footer; undefined where the lines have nothing
- * else.
+ * Returns the header, the key's parts of the lines behind it, and the footer; undefined where the lines have
+ * nothing else.
  */
 function partsAt(bytes: Buffer, start: number, budget: DecodeBudget): Span[] | undefined {
   const labelAt = start + begin.length;

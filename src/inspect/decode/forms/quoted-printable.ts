@@ -18,9 +18,9 @@ const checkEvery = 65_536;
 const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
 
 /**
- * Decodes `=41`, and drops `=` with the line end behind it (RFC 2045, 6.7). Two escapes in one word show it, or one
- * behind a field that declares it. Since `=` is everywhere and hardly ever an escape, it is no escape decoder: the
- * line, or its part between quotes, is one value.
+ * Decodes `=41`, and drops `=` with the line end behind it (RFC 2045, 6.7). Two escapes in one word show it,
+ * or one behind a field that declares it. Since `=` is everywhere and hardly ever an escape, it is no escape
+ * decoder: the line, or its part between quotes, is one value.
  */
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',

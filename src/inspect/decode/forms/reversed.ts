@@ -10,7 +10,8 @@ const quote = Buffer.from('"');
 const lengthMax = 65_536;
 
 /**
- * Decodes text behind a right-to-left override (U+202E) as a reader sees it: backwards, up to the end of its string.
+ * Decodes text behind a right-to-left override (U+202E) as a reader sees it: backwards, up to the end of its
+ * string.
  */
 export const reversed: BlockDecoder = {
   name: 'bidi',

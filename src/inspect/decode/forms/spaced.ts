@@ -31,8 +31,8 @@ export const spaced: BlockDecoder = {
 };
 
 /**
- * Finds a space with another two bytes away. Inside a spaced word one of two neighbours is such; prose is left after
- * two looks.
+ * Finds a space with another two bytes away. Inside a spaced word one of two neighbours is such; prose is
+ * left after two looks.
  */
 function findProbe(bytes: Buffer, from: number, to: number): number {
   for (let at = from; at < to; at += stride) {

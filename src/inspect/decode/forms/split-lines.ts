@@ -20,9 +20,9 @@ const quote = 0x22;
 const space = 0x20;
 
 /**
- * Joins a text cut into lines, indented or not. Two whole lines of one length without a space show it. If the first
- * line has that length too, one line suffices in a string, and two with spaces elsewhere. A token that goes on in the
- * next line shows it as well.
+ * Joins a text cut into lines, indented or not. Two whole lines of one length without a space show it. If the
+ * first line has that length too, one line suffices in a string, and two with spaces elsewhere. A token that
+ * goes on in the next line shows it as well.
  */
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
@@ -80,8 +80,8 @@ function linePair(bytes: Buffer, { start: end, end: lineStart }: Span): Span[] |
 }
 
 /**
- * Returns the whole lines between and behind the breaks, with the end of the line before and the start of the line
- * after them.
+ * Returns the whole lines between and behind the breaks, with the end of the line before and the start of the
+ * line after them.
  */
 function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudget): Span[] | undefined {
   const length = second.start - first.end;

@@ -3,8 +3,8 @@ import { readCodePoint, sequenceLength } from '../code-points.ts';
 import type { EscapeDecoder, Output } from '../unescape.ts';
 
 /**
- * Ranges of code points that are invisible or only change the character before them: Default_Ignorable_Code_Point
- * (Unicode 17, DerivedCoreProperties.txt), and combining marks.
+ * Ranges of code points that are invisible or only change the character before them:
+ * Default_Ignorable_Code_Point (Unicode 17, DerivedCoreProperties.txt), and combining marks.
  */
 const ranges: readonly (readonly [number, number])[] = [
   [0x0000, 0x0000], // every other byte of ASCII written as UTF-16, and three in four as UTF-32
@@ -37,8 +37,8 @@ export const isInvisible = (codePoint: number): boolean => invisible.has(codePoi
 const rightToLeftOverride = 0x202e;
 
 /**
- * Drops invisible characters, and turns tags (U+E0009..E007E), which are invisible too, into the ASCII they copy. Of
- * several variation selectors in a row each is a byte, since a character takes only one.
+ * Drops invisible characters, and turns tags (U+E0009..E007E), which are invisible too, into the ASCII they
+ * copy. Of several variation selectors in a row each is a byte, since a character takes only one.
  */
 export const zeroWidth: EscapeDecoder = {
   name: 'zero-width',

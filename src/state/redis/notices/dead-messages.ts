@@ -1,4 +1,4 @@
-import { pageOf } from '../../rules/cursor.ts';
+import { cutPage } from '../../rules/cursor.ts';
 import type { DeadFilter, DeadMessage, Page, Paged, QueuedMessage } from '../../store.ts';
 import type { RedisConnection } from '../link/connection.ts';
 import type { NoticeNames } from '../link/names.ts';
@@ -75,7 +75,7 @@ export async function listDead(
     places.push(...(await placesBefore(connection, names.dead(name), before, limit + 1)));
   }
   places.sort((a, b) => (isBefore(a, b) ? 1 : -1));
-  const page = pageOf(places, limit, ({ atMs, id }) => indexPlaceOf(atMs, id));
+  const page = cutPage(places, limit, ({ atMs, id }) => indexPlaceOf(atMs, id));
   const messages = await read(connection, names, page.items);
   return {
     // A channel may have been another tenant's before.
