@@ -86,6 +86,8 @@ function isChosen(text: string): boolean {
 const codeSigns =
   /[$#%@]?\{\{|\$\{|\$\(|<%|%\(|:\/\/|=>|->|::|===?|&&|\|\||[;&]\w{1,32}=|,\w{2,32}[=:]|^[A-Za-z_$][\w.$:]{3,64}\(|\w\[["':]|[a-z]{5}|[A-Z]{6}|^\/.*\/[gimsuy,;]{0,4}$/;
 const manySignsLengthMin = 10;
+/** Matches a file in a folder, without capitals: `ld-elf/pr22836-1a`. */
+const smallPath = /^[a-z\d._+-]{1,64}(?:\/[a-z\d._+-]{1,64}){1,8}$/;
 
 const kindOf = (character: string): number => {
   if (character >= '0' && character <= '9') return 0;
@@ -99,7 +101,8 @@ const kindOf = (character: string): number => {
  */
 function isOfManySigns(text: string): boolean {
   if (text.length < manySignsLengthMin || !/^[!-~]+$/.test(text)) return false;
-  if (codeSigns.test(text) || isPlainValue(text) || reference.test(text)) return false;
+  if (codeSigns.test(text) || smallPath.test(text) || isPlainValue(text) || reference.test(text))
+    return false;
   const kinds = Array.from(text, kindOf);
   const changes = kinds.filter((kind, index) => index > 0 && kind !== kinds[index - 1]).length;
   const signs = new Set(text.replace(/[0-9A-Za-z]/g, ''));
