@@ -23,7 +23,7 @@ export interface TenantRules {
 export interface PolicyBook {
   /** The tenant's rules as the last admitted call has found them, on whatever node they were applied. */
   rulesFor(tenantId: string): MaybePromise<TenantRules>;
-  /** The last known rules, for calls that pass while the state is away; undefined where there were none. */
+  /** The rules that were made last, for what need not be judged by the newest; undefined where there were none. */
   lastKnown(tenantId: string): TenantRules | undefined;
   /** Returns the policies that judge the tenant's calls: those of files, then those that were applied. */
   inputsOf(tenantId: string): MaybePromise<readonly CompiledInput[]>;
@@ -110,14 +110,12 @@ const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
 /** The part that reading and judging a call need. */
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
 
-/** Returns the rules that judge a call: of now, or the last known ones while the state is away. */
-export function rulesForCall(
-  policies: Rules,
-  { identity, admission }: AdmittedCall,
-): MaybePromise<TenantRules> {
-  if (!admission.isDegraded) return policies.rulesFor(identity.tenantId);
-  return policies.lastKnown(identity.tenantId) ?? policies.rulesFor(identity.tenantId);
-}
+/**
+ * Returns the rules that judge a call. While the state is away they are the last known ones, and where newer ones were
+ * heard of that cannot be read, there are none.
+ */
+export const rulesForCall = (policies: Rules, { identity }: AdmittedCall): MaybePromise<TenantRules> =>
+  policies.rulesFor(identity.tenantId);
 
 /** Returns a policy that the store does not have, as it takes part in decisions. */
 export const fromDocument = (

@@ -135,6 +135,68 @@ for (const onFailure of ['open', 'closed'] as const) {
   });
 }
 
+const denyAll = [{ rule_id: 'no', match: {}, action: 'DENY' }];
+
+t.test('a policy that was heard of at a tunnel judges calls while the state is away', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const { gateway, entrances, host } = await startLab(t, redis, 'open');
+  t.match(await entrances.forward(), { status: 200 });
+  t.match(await gateway.apply(denyAll), { status: 200 });
+  await openSecureTunnel({
+    proxyUrl: gateway.proxyUrl,
+    authorization: basic(gateway.key),
+    authority: host,
+    ca: readFileSync(gateway.caFile, 'utf8'),
+  });
+  t.match(await gateway.api('GET', '/v1/policies'), { status: 200 });
+  await redis.kill();
+  t.match(await entrances.forward(), { status: 403, reasons: /POLICY_DENY,GATEWAY_DEGRADED/ });
+});
+
+t.test('while the state is away, no call is judged by policies that this node knows to be old', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const { gateway, entrances } = await startLab(t, redis, 'open');
+  t.match(await entrances.forward(), { status: 200 });
+  t.match(await gateway.apply(denyAll), { status: 200 });
+  await redis.kill();
+  for (const [name, enter] of Object.entries(entrances)) t.not((await enter()).status, 200, name);
+});
+
+for (const path of ['/v1/agents/:id/suspend', '/v1/agents/suspend?tenant_id=acme'])
+  t.test(`who is suspended stays so while the state is away (${path})`, async (t) => {
+    const redis = await startRedis(t);
+    if (!redis) return;
+    const { gateway, entrances } = await startLab(t, redis, 'open');
+    for (const enter of Object.values(entrances)) t.match(await enter(), { status: 200 });
+    const at = path.replace(':id', gateway.agentId);
+    t.match(await gateway.api('POST', at, {}, `Bearer ${gateway.adminSecret}`), { status: 200 });
+    // To find out whose the key is, the node hears of it.
+    await gateway.api('GET', '/v1/policies');
+    await redis.kill();
+    for (const name of ['inbound', 'forward'] as const)
+      t.match(await entrances[name](), { status: 403, reasons: /AGENT_SUSPENDED/ }, name);
+  });
+
+t.test('keys and routes that were taken back stay so while the state is away', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const { gateway, entrances } = await startLab(t, redis, 'open');
+  const { controlUrl, agentId, adminSecret, keyId, api } = gateway;
+  const route = { prefix: 'gone', upstream: 'https://api.test.example', tenant_id: 'acme' };
+  const admin = `Bearer ${adminSecret}`;
+  const made = await api('POST', '/v1/inbound-routes', { ...route, auth: token, agent: agentId }, admin);
+  t.equal(made.status, 201, made.body.detail);
+  const hooked = () => ask(controlUrl, '/inbound/gone/x', { 'x-hook': token.value });
+  for (const enter of [...Object.values(entrances), hooked]) t.match(await enter(), { status: 200 });
+  t.match(await api('DELETE', '/v1/inbound-routes/gone?tenant_id=acme', undefined, admin), { status: 200 });
+  t.match(await api('DELETE', `/v1/keys/${keyId}?tenant_id=acme`, undefined, admin), { status: 200 });
+  await redis.kill();
+  t.match(await hooked(), { status: 503, reasons: 'STATE_UNAVAILABLE' });
+  for (const [name, enter] of Object.entries(entrances)) t.match(await enter(), { status: 503 }, name);
+});
+
 t.test('what is denied while the state is away is held against nobody', async (t) => {
   const redis = await startRedis(t);
   if (!redis) return;
