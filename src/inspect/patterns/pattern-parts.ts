@@ -55,6 +55,14 @@ const password = asBytes(
     "hasła|losenord(?:et)?|lösenord(?:et)?|adgangskoden?|salasana|parola|sifre|şifre|heslo|jelszo|jelszó|Парол..|парол..|口令|密码|密碼|パスワード|비밀번호|비번|code d'acc(?:e|è)s|clave(?= d)",
 );
 
+/**
+ * Matches where a quote in a value does not close it: a closing one has signs, the end of a tag, a comment or another
+ * quote behind it.
+ */
+const insideQuote = String.raw`(?=[^\s,;:)\]}>=+?&|!.\\"\x27\x60])(?!/[>*/])(?!%>)`;
+/** Matches an apostrophe or a backtick in a value: not at its end, and not between entries of a list. */
+const innerTick = String.raw`[\x27\x60](?=\S)(?!,[\x27\x60])(?![\])}][,;\])}])(?![,;.:\])}](?!\S))(?!>)(?!/>)(?!"(?![^\s,:)\]}]))`;
+
 const parts: Readonly<Record<string, string>> = {
   password,
   /** Matches from the name of a password or secret to the value. */
@@ -62,11 +70,13 @@ const parts: Readonly<Record<string, string>> = {
     String.raw`(?<!\w::\w{2,24}::[A-Za-z]{0,40})(?:(?<![\w.-])token|(?:${password}|secret)[\w.\[-]{0,24})` +
     '(?<!id|name|arn|ref|ur[li]|path|file|type|hash|length|policy|expiry|expires|created|status|label|_at|_in|reset|hint|field|digest|algorithm|used|changed|version|message|error|title|text)' +
     String.raw`["\x27\x60\\\])]{0,4}[ \t]{0,32}(?:=>|:=|=|:)[ \t]{0,32}[bfru]?`,
+  'inside-quote': insideQuote,
   /**
-   * Matches a value without quotes around it, up to white space. A quote in it is followed by what stands
-   * behind no closing quote, and a backslash begins no escape.
+   * Matches a value without quotes around it, up to white space. A quote in it is followed by what stands behind no
+   * closing quote, and a backslash begins no escape.
    */
-  'bare-value': String.raw`[^\s"\x27\x60&\\](?:[^\s"\\]|\\(?![nrt"])|"(?=[^\s,;:)\]}>=+?&|!.\\"])){9,127}`,
+  'bare-value': String.raw`[^\s"\x27\x60&\\](?:[^\s"\x27\x60\\]|${innerTick}|\\(?![nrt"])|"${insideQuote}){9,127}`,
+  'inner-tick': innerTick,
   /** Matches "… for the router" behind the noun. */
   'of-what': asBytes(
     '(?: (?:for |of |to |on |in |at |from |für |fur |de |di |du |do |da |des |der |vom |zum |zur |pour |para |del |dos |das |della |dello |per |voor |van |' +

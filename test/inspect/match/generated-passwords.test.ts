@@ -89,6 +89,16 @@ t.test('leaves what stands behind a password', async (t) => {
     'x("password":"aB3}/vYR)T9#",user="app")',
     "{'password': 'aB3}/vYR)T9#', 'user': 'app'}",
     'user=app&password=aB3}/vYR)T9#&user=app',
+    '{"content":"password=\'aB3}/vYR)T9#\'","next":"x","n":1}',
+    '{"content":"password=\'aB3}/vYR)T9#","next":"x","n":1}',
+    '<c><db password="aB3}/vYR)T9#"/><db name="x"/></c>',
+    "<c><db password='aB3}/vYR)T9#'/><db name='x'/></c>",
+    '<% password="aB3}/vYR)T9#"%><p>next</p>',
+    'connect(password="aB3}/vYR)T9#"/*x*/,user="app")',
+    'echo \'password="aB3}/vYR)T9#"\'',
+    "['DB_PASSWORD=aB3}/vYR)T9#','PORT=1']",
+    "curl 'https://x.example/?user=app&password=aB3}/vYR)T9#' -v",
+    '<a href="https://x.example/?user=app&password=aB3}/vYR)T9#"/><b>next</b>',
   ];
   for (const text of bodies) {
     const body = Buffer.from(text);
