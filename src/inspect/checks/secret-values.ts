@@ -4,8 +4,6 @@ import { passwordBitsMin } from './texts.ts';
 
 /** Matches a line of a Kubernetes Secret: a name, and a value that may stand in quotes. */
 const line = /^ {1,8}[\w.-]{1,64}: {1,4}["']?([^\s"']{1,2000})/gm;
-/** Matches the same in JSON. */
-const member = /"[\w.-]{1,64}" ?: ?"([^\s"]{1,2000})"/g;
 /** Fewer characters open nothing. */
 const secretLengthMin = 4;
 const printable = /^[\t\n\r -~]+$/;
@@ -36,10 +34,10 @@ function textOf(value: string): string {
   return printable.test(decoded) ? decoded : value;
 }
 
-/** Tells that a value of a Kubernetes Secret is more than words, as manuals have: `admin`, `mypassword`. */
+/** Tells that one value of a Kubernetes Secret, or the only one, is more than words, as manuals have: `mypassword`. */
 function hasSecretValue(text: string): boolean {
-  const values = [...text.matchAll(line), ...text.matchAll(member)].map(([, value = '']) => textOf(value));
-  return values.some(
+  const lines = Array.from(text.matchAll(line), ([, value = '']) => value);
+  return (lines.length > 0 ? lines : [text]).map(textOf).some(
     (it) =>
       it.length >= secretLengthMin &&
       !publicPem.test(it) &&
