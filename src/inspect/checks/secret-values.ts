@@ -37,13 +37,15 @@ function textOf(value: string): string {
 /** Tells that one value of a Kubernetes Secret, or the only one, is more than words, as manuals have: `mypassword`. */
 function hasSecretValue(text: string): boolean {
   const lines = Array.from(text.matchAll(line), ([, value = '']) => value);
-  return (lines.length > 0 ? lines : [text]).map(textOf).some(
-    (it) =>
-      it.length >= secretLengthMin &&
-      !publicPem.test(it) &&
-      !it.startsWith(certificate) &&
-      (!words.test(it) || randomBits(it) >= passwordBitsMin || hasRandomPart(it)),
-  );
+  return (lines.length > 0 ? lines : [text])
+    .map(textOf)
+    .some(
+      (it) =>
+        it.length >= secretLengthMin &&
+        !publicPem.test(it) &&
+        !it.startsWith(certificate) &&
+        (!words.test(it) || randomBits(it) >= passwordBitsMin || hasRandomPart(it)),
+    );
 }
 
 export const secretValueChecks = { 'secret-values': hasSecretValue } as const satisfies Checks;
