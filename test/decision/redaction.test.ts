@@ -130,6 +130,21 @@ t.test(
   },
 );
 
+t.test('a secret at the end of a string of JSON in JSON is cut without the end', async (t) => {
+  const texts = [
+    'kind: Secret\nstringData:\n  hook: https://hooks.acme.dev/in/gtdktpnpkwuqljuvomydgisp',
+    'sh -c "openssl rsa -in k.pem -passin pass:zvprRqPy3g7!"',
+    'sh -c "mosquitto_pub -h mq -u a -P MQJ8e5hxQW3"',
+  ];
+  for (const text of texts) {
+    const body = Buffer.from(JSON.stringify({ arguments: JSON.stringify({ text, next: 1 }) }));
+    const call = await readBody('application/json', body);
+    t.ok(found(call).length > 0, text);
+    const redacted = JSON.parse(String(sanitizedBody(call, dataClasses)));
+    t.match(JSON.parse(redacted.arguments), { text: /\[REDACTED:[\w-]+\]"?$/, next: 1 });
+  }
+});
+
 t.test('so it is in any dress', async (t) => {
   for (const { name, text, index } of samples)
     for (const [nth, encoder] of encoders.entries()) {
