@@ -134,6 +134,7 @@ t.test('a secret at the end of a string of JSON in JSON is cut without the end',
   const texts = [
     'kind: Secret\nstringData:\n  hook: https://hooks.acme.dev/in/gtdktpnpkwuqljuvomydgisp',
     'sh -c "openssl rsa -in k.pem -passin pass:zvprRqPy3g7!"',
+    'send "username admin privilege 15 secret 0 WBwijRiS432EebBV7"',
     'sh -c "mosquitto_pub -h mq -u a -P MQJ8e5hxQW3"',
   ];
   for (const text of texts) {
