@@ -65,7 +65,7 @@ t.test('mistakes of a file are named with file and line, all at once', async (t)
         { line: 5, path: 'rules', message: 'is missing' },
       ],
     ],
-    [`name: [\n`, [{ line: 2, column: 1, message: /indentation is wrong/ }]],
+    [`name: [\n`, [{ line: 2, column: 1, message: /bracket or brace before it does not end/ }]],
     [`just text\n`, [{ line: 1, column: undefined, path: '', message: /must be an object/ }]],
     [`name: a\nrules: *nowhere\n`, [{ line: 2, column: 8, message: /aliases are not supported/ }]],
     [`name: a\nrules: ${'['.repeat(20_000)}`, [{ line: 2, message: /nested too deep/ }]],

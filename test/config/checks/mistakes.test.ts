@@ -49,7 +49,11 @@ t.test('a mistake stands at the column of its key or item', async (t) => {
 const single: { name: string; text: string; want: string }[] = [
   { name: 'a list instead of a mapping', text: '- a', want: 'must be a mapping, not a list' },
   { name: 'a text instead of a mapping', text: 'abc', want: 'must be a mapping, not text' },
-  { name: 'a broken flow list', text: 'a: [1, 2\nb: 3', want: 'line 2: the indentation is wrong here' },
+  {
+    name: 'a broken flow list',
+    text: 'a: [1, 2\nb: 3',
+    want: 'line 2: this must be indented, or a quote, bracket or brace before it does not end',
+  },
   {
     name: 'an unquoted colon',
     text: 'state:\n  url: redis://h/0?prefix=p:\n',
