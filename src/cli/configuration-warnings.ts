@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { reasonOf } from '../config/checks/references.ts';
+import { cannotBeRead } from '../config/checks/references.ts';
 import type { Files, Mistake } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { readerOfRoots } from '../daemon/reload/named-files.ts';
@@ -98,6 +98,6 @@ function whyUnreadable(file: string): string | undefined {
     accessSync(file, constants.R_OK);
     return statSync(file).isFile() ? undefined : `${file} is not a regular file`;
   } catch (error) {
-    return `the file ${file} cannot be read: ${reasonOf(error)}`;
+    return cannotBeRead(file, error);
   }
 }

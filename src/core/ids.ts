@@ -55,7 +55,11 @@ export const newId = (): string => randomUUID();
 
 /** Makes a UUID of version 8 (RFC 9562, 5.8) of a SHA-256 in hex, the same on every node. */
 export const derivedId = (digest: string): string =>
-  `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
+  uuidOf(`${digest.slice(0, 12)}8${digest.slice(13, 16)}a${digest.slice(17, 32)}`);
+
+/** Writes 32 hexadecimal digits as a UUID. */
+export const uuidOf = (hex: string): string =>
+  hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -2,7 +2,7 @@ import type { CredentialMarks, DecidedCall, Homing, InspectedCall } from '../cor
 import { toGatewayError } from '../core/errors.ts';
 import { createCache } from '../state/cache.ts';
 import type { HomeStore, MaybePromise } from '../state/store.ts';
-import { after } from '../util/maybe-promise.ts';
+import { after, orElse } from '../util/maybe-promise.ts';
 import { type HomedCredential, marksOf, type Standing } from './credential-marks.ts';
 import { partsOf, tokenPiecesOf } from './credential-parts.ts';
 import type { PlacedCredential } from './credential-places.ts';
@@ -171,19 +171,12 @@ export class CredentialHomes {
 }
 
 /** Returns the answer of `work`, or `otherwise` where the state is away or has no room. */
-function orAway<T, U>(work: () => MaybePromise<T>, otherwise: U): MaybePromise<T | U> {
-  const orThrow = (error: unknown): U => {
+const orAway = <T, U>(work: () => MaybePromise<T>, otherwise: U): MaybePromise<T | U> =>
+  orElse(work, (error) => {
     const { code } = toGatewayError(error);
     if (code !== 'STATE_UNAVAILABLE' && code !== 'GATEWAY_BUSY') throw error;
     return otherwise;
-  };
-  try {
-    const answer = work();
-    return answer instanceof Promise ? answer.catch(orThrow) : answer;
-  } catch (error) {
-    return orThrow(error);
-  }
-}
+  });
 
 /** Hosts below one that is named are meant with it. Those beside it may be of strangers. */
 function standingByClaims(claims: Claims | undefined, host: string): Standing {

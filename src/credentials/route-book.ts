@@ -5,7 +5,7 @@ import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { createCache } from '../state/cache.ts';
 import type { MaybePromise, Store, StoredRoute } from '../state/store.ts';
 import { kept } from '../util/kept.ts';
-import { after } from '../util/maybe-promise.ts';
+import { after, orElse } from '../util/maybe-promise.ts';
 import type { Vault } from './vault.ts';
 
 /** A route without what its callers show. */
@@ -95,12 +95,7 @@ export class RouteBook {
       if (known === undefined || toGatewayError(error).code !== 'STATE_UNAVAILABLE') throw error;
       return known;
     };
-    try {
-      const found = this.#store.routeOwner(prefix);
-      return found instanceof Promise ? found.then(noted, recalled) : noted(found);
-    } catch (error) {
-      return recalled(error);
-    }
+    return orElse(() => after(this.#store.routeOwner(prefix), noted), recalled);
   }
 
   #unsealed(stored: StoredRoute): string | undefined {

@@ -11,6 +11,7 @@ import type {
   Store,
 } from '../state/store.ts';
 import type { Tenants } from '../tenants/tenants.ts';
+import { orElse } from '../util/maybe-promise.ts';
 
 /** How long ago the state must have known the key, at most. */
 export const recallMs = 5 * 60_000;
@@ -56,16 +57,13 @@ export function identifyOrRecall(
   keyHash: string,
   nowMs: number,
 ): MaybePromise<Identification> {
-  const recalled = (error: unknown): Identification => {
-    const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
-    const known = isAway ? store.recall(keyHash, nowMs, recallMs) : undefined;
-    if (!known?.ok || tenants.find(known.identity.tenantId)?.onFailure !== 'open') throw error;
-    return known;
-  };
-  try {
-    const found = store.identify(keyHash, nowMs);
-    return found instanceof Promise ? found.catch(recalled) : found;
-  } catch (error) {
-    return recalled(error);
-  }
+  return orElse(
+    () => store.identify(keyHash, nowMs),
+    (error): Identification => {
+      const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
+      const known = isAway ? store.recall(keyHash, nowMs, recallMs) : undefined;
+      if (!known?.ok || tenants.find(known.identity.tenantId)?.onFailure !== 'open') throw error;
+      return known;
+    },
+  );
 }

@@ -5,3 +5,16 @@ export type MaybePromise<T> = T | Promise<T>;
 export function after<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
+
+/** Returns what `work` does or, where it fails at once or later, what `instead` makes of the error. */
+export function orElse<T, U>(
+  work: () => MaybePromise<T>,
+  instead: (error: unknown) => U,
+): MaybePromise<T | U> {
+  try {
+    const done = work();
+    return done instanceof Promise ? done.catch(instead) : done;
+  } catch (error) {
+    return instead(error);
+  }
+}

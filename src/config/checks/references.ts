@@ -61,13 +61,17 @@ export class References {
         this.#files.set(path, this.#outside.readFile(path).replace(/\r?\n$/, ''));
       } catch (error) {
         this.#files.set(path, undefined);
-        complain(`the file ${path} cannot be read: ${reasonOf(error)}`);
+        complain(cannotBeRead(path, error));
         return undefined;
       }
     } else if (this.#files.get(path) === undefined) complain(`the file ${path} cannot be read`);
     return this.#files.get(path);
   }
 }
+
+/** Says which file cannot be read, and why. */
+export const cannotBeRead = (file: string, error: unknown): string =>
+  `the file ${file} cannot be read: ${reasonOf(error)}`;
 
 /** Says why a file cannot be read, without what stands in it. */
 export function reasonOf(error: unknown): string {

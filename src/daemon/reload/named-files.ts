@@ -1,4 +1,4 @@
-import { reasonOf } from '../../config/checks/references.ts';
+import { cannotBeRead } from '../../config/checks/references.ts';
 import { ConfigError, type Files } from '../../config/load.ts';
 
 /* The named files that a reload reads again. */
@@ -11,7 +11,7 @@ export function readPolicyFile(files: Files, file: string): string {
   try {
     return files.read(file, policyBytesMax).toString('utf8');
   } catch (error) {
-    throw new ConfigError(undefined, [{ path: '', line: undefined, message: unreadable(file, error) }]);
+    throw new ConfigError(undefined, [{ path: '', line: undefined, message: cannotBeRead(file, error) }]);
   }
 }
 
@@ -22,9 +22,6 @@ export const readerOfRoots =
     try {
       return files.read(file, rootsBytesMax).toString('latin1');
     } catch (cause) {
-      throw new Error(unreadable(file, cause), { cause });
+      throw new Error(cannotBeRead(file, cause), { cause });
     }
   };
-
-const unreadable = (file: string, error: unknown): string =>
-  `the file ${file} cannot be read: ${reasonOf(error)}`;

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { reasonOf } from '../../config/checks/references.ts';
+import { cannotBeRead } from '../../config/checks/references.ts';
 import { ConfigError, type Files, type Mistake } from '../../config/load.ts';
 import { withPlaces } from '../../config/places.ts';
 import type { Config } from '../../config/schema.ts';
@@ -68,9 +68,7 @@ function mistakesOf(path: string, check: () => unknown): readonly Mistake[] {
 /** Says which file, and what about it, in words instead of a name of the operating system. */
 function toSentence(error: NodeJS.ErrnoException): string {
   const { code, path, message } = error;
-  return path === undefined || code === undefined
-    ? message
-    : `the file ${path} cannot be read: ${reasonOf(error)}`;
+  return path === undefined || code === undefined ? message : cannotBeRead(path, error);
 }
 
 /** Its key is made beside the state where no file is named: that is the start's to do. */

@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls';
-import { reasonOf } from '../../config/checks/references.ts';
+import { cannotBeRead } from '../../config/checks/references.ts';
 import { ConfigError, type Files } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 
@@ -33,7 +33,7 @@ function readTls(config: Config, files: Files, listener: 'proxy' | 'control'): L
     try {
       return files.read(tls[name], pemBytesMax);
     } catch (error) {
-      throw mistaken(`.${name}`, `the file ${tls[name]} cannot be read: ${reasonOf(error)}`);
+      throw mistaken(`.${name}`, cannotBeRead(tls[name], error));
     }
   };
   const shown = { cert: read('cert'), key: read('key'), minVersion: 'TLSv1.2' } as const;

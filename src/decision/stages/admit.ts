@@ -24,7 +24,7 @@ import type {
 } from '../../state/store.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
 import type { ToolSettings } from '../../tenants/tool-settings.ts';
-import { after } from '../../util/maybe-promise.ts';
+import { after, orElse } from '../../util/maybe-promise.ts';
 import { tooLarge } from '../../wire/server/collect.ts';
 import { least, unsaidBytesMax } from '../body-limit.ts';
 import { type ChargesOf, createCharges } from '../budgets.ts';
@@ -84,14 +84,10 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
   }
 
   #ask(request: AdmitRequest): MaybePromise<Admission> {
-    try {
-      const admission = this.#options.store.admit(request);
-      return admission instanceof Promise
-        ? admission.catch((error: unknown) => this.#withoutState(request, error))
-        : admission;
-    } catch (error) {
-      return this.#withoutState(request, error);
-    }
+    return orElse(
+      () => this.#options.store.admit(request),
+      (error) => this.#withoutState(request, error),
+    );
   }
 
   /** Returns the last known standing of the key, where its tenant allows that; else the failure stands. */

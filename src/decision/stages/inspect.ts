@@ -27,7 +27,7 @@ import type { PolicySet } from '../../policy/index.ts';
 import { createCache } from '../../state/cache.ts';
 import type { MaybePromise } from '../../state/store.ts';
 import { type Rules, rulesForCall, type TenantRules } from '../../tenants/policy-book.ts';
-import { after } from '../../util/maybe-promise.ts';
+import { after, orElse } from '../../util/maybe-promise.ts';
 import { messageCodingFields } from '../../wire/grpc/grpc-type.ts';
 import { fieldOf } from '../../wire/http1/headers.ts';
 import { RefusedCall, type Stage } from '../pipeline.ts';
@@ -196,14 +196,10 @@ class InspectStage implements Stage<Admitted, Inspected> {
    */
   #inspectCall(call: Admitted, page: TenantRules): MaybePromise<Inspected | RefusedCall> {
     const reading = new Reading(safeNamesOf(page.engine), call.received.claimed);
-    const refused = (error: unknown): RefusedCall =>
-      new RefusedCall({ ...call, inspection: reading }, toGatewayError(error));
-    try {
-      const read = this.#readInto(reading, call, page);
-      return read instanceof Promise ? read.catch(refused) : read;
-    } catch (error) {
-      return refused(error);
-    }
+    return orElse(
+      () => this.#readInto(reading, call, page),
+      (error) => new RefusedCall({ ...call, inspection: reading }, toGatewayError(error)),
+    );
   }
 
   #readInto(reading: Reading, call: Admitted, { engine, rules }: TenantRules): MaybePromise<Inspected> {

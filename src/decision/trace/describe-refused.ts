@@ -6,7 +6,7 @@ import type { MaybePromise } from '../../state/store.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
 import type { PolicyBook } from '../../tenants/policy-book.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
-import { after } from '../../util/maybe-promise.ts';
+import { after, orElse } from '../../util/maybe-promise.ts';
 import { classifyOperation } from '../stages/classify.ts';
 
 /** The head of a refused call, as it was read for its trace, and the operation that it tells of. */
@@ -71,15 +71,13 @@ export function createDescribeRefused(options: DescribeRefusedOptions): Describe
 
   return function describeRefused({ received, operation, inspection }, identity) {
     if (inspection && inspection.head.length > 0) return undefined;
-    try {
-      const page = policies.lastKnown(identity.tenantId) ?? policies.rulesFor(identity.tenantId);
-      const described = after(page, ({ engine }) =>
-        readHead(received, operation !== undefined, identity, engine),
-      );
-      // If the rules cannot be had, the trace has the origin, and the refusal stands.
-      return described instanceof Promise ? described.catch(() => undefined) : described;
-    } catch {
-      return undefined;
-    }
+    // If the rules cannot be had, the trace has the origin, and the refusal stands.
+    return orElse(
+      () =>
+        after(policies.lastKnown(identity.tenantId) ?? policies.rulesFor(identity.tenantId), ({ engine }) =>
+          readHead(received, operation !== undefined, identity, engine),
+        ),
+      () => undefined,
+    );
   };
 }

@@ -1,3 +1,4 @@
+import { uuidOf } from '../../core/ids.ts';
 import type { AnsweredWindow } from '../traces/answer-facts.ts';
 import { traceWindowMs } from '../traces/lines.ts';
 import { secondOf } from './link/chunks.ts';
@@ -37,5 +38,4 @@ export async function* answeredOf(
   }
 }
 
-const toTraceId = (bytes: Buffer): string =>
-  bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+const toTraceId = (bytes: Buffer): string => uuidOf(bytes.toString('hex'));
