@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { AdmittedCall } from '../core/call.ts';
 import { derivedId } from '../core/ids.ts';
 import type { DetectorEngine } from '../inspect/match/engine.ts';
 import {
@@ -21,7 +20,10 @@ export interface TenantRules {
 
 /** Compiles each tenant's policies when first asked for, and anew when they have changed. */
 export interface PolicyBook {
-  /** The tenant's rules as the last admitted call has found them, on whatever node they were applied. */
+  /**
+   * The tenant's rules as the last admitted call has found them, on whatever node they were applied. While the state is
+   * away they are the last known ones, and where newer ones were heard of that cannot be read, there are none.
+   */
   rulesFor(tenantId: string): MaybePromise<TenantRules>;
   /** The rules that were made last, for what need not be judged by the newest; undefined where there were none. */
   lastKnown(tenantId: string): TenantRules | undefined;
@@ -109,13 +111,6 @@ const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
 
 /** The part that reading and judging a call need. */
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
-
-/**
- * Returns the rules that judge a call. While the state is away they are the last known ones, and where newer ones were
- * heard of that cannot be read, there are none.
- */
-export const rulesForCall = (policies: Rules, { identity }: AdmittedCall): MaybePromise<TenantRules> =>
-  policies.rulesFor(identity.tenantId);
 
 /** Returns a policy that the store does not have, as it takes part in decisions. */
 export const fromDocument = (

@@ -2,7 +2,7 @@ import type { TenantConfig } from '../../config/schema.ts';
 import { type AssessedCall, DecidedCall, type Verdict } from '../../core/call.ts';
 import { safely } from '../../core/safe-name.ts';
 import { withCuts } from '../../inspect/parts/sanitize.ts';
-import { type Rules, rulesForCall } from '../../tenants/policy-book.ts';
+import type { Rules } from '../../tenants/policy-book.ts';
 import { createJudge } from '../judge.ts';
 import { afterGrant, type Enforceable, incidentsOf } from '../opinion.ts';
 import type { Stage } from '../pipeline.ts';
@@ -25,7 +25,7 @@ export function decideMessage({
   return {
     name: 'decide',
     async run(call) {
-      const { rules } = await rulesForCall(policies, call);
+      const { rules } = await policies.rulesFor(call.identity.tenantId);
       const { opinion, isMonitored } = await withCuts(() => judge(call, rules));
       const settled =
         isMonitored || opinion.decision !== 'REQUIRE_APPROVAL' ? opinion : unheld(call, opinion);

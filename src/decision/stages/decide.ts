@@ -3,7 +3,7 @@ import { type AssessedCall, DecidedCall } from '../../core/call.ts';
 import { toGatewayError } from '../../core/errors.ts';
 import { withCuts } from '../../inspect/parts/sanitize.ts';
 import type { PolicySet } from '../../policy/index.ts';
-import { type Rules, rulesForCall } from '../../tenants/policy-book.ts';
+import type { Rules } from '../../tenants/policy-book.ts';
 import { after, type MaybePromise } from '../../util/maybe-promise.ts';
 import type { ApprovalDesk } from '../approvals/approval-desk.ts';
 import { createJudge } from '../judge.ts';
@@ -38,7 +38,7 @@ class DecideStage implements Stage<Assessed, Decided> {
   }
 
   run(call: Assessed): MaybePromise<Decided | RefusedCall> {
-    return after(rulesForCall(this.#options.policies, call), ({ rules }) =>
+    return after(this.#options.policies.rulesFor(call.identity.tenantId), ({ rules }) =>
       this.#conclude(call, rules, false),
     );
   }
@@ -117,7 +117,7 @@ class DecideStage implements Stage<Assessed, Decided> {
     const decided = await this.#options.approvals.wait(id, approvalId, holdMs, isAwaited);
     if (decided?.status !== 'approved' && decided?.status !== 'denied') return call;
     const { agentStatus } = await reauthorize(this.#options, call);
-    const { rules } = await rulesForCall(this.#options.policies, call);
+    const { rules } = await this.#options.policies.rulesFor(call.identity.tenantId);
     // A grant is not spent on a call that nobody waits for any more.
     if (!isAwaited() || this.#options.isRetired()) return call;
     return this.#conclude(call.withAgentStatus(agentStatus), rules, true);

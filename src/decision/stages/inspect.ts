@@ -26,7 +26,7 @@ import {
 import type { PolicySet } from '../../policy/index.ts';
 import { createCache } from '../../state/cache.ts';
 import type { MaybePromise } from '../../state/store.ts';
-import { type Rules, rulesForCall, type TenantRules } from '../../tenants/policy-book.ts';
+import type { Rules, TenantRules } from '../../tenants/policy-book.ts';
 import { after, orElse } from '../../util/maybe-promise.ts';
 import { messageCodingFields } from '../../wire/grpc/grpc-type.ts';
 import { fieldOf } from '../../wire/http1/headers.ts';
@@ -98,7 +98,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
   }
 
   run(call: Admitted): MaybePromise<Inspected | RefusedCall> {
-    const page = rulesForCall(this.#policies, call);
+    const page = this.#policies.rulesFor(call.identity.tenantId);
     if (page instanceof Promise) return page.then((it) => this.#inspectCall(call, it));
     return call.body.length > turnBytesMax
       ? this.#inspectCall(call, page)
