@@ -7,6 +7,7 @@ import { bodyBytesMaxOf } from '../decision/body-limit.ts';
 import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
+import { whyHidesRequest } from '../wire/http1/body-as-request.ts';
 import type { BodyLedger } from '../wire/server/body-ledger.ts';
 import type { Connections } from '../wire/server/connections.ts';
 import { refusalHeaders } from '../wire/server/decision-headers.ts';
@@ -124,8 +125,12 @@ class ForwardedRequest {
     const { isShared } = this.#gate.tenants.connectionBounds(tenantId);
     const timeoutMs = this.#gate.tenants.find(tenantId)?.bodyTimeoutMs;
     const room = this.#entrance.bodies.roomFor(this.#exchange.answer, owner, isShared);
-    const done = (body: Buffer): void => this.#judge(toCall(body, bytesMax));
     const failed = (error: GatewayError): void => this.#rejectEarly(bodyless(), error);
+    const done = (body: Buffer): void => {
+      const hidden = whyHidesRequest(this.#exchange.method, body);
+      if (hidden) failed(hidden);
+      else this.#judge(toCall(body, bytesMax));
+    };
     this.#exchange.collect({ bytesMax, room, timeoutMs }, { done, failed });
   }
 

@@ -18,6 +18,7 @@ import { rejectEarly } from '../decision/reject-early.ts';
 import { classifyAs } from '../decision/stages/classify.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
+import { whyHidesRequest } from '../wire/http1/body-as-request.ts';
 import { clientAddressOf } from '../wire/server/client-address.ts';
 import type { BodyBounds } from '../wire/server/collect.ts';
 import { type ConnectionOwner, claimRequest } from '../wire/server/connections.ts';
@@ -202,6 +203,8 @@ async function passOn(gate: EntranceGate, held: InboundHeld, passing: Passing): 
     const body = exchange.hasBody
       ? await readBody(exchange, { bytesMax, room, timeoutMs }).catch(turnBack)
       : noBody;
+    const hidden = whyHidesRequest(exchange.method, body);
+    if (hidden) return turnBack(hidden);
     const call = toCall(body, bytesMax);
     const opening: void | Promise<void> = gate.open(call);
     if (opening instanceof Promise) await opening;

@@ -5,8 +5,15 @@ import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import t from 'tap';
-import { basic, openSecureTunnel, openTunnel, send } from '../support/clients.ts';
-import { agentId, startTestGateway } from '../support/gateway.ts';
+import {
+  basic,
+  openHttp2Tunnel,
+  openSecureTunnel,
+  openTunnel,
+  send,
+  sendOnStream,
+} from '../support/clients.ts';
+import { agentId, denyDeletes, startTestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 import { startRawUpstream, startUpstream } from '../support/upstream.ts';
 
@@ -474,4 +481,85 @@ t.test('an upstream that breaks the protocol becomes a 502, never a crash', asyn
     t.match(JSON.parse(reply.body.toString()), { code: /^UPSTREAM_/ });
     socket.destroy();
   }
+});
+
+/** Reads heads and no body, as some servers do with a GET: what follows a head is the next request. */
+function startBodiless(t: Parameters<typeof startRawUpstream>[0], requests: string[]) {
+  return startRawUpstream(t, (socket) => {
+    let waiting = '';
+    socket.on('data', (chunk) => {
+      waiting += chunk.toString('latin1');
+      for (let end = waiting.indexOf('\r\n\r\n'); end >= 0; end = waiting.indexOf('\r\n\r\n')) {
+        const head = waiting.slice(0, end);
+        waiting = waiting.slice(end + 4);
+        requests.push(head.split('\r\n', 1)[0] ?? '');
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+        if (!/^connection: close$/im.test(head)) continue;
+        socket.end();
+        socket.removeAllListeners('data').resume();
+        return;
+      }
+    });
+  });
+}
+
+t.test('no body becomes a request that nobody has judged, at servers that read none', async (t) => {
+  const requests: string[] = [];
+  const upstream = await startBodiless(t, requests);
+  const gateway = await startTestGateway(t, {
+    upstream,
+    config: {
+      inbound: [
+        {
+          prefix: 'bot',
+          tenant: 'acme',
+          upstream: `https://api.test.example:${upstream.port}`,
+          allowed_methods: ['GET', 'POST'],
+        },
+      ],
+    },
+  });
+  await gateway.apply([denyDeletes]);
+  const authority = `api.test.example:${upstream.port}`;
+  const ca = readFileSync(gateway.caFile, 'utf8');
+  const target = { proxyUrl: gateway.proxyUrl, authorization: basic(gateway.key), authority, ca };
+  const hidden = `DELETE /admin HTTP/1.1\r\nHost: ${authority}\r\n\r\n`;
+  const headers = { host: authority, 'content-type': 'text/plain', 'content-length': hidden.length };
+  const ask = async (method: string, path: string, body: string) => {
+    const socket = await openSecureTunnel(target);
+    const reply = await send(socket, {
+      method,
+      path,
+      headers: { ...headers, 'content-length': body.length },
+      body,
+    });
+    socket.destroy();
+    return reply;
+  };
+
+  for (const method of ['GET', 'OPTIONS', 'PROPFIND']) {
+    const reply = await ask(method, '/page', hidden);
+    t.equal(reply.status, 400, method);
+    t.match(JSON.parse(reply.body.toString()), { code: 'VALIDATION_FAILED' }, method);
+    const trace = (await gateway.api('GET', `/v1/traces/${reply.headers['x-service-trace-id']}`)).body;
+    t.match(trace, { decision: 'DENY', reason_codes: ['VALIDATION_FAILED'] }, `${method} leaves a trace`);
+  }
+  const session = await openHttp2Tunnel(target);
+  const fields = { ':method': 'GET', ':path': '/page', ':scheme': 'https', ':authority': authority };
+  t.equal((await sendOnStream(session, fields, hidden)).status, 400, 'in HTTP/2');
+  session.destroy();
+  const inbound = connectTo(gateway.controlUrl);
+  const lines = ['GET /inbound/bot/page HTTP/1.1', 'Host: a', `Authorization: Bearer ${gateway.key}`];
+  inbound.write([...lines, 'Connection: close', `Content-Length: ${hidden.length}`, '', hidden].join('\r\n'));
+  t.match(await read(inbound), /^HTTP\/1\.1 400 /, 'through an inbound route');
+  t.same(requests, [], 'none of them was sent');
+
+  t.equal((await ask('POST', '/unread', hidden)).status, 200);
+  t.equal((await ask('GET', '/elastic', `{}\r\n${hidden}`)).status, 200);
+  t.equal((await ask('POST', '/last', '{"a":1}')).status, 200);
+  t.same(
+    requests,
+    ['POST /unread HTTP/1.1', 'GET /elastic HTTP/1.1', 'POST /last HTTP/1.1'],
+    'a connection ends with the answer where a server may take the body for the next request',
+  );
 });

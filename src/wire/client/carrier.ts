@@ -18,6 +18,8 @@ export interface Outgoing {
   readonly messages: StreamedBody | undefined;
   /** Asks to go on in WebSocket. */
   readonly isWebSocket: boolean;
+  /** No other request follows on its connection: its body may be taken for one. */
+  readonly isAlone: boolean;
 }
 
 /** A body that is sent as it comes, or as it is let through. */

@@ -4,18 +4,6 @@ import { ResponseHeadReader } from '../http1/response-head-reader.ts';
 import type { Outgoing } from './carrier.ts';
 import { keptMs } from './keep-alive.ts';
 
-/** Servers read the bodies of these. One that ignores a GET's body takes it for the next request. */
-const bodyMethods: ReadonlySet<string> = new Set([
-  'POST',
-  'PUT',
-  'PATCH',
-  'QUERY',
-  'DELETE',
-  'PROPFIND',
-  'REPORT',
-  'SEARCH',
-]);
-
 /** Reads the answers of one connection, one after the other: each its head, then its body. */
 export class ResponseReader {
   /** For how long the connection may wait for its next request, as the last head says. */
@@ -25,7 +13,7 @@ export class ResponseReader {
   readonly #unhintedKeptMs: number;
   #isHeadRequest = false;
   #maySwitch = false;
-  #mayBeUnread = false;
+  #isLast = false;
   #headReader = new ResponseHeadReader();
   #body: BodyReader | undefined;
 
@@ -35,10 +23,10 @@ export class ResponseReader {
   }
 
   /** Says which request the next answer is to. */
-  expect({ method, body, isWebSocket }: Outgoing): void {
+  expect({ method, isWebSocket, isAlone }: Outgoing): void {
     this.#isHeadRequest = method === 'HEAD';
     this.#maySwitch = isWebSocket;
-    this.#mayBeUnread = body !== undefined && !bodyMethods.has(method);
+    this.#isLast = isAlone;
   }
 
   get isInBody(): boolean {
@@ -60,7 +48,7 @@ export class ResponseReader {
     // Behind a switch of protocols stands no body.
     if (!head || head.status === 101) return head;
     const length = bodyLength(head, this.#isHeadRequest);
-    this.isPersistent = isPersistent(head) && length !== untilClose && !this.#mayBeUnread;
+    this.isPersistent = isPersistent(head) && length !== untilClose && !this.#isLast;
     this.keptMs = keptMs(head.fields, this.#unhintedKeptMs);
     this.#body = new BodyReader(length);
     return head;

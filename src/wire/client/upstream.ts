@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Target } from '../../core/target.ts';
 import { isGrpcType } from '../grpc/grpc-type.ts';
+import { mayBeUnread } from '../http1/body-as-request.ts';
 import { fieldOf } from '../http1/headers.ts';
 import { createTurnEnd } from '../http1/turn-end.ts';
 import { toRequestHead } from '../http1/write-request-head.ts';
@@ -137,11 +138,13 @@ export class Upstream {
   #prepare(request: UpstreamRequest, protocol: Protocol): [Origin, Outgoing] {
     if (this.#isClosing) throw shuttingDown();
     const { tenantId, target, method, headers, body, messages, isWebSocket = false } = request;
-    const head = toRequestHead(method, target.path, headers, body?.length ?? 0);
+    const isAlone = body !== undefined && mayBeUnread(method, body);
+    const fields = isAlone ? [...headers, 'Connection', 'close'] : headers;
+    const head = toRequestHead(method, target.path, fields, body?.length ?? 0);
     if (messages && protocol !== 'h2') throw cannotStream();
     const purpose = isWebSocket ? 'websocket' : 'calls';
     const origin = this.#pools.take(tenantId, target, protocol, purpose, this.#deadlines.tick);
-    return [origin, { method, target, headers, head, body, messages, isWebSocket }];
+    return [origin, { method, target, headers, head, body, messages, isWebSocket, isAlone }];
   }
 
   #forwardBy(protocol: Protocol, request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {

@@ -151,4 +151,5 @@ export const outgoing: Outgoing = {
   body: undefined,
   messages: undefined,
   isWebSocket: false,
+  isAlone: false,
 };

@@ -72,6 +72,34 @@ t.test('keeps connections and TLS sessions of an origin', async (t) => {
   );
 });
 
+t.test('lets a connection end on which the body may be taken for a request', async (t) => {
+  const upstream = await startUpstream(t);
+  const front = await openFront(t);
+  const request = 'DELETE /admin HTTP/1.1\r\nHost: a\r\n\r\n';
+  const asked = [
+    { method: 'POST', body: '{"a":1}', isAlone: false },
+    { method: 'DELETE', body: '{"a":1}', isAlone: false },
+    { method: 'GET', body: '{"a":1}', isAlone: true },
+    { method: 'POST', body: request, isAlone: true },
+    { method: 'GET', body: '', isAlone: false },
+    { method: 'POST', body: '', isAlone: false },
+  ];
+  for (const { method, body } of asked) {
+    const headers = { 'Content-Length': body.length };
+    const answer = await front.ask(`${upstream.origin}/`, { method, headers, body });
+    t.match(answer, { status: 200, body: '{"ok":true}' });
+  }
+  const isLast = ({ headers }: (typeof upstream.requests)[number]) => headers.connection === 'close';
+  t.same(
+    upstream.requests.map(isLast),
+    asked.map((it) => it.isAlone),
+  );
+  t.same(
+    upstream.requests.map(({ connection }) => connection),
+    [1, 1, 1, 2, 3, 3],
+  );
+});
+
 t.test('follows no redirect', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => {
     response.writeHead(302, { Location: '/elsewhere' }).end();
