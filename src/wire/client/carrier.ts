@@ -20,6 +20,8 @@ export interface Outgoing {
   readonly isWebSocket: boolean;
   /** No other request follows on its connection: its body may be taken for one. */
   readonly isAlone: boolean;
+  /** Its connection may be its sender's from then on (RFC 4559). */
+  readonly isAuthenticating: boolean;
 }
 
 /** A body that is sent as it comes, or as it is let through. */

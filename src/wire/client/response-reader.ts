@@ -2,6 +2,7 @@ import { BodyReader, chunked, untilClose } from '../http1/body.ts';
 import { isPersistent, type ResponseHead } from '../http1/head.ts';
 import { ResponseHeadReader } from '../http1/response-head-reader.ts';
 import type { Outgoing } from './carrier.ts';
+import { isUnderway } from './connection-auth.ts';
 import { keptMs } from './keep-alive.ts';
 
 /** Reads the answers of one connection, one after the other: each its head, then its body. */
@@ -14,6 +15,7 @@ export class ResponseReader {
   #isHeadRequest = false;
   #maySwitch = false;
   #isLast = false;
+  #isAuthenticating = false;
   #headReader = new ResponseHeadReader();
   #body: BodyReader | undefined;
 
@@ -23,10 +25,11 @@ export class ResponseReader {
   }
 
   /** Says which request the next answer is to. */
-  expect({ method, isWebSocket, isAlone }: Outgoing): void {
+  expect({ method, isWebSocket, isAlone, isAuthenticating }: Outgoing): void {
     this.#isHeadRequest = method === 'HEAD';
     this.#maySwitch = isWebSocket;
     this.#isLast = isAlone;
+    this.#isAuthenticating = isAuthenticating;
   }
 
   get isInBody(): boolean {
@@ -48,7 +51,8 @@ export class ResponseReader {
     // Behind a switch of protocols stands no body.
     if (!head || head.status === 101) return head;
     const length = bodyLength(head, this.#isHeadRequest);
-    this.isPersistent = isPersistent(head) && length !== untilClose && !this.#isLast;
+    const isTaken = this.#isLast || (this.#isAuthenticating && !isUnderway(head));
+    this.isPersistent = isPersistent(head) && length !== untilClose && !isTaken;
     this.keptMs = keptMs(head.fields, this.#unhintedKeptMs);
     this.#body = new BodyReader(length);
     return head;

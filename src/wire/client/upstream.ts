@@ -8,6 +8,7 @@ import { createTurnEnd } from '../http1/turn-end.ts';
 import { toRequestHead } from '../http1/write-request-head.ts';
 import type { Origin, Outgoing, StreamedBody } from './carrier.ts';
 import { Dialer, type DialerOptions, type Endpoint, type Protocol } from './connect.ts';
+import { authenticatesConnection } from './connection-auth.ts';
 import { createDeadlines } from './deadlines.ts';
 import { shuttingDown } from './failures.ts';
 import { keptMsDefault } from './keep-alive.ts';
@@ -141,10 +142,14 @@ export class Upstream {
     const isAlone = body !== undefined && mayBeUnread(method, body);
     const fields = isAlone ? [...headers, 'Connection', 'close'] : headers;
     const head = toRequestHead(method, target.path, fields, body?.length ?? 0);
+    const isAuthenticating = authenticatesConnection(headers);
     if (messages && protocol !== 'h2') throw cannotStream();
     const purpose = isWebSocket ? 'websocket' : 'calls';
     const origin = this.#pools.take(tenantId, target, protocol, purpose, this.#deadlines.tick);
-    return [origin, { method, target, headers, head, body, messages, isWebSocket, isAlone }];
+    return [
+      origin,
+      { method, target, headers, head, body, messages, isWebSocket, isAlone, isAuthenticating },
+    ];
   }
 
   #forwardBy(protocol: Protocol, request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {

@@ -152,4 +152,5 @@ export const outgoing: Outgoing = {
   messages: undefined,
   isWebSocket: false,
   isAlone: false,
+  isAuthenticating: false,
 };

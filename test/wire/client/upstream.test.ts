@@ -100,6 +100,36 @@ t.test('lets a connection end on which the body may be taken for a request', asy
   );
 });
 
+t.test('a connection that an agent has authenticated is no other agent’s', async (t) => {
+  for (const scheme of ['NTLM', 'negotiate']) {
+    const users = new Map<unknown, string>();
+    const upstream = await startUpstream(t, ({ headers, socket }, response) => {
+      const [, step] = /^(?:ntlm|negotiate) (\S+)/i.exec(headers.authorization ?? '') ?? [];
+      if (step === 'last') users.set(socket, 'alice');
+      const user = users.get(socket);
+      const challenge = step === 'first' ? `Basic realm="a", ${scheme} c2Vjb25k` : scheme;
+      response.writeHead(user ? 200 : 401, user ? {} : { 'WWW-Authenticate': challenge });
+      response.end(user ?? 'who?');
+    });
+    const front = await openFront(t);
+    const ask = (authorization?: string) =>
+      front.ask(`${upstream.origin}/`, { headers: authorization ? { Authorization: authorization } : {} });
+    t.match(await ask(), { status: 401 });
+    t.match(await ask(`${scheme} first`), { status: 401 });
+    t.match(await ask(`${scheme} last`), { status: 200, body: 'alice' });
+    t.match(await ask(), { status: 401, body: 'who?' }, 'the next one has to say who it is');
+    t.match(await ask('Bearer x'), { status: 401 });
+    t.same(
+      upstream.requests.map(({ connection }) => connection),
+      [1, 1, 1, 2, 2],
+      'the steps of one authentication are on one connection, and nothing comes after them',
+    );
+    t.match(await ask(`${scheme} wrong`), { status: 401 });
+    t.match(await ask(), { status: 401 });
+    t.equal(upstream.requests.at(-1)?.connection, 3, 'nor after one that was refused in the end');
+  }
+});
+
 t.test('follows no redirect', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => {
     response.writeHead(302, { Location: '/elsewhere' }).end();
