@@ -40,6 +40,10 @@ export function* readPolicies(
         continue;
       }
       const digest = hash('sha256', text);
+      if (text.trim() === '' && (before.get(file) ?? digest) !== digest) {
+        yield { mistakes: [{ path: file, line: undefined, message: emptied }] };
+        continue;
+      }
       const parsed = parsePolicyFile(text, file, known);
       if (parsed.ok) {
         const documents = before.get(file) === digest ? undefined : parsed.policies;
@@ -48,6 +52,10 @@ export function* readPolicies(
     }
   }
 }
+
+/** Whoever writes a file anew empties it first, and a reload may come in between. */
+const emptied =
+  'is empty, and was not; if its policies shall not hold any more, remove it, or leave a comment in it';
 
 /** Returns the text of a policy file, or why it cannot be read. */
 function textOf(files: Files, file: string): string | Extract<ToldPolicies, { mistakes: unknown }> {

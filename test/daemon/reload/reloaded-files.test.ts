@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { parse, stringify } from 'yaml';
-import { startTestGateway } from '../../support/gateway.ts';
+import { denyDeletes, startTestGateway } from '../../support/gateway.ts';
 
 t.test('a reload names files that cannot be read, by setting and place, and without a stack', async (t) => {
   const log = join(t.testdir({}), 'log');
@@ -21,4 +21,32 @@ t.test('a reload names files that cannot be read, by setting and place, and with
   t.equal(await gateway.reload(), false);
   t.match(await lastError(), /the file .*folder\.yaml cannot be read: it is not a regular file/);
   t.notMatch(readFileSync(log, 'utf8'), '"stack"');
+});
+
+t.test('a reload in the middle of writing a policy file leaves its policies in force', async (t) => {
+  const text = stringify({ name: 'p', rules: [denyDeletes] });
+  const gateway = await startTestGateway(t, { policyFiles: { 'p.yaml': text } });
+  const file = join(gateway.dir, 'policies', 'p.yaml');
+  const decision = async () => {
+    const call = { method: 'DELETE', url: 'https://api.test.example/x' };
+    return (await gateway.api('POST', '/v1/scan', call)).body.decision;
+  };
+  t.equal(await decision(), 'DENY');
+  for (const empty of ['', ' \n']) {
+    writeFileSync(file, empty);
+    t.equal(await gateway.reload(), false, JSON.stringify(empty));
+    t.equal(await decision(), 'DENY');
+  }
+  t.match((await gateway.api('GET', '/readyz')).body.config.last_error, /p\.yaml: is empty, and was not/);
+  writeFileSync(file, '# not any more\n');
+  t.equal(await gateway.reload(), true);
+  t.equal(await decision(), 'ALLOW');
+  writeFileSync(file, text);
+  t.equal(await gateway.reload(), true);
+  t.equal(await decision(), 'DENY');
+});
+
+t.test('a policy file that has always been empty is no mistake', async (t) => {
+  const gateway = await startTestGateway(t, { policyFiles: { 'p.yaml': '' } });
+  t.equal(await gateway.reload(), true);
 });
