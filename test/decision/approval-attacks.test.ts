@@ -124,6 +124,49 @@ t.test('what is found in a header since it was approved is asked about again', a
   t.match((await gateway.api('POST', '/v1/scan', pay)).body, { decision: 'ALLOW' });
 });
 
+t.test('an argument in a header is shown, and cannot be another one once it was approved', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply([{ rule_id: 'ask', action: 'REQUIRE_APPROVAL' }]);
+  const upload = (argument: object, more: object = {}) => ({
+    method: 'POST',
+    url: 'https://content.dropboxapi.com/2/files/upload',
+    headers: {
+      'dropbox-api-arg': JSON.stringify(argument),
+      'content-type': 'application/octet-stream',
+      ...more,
+    },
+    body: 'report',
+  });
+  const scan = async (call: object) => (await gateway.api('POST', '/v1/scan', call)).body;
+  const held = await scan(upload({ path: '/public/a', mode: 'add' }, { 'x-request-id': '1' }));
+  const { body } = await gateway.api('GET', `/v1/approvals/${held.approval_id}`);
+  t.match(body.covers.once, '“dropbox-api-arg: {"path":"/public/a","mode":"add"}”');
+  await decide(gateway, held.approval_id, 'approved');
+  const other = await scan(upload({ path: '/finance/payroll', mode: 'overwrite' }));
+  t.match(other, { decision: 'REQUIRE_APPROVAL' }, 'another argument asks again');
+  t.match(await scan(upload({ path: '/public/a', mode: 'add' }, { 'x-request-id': '2' })), {
+    decision: 'ALLOW',
+  });
+});
+
+t.test('shown headers are redacted and bounded', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.apply([{ rule_id: 'ask', action: 'REQUIRE_APPROVAL' }]);
+  const headers = {
+    'dropbox-api-arg': `{"path":"/fran\u202ecais","mail":"ann@example.com","to":"${'a'.repeat(300)}"}`,
+    'x-amz-server-side-encryption-customer-key': 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
+    ...Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`x-ms-argument-${i}`, 'v'])),
+  };
+  const { body: held } = await gateway.api('POST', '/v1/scan', { ...pay, headers });
+  t.equal(held.decision, 'REQUIRE_APPROVAL');
+  const { once: shown } = (await gateway.api('GET', `/v1/approvals/${held.approval_id}`)).body.covers;
+  t.match(shown, /“dropbox-api-arg: \{"path":"[^”]{200,}…”/);
+  t.match(shown, '“x-amz-server-side-encryption-customer-key: …”');
+  t.notMatch(shown, /ann@example|\u202e|MDEyMzQ1/);
+  t.match(shown, 'x-ms-argument-5');
+  t.notMatch(shown, 'x-ms-argument-6');
+});
+
 /** One that no detector could find by chance. */
 const secret = awsKeyId();
 

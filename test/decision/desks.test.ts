@@ -245,6 +245,9 @@ const ways: readonly [name: string, fields: Partial<ReceivedFields>, same?: true
   ['gives it to one', { headers: ['x-goog-grant-read', 'id=1'] }],
   ['renames another file', { headers: ['x-ms-rename-source', '/a/b'] }],
   ['does another action', { headers: ['SOAPAction', 'urn:delete'] }],
+  ['uploads to another place', { headers: ['Dropbox-API-Arg', '{"path":"/finance/pay.xlsx"}'] }],
+  ['acts for another account', { headers: ['Xero-Tenant-Id', '17'] }],
+  ['acts as somebody else', { headers: ['Sudo', 'root'] }],
   ['has another number', { headers: ['X-Request-Id', '17'] }, true],
   ['takes a way without a credential', { wayCredential: null }, true],
 ];

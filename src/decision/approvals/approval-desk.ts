@@ -13,6 +13,7 @@ import { toRequest } from '../request.ts';
 import { redactedMethod, redactedPreview, redactedUrl } from '../trace/redacted.ts';
 import { shownOperationOf } from '../trace/safe-names.ts';
 import { publicFinding, recordedFindingsMax } from '../trace/trace-line.ts';
+import { shownFields, tellingFields } from './telling-fields.ts';
 
 /** Bounds who waits on this node at once: calls that are held open, and those who ask for the outcome. */
 export const waitersMax = 1000;
@@ -156,6 +157,7 @@ function toApproval(call: AssessedCall<TenantConfig>, verdict: Verdict, nowMs: n
     bodyPreview: redactedPreview(call),
     bodyBytes: call.body.length,
     opensWebSocket: call.received.opensWebSocket,
+    fields: shownFields(call),
     findings: call.findings.slice(0, recordedFindingsMax).map(publicFinding),
     reasonCodes: verdict.reasonCodes,
     riskScore: risk.score,
@@ -186,21 +188,8 @@ const grantTerms = (call: AssessedCall): GrantTerms => ({
   agentId: call.identity.agentId,
   credential: call.received.wayCredential ?? null,
   opensWebSocket: call.received.opensWebSocket,
-  headers: [...tellingHeaders(call), ...headerFindings(call)].sort(),
+  headers: [...tellingFields(call), ...headerFindings(call)].sort(),
 });
-
-/** Fields by which a request says what it does to what, where its method, its URL and its body do not. */
-const telling =
-  /^(?:destination|soapaction|content-range|x-(?:amz|goog|ms|oss|cos|obs)-(?:.*-)?(?:source|source-.*|acl|grant-.*|public-access|permissions|owner))$/;
-
-function tellingHeaders({ headers }: AssessedCall): string[] {
-  const found: string[] = [];
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const name = (headers[at] ?? '').toLowerCase();
-    if (telling.test(name)) found.push(`${name}: ${headers[at + 1]}`);
-  }
-  return found;
-}
 
 /** Returns the findings in headers, with their places, that distinguish calls. */
 const headerFindings = ({ head, findings }: AssessedCall): string[] =>

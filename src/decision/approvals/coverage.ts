@@ -10,9 +10,10 @@ interface Coverage {
 
 /** Sentences on what a grant of each scope would cover, from now on for `windowMs`. */
 export function coverageOf(approval: ApprovalRecord, windowMs: number): Coverage {
-  const { method, url, agentName, envName, bodyBytes, opensWebSocket } = approval;
+  const { method, url, agentName, envName, bodyBytes, opensWebSocket, fields = [] } = approval;
   const body = bodyBytes === 0 ? 'without a body' : `with exactly this body of ${bodyBytes} bytes`;
-  const call = `${method} ${url} ${body}, by the agent ${agentName} in ${envName}`;
+  const headers = fields.length === 0 ? '' : ` and the headers ${fields.map((it) => `“${it}”`).join(', ')}`;
+  const call = `${method} ${url} ${body}${headers}, by the agent ${agentName} in ${envName}`;
   const span = inWords(windowMs);
   const more = opensWebSocket ? ' It opens a connection; each message on it is judged by itself.' : '';
   const others = `Another agent, URL, body or method asks again.${more}`;

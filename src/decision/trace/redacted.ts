@@ -2,6 +2,7 @@ import type { InspectedCall, NamedCall } from '../../core/call.ts';
 import { ownName, type SafeName } from '../../core/safe-name.ts';
 import { toAuthority } from '../../core/target.ts';
 import { separatorText } from '../../inspect/decode/separator.ts';
+import { headSpans } from '../../inspect/parts/head-text.ts';
 import { marker } from '../../inspect/redact/cuts.ts';
 import { redact } from '../../inspect/redact/redact.ts';
 import { METHODS } from '../../util/plain-http.ts';
@@ -37,6 +38,21 @@ export function redactedMethod({ received: { method }, head, findings }: Unnamed
   const found = findings.find((it) => it.part === 'head' && it.location === 'method');
   return ownName(head.length > 0 && !found ? method : marker(found?.kind ?? 'unread'));
 }
+
+/** Returns the first header fields of these names that were read, as `name: value`, without their findings. */
+export const redactedFields = (
+  call: InspectedCall,
+  isMeant: (name: string) => boolean,
+  most: number,
+): readonly { readonly name: string; readonly text: string }[] =>
+  // What nobody has read shows nothing.
+  (call.head.length === 0 ? [] : headSpans(call))
+    .filter((it) => it.source === 'header' && isMeant(it.name))
+    .slice(0, most)
+    .map(({ name, start, text }) => ({
+      name,
+      text: redactedText(call, start, text).replace(unseen, toEscape),
+    }));
 
 /** Returns a text of the head, from its place there. */
 function redactedText({ head, findings }: Unnamed, from: number, text: string): string {

@@ -72,6 +72,8 @@ interface HeldCall {
   readonly bodyPreview: SafeName;
   /** The call asks to go on as a WebSocket, so that more follows. */
   readonly opensWebSocket: boolean;
+  /** Headers that say what is done, as `name: value`: redacted and bounded. Older records have none. */
+  readonly fields?: readonly SafeName[];
   /** The size of the whole body, as it was received. */
   readonly bodyBytes: number;
   /** Findings in the call, never their text; bounded. */

@@ -16,6 +16,11 @@ t.test('what a grant covers is said', (t) => {
     `One call, if it comes within 10 minutes: ${call} Another agent, URL, body or method asks again.`,
   );
   t.match(window, `Every identical call for 10 minutes: ${call}`);
+  const fields = [ownName('dropbox-api-arg: {"path":"/a"}'), ownName('sudo: root')];
+  t.match(
+    coverageOf({ ...approval, fields }, 600_000).once,
+    'of 7 bytes and the headers “dropbox-api-arg: {"path":"/a"}”, “sudo: root”, by the agent payer',
+  );
   t.match(coverageOf(held('https://a.example/'), 3_600_000).once, /1 hour: .* without a body/);
   t.match(coverageOf({ ...approval, opensWebSocket: true }, 90_000).once, /90 seconds.*each message on it/);
   t.end();
