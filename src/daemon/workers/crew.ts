@@ -51,17 +51,6 @@ export function loadWithFiles(file: string, env: Environment): Pick<InForce, 'co
   return { config, taken };
 }
 
-/** V8 gets the flags that `bin/postern` sets for a daemon without workers, for the reasons given there. */
-const engineFlags =
-  Number.parseInt(process.versions.node, 10) <= 26
-    ? [
-        '--external-memory-accounted-in-global-limit',
-        '--invocation-count-for-maglev=50',
-        '--invocation-count-for-turbofan=200',
-        '--heap-growing-percent=100',
-      ]
-    : [];
-
 /** The workers of a daemon, and what they have in common. */
 export class Crew {
   readonly #broken = Promise.withResolvers<Error>();
@@ -100,7 +89,8 @@ export class Crew {
     cluster.setupPrimary({
       exec: fileURLToPath(programModule('daemon/workers/worker')),
       args: [],
-      execArgv: [...process.execArgv, ...engineFlags],
+      // Those that bin/postern gives to a daemon are among them.
+      execArgv: process.execArgv,
       serialization: 'advanced',
     });
     process.once('exit', this.#killAll);

@@ -17,10 +17,11 @@ export class Needles {
   /** Start of each word; the last entry is the end of the last word. */
   readonly starts: Int32Array;
 
+  /** Copies the arrays: those of kept tables are parts of a file, all of which they would keep in memory. */
   constructor({ values, folds, starts }: NeedleArrays) {
-    this.values = values;
-    this.folds = folds;
-    this.starts = starts;
+    this.values = new Uint8Array(values);
+    this.folds = new Uint8Array(folds);
+    this.starts = new Int32Array(starts);
   }
 
   /**

@@ -66,7 +66,7 @@ const megabyte = 1024 * 1024;
 /** A megabyte of conversation takes 20 to 50 KB. */
 const memoryBytesMax = 32 * megabyte;
 const tenantShare = 0.25;
-const lastBodies = { countMax: 64, bytesMax: 16 * megabyte };
+const lastBodies = { countMax: 64, bytesMax: 8 * megabyte };
 const begunMax = 4096;
 /** Bodies that are alike so far count as the same conversation. */
 export const begunBytes = 4096;

@@ -139,6 +139,21 @@ t.test('a daemon that is alone with its configuration', async (t) => {
     t.equal(readFileSync(file, 'utf8'), `${daemon.process.pid}\n`);
   });
 
+  await t.test(
+    'it runs with the flags and the environment of a gate, as the process that was started',
+    async (t) => {
+      if (process.platform !== 'linux') return;
+      const read = (name: string) => readFileSync(`/proc/${daemon.process.pid}/${name}`, 'utf8').split('\0');
+      const args = read('cmdline');
+      t.ok(
+        args.indexOf('--max-semi-space-size=16') < args.indexOf('--no-turbofan'),
+        'flags of its caller win',
+      );
+      t.equal(args.filter((it) => it === '--max-semi-space-size=16').length, 1);
+      t.ok(read('environ').includes('MALLOC_ARENA_MAX=2'));
+    },
+  );
+
   await t.test('a second daemon of the same configuration names the process of the first', async (t) => {
     const same = ['--control', new URL(daemon.controlUrl).host];
     const second = await run('env', posternCommand(['--config', configFile, 'serve', ...same]));

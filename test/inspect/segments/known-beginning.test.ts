@@ -309,6 +309,22 @@ t.test('decoded forms of what is known are there for policies and the other read
   }
 });
 
+t.test('decoded forms that are remembered keep nothing else in memory', async (t) => {
+  const coded = (at: number): string =>
+    Buffer.from(`the launch number ${at} is on the fourth of May, and nobody is to know it`).toString(
+      'base64',
+    );
+  const body = conversation([
+    message([1, 2, 3].map((at) => `${coded(at)} ${filler(12_000, at)}`).join(' ')),
+    message(filler(9000, 4)),
+  ]);
+  const by = newMemory();
+  readTwice(body, by);
+  const kept = beginningOf({ bytes: body }, engine, by)?.known.decoded ?? [];
+  t.ok(kept.length > 1, 'there are some');
+  t.ok(kept.every((it) => it.length === it.buffer.byteLength));
+});
+
 t.test('what rules look for is found in what is known', async (t) => {
   const words = ['project nightjar', 'harvest moon', 'absent', 'seam'];
   const read = (body: Buffer, by?: KnownBy): readonly number[] => {
