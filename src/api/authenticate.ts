@@ -51,7 +51,8 @@ export async function authenticate(gate: Gate, route: Route, presented: SessionR
     keys.failed(clientAddress, nowMs, { entrance: 'api', reason: 'address', keyId: holder.key.keyId });
     throw await rejectEarly(gate, requestAsCall(gate, route, key, presented), notAllowedHere());
   }
-  const caller: KeyCaller = { kind: 'key', key: holder.key, identity: holder.identity, presented: key };
+  const { identity, agentStatus } = holder;
+  const caller: KeyCaller = { kind: 'key', key: holder.key, identity, agentStatus, presented: key };
   return permitted(route, caller);
 }
 
@@ -64,11 +65,26 @@ function permitted(route: Route, caller: KeyCaller | SessionCaller): Caller {
   } else if (access === 'secret') demand(caller.key, ['admin']);
   else if (typeof access !== 'string') demand(caller.key, access);
   else if (!isForAnyKey(access)) demand(caller.key, [access]);
+  if (caller.kind === 'key' && caller.agentStatus === 'suspended' && isChange(route))
+    throw new GatewayError(
+      'FORBIDDEN',
+      'The agent of the key is suspended: until it is reactivated, its keys change nothing.',
+    );
   return caller;
 }
 
 const isForAnyKey = (access: Route['access']): access is 'public' | 'key' | 'session' | 'call' =>
   access === 'public' || access === 'key' || access === 'session' || access === 'call';
+
+/**
+ * Tells whether the route changes more than what its caller may see. A suspended agent must not have the rules,
+ * the keys and the approvals of others. While all agents of a tenant are suspended, people still use theirs.
+ */
+function isChange({ method, access }: Route): boolean {
+  if (method === 'GET' || (typeof access === 'string' && isForAnyKey(access))) return false;
+  const permissions = typeof access === 'string' ? [access] : access;
+  return !permissions.some((it) => it === 'scan' || it.endsWith(':read'));
+}
 
 /** A text that is no key may be the admin secret. It is compared only while its address may still try. */
 function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs }: SessionRequest): Caller {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Identity, PresentedKey } from '../core/call.ts';
+import type { AgentStatus, Identity, PresentedKey } from '../core/call.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Permission } from '../core/permissions.ts';
 import type { Gate } from '../decision/gate.ts';
@@ -12,6 +12,8 @@ export type Caller =
       readonly kind: 'key';
       readonly key: KeyRecord;
       readonly identity: Identity;
+      /** Of its own agent, or of the tenant. */
+      readonly agentStatus: AgentStatus;
       readonly presented: PresentedKey;
       readonly session?: SessionRecord;
     }

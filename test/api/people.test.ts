@@ -282,6 +282,58 @@ t.test('agents are listed, renamed, suspended and reactivated, by somebody else'
   });
 });
 
+t.test('the keys of a suspended agent change nothing, and no key that it could make', async (t) => {
+  const gateway = await startTestGateway(t);
+  const admin = bearer(gateway.adminSecret);
+  const suspect = randomUUID();
+  const mint = async (...permissions: string[]) =>
+    (await gateway.mint({ name: 'suspect', default_agent_id: suspect, permissions })).key;
+  const all = await mint('admin');
+  const some = await mint('scan', 'policies:write', 'keys:ephemeral', 'keys:revoke', 'approvals:decide');
+  const reader = await mint('activity:read', 'usage:read');
+  await gateway.apply([{ rule_id: 'ask', action: 'REQUIRE_APPROVAL' }]);
+  const asked = (await gateway.api('POST', '/v1/scan', call)).body.approval_id;
+  const session = await gateway.api('POST', '/v1/console/sessions', { secret: all });
+  const cookie = session.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+  const rules = [{ rule_id: 'open', action: 'ALLOW' }];
+  const deeds: readonly [key: string, method: string, path: string, body?: object][] = [
+    [some, 'POST', '/v1/policies/apply', { name: 'test', rules }],
+    [some, 'POST', '/v1/keys/ephemeral', {}],
+    [some, 'DELETE', `/v1/keys/${gateway.keyId}`],
+    [some, 'POST', `/v1/approvals/${asked}/decision`, { decision: 'approved' }],
+    [all, 'POST', '/v1/keys', { name: 'x', default_agent_id: randomUUID(), permissions: ['admin'] }],
+    [all, 'POST', `/v1/agents/${gateway.agentId}/suspend`, {}],
+    [all, 'PUT', '/v1/credentials/x', { type: 'bearer', value: 'x'.repeat(20) }],
+  ];
+  const path = `/v1/agents/${suspect}`;
+  await gateway.api('POST', `${path}/suspend`, undefined, admin);
+  const tryAll = async (name: string) => {
+    for (const [key, method, at, body] of deeds) {
+      const refused = await gateway.api(method, at, body, bearer(key));
+      t.match(refused, { status: 403, body: { code: 'FORBIDDEN', detail: /suspended/ } }, `${name} ${at}`);
+    }
+    const bySession = await fetch(new URL('/v1/policies/apply', gateway.controlUrl), {
+      method: 'POST',
+      headers: { cookie, 'content-type': 'application/json', 'x-postern-csrf': session.body.csrf_token },
+      body: JSON.stringify({ name: 'test', rules }),
+    });
+    t.equal(bySession.status, 403, `${name} in a session of the console`);
+  };
+  await tryAll('suspended');
+  t.equal((await gateway.api('GET', '/v1/traces', undefined, bearer(reader))).status, 200, 'it may read');
+  t.match(await gateway.api('POST', '/v1/policies/validate', { name: 'test', rules }, bearer(some)), {
+    status: 200,
+  });
+  await gateway.api('POST', '/v1/agents/suspend', {}, admin);
+  await tryAll('suspended with its tenant');
+  await gateway.api('POST', `${path}/reactivate`, undefined, admin);
+  t.match(
+    await gateway.api('POST', `/v1/approvals/${asked}/decision`, { decision: 'denied' }, bearer(some)),
+    { status: 200 },
+    'while a tenant is suspended, its people still decide',
+  );
+});
+
 t.test('all agents of a tenant are suspended at once, and only the admin secret lifts that', async (t) => {
   const gateway = await startTestGateway(t);
   const admin = bearer(gateway.adminSecret);

@@ -78,7 +78,8 @@ export async function callerOf(
   const found = await gate.store.identify(secretHash, nowMs);
   if (!found.ok || !isAddressAllowed(found.key, clientAddress)) return undefined;
   const presented = { prefix: subject, hash: secretHash };
-  return { kind: 'key', key: found.key, identity: found.identity, presented, session };
+  const { key, identity, agentStatus } = found;
+  return { kind: 'key', key, identity, agentStatus, presented, session };
 }
 
 /** Returns the caller of a long request as its session and secret are now; undefined where it must end. */
@@ -94,7 +95,9 @@ export async function callerNow(
     if (caller.kind === 'admin') return caller;
     const found = await gate.store.identify(caller.presented.hash, nowMs);
     const isHere = found.ok && isAddressAllowed(found.key, clientAddress);
-    return isHere ? { ...caller, key: found.key, identity: found.identity } : undefined;
+    return isHere
+      ? { ...caller, key: found.key, identity: found.identity, agentStatus: found.agentStatus }
+      : undefined;
   }
   const standing = await gate.store.sessionById(session.tenantId, session.sessionId);
   if (!standing || hasSessionEnded(standing, nowMs)) return undefined;

@@ -145,10 +145,13 @@ export const mayNameEnvironment = (
   envName: string,
 ): boolean => envName === own || envNames.includes(envName);
 
-/** A suspended agent cannot act as another one by naming it, nor any agent of a suspended tenant. */
+/**
+ * A suspended agent cannot act as another one by naming it, nor any agent of a suspended tenant. What an agent
+ * is by itself comes first: that of its tenant binds its calls alone.
+ */
 function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord): AgentStatus {
-  if (isTenantSuspended) return 'tenant-suspended';
-  return own.status === 'suspended' ? 'suspended' : agent.status;
+  if (own.status === 'suspended') return 'suspended';
+  return isTenantSuspended ? 'tenant-suspended' : agent.status;
 }
 
 const noViolations: readonly SafeName[] = [];
