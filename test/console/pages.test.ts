@@ -307,6 +307,27 @@ t.test('people work with the console in a browser', async (t) => {
     t.equal(await page.evaluate(() => 'ran' in globalThis), false);
   });
 
+  await t.test(
+    'an address that means nothing, or a page that fails, leaves the way to the others',
+    async (t) => {
+      for (const place of ['__proto__', 'constructor', 'toString/x']) {
+        await show(place);
+        await shows('There is no such page');
+      }
+      await show('overview?range=constructor');
+      await shows('Calls per minute');
+      const other = await openTab(browser, gateway.controlUrl);
+      await other.signIn(gateway.adminSecret);
+      await other.page.route('**/v1/agents?**', (route) => route.fulfill({ json: { items: [null] } }));
+      await other.show('agents');
+      await other.page.getByRole('heading', { name: 'This page has failed' }).waitFor();
+      t.equal(other.complaints.length, 1, 'the browser is told');
+      await other.show('policies');
+      await other.page.getByRole('link', { name: 'guard' }).waitFor();
+      await other.page.context().close();
+    },
+  );
+
   await t.test('what an upstream answers is no page of the console', async (t) => {
     const theirs = await page.context().newPage();
     await theirs.goto(new URL('/inbound/page/their-page', gateway.controlUrl).href);

@@ -1,9 +1,9 @@
 import type { ComponentType } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useErrorBoundary } from 'preact/hooks';
 import { ApiProblem, get, type Session, session } from './data/api.ts';
 import { href, place } from './data/route.ts';
-import { Empty, PageHead, Skeleton } from './kit/bits.tsx';
+import { type Children, Empty, PageHead, Problem, Skeleton } from './kit/bits.tsx';
 import { Overview } from './pages/overview.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { Shell } from './shell.tsx';
@@ -41,7 +41,9 @@ export function App() {
   if (session.value === null) return <SignIn />;
   return (
     <Shell>
-      <Current />
+      <Caught>
+        <Current />
+      </Caught>
     </Shell>
   );
 }
@@ -53,13 +55,27 @@ const Starting = () => (
   </p>
 );
 
+/** Shows that a page has failed, in its place: the frame stays, and leads to the others. */
+function Caught({ children }: Children) {
+  const [error, leave] = useErrorBoundary((it) => reportError(it));
+  useEffect(leave, [place.value]);
+  if (error === undefined) return <>{children}</>;
+  const cause = error instanceof Error ? error.message : String(error);
+  return (
+    <>
+      <PageHead title="This page has failed" />
+      <Problem of={new Error(`That is a mistake of the console: ${cause}`)} again={() => location.reload()} />
+    </>
+  );
+}
+
 function Current() {
   const { page } = place.value;
   useEffect(() => {
     document.title = `${page.charAt(0).toUpperCase()}${page.slice(1).replaceAll('-', ' ')} · Postern`;
   }, [page]);
   if (page === 'overview') return <Overview />;
-  const Chosen = pages[page];
+  const Chosen = Object.hasOwn(pages, page) ? pages[page] : undefined;
   if (Chosen === undefined)
     return (
       <>

@@ -23,7 +23,7 @@ const refreshMs = 5000;
 /** Shows what goes on, and what waits for a person. */
 export function Overview() {
   const asked = place.value.query['range'];
-  const name: RangeName = asked !== undefined && asked in ranges ? (asked as RangeName) : 'hour';
+  const name: RangeName = asked !== undefined && Object.hasOwn(ranges, asked) ? (asked as RangeName) : 'hour';
   const range = ranges[name];
   const stats = useResource(
     `stats ${name}`,
