@@ -4,7 +4,7 @@ export interface Column<T> {
   readonly name: string;
   readonly cell: (row: T) => ComponentChildren;
   /** `number`: to the right; `wide`: takes what is left; `extra`: left out on narrow screens. */
-  readonly kind?: 'number' | 'wide' | 'extra';
+  readonly kind?: 'number' | 'wide' | 'extra' | 'extra number';
 }
 
 interface TableOf<T> {

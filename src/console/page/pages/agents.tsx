@@ -104,8 +104,8 @@ function AgentList() {
           },
           { name: 'Environment', kind: 'extra', cell: (it) => it.env_name },
           { name: 'Runs on', kind: 'extra', cell: (it) => it.runtime_type ?? '—' },
-          { name: 'Denied in 24 h', kind: 'extra', cell: (it) => it.decisions_24h.DENY ?? 0 },
-          { name: 'Calls', kind: 'extra', cell: (it) => it.calls_total.toLocaleString('en') },
+          { name: 'Denied in 24 h', kind: 'extra number', cell: (it) => it.decisions_24h.DENY ?? 0 },
+          { name: 'Calls', kind: 'extra number', cell: (it) => it.calls_total.toLocaleString('en') },
           { name: 'Seen', cell: (it) => <Time at={it.last_seen} /> },
         ]}
         empty={

@@ -56,8 +56,8 @@ export default function Feeds() {
               kind: 'wide',
               cell: (it) => <span class="clip mono">{it.last_error ?? it.origin}</span>,
             },
-            { name: 'In use', kind: 'extra', cell: (it) => it.indicators.toLocaleString('en') },
-            { name: 'Left out', kind: 'extra', cell: (it) => it.dropped.toLocaleString('en') },
+            { name: 'In use', kind: 'extra number', cell: (it) => it.indicators.toLocaleString('en') },
+            { name: 'Left out', kind: 'extra number', cell: (it) => it.dropped.toLocaleString('en') },
             { name: 'Fetched', kind: 'extra', cell: (it) => <Time at={it.last_success} /> },
             { name: 'Next', kind: 'extra', cell: (it) => <Time at={it.next_fetch} /> },
             {

@@ -66,6 +66,7 @@ function IncidentList() {
       </PageHead>
       <List
         of={list}
+        stacks
         label="Incidents, newest first"
         keyOf={(it) => it.incident_id}
         columns={[
@@ -81,7 +82,7 @@ function IncidentList() {
             ),
           },
           { name: 'Agent', kind: 'extra', cell: (it) => names.get(it.agent_id) ?? it.agent_id.slice(0, 8) },
-          { name: 'Calls', kind: 'extra', cell: (it) => it.trace_count },
+          { name: 'Calls', kind: 'extra number', cell: (it) => it.trace_count },
           { name: 'Opened', cell: (it) => <Time at={it.opened_at} /> },
         ]}
         empty={

@@ -94,9 +94,9 @@ export default function Notifications() {
               kind: 'wide',
               cell: (it) => <span class="clip faint">{it.last_error ?? 'none'}</span>,
             },
-            { name: 'Delivered', kind: 'extra', cell: (it) => it.delivered.toLocaleString('en') },
-            { name: 'Waiting', kind: 'extra', cell: (it) => it.waiting },
-            { name: 'Failed', kind: 'extra', cell: (it) => it.failed },
+            { name: 'Delivered', kind: 'extra number', cell: (it) => it.delivered.toLocaleString('en') },
+            { name: 'Waiting', kind: 'extra number', cell: (it) => it.waiting },
+            { name: 'Failed', kind: 'extra number', cell: (it) => it.failed },
             { name: 'Last', kind: 'extra', cell: (it) => <Time at={it.last_delivered} /> },
             {
               name: 'Try',

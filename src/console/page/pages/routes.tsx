@@ -80,7 +80,7 @@ function Credentials() {
           { name: 'Name', kind: 'wide', cell: (it) => <span class="clip">{it.name}</span> },
           { name: 'Type', kind: 'extra', cell: (it) => <span class="tag">{it.type}</span> },
           { name: 'Stands in', kind: 'extra', cell: (it) => it.source },
-          { name: 'Uses', kind: 'extra', cell: (it) => it.uses.toLocaleString('en') },
+          { name: 'Uses', kind: 'extra number', cell: (it) => it.uses.toLocaleString('en') },
           { name: 'Used', kind: 'extra', cell: (it) => <Time at={it.last_used_at} /> },
           {
             name: 'Changed',

@@ -90,8 +90,8 @@ function KeyList() {
             kind: 'extra',
             cell: (it) => names.get(it.default_agent_id) ?? it.default_agent_id.slice(0, 8),
           },
-          { name: 'Calls in 24 h', kind: 'extra', cell: (it) => it.calls_24h.toLocaleString('en') },
-          { name: 'Refused', kind: 'extra', cell: (it) => it.blocked_attempts.toLocaleString('en') },
+          { name: 'Calls in 24 h', kind: 'extra number', cell: (it) => it.calls_24h.toLocaleString('en') },
+          { name: 'Refused', kind: 'extra number', cell: (it) => it.blocked_attempts.toLocaleString('en') },
           { name: 'Seen', cell: (it) => <Time at={it.last_seen} /> },
         ]}
         empty={
