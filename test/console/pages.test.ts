@@ -168,7 +168,7 @@ t.test('people work with the console in a browser', async (t) => {
     const detail = page.getByRole('article', { name: 'The chosen call' });
     await detail.getByText('Why it was denied').waitFor();
     await detail.getByText(/Rule "no-delete" of policy "guard"/).waitFor();
-    await detail.getByRole('button', { name: 'What would let exactly this through?' }).click();
+    await detail.getByRole('button', { name: 'Make an exception for this call…' }).click();
     await detail.getByText(/, 1 would have been decided otherwise/).waitFor();
     const agentId = (await admin('GET', '/v1/traces?reason=NO_DELETES&limit=1')).body.items[0].agent_id;
     const { key } = await gateway.mint({ default_agent_id: agentId, env_name: 'staging' });

@@ -25,8 +25,25 @@ export function toRelative(atMs: number, nowMs: number): string {
   return 'now';
 }
 
-const absolute = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const day = { day: 'numeric', month: 'short' } as const;
+const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+const absolute = new Intl.DateTimeFormat('en-GB', {
+  ...day,
+  ...clock,
+  year: 'numeric',
+  timeZoneName: 'short',
+});
+const ofToday = new Intl.DateTimeFormat('en-GB', clock);
+const ofOtherDays = new Intl.DateTimeFormat('en-GB', { ...day, hour: '2-digit', minute: '2-digit' });
+
+/** "29 Nov 2026, 14:39:26 UTC", in the zone of the browser. */
 export const toAbsolute = (atMs: number): string => absolute.format(atMs);
+
+/** "14:39:26", or "28 Nov, 14:39" of another day. */
+export function toClock(atMs: number, nowMs: number): string {
+  const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString();
+  return (isToday ? ofToday : ofOtherDays).format(atMs);
+}
 
 /** "9:04" or "1:02:09"; never below zero. */
 export function toCountdown(leftMs: number): string {

@@ -47,6 +47,7 @@ export interface TraceRow {
   readonly risk_score?: number;
   readonly risk_band?: Band;
   readonly reason_codes?: readonly string[];
+  readonly rule_id?: string;
 }
 
 /** The call that is held, and why. */

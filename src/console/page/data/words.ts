@@ -42,7 +42,7 @@ const sentences: Readonly<Record<string, string>> = {
   GATEWAY_DEGRADED: 'It was judged while the state was away',
   RESPONSE_BLOCKED: 'Its answer is withheld',
   RESPONSE_SANITIZED: 'Its answer was sanitised',
-  PROMPT_INJECTION: 'Orders to the agent were found',
+  PROMPT_INJECTION: 'A prompt injection was found',
   SENSITIVE_DATA: 'Sensitive data',
   EGRESS_BLOCKED: 'The address is not allowed',
   PAYLOAD_TOO_LARGE: 'The body is too large',
@@ -53,6 +53,9 @@ const sentences: Readonly<Record<string, string>> = {
   UPSTREAM_TIMEOUT: 'The upstream did not answer in time',
   CREDENTIAL_UNAVAILABLE: 'Its credential is not there',
 };
+
+/** Lists the codes that the gateway itself gives. */
+export const reasonCodes: readonly string[] = Object.keys(sentences);
 
 /** Says a reason code in a few words. */
 export const reasonWord = (code: string): string => sentences[code] ?? code;

@@ -2,7 +2,7 @@ import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { ApiProblem } from '../data/api.ts';
-import { now, toAbsolute, toRelative } from '../data/times.ts';
+import { now, toAbsolute, toClock, toRelative } from '../data/times.ts';
 import type { Band, Decision } from '../data/types.ts';
 
 /* The small parts that every page is made of. */
@@ -58,10 +58,17 @@ export function Status({ of, word }: { of: string; word?: string }) {
   return <span class={`badge tone-${statusTones[of] ?? 'quiet'}`}>{word ?? of.replaceAll('_', ' ')}</span>;
 }
 
+interface TimeOf {
+  readonly at: string | null | undefined;
+  /** As on a clock, for lists in which calls are told apart by their time. */
+  readonly isClock?: boolean;
+}
+
 /** Shows a time as people say it; the exact one on hover, and for screen readers. */
-export function Time({ at }: { at: string | null | undefined }) {
+export function Time({ at, isClock = false }: TimeOf) {
   // The clock changes the text alone: a long list is not drawn anew each second.
-  const text = useMemo(() => computed(() => toRelative(Date.parse(at ?? ''), now.value)), [at]);
+  const toText = isClock ? toClock : toRelative;
+  const text = useMemo(() => computed(() => toText(Date.parse(at ?? ''), now.value)), [at, toText]);
   if (!at) return <span class="faint">never</span>;
   return (
     <time dateTime={at} title={toAbsolute(Date.parse(at))}>
@@ -135,14 +142,14 @@ export function Command({ text, label = 'Command' }: { text: string; label?: str
   );
 }
 
-function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [said, setSaid] = useState('');
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
       setSaid('Copied');
     } catch {
-      setSaid('Select it and press Ctrl+C');
+      setSaid('It cannot be copied here');
     }
     setTimeout(() => setSaid(''), 2500);
   };

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useNames } from '../../data/agents.ts';
 import { go, href, place, replacePlace } from '../../data/route.ts';
+import { reasonCodes } from '../../data/words.ts';
 import { decisionWord } from '../../kit/bits.tsx';
 
 const choices = {
@@ -11,9 +12,9 @@ const choices = {
 } as const;
 
 const answerWords: Readonly<Record<string, string>> = {
-  injection: 'Orders',
+  injection: 'Prompt injection',
   blocked: 'Withheld',
-  redacted: 'Cut',
+  redacted: 'Redacted',
 };
 
 const texts = { reason: 'Reason code', tool_name: 'Tool' } as const;
@@ -38,7 +39,7 @@ export function Filters({ filters }: { filters: FiltersOf }) {
   const isAny = Object.keys(filters).length > 0;
   return (
     <search class="filters">
-      <TypedFilter name="q" word="Search" filters={filters} placeholder="Search in URLs, agents, findings…" />
+      <TypedFilter name="q" word="Search" filters={filters} placeholder="Search URLs, agents, findings" />
       {Object.entries(choices).map(([name, { word, of }]) => (
         <Choice key={name} word={word} value={filters[name] ?? ''} onChoose={(it) => set(name, it)}>
           {of.map((it) => (
@@ -56,8 +57,19 @@ export function Filters({ filters }: { filters: FiltersOf }) {
         ))}
       </Choice>
       {Object.entries(texts).map(([name, word]) => (
-        <TypedFilter key={name} name={name} word={word} filters={filters} placeholder={word} />
+        <TypedFilter
+          key={name}
+          name={name}
+          word={word}
+          filters={filters}
+          placeholder={word.split(' ')[0] ?? word}
+        />
       ))}
+      <datalist id="reasons">
+        {reasonCodes.map((it) => (
+          <option key={it} value={it} />
+        ))}
+      </datalist>
       <Choice
         word="Since"
         value={filters['from'] ? 'set' : ''}
@@ -129,6 +141,7 @@ function TypedFilter({ name, word, filters, placeholder }: TypedOf) {
       aria-label={word}
       class={standing === '' ? name : `${name} set`}
       placeholder={placeholder}
+      list={name === 'reason' ? 'reasons' : undefined}
       maxLength={256}
       value={text}
       onInput={(event) => type(event.currentTarget.value)}

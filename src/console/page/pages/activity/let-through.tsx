@@ -23,13 +23,13 @@ export function LetThrough({ trace }: { trace: Trace }) {
       <div>
         <Problem of={ask.problem} />
         <button type="button" class="plain" disabled={ask.isRunning} onClick={() => void ask.run()}>
-          What would let exactly this through?
+          Make an exception for this call…
         </button>
       </div>
     );
   return (
     <section>
-      <h3>What would let exactly this through</h3>
+      <h3>An exception for this call</h3>
       {exception.because !== null && <p class="hint">{exception.because}</p>}
       {exception.changes.length > 0 && <Proposal exception={exception} tried={tried} problem={ask.problem} />}
     </section>

@@ -1,16 +1,28 @@
 import type { ComponentChildren } from 'preact';
-import { get } from '../../data/api.ts';
+import { get, may } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { go, href } from '../../data/route.ts';
+import { toAbsolute } from '../../data/times.ts';
 import type { ShownFinding, ShownRule, ShownSignal, TraceRow } from '../../data/types.ts';
 import { reasonWord } from '../../data/words.ts';
-import { BandBadge, DecisionBadge, decisionWord, Facts, Problem, Skeleton, Time } from '../../kit/bits.tsx';
+import {
+  BandBadge,
+  Copy,
+  DecisionBadge,
+  decisionWord,
+  Facts,
+  Problem,
+  Skeleton,
+  Time,
+} from '../../kit/bits.tsx';
 import { Marked } from '../../kit/marked.tsx';
+import { AnswerBadge, type AnswerScan, Answers } from './answers.tsx';
 import { LetThrough } from './let-through.tsx';
 import { Request } from './request.tsx';
 
 /** All members of a trace that are shown; how many there are depends on how far the call came. */
 export interface Trace extends TraceRow {
+  readonly key_id?: string;
   readonly key_prefix?: string;
   readonly client_address?: string;
   readonly entrance?: string;
@@ -29,7 +41,7 @@ export interface Trace extends TraceRow {
   readonly approval_id?: string;
   readonly message_of?: string;
   readonly explanation?: readonly string[];
-  readonly response_scans?: readonly Readonly<Record<string, unknown>>[];
+  readonly response_scans?: readonly AnswerScan[];
 }
 
 /** One call: what it was, what became of it, and why. */
@@ -40,23 +52,19 @@ export function TraceDetail({ traceId, back }: { traceId: string; back: string }
   const it = trace.data;
   return (
     <article class="detail" aria-label="The chosen call">
+      <div class="detail-head">
+        <div class="row">{it && <Outcome trace={it} />}</div>
+        <div class="row">
+          <Copy text={location.href} label="Copy link" />
+          <button type="button" class="ghost small" aria-label="Close the call" onClick={() => go(back)}>
+            ✕
+          </button>
+        </div>
+      </div>
       <Problem of={trace.problem} again={trace.reload} />
       {trace.isLoading && <Skeleton lines={10} />}
       {it && (
         <>
-          <div class="detail-head">
-            <div class="row">
-              <DecisionBadge of={it.decision} />
-              {it.would_be && <span class="badge">would be {decisionWord(it.would_be).toLowerCase()}</span>}
-              {it.risk_band && <BandBadge of={it.risk_band} score={it.risk_score} />}
-              <span class="faint">
-                <Time at={it.at} />
-              </span>
-            </div>
-            <button type="button" class="ghost small" aria-label="Close the call" onClick={() => go(back)}>
-              ✕
-            </button>
-          </div>
           <h2 class="mono">
             <span class="method">{it.method}</span> <Marked text={it.url} />
           </h2>
@@ -66,7 +74,7 @@ export function TraceDetail({ traceId, back }: { traceId: string; back: string }
           <Signals trace={it} />
           <Rules rules={it.matched_rules} decidedBy={it.rule_id} />
           <CallFacts trace={it} />
-          <Answers trace={it} />
+          <Answers scans={it.response_scans ?? []} />
           <details>
             <summary>The whole record</summary>
             <pre class="text">{JSON.stringify(it, null, 2)}</pre>
@@ -74,6 +82,17 @@ export function TraceDetail({ traceId, back }: { traceId: string; back: string }
         </>
       )}
     </article>
+  );
+}
+
+function Outcome({ trace: it }: { trace: Trace }) {
+  return (
+    <>
+      <DecisionBadge of={it.decision} />
+      {it.would_be && <span class="badge">would be {decisionWord(it.would_be).toLowerCase()}</span>}
+      <AnswerBadge scans={it.response_scans ?? []} />
+      {it.risk_band && <BandBadge of={it.risk_band} score={it.risk_score} />}
+    </>
   );
 }
 
@@ -86,6 +105,10 @@ function Part({ title, children }: { title: string; children: ComponentChildren 
   );
 }
 
+/** Leaves out the ids of traces behind what an agent has lost: its own page has them as links. */
+const withoutTraces = (text: string): string =>
+  text.replaceAll(/ \((-\d+(?:\.\d+)?), [^()]{0,40}, trace [0-9a-f-]{36}\)/g, ' ($1)');
+
 const verbs = { ALLOW: 'let out', SANITIZE: 'sanitised', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
 
 function Why({ trace }: { trace: Trace }) {
@@ -95,7 +118,7 @@ function Why({ trace }: { trace: Trace }) {
       <ul class="why">
         {lines.map((it) => (
           <li key={it}>
-            <Marked text={it} />
+            <Marked text={withoutTraces(it)} />
           </li>
         ))}
       </ul>
@@ -129,7 +152,7 @@ function Signals({ trace }: { trace: Trace }) {
             <span class="number">{it.score.toFixed(2)}</span>
             <meter min={0} max={1} value={it.score} aria-hidden="true" />
             <p>
-              <Marked text={it.details} />
+              <Marked text={withoutTraces(it.details)} />
             </p>
           </li>
         ))}
@@ -170,6 +193,13 @@ function Rules({
   );
 }
 
+function KeyName({ id, prefix }: { id: string | undefined; prefix: string }) {
+  const name = prefix.startsWith('iv_')
+    ? `${prefix}…`
+    : `of the ${prefix === 'config' ? 'configuration' : 'inbound route'}`;
+  return id !== undefined && may('keys:read') ? <a href={href(['keys', id])}>{name}</a> : <span>{name}</span>;
+}
+
 function CallFacts({ trace: it }: { trace: Trace }) {
   const operation = it.operation && `${it.tool_name} › ${it.operation}${it.verb ? ` (${it.verb})` : ''}`;
   return (
@@ -182,10 +212,19 @@ function CallFacts({ trace: it }: { trace: Trace }) {
               {it.agent_name ?? it.agent_id}
             </a>,
           ],
+          [
+            'Time',
+            <>
+              {toAbsolute(Date.parse(it.at))}{' '}
+              <span class="faint">
+                <Time at={it.at} />
+              </span>
+            </>,
+          ],
           ['Environment', it.env_name],
           ['Operation', operation],
-          ['Body', it.body_bytes === undefined ? undefined : `${it.body_bytes.toLocaleString('en')} bytes`],
-          ['Key', it.key_prefix && `${it.key_prefix}…`],
+          ['Body', it.body_bytes ? `${it.body_bytes.toLocaleString('en')} bytes` : undefined],
+          ['Key', it.key_prefix && <KeyName id={it.key_id} prefix={it.key_prefix} />],
           ['From', it.client_address],
           ['Entrance', it.entrance],
           [
@@ -225,20 +264,6 @@ function CallFacts({ trace: it }: { trace: Trace }) {
           ['Trace', <code key="t">{it.trace_id}</code>],
         ]}
       />
-    </Part>
-  );
-}
-
-function Answers({ trace }: { trace: Trace }) {
-  const scans = trace.response_scans ?? [];
-  if (scans.length === 0) return null;
-  return (
-    <Part title="What came back">
-      {scans.map((scan, index) => (
-        <pre key={index} class="text">
-          {JSON.stringify(scan, null, 2)}
-        </pre>
-      ))}
     </Part>
   );
 }
