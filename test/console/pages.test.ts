@@ -412,6 +412,11 @@ t.test('people work with the console in a browser', async (t) => {
     await other.show('keys');
     await other.page.getByRole('link', { name: 'release, staging' }).waitFor();
     t.equal(await other.page.getByRole('button', { name: 'Mint a key' }).count(), 0);
+    const pages = other.page.getByRole('navigation', { name: 'Pages' });
+    t.equal(await pages.getByRole('link', { name: 'Routes and credentials' }).count(), 0);
+    await other.show('routes');
+    await other.page.getByText('The key lacks the permission "credentials:write".').waitFor();
+    t.equal(await other.page.getByRole('button', { name: 'Try again' }).count(), 0);
     const tried = await other.page.evaluate(`(async () => {
       const session = await (await fetch('../v1/console/sessions/current')).json();
       const ask = async (path, body) => {
@@ -478,6 +483,26 @@ t.test('people work with the console in a browser', async (t) => {
     await page.setViewportSize(wide);
   });
 
+  await t.test('what was written outlives the session in which it was', async (t) => {
+    await show('policies/new');
+    const editor = page.getByLabel('The policy, as YAML or JSON');
+    const text = 'name: kept\nrules:\n  - rule_id: kept\n    action: DENY\n';
+    await editor.fill(text);
+    await show('overview');
+    await shows('Calls per minute');
+    await show('policies/new');
+    t.equal(await editor.inputValue(), text, 'on the way to another page');
+    for (const it of (await admin('GET', '/v1/console/sessions')).body.items)
+      await admin('DELETE', `/v1/console/sessions/${it.session_id}`);
+    await button('Simulate on the last 24 hours').click();
+    await page.getByText('Your session has ended.').waitFor();
+    t.same(await accessibilityProblems(page), []);
+    await page.getByLabel('Secret or key').fill(gateway.adminSecret);
+    await page.keyboard.press('Enter');
+    await editor.waitFor();
+    t.equal(await editor.inputValue(), text, 'and over the end of a session');
+  });
+
   await t.test('signing out ends the session', async () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Secret or key').waitFor();
@@ -486,4 +511,40 @@ t.test('people work with the console in a browser', async (t) => {
   });
 
   t.same(tab.complaints, [], 'the browser had nothing to complain of');
+});
+
+t.test('the admin secret looks at one tenant after another', async (t) => {
+  const executablePath = needProgram(t, 'chromium');
+  if (!executablePath) return;
+  const other = { id: 'globex', name: 'Globex Inc', environments: ['default'] };
+  const { gateway } = await startConsoleLab(t, {
+    tenants: [{ id: 'acme', environments: ['production', 'staging'] }, other],
+  });
+  const ofOther = { agent_id: crypto.randomUUID(), title: 'Only of Globex', tenant_id: other.id };
+  const bearer = `Bearer ${gateway.adminSecret}`;
+  await gateway.api(
+    'POST',
+    '/v1/keys',
+    { name: 'globex', default_agent_id: ofOther.agent_id, tenant_id: other.id },
+    bearer,
+  );
+  t.equal((await gateway.api('POST', '/v1/incidents', ofOther, bearer)).status, 201);
+  const { page, complaints } = await openTab(await launchBrowser(t, executablePath), gateway.controlUrl);
+  await builtPage(gateway.controlUrl);
+  await page.goto(new URL('/console/#/incidents', gateway.controlUrl).href);
+  await page.getByLabel('Secret or key').waitFor();
+  await page.keyboard.type(gateway.adminSecret);
+  await page.keyboard.press('Enter');
+  await page.getByLabel('There are several tenants.').waitFor();
+  await page.keyboard.type('acme');
+  await page.keyboard.press('Enter');
+  await page.getByText('There is no incident.').waitFor();
+  await page.getByLabel('Tenant').selectOption(other.name);
+  await page.getByRole('link', { name: ofOther.title }).click();
+  await page.getByLabel('Note').fill('Seen.');
+  await page.getByRole('button', { name: 'Add the note' }).click();
+  await page.getByRole('main').getByText('Seen.').waitFor();
+  await page.getByLabel('Tenant').selectOption('acme');
+  await page.getByText('There is no incident.').waitFor();
+  t.same(complaints, []);
 });

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useErrorBoundary } from 'preact/hooks';
-import { ApiProblem, get, type Session, session } from './data/api.ts';
+import { ApiProblem, chosenTenant, get, type Session, session } from './data/api.ts';
 import { href, place } from './data/route.ts';
 import { type Children, Empty, PageHead, Problem, Skeleton } from './kit/bits.tsx';
 import { Overview } from './pages/overview.tsx';
@@ -40,7 +40,7 @@ export function App() {
   if (session.value === undefined) return <Starting />;
   if (session.value === null) return <SignIn />;
   return (
-    <Shell>
+    <Shell key={chosenTenant.value}>
       <Caught>
         <Current />
       </Caught>

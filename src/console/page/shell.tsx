@@ -1,44 +1,58 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, session } from './data/api.ts';
+import { call, chosenTenant, get, may, session } from './data/api.ts';
 import { useChanges } from './data/changes.ts';
-import { href, place } from './data/route.ts';
-import { usePending, waiting } from './data/waiting.ts';
+import { useResource } from './data/resource.ts';
+import { go, href, place } from './data/route.ts';
+import { pending, usePending, waiting } from './data/waiting.ts';
 import type { Children } from './kit/bits.tsx';
 
-const groups: readonly (readonly [
-  name: string,
-  pages: readonly (readonly [page: string, word: string])[],
-])[] = [
+interface LinkedPage {
+  readonly id: string;
+  readonly word: string;
+  /** The page has nothing for who has none of these permissions; for all where there are none. */
+  readonly needs: readonly string[];
+}
+
+const page = (id: string, word: string, ...needs: readonly string[]): LinkedPage => ({ id, word, needs });
+
+const groups: readonly (readonly [name: string, pages: readonly LinkedPage[]])[] = [
   [
     'Watch',
     [
-      ['overview', 'Overview'],
-      ['activity', 'Activity'],
-      ['approvals', 'Approvals'],
-      ['incidents', 'Incidents'],
+      page('overview', 'Overview', 'activity:read', 'usage:read'),
+      page('activity', 'Activity', 'activity:read'),
+      page('approvals', 'Approvals', 'activity:read', 'approvals:decide'),
+      page('incidents', 'Incidents', 'activity:read', 'incidents:write'),
     ],
   ],
   [
     'Control',
     [
-      ['agents', 'Agents'],
-      ['policies', 'Policies'],
-      ['keys', 'Keys'],
-      ['routes', 'Routes and credentials'],
-      ['tools', 'Tools'],
+      page('agents', 'Agents', 'activity:read', 'agents:write'),
+      page('policies', 'Policies', 'policies:read'),
+      page('keys', 'Keys', 'keys:read'),
+      page('routes', 'Routes and credentials', 'routes:write', 'credentials:write'),
+      page('tools', 'Tools'),
     ],
   ],
   [
     'Gateway',
     [
-      ['feeds', 'Feeds'],
-      ['notifications', 'Notifications'],
-      ['usage', 'Usage'],
-      ['audit', 'Audit'],
-      ['settings', 'Settings'],
+      page('feeds', 'Feeds', 'activity:read'),
+      page('notifications', 'Notifications', 'activity:read'),
+      page('usage', 'Usage', 'usage:read'),
+      page('audit', 'Audit', 'activity:read'),
+      page('settings', 'Settings'),
     ],
   ],
 ];
+
+/** Returns the pages that the session may read, group by group. */
+const ownGroups = () =>
+  groups.flatMap(([name, pages]) => {
+    const own = pages.filter(({ needs }) => needs.length === 0 || may(...needs));
+    return own.length === 0 ? [] : [{ name, pages: own }];
+  });
 
 /** Shows the frame of all pages: the way to each of them, what waits, and who is signed in. */
 export function Shell({ children }: Children) {
@@ -99,11 +113,11 @@ function Side({ isOpen, page, close }: { isOpen: boolean; page: string; close: (
     <aside class={isOpen ? 'side open' : 'side'} id="side" aria-label="Pages and session">
       <Brand />
       <nav aria-label="Pages">
-        {groups.map(([name, pages]) => (
+        {ownGroups().map(({ name, pages }) => (
           <div key={name}>
             <p class="group">{name}</p>
             <ul>
-              {pages.map(([id, word]) => (
+              {pages.map(({ id, word }) => (
                 <li key={id}>
                   <a href={href(id)} aria-current={page === id ? 'page' : undefined} onClick={close}>
                     {word}
@@ -129,13 +143,15 @@ function Who() {
   const { value } = session;
   const signOut = async () => {
     await call('DELETE', '/v1/console/sessions/current').catch(() => undefined);
+    chosenTenant.value = undefined;
     session.value = null;
   };
   if (!value) return null;
   return (
     <div class="who">
       <p>
-        <strong>{value.role}</strong> {`· ${value.tenant_id}`}
+        <strong>{value.role}</strong>
+        <Tenants own={value.tenant_id} />
         {value.subject !== value.role && (
           <span class="clip" title={value.subject}>
             {value.subject}
@@ -149,6 +165,35 @@ function Who() {
         </button>
       </div>
     </div>
+  );
+}
+
+/** Shows the tenant that is looked at; who may see several chooses. */
+function Tenants({ own }: { own: string }) {
+  const isAdmin = session.value?.role === 'admin';
+  const tenants = useResource(isAdmin ? 'tenants' : undefined, (signal) =>
+    get<{ items: readonly { tenant_id: string; name: string }[] }>('/v1/tenants', {}, signal),
+  );
+  const items = tenants.data?.items ?? [];
+  if (items.length < 2) return <>{` · ${own}`}</>;
+  return (
+    <select
+      aria-label="Tenant"
+      value={chosenTenant.value ?? own}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        chosenTenant.value = value === own ? undefined : value;
+        pending.value = undefined;
+        // What a part of the address names belongs to the other tenant.
+        go(href(place.value.page));
+      }}
+    >
+      {items.map((it) => (
+        <option key={it.tenant_id} value={it.tenant_id}>
+          {it.name}
+        </option>
+      ))}
+    </select>
   );
 }
 

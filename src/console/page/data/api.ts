@@ -31,6 +31,12 @@ export interface Session {
 }
 export const session = signal<Session | null | undefined>(undefined);
 
+/** Tells the sign-in that a session was there, and has ended by itself. */
+export const hasEnded = signal(false);
+
+/** The tenant that is looked at; undefined for that of the session. The admin secret may choose. */
+export const chosenTenant = signal<string | undefined>(undefined);
+
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 interface Asked {
@@ -44,6 +50,8 @@ interface Asked {
 /** Returns the address of an endpoint, beside the page: a path prefix in front of the daemon stays. */
 export function apiUrl(path: string, query: Query = {}): string {
   const url = new URL(`..${path}`, document.baseURI);
+  if (chosenTenant.value !== undefined && path.startsWith('/v1/'))
+    url.searchParams.set('tenant_id', chosenTenant.value);
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
   return url.href;
@@ -70,15 +78,15 @@ export async function call<T>(method: string, path: string, asked: Asked = {}): 
     signal: asked.signal ?? null,
   }).catch((error: unknown) => {
     if (asked.signal?.aborted) throw error;
-    throw new ApiProblem(
-      0,
-      'UNREACHABLE',
-      'The daemon does not answer. It may be restarting; this page tries again.',
-    );
+    throw new ApiProblem(0, 'UNREACHABLE', 'The daemon does not answer. It may be restarting.');
   });
   const text = await answer.text();
   if (answer.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
-  if (answer.status === 401 && session.value) session.value = null;
+  if (answer.status === 401 && session.value) {
+    hasEnded.value = true;
+    chosenTenant.value = undefined;
+    session.value = null;
+  }
   throw toProblem(answer.status, text);
 }
 

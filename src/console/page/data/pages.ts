@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, type Query } from './api.ts';
 import { heard } from './changes.ts';
-import type { ResourceOptions } from './resource.ts';
+import { type ResourceOptions, useRetry } from './resource.ts';
 import type { Listing } from './types.ts';
 
 export interface ListedPages<T> {
@@ -65,6 +65,7 @@ export function useList<T>(
   }, [everyMs]);
   const isOwn = state.key === key;
   const reload = () => setTurn((it) => it + 1);
+  useRetry(state.problem, reload);
   const hasMore = isOwn && state.cursor != null && (state.items?.length ?? 0) < itemsMax;
   return {
     items: isOwn ? state.items : undefined,

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { ApiProblem } from './api.ts';
 import { type Area, heard } from './changes.ts';
 
 interface LoadedResource<T> {
@@ -43,6 +44,7 @@ export function useResource<T>(
     return () => controller.abort();
   }, [key, turn, area && heard[area].value]);
   const reload = useCallback(() => setTurn((it) => it + 1), []);
+  useRetry(state.problem, reload);
   useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
@@ -57,6 +59,17 @@ export function useResource<T>(
     isLoading: key !== undefined && !isOwn,
     reload,
   };
+}
+
+const retryMs = 3000;
+
+/** Asks again by itself while the daemon cannot be reached: it may be restarting. */
+export function useRetry(problem: Error | undefined, reload: () => void): void {
+  useEffect(() => {
+    if (!(problem instanceof ApiProblem) || problem.code !== 'UNREACHABLE') return;
+    const timer = setTimeout(reload, retryMs);
+    return () => clearTimeout(timer);
+  }, [problem]);
 }
 
 export interface Action<A extends readonly unknown[]> {

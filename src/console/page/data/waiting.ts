@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { get } from './api.ts';
+import { get, may } from './api.ts';
 import { heard } from './changes.ts';
 import type { Approval, Listing } from './types.ts';
 
@@ -13,6 +13,8 @@ const heldMax = 200;
 export const pending = signal<readonly Approval[] | undefined>(undefined);
 export const pendingProblem = signal<Error | undefined>(undefined);
 export const waiting = computed(() => pending.value?.length ?? 0);
+
+export const mayReadPending = (): boolean => may('activity:read', 'approvals:decide');
 
 /** Reads them now. */
 export async function readPending(): Promise<void> {
@@ -30,11 +32,11 @@ export async function readPending(): Promise<void> {
 export function usePending(): void {
   useEffect(() => {
     const timer = setInterval(() => {
-      if (!document.hidden) void readPending();
+      if (!document.hidden && mayReadPending()) void readPending();
     }, everyMs);
     return () => clearInterval(timer);
   }, []);
   useEffect(() => {
-    void readPending();
+    if (mayReadPending()) void readPending();
   }, [heard.approval.value]);
 }

@@ -80,9 +80,10 @@ export function Time({ at, isClock = false }: TimeOf) {
 /** Shows what went wrong, as a sentence, with every mistake of what was sent. */
 export function Problem({ of, again }: { of: Error | undefined; again?: (() => void) | undefined }) {
   if (of === undefined) return null;
-  const errors = of instanceof ApiProblem ? of.errors.filter((it) => it.message !== of.message) : [];
+  const isForbidden = of instanceof ApiProblem && of.status === 403;
+  const errors = of instanceof ApiProblem ? of.errors.filter((it) => !of.message.endsWith(it.message)) : [];
   return (
-    <div class="problem" role="alert">
+    <div class={isForbidden ? 'problem forbidden' : 'problem'} role="alert">
       <p>
         {of.message}
         {of instanceof ApiProblem && of.code !== '' && <span class="code"> {of.code}</span>}
@@ -96,7 +97,7 @@ export function Problem({ of, again }: { of: Error | undefined; again?: (() => v
           ))}
         </ul>
       )}
-      {again && (
+      {again && !isForbidden && (
         <button type="button" class="small" onClick={again}>
           Try again
         </button>

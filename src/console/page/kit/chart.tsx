@@ -58,6 +58,7 @@ function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
         ...axis,
         size: 32,
         space: 64,
+        incrs: [1, 2, 5, 10, 15, 30, 60, 120].map((it) => it * secondsOf[stats.interval]),
         grid: { show: false },
         values: (_, splits) => splits.map((it) => toLabel(stats.interval, it)),
       },

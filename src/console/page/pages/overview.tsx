@@ -1,10 +1,10 @@
 import { lazy, Suspense } from 'preact/compat';
 import { useNames } from '../data/agents.ts';
-import { get } from '../data/api.ts';
+import { get, may } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
 import type { Approval, CountedNames, Incident, Listing, Stats } from '../data/types.ts';
-import { pending } from '../data/waiting.ts';
+import { mayReadPending, pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
 import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { Legend } from '../kit/legend.tsx';
@@ -35,9 +35,13 @@ export function Overview() {
       ),
     { everyMs: refreshMs },
   );
-  const any = useResource('any', (signal) => get<Listing<unknown>>('/v1/traces', { limit: 1 }, signal), {
-    everyMs: refreshMs,
-  });
+  const any = useResource(
+    may('activity:read') ? 'any' : undefined,
+    (signal) => get<Listing<unknown>>('/v1/traces', { limit: 1 }, signal),
+    {
+      everyMs: refreshMs,
+    },
+  );
   if (any.data && any.data.items.length === 0 && any.data.next_cursor === null) return <FirstCall />;
   return (
     <>
@@ -69,8 +73,9 @@ export function Overview() {
 function Numbers({ stats, per }: { stats: Stats; per: string }) {
   const names = useNames();
   const approvals = pending.value ?? [];
+  const hasIncidents = may('activity:read', 'incidents:write');
   const incidents = useResource(
-    'open',
+    hasIncidents ? 'open' : undefined,
     (signal) => get<Listing<Incident>>('/v1/incidents', { status: 'open', limit: 5 }, signal),
     { everyMs: refreshMs, area: 'incident' },
   );
@@ -89,10 +94,12 @@ function Numbers({ stats, per }: { stats: Stats; per: string }) {
             <span>{decisionWord(decision)}</span>
           </a>
         ))}
-        <a class={approvals.length > 0 ? 'tile warn' : 'tile'} href={href('approvals')}>
-          <strong>{approvals.length}</strong>
-          <span>Waiting for a person</span>
-        </a>
+        {mayReadPending() && (
+          <a class={approvals.length > 0 ? 'tile warn' : 'tile'} href={href('approvals')}>
+            <strong>{approvals.length}</strong>
+            <span>Waiting for a person</span>
+          </a>
+        )}
       </div>
       <Card title={`Calls per ${per}`} actions={<Legend />}>
         <Suspense fallback={<div class="chart" />}>
@@ -100,8 +107,8 @@ function Numbers({ stats, per }: { stats: Stats; per: string }) {
         </Suspense>
       </Card>
       <div class="grid two">
-        <WaitingApprovals approvals={approvals.slice(0, 5)} />
-        <OpenIncidents incidents={incidents.data?.items ?? []} />
+        {mayReadPending() && <WaitingApprovals approvals={approvals.slice(0, 5)} />}
+        {hasIncidents && <OpenIncidents incidents={incidents.data?.items ?? []} />}
       </div>
       <div class="grid">
         <Bars

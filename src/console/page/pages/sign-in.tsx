@@ -1,5 +1,5 @@
-import { useState } from 'preact/hooks';
-import { post, type Session, session } from '../data/api.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiProblem, hasEnded, post, type Session, session } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
 import { Command, Problem } from '../kit/bits.tsx';
 
@@ -12,8 +12,14 @@ export function SignIn() {
       secret: secret.trim(),
       ...(tenantId.trim() === '' ? {} : { tenant_id: tenantId.trim() }),
     });
+    hasEnded.value = false;
     setSecret('');
   });
+  const input = useRef<HTMLInputElement>(null);
+  const tenant = useRef<HTMLInputElement>(null);
+  const { problem } = signIn;
+  const lacksTenant = problem instanceof ApiProblem && problem.errors.some((it) => it.path === 'tenant_id');
+  useEffect(() => (lacksTenant ? tenant : input).current?.focus(), [lacksTenant]);
   return (
     <div class="sign-in">
       <main>
@@ -24,6 +30,11 @@ export function SignIn() {
         <div class="card">
           <h1 tabIndex={-1}>Sign in</h1>
           <p class="hint">With the admin secret, or with a key that has the permissions you need.</p>
+          {hasEnded.value && (
+            <p class="note" role="status">
+              Your session has ended. Sign in to go on where you were.
+            </p>
+          )}
           <form
             class="stack"
             onSubmit={(event) => {
@@ -31,7 +42,7 @@ export function SignIn() {
               void signIn.run();
             }}
           >
-            <Problem of={signIn.problem} />
+            <Problem of={lacksTenant ? undefined : problem} />
             <input
               class="hidden"
               name="username"
@@ -44,6 +55,7 @@ export function SignIn() {
             <label>
               Secret or key
               <input
+                ref={input}
                 type="password"
                 name="secret"
                 required
@@ -52,11 +64,14 @@ export function SignIn() {
                 onInput={(event) => setSecret(event.currentTarget.value)}
               />
             </label>
-            <details>
+            <details open={lacksTenant}>
               <summary>Several tenants?</summary>
               <label>
-                Tenant to act for, with the admin secret
+                {lacksTenant
+                  ? 'There are several tenants. Id of the one to act for'
+                  : 'Id of the tenant to act for, with the admin secret'}
                 <input
+                  ref={tenant}
                   name="tenant"
                   value={tenantId}
                   onInput={(event) => setTenantId(event.currentTarget.value)}

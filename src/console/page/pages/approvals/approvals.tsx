@@ -4,7 +4,7 @@ import { type Group, toGroups } from '../../data/groups.ts';
 import { useResource } from '../../data/resource.ts';
 import { href, place } from '../../data/route.ts';
 import type { Approval, Listing } from '../../data/types.ts';
-import { pending, pendingProblem } from '../../data/waiting.ts';
+import { pending, pendingProblem, readPending } from '../../data/waiting.ts';
 import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Alerts } from './alerts.tsx';
@@ -25,6 +25,7 @@ bin/postern policy apply ask.yaml`;
 export default function Approvals() {
   const [shown] = place.value.parts;
   const items = pending.value;
+  useEffect(() => void readPending(), []);
   const isWaiting = shown === undefined || (items ?? []).some((it) => it.approval_id === shown);
   // What was opened while it waited stays in the queue when it ends: the queue says what became of it.
   const [opened] = useState(shown !== undefined && isWaiting ? shown : undefined);
@@ -39,7 +40,11 @@ export default function Approvals() {
         <Alerts count={items?.length ?? 0} />
       </PageHead>
       <Problem of={pendingProblem.value} />
-      {items === undefined ? <Skeleton lines={8} /> : <Queue items={items} shown={shown} />}
+      {items === undefined ? (
+        !pendingProblem.value && <Skeleton lines={8} />
+      ) : (
+        <Queue items={items} shown={shown} />
+      )}
       <Past />
     </>
   );

@@ -1,8 +1,12 @@
 import { useState } from 'preact/hooks';
 import { may } from '../../data/api.ts';
+import { draftOf, dropDraft, keepDraft } from '../../data/drafts.ts';
 import { go, href } from '../../data/route.ts';
 import { PageHead } from '../../kit/bits.tsx';
 import { Workbench } from './workbench.tsx';
+
+/** No policy has this name. */
+const draft = '';
 
 const beginning = `name: my-policy
 description: What it is for
@@ -28,7 +32,11 @@ const titleOf = (path: string): string => {
 const withoutHead = (text: string): string => text.replace(/^(?:#[^\n]*\n)+\n*/, '');
 
 export function NewPolicy() {
-  const [text, setText] = useState(beginning);
+  const [text, write] = useState(() => draftOf(draft) ?? beginning);
+  const setText = (wanted: string) => {
+    keepDraft(draft, wanted, beginning);
+    write(wanted);
+  };
   const choose = async (path: string) => {
     const read = files[path];
     setText(read ? withoutHead(await read()) : beginning);
@@ -53,7 +61,10 @@ export function NewPolicy() {
         onText={setText}
         standing=""
         isReadOnly={!may('policies:write')}
-        onApplied={({ name }) => go(href(['policies', name]))}
+        onApplied={({ name }) => {
+          dropDraft(draft);
+          go(href(['policies', name]));
+        }}
       />
     </>
   );

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get, may } from '../../data/api.ts';
+import { draftOf, dropDraft, keepDraft } from '../../data/drafts.ts';
 import { useList } from '../../data/pages.ts';
 import { apply, archive, type ListedPolicy, policyTextOf } from '../../data/policy-call.ts';
 import { toYaml } from '../../data/policy-text.ts';
@@ -18,6 +19,7 @@ export function PolicyPage({ name, env }: { name: string; env: string | undefine
   const policy = useResource(`${name} ${env}`, (signal) => get<ListedPolicy>(path, { env }, signal), {
     area: 'policy',
   });
+  const draft = `${name} ${env ?? ''}`;
   const [text, setText] = useState<string>();
   const [said, setSaid] = useState('');
   const it = policy.data;
@@ -27,10 +29,15 @@ export function PolicyPage({ name, env }: { name: string; env: string | undefine
     if (!it) return;
     // What somebody is writing stays, also when another has applied a version meanwhile.
     const unchanged = before.current;
-    setText((own) => (own === undefined || own === unchanged ? standing : own));
+    setText((own) => (own === undefined ? (draftOf(draft) ?? standing) : own === unchanged ? standing : own));
     before.current = standing;
   }, [standing, text === undefined]);
+  const write = (wanted: string) => {
+    keepDraft(draft, wanted, standing);
+    setText(wanted);
+  };
   const applied = (version: number) => {
+    dropDraft(draft);
     setText(undefined);
     before.current = undefined;
     setSaid(`Version ${version} is in force from the next call on.`);
@@ -72,7 +79,7 @@ export function PolicyPage({ name, env }: { name: string; env: string | undefine
         <>
           <Workbench
             text={text}
-            onText={setText}
+            onText={write}
             standing={standing}
             isReadOnly={isFile || !may('policies:write')}
             onApplied={({ version }) => applied(version)}

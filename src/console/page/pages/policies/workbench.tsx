@@ -92,7 +92,16 @@ export function Workbench({ text, onText, standing, isReadOnly, onApplied }: Wor
           </Card>
         )}
         {isChanged && standing !== '' && (
-          <Card title="What you changed">
+          <Card
+            title="What you changed"
+            actions={
+              !isReadOnly && (
+                <button type="button" class="small" onClick={() => onText(standing)}>
+                  Discard
+                </button>
+              )
+            }
+          >
             <Diff before={standing} after={text} label="What you changed" />
           </Card>
         )}
