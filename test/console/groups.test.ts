@@ -33,7 +33,7 @@ function held(id: string, changes: Partial<Approval> = {}): Approval {
     decided_by: null,
     scope: null,
     note: null,
-    covers: { once: 'One call.', window: 'Every identical call.' },
+    covers: { once: 'One call.', window: 'Every identical call.', lasts: '10 minutes' },
     ...changes,
   };
 }

@@ -137,8 +137,14 @@ t.test('people work with the console in a browser', async (t) => {
 
     await send(refund('pi_3000', 7));
     await shows(/pi_3000/);
+    await page.keyboard.press('n');
+    await page.keyboard.type('Asked the customer.');
+    t.same(await accessibilityProblems(page), []);
+    await page.keyboard.press('Enter');
     await page.keyboard.press('a');
     await shows('The call is approved once.');
+    const approved = await admin('GET', '/v1/approvals?status=approved&limit=1');
+    t.match(approved.body.items, [{ note: 'Asked the customer.' }], 'the note is of this call alone');
     t.equal((await send(refund('pi_3000', 7))).status, 200, 'the same call goes out');
     t.equal(wentOut('/v1/refunds'), 1);
     t.equal((await send(refund('pi_3000', 7))).status, 403, 'once');

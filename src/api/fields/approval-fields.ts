@@ -39,8 +39,10 @@ export const publicApproval = z
     scope: z.enum(['once', 'window']).nullable(),
     note: z.string().nullable(),
     covers: z
-      .object({ once: z.string(), window: z.string() })
-      .describe('What an approval would let through, by its scope, as sentences.'),
+      .object({ once: z.string(), window: z.string(), lasts: z.string() })
+      .describe(
+        'What an approval would let through, by its scope, as sentences; and how long the window is.',
+      ),
   })
   .meta({ id: 'Approval' });
 

@@ -6,6 +6,8 @@ import type { ApprovalRecord } from '../../state/store.ts';
 interface Coverage {
   readonly once: string;
   readonly window: string;
+  /** How long the window is, such as `10 minutes`. */
+  readonly lasts: string;
 }
 
 /** Sentences on what a grant of each scope would cover, from now on for `windowMs`. */
@@ -20,6 +22,7 @@ export function coverageOf(approval: ApprovalRecord, windowMs: number): Coverage
   return {
     once: `One call, if it comes within ${span}: ${call}. ${others}`,
     window: `Every identical call for ${span}: ${call}. ${others}`,
+    lasts: span,
   };
 }
 

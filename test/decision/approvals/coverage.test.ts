@@ -8,7 +8,8 @@ const held = (url: string, body = '') =>
 
 t.test('what a grant covers is said', (t) => {
   const approval = { ...held('https://api.example.com/pay', '{"a":1}'), agentName: ownName('payer') };
-  const { once, window } = coverageOf(approval, 600_000);
+  const { once, window, lasts } = coverageOf(approval, 600_000);
+  t.equal(lasts, '10 minutes');
   const call =
     'POST https://api.example.com/pay with exactly this body of 7 bytes, by the agent payer in prod.';
   t.equal(

@@ -81,7 +81,7 @@ export interface Approval extends HeldCall {
   readonly scope: 'once' | 'window' | null;
   readonly note: string | null;
   /** Sentences that say what an approval would let through, by its scope. */
-  readonly covers: { readonly once: string; readonly window: string };
+  readonly covers: { readonly once: string; readonly window: string; readonly lasts: string };
 }
 
 export interface Agent {

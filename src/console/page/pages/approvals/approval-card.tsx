@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { may } from '../../data/api.ts';
 import type { Group } from '../../data/groups.ts';
 import { href } from '../../data/route.ts';
@@ -14,6 +14,9 @@ interface CardOf {
   readonly group: Group;
   readonly isCurrent: boolean;
   readonly isDenying: boolean;
+  /** For the record, whatever is decided; undefined where none is written. */
+  readonly note: string | undefined;
+  readonly onNote: (text: string) => void;
   readonly onChoose: () => void;
   readonly onDeny: (isOpen: boolean) => void;
   readonly onDecide: (choice: Choice) => Promise<void>;
@@ -22,7 +25,8 @@ interface CardOf {
 const soonMs = 60_000;
 
 /** One call, or several that differ in one argument. */
-export function ApprovalCard({ group, isCurrent, isDenying, onChoose, onDeny, onDecide }: CardOf) {
+export function ApprovalCard(props: CardOf) {
+  const { group, isCurrent, onChoose } = props;
   const [first] = group.approvals;
   const element = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -46,8 +50,7 @@ export function ApprovalCard({ group, isCurrent, isDenying, onChoose, onDeny, on
           <span class="mono">{first.url}</span>
         </button>
         <span class={leftMs < soonMs ? 'left soon' : 'left'} title="Then it has run out, and does not go out">
-          {toCountdown(leftMs)}
-          <span class="hidden"> left</span>
+          {toCountdown(leftMs)} left
         </span>
       </div>
       <p class="approval-line">
@@ -57,9 +60,7 @@ export function ApprovalCard({ group, isCurrent, isDenying, onChoose, onDeny, on
       </p>
       {group.difference && <Differs group={group} />}
       {isCurrent && <Opened group={group} first={first} />}
-      {isCurrent && may('approvals:decide') && (
-        <Buttons count={count} isDenying={isDenying} onDeny={onDeny} onDecide={onDecide} first={first} />
-      )}
+      {isCurrent && may('approvals:decide') && <Buttons {...props} count={count} first={first} />}
     </article>
   );
 }
@@ -106,15 +107,12 @@ function Opened({ group, first }: { group: Group; first: Approval }) {
   );
 }
 
-interface ButtonsOf {
+interface ButtonsOf extends Pick<CardOf, 'isDenying' | 'note' | 'onNote' | 'onDeny' | 'onDecide'> {
   readonly count: number;
   readonly first: Approval;
-  readonly isDenying: boolean;
-  readonly onDeny: (isOpen: boolean) => void;
-  readonly onDecide: (choice: Choice) => Promise<void>;
 }
 
-function Buttons({ count, first, isDenying, onDeny, onDecide }: ButtonsOf) {
+function Buttons({ count, first, isDenying, note, onNote, onDeny, onDecide }: ButtonsOf) {
   const [isRunning, setRunning] = useState(false);
   const run = async (choice: Choice) => {
     setRunning(true);
@@ -122,10 +120,19 @@ function Buttons({ count, first, isDenying, onDeny, onDecide }: ButtonsOf) {
     setRunning(false);
   };
   if (isDenying)
-    return <DenyForm count={count} isRunning={isRunning} back={() => onDeny(false)} deny={run} />;
+    return (
+      <DenyForm
+        count={count}
+        first={note ?? ''}
+        isRunning={isRunning}
+        back={() => onDeny(false)}
+        deny={run}
+      />
+    );
   const each = count === 1 ? '' : `Each of the ${count} calls by itself. Of the first: `;
   return (
     <>
+      {note !== undefined && <Note text={note} onText={onNote} />}
       <div class="row">
         <button
           type="button"
@@ -140,39 +147,66 @@ function Buttons({ count, first, isDenying, onDeny, onDecide }: ButtonsOf) {
           disabled={isRunning}
           onClick={() => void run({ decision: 'approved', scope: 'window' })}
         >
-          Approve for the window <kbd>w</kbd>
+          Approve for {first.covers.lasts} <kbd>w</kbd>
         </button>
         <button type="button" class="plain" onClick={() => onDeny(true)}>
           Deny… <kbd>d</kbd>
         </button>
+        {note === undefined && (
+          <button type="button" class="ghost" onClick={() => onNote('')}>
+            Add a note <kbd>n</kbd>
+          </button>
+        )}
       </div>
       <dl class="hint covers">
         <dt>Once</dt>
         <dd>{each + first.covers.once}</dd>
-        <dt>For the window</dt>
+        <dt>For {first.covers.lasts}</dt>
         <dd>{each + first.covers.window}</dd>
       </dl>
     </>
   );
 }
 
+function Note({ text, onText }: { text: string; onText: (text: string) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  // At once: what is typed next must not be taken for a key that decides.
+  useLayoutEffect(() => input.current?.focus(), []);
+  return (
+    <label>
+      Note, for the agent and the record
+      <input
+        ref={input}
+        value={text}
+        maxLength={1024}
+        onInput={(event) => onText(event.currentTarget.value)}
+        // The keys that decide work again.
+        onKeyDown={(event) => /^(Escape|Enter)$/.test(event.key) && event.currentTarget.blur()}
+      />
+    </label>
+  );
+}
+
 interface DenyOf {
   readonly count: number;
+  /** What was noted before. */
+  readonly first: string;
   readonly isRunning: boolean;
   readonly back: () => void;
   readonly deny: (choice: Choice) => Promise<void>;
 }
 
-function DenyForm({ count, isRunning, back, deny }: DenyOf) {
-  const [note, setNote] = useState('');
+function DenyForm({ count, first, isRunning, back, deny }: DenyOf) {
+  const [note, setNote] = useState(first);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  // At once: what is typed next must not be taken for a key that decides.
+  useLayoutEffect(() => input.current?.focus(), []);
   return (
     <form
       class="row end"
       onSubmit={(event) => {
         event.preventDefault();
-        void deny({ decision: 'denied', ...(note.trim() === '' ? {} : { note: note.trim() }) });
+        void deny({ decision: 'denied', note });
       }}
     >
       <label class="grow">

@@ -62,8 +62,10 @@ function useQueue(items: readonly Approval[], shown: string | undefined) {
   );
   const sorted = [...items].sort((a, b) => a.created_at.localeCompare(b.created_at));
   const groups = toGroups(sorted, chosen);
-  const index = groups.findIndex((it) => it.approvals.some((own) => chosen?.includes(own.approval_id)));
+  // The first one is open from the first moment on, so that nothing is scrolled to.
   const [first] = groups;
+  const open = chosen ?? (first && idsOf(first));
+  const index = groups.findIndex((it) => it.approvals.some((own) => open?.includes(own.approval_id)));
   useLayoutEffect(() => {
     if (chosen === undefined && first) setChosen(idsOf(first));
   });
@@ -73,6 +75,8 @@ function useQueue(items: readonly Approval[], shown: string | undefined) {
 function Queue({ items, shown }: { items: readonly Approval[]; shown: string | undefined }) {
   const { groups, index, current, chosen, setChosen } = useQueue(items, shown);
   const [denying, setDenying] = useState<readonly string[]>();
+  const [noted, setNoted] = useState<{ readonly of: readonly string[] | undefined; readonly text: string }>();
+  const note = noted !== undefined && noted.of === chosen ? noted.text : undefined;
   const [said, setSaid] = useState<Told>({ text: '' });
   const isBusy = useRef(false);
   const decided = useRef<ReadonlySet<string>>(new Set());
@@ -83,7 +87,8 @@ function Queue({ items, shown }: { items: readonly Approval[]; shown: string | u
     const next = groups[index + 1] ?? groups[index - 1];
     setDenying(undefined);
     decided.current = new Set(idsOf(group));
-    const told = await decide(group.approvals, choice);
+    const text = (choice.note ?? note ?? '').trim();
+    const told = await decide(group.approvals, { ...choice, ...(text === '' ? {} : { note: text }) });
     isBusy.current = false;
     setSaid(told);
     if (told.problem !== undefined) {
@@ -98,6 +103,7 @@ function Queue({ items, shown }: { items: readonly Approval[]; shown: string | u
     index,
     choose,
     deny: () => setDenying(chosen),
+    note: () => setNoted({ of: chosen, text: note ?? '' }),
     run: (it, choice) => void run(it, choice),
   });
   const isGone = current === undefined && !chosen?.some((it) => decided.current.has(it));
@@ -116,11 +122,13 @@ function Queue({ items, shown }: { items: readonly Approval[]; shown: string | u
       ) : (
         <ul class="queue">
           {groups.map((it) => (
-            <li key={it === current ? chosen?.[0] : it.key}>
+            <li key={it === current ? (chosen?.[0] ?? it.key) : it.key}>
               <ApprovalCard
                 group={it}
                 isCurrent={it === current}
                 isDenying={it === current && denying === chosen}
+                note={it === current ? note : undefined}
+                onNote={(text) => setNoted({ of: chosen, text })}
                 onChoose={() => choose(it)}
                 onDeny={(isOpen) => setDenying(isOpen ? chosen : undefined)}
                 onDecide={(choice) => run(it, choice)}
@@ -132,7 +140,7 @@ function Queue({ items, shown }: { items: readonly Approval[]; shown: string | u
       {groups.length > 0 && may('approvals:decide') && (
         <p class="hint keys">
           <kbd>j</kbd> <kbd>k</kbd> next and previous · <kbd>a</kbd> approve once · <kbd>w</kbd> approve for
-          the window · <kbd>d</kbd> deny with a note
+          the window · <kbd>n</kbd> add a note · <kbd>d</kbd> deny
         </p>
       )}
     </>

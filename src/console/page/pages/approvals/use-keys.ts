@@ -9,10 +9,11 @@ interface KeysOf {
   readonly index: number;
   readonly choose: (group: Group) => void;
   readonly deny: (group: Group) => void;
+  readonly note: (group: Group) => void;
   readonly run: (group: Group, choice: Choice) => void;
 }
 
-/** j and k go through the queue; a, w and d decide what is open. Not while somebody types. */
+/** j and k go through the queue; a, w and d decide what is open, n adds a note. Not while somebody types. */
 export function useKeys(it: KeysOf): void {
   const latest = useRef(it);
   latest.current = it;
@@ -21,7 +22,7 @@ export function useKeys(it: KeysOf): void {
       const { target, key, ctrlKey, metaKey, altKey } = event;
       if (target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
       if (ctrlKey || metaKey || altKey || event.repeat) return;
-      const { groups, index, choose, deny, run } = latest.current;
+      const { groups, index, choose, deny, note, run } = latest.current;
       const step = key === 'j' ? 1 : key === 'k' ? -1 : 0;
       const next = index < 0 ? groups.at(step > 0 ? 0 : -1) : groups[index + step];
       if (step !== 0 && next) return choose(next);
@@ -29,10 +30,9 @@ export function useKeys(it: KeysOf): void {
       if (!current || !may('approvals:decide')) return;
       if (key === 'a') run(current, { decision: 'approved', scope: 'once' });
       if (key === 'w') run(current, { decision: 'approved', scope: 'window' });
-      if (key === 'd') {
-        event.preventDefault();
-        deny(current);
-      }
+      if (key !== 'd' && key !== 'n') return;
+      event.preventDefault();
+      (key === 'd' ? deny : note)(current);
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
