@@ -563,3 +563,37 @@ t.test('no body becomes a request that nobody has judged, at servers that read n
     'a connection ends with the answer where a server may take the body for the next request',
   );
 });
+
+t.test('an agent whose answers never end keeps no other agent from their host', async (t) => {
+  const perAgent = 140;
+  const upstream = await startUpstream(
+    t,
+    ({ url }, response) => {
+      response.writeHead(200);
+      if (url === '/endless') response.write('x');
+      else response.end('ok');
+    },
+    { tls: false },
+  );
+  const gateway = await startTestGateway(t, {
+    config: {
+      limits: { max_connections_per_agent: perAgent },
+      upstream: {
+        allow_private: ['127.0.0.0/8'],
+        resolve: [{ host: '*.test.example', address: '127.0.0.1', port: upstream.port }],
+      },
+    },
+  });
+  const other = await gateway.mint({ name: 'other', default_agent_id: randomUUID() });
+  const ask = (key: string, path: string) => {
+    const socket = connectTo(gateway.proxyUrl);
+    t.teardown(() => socket.destroy());
+    const lines = [`GET http://a.test.example${path} HTTP/1.1`, 'Host: a.test.example'];
+    socket.write([...lines, `Proxy-Authorization: ${basic(key)}`, '', ''].join('\r\n'));
+    return once(socket, 'data');
+  };
+  await Promise.all(Array.from({ length: perAgent }, () => ask(gateway.key, '/endless')));
+  t.equal(upstream.connections(), perAgent, 'each of its calls has a connection to the host');
+  const [answer] = await ask(other.key, '/ok');
+  t.match(String(answer), /^HTTP\/1\.1 200 OK/);
+});

@@ -17,10 +17,11 @@ interface WaysOutOptions extends Pick<UpstreamOptions, 'guard' | 'ownPrefix' | '
 
 /** Makes all of a generation's ways to other hosts: with one resolver, the same roots and parent proxy. */
 export function createWaysOut(
-  { upstream: options }: Config,
+  config: Config,
   files: Files,
   { guard, ownPrefix, watch, ownListeners }: WaysOutOptions,
 ) {
+  const { upstream: options } = config;
   const { connectTimeoutMs, responseTimeoutMs, idleTimeoutMs, h2, deny } = options;
   const dialing = {
     resolver: createResolver({ resolve: options.resolve.map(toResolveEntry) }),
@@ -31,12 +32,28 @@ export function createWaysOut(
   const dialer = new Dialer({ ...dialing, guard });
   return {
     /** For calls that were let out. */
-    upstream: new Upstream({ ...dialing, guard, responseTimeoutMs, idleTimeoutMs, h2, ownPrefix, watch }),
+    upstream: new Upstream({
+      ...{ ...dialing, guard, responseTimeoutMs, idleTimeoutMs, h2, ownPrefix, watch },
+      connectionsMax: connectionsMaxOf(config),
+    }),
     /** Sends what the gateway itself asks for calls, such as tokens. */
     ownClient: createHttpClient({ connect: (to) => dialer.dial(to, 'http/1.1'), idleTimeoutMs }),
     /** For notices. */
     transport: createTransport({ ...dialing, deny, ownListeners }),
   };
+}
+
+/** The listeners that an agent may call by, each with as many connections as it may have. */
+const listeners = 2;
+
+/**
+ * Connections to one host that the agents of a tenant share. One agent, with calls that never end, has half of
+ * them at most.
+ */
+function connectionsMaxOf({ limits, tenants }: Config): number {
+  let perAgent = limits.maxConnectionsPerAgent;
+  for (const it of tenants.values()) perAgent = Math.max(perAgent, it.maxConnectionsPerAgent);
+  return 2 * listeners * perAgent;
 }
 
 export const toParent = ({ proxy, noProxy, proxyResolves }: Config['upstream']): ParentOptions | undefined =>

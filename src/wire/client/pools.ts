@@ -27,12 +27,13 @@ interface PoolsOptions extends OriginContext {
 /** Connections that stay open for hours do not take the places of those that calls take turns on. */
 type Purpose = 'calls' | 'websocket';
 
-/** WebSockets of one tenant to one origin. */
-const webSocketsMax = 1_024;
+/** WebSockets of one tenant to one origin, where not more calls than that may go there. */
+const webSocketsLeast = 1_024;
 
 export class Pools {
   readonly #options: PoolsOptions;
   readonly #requestsMax;
+  readonly #webSocketsMax;
   /** Origins in the order of their last use, to the tick. */
   readonly #origins = new Map<string, Origin>();
   /** The origin of the last request. The next one nearly always goes there too, and needs no key made. */
@@ -42,6 +43,7 @@ export class Pools {
   constructor(options: PoolsOptions) {
     this.#options = options;
     this.#requestsMax = options.connectionsMax + options.waitingMax;
+    this.#webSocketsMax = Math.max(webSocketsLeast, options.connectionsMax);
   }
 
   /**
@@ -54,7 +56,7 @@ export class Pools {
       takenBefore(this.#last, tenantId, target, protocol, purpose) ??
       this.#find(tenantId, target, protocol, purpose);
     const { key, origin } = this.#last;
-    if (origin.running >= (purpose === 'calls' ? this.#requestsMax : webSocketsMax)) {
+    if (origin.running >= (purpose === 'calls' ? this.#requestsMax : this.#webSocketsMax)) {
       throw new GatewayError('GATEWAY_BUSY', 'Too many requests wait for this upstream.', {
         retryAfterSeconds: 1,
       });
@@ -117,7 +119,7 @@ export class Pools {
     const context =
       purpose === 'calls'
         ? this.#options
-        : { ...this.#options, connectionsMax: webSocketsMax, awaitsSettings: true };
+        : { ...this.#options, connectionsMax: this.#webSocketsMax, awaitsSettings: true };
     const withSessions = (): Origin =>
       new SessionOrigin(context, (session) => this.#dial(endpoint, 'h2', session));
     const withConnections = (): Origin => {
