@@ -268,6 +268,7 @@ t.test('people work with the console in a browser', async (t) => {
     await shows('It was the new release job.');
     await button('Begin to investigate').click();
     await shows(/moved it from open to investigating/);
+    await page.getByLabel('Close it as').selectOption('false positive');
     await button('Close the incident').click();
     await shows(/moved it from investigating to closed: false positive/);
     await show('audit');

@@ -354,7 +354,9 @@ export async function policies(t: Test, lab: Lab): Promise<void> {
         evaluated: 1,
         unchanged: 0,
         undetermined: [],
-        changed: [{ trace_id, before: { decision: 'ALLOW' }, after }],
+        changed: [
+          { trace_id, call: { method: call.method, url: call.url }, before: { decision: 'ALLOW' }, after },
+        ],
       });
       t.notOk((await scan(call)).body.reason_codes.includes('TRIED'), 'nothing was applied');
       t.equal((await api('GET', `/v1/policies/by-name/${encodeURIComponent(candidate.name)}`)).status, 404);

@@ -32,6 +32,8 @@ const route = routesOf('policies');
 const callsMax = 1000;
 const tracesMax = 10_000;
 const tracesAtOnce = 200;
+/** Of so many changed calls the answer says which they are. */
+const shownMax = 200;
 /** Simulations of one key at once. */
 const simulationsMax = 1;
 
@@ -75,6 +77,10 @@ const simulateAnswer = z
       z.object({
         index: z.int().optional().describe('Of the call in the request'),
         trace_id: z.uuid().optional(),
+        call: z
+          .object({ agent_name: z.string().nullable(), method: z.string(), url: z.string() })
+          .optional()
+          .describe(`Of a recorded call, for the first ${shownMax}`),
         before: publicOutcome,
         after: publicOutcome,
       }),
@@ -204,8 +210,11 @@ async function overTraces(
       const own =
         (await agents.ownerOf(trace.key_id)) ?? (await agents.of(agent_id, undefined)).identity.ownAgent;
       const outcome = judge(trace, own);
-      if (outcome.kind === 'judged') note(simulation, { trace_id }, outcome.before, outcome.after);
-      else {
+      if (outcome.kind === 'judged') {
+        const isShown = simulation.changed.length < shownMax;
+        const which = { trace_id, ...(isShown ? { call: callOf(trace) } : {}) };
+        note(simulation, which, outcome.before, outcome.after);
+      } else {
         simulation.evaluated += 1;
         simulation.undetermined.push({ trace_id, because: outcome.because });
       }
@@ -218,11 +227,13 @@ async function overTraces(
   return simulation;
 }
 
+const callOf = ({ agent_name, method, url }: Trace) => ({ agent_name: agent_name ?? null, method, url });
+
 const emptySimulation = (): Simulation => ({ evaluated: 0, unchanged: 0, changed: [], undetermined: [] });
 
 function note(
   simulation: Simulation,
-  which: { index: number } | { trace_id: string },
+  which: Pick<Simulation['changed'][number], 'index' | 'trace_id' | 'call'>,
   was: SimulatedOutcome,
   becomes: SimulatedOutcome,
 ): void {

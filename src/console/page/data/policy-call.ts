@@ -42,6 +42,7 @@ export interface Simulation {
   readonly evaluated: number;
   readonly changed: readonly {
     readonly trace_id: string;
+    readonly call?: { readonly agent_name: string | null; readonly method: string; readonly url: string };
     readonly before: ShownOutcome;
     readonly after: ShownOutcome;
   }[];

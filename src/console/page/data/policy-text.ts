@@ -29,6 +29,10 @@ export function toYaml({ name, description, env_name, mode, rules }: PolicyText)
   );
 }
 
+/** Returns a rule as it stands in the list of a policy. */
+export const ruleToYaml = (rule: unknown): string =>
+  dump([withoutEmpty(rule)], { flowLevel: 2, lineWidth: 110, noRefs: true }).trimEnd();
+
 export interface PolicyMistake {
   /** From 1; undefined where it is about the whole. */
   readonly line: number | undefined;

@@ -39,6 +39,11 @@ const ofOtherDays = new Intl.DateTimeFormat('en-GB', { ...day, hour: '2-digit', 
 /** "29 Nov 2026, 14:39:26 UTC", in the zone of the browser. */
 export const toAbsolute = (atMs: number): string => absolute.format(atMs);
 
+const ofDays = new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric', timeZone: 'UTC' });
+
+/** "1 Dec 2026", in UTC, by which periods are counted. */
+export const toDay = (atMs: number): string => ofDays.format(atMs);
+
 /** "14:39:26", or "28 Nov, 14:39" of another day. */
 export function toClock(atMs: number, nowMs: number): string {
   const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString();

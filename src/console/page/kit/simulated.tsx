@@ -1,7 +1,8 @@
 import type { Simulation } from '../data/policy-call.ts';
 import { href } from '../data/route.ts';
 import { DecisionBadge } from './bits.tsx';
-import { Table } from './table.tsx';
+
+type Changed = Simulation['changed'][number];
 
 const shownMax = 200;
 const calls = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'call' : 'calls'}`;
@@ -26,26 +27,59 @@ export function Simulated({ of: { evaluated, changed, undetermined, warnings } }
           ))}
         </ul>
       )}
-      {changed.length > 0 && (
-        <Table
-          label="Calls that would have been decided otherwise"
-          keyOf={(it) => it.trace_id}
-          rows={changed.slice(0, shownMax)}
-          columns={[
-            { name: 'Was', cell: (it) => <DecisionBadge of={it.before.decision} /> },
-            { name: 'Would be', cell: (it) => <DecisionBadge of={it.after.decision} /> },
-            {
-              name: 'By rule',
-              kind: 'wide',
-              cell: (it) => (
-                <span class="clip">{it.after.rule_id ?? it.before.rule_id ?? 'the posture'}</span>
-              ),
-            },
-            { name: 'Call', cell: (it) => <a href={href(['activity', it.trace_id])}>show</a> },
-          ]}
-        />
-      )}
-      {changed.length > shownMax && <p class="hint">The first {shownMax} are shown.</p>}
+      {changed.length > 0 && <Changes of={changed} />}
     </div>
+  );
+}
+
+function Changes({ of }: { of: readonly Changed[] }) {
+  const kinds = Map.groupBy(of, ({ before, after }) => `${before.decision} ${after.decision}`);
+  return (
+    <>
+      <ul class="found">
+        {[...kinds].map(([kind, [first, ...others]]) => (
+          <li key={kind}>
+            {first && <Outcomes of={first} />} {calls(others.length + 1)}
+          </li>
+        ))}
+      </ul>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard */}
+      <section class="changed-calls" tabIndex={0} aria-label="Calls that would have been decided otherwise">
+        <ul class="found">
+          {of.slice(0, shownMax).map((it) => (
+            <ChangedCall key={it.trace_id} of={it} />
+          ))}
+        </ul>
+      </section>
+      {of.length > shownMax && <p class="hint">The first {shownMax} are shown.</p>}
+    </>
+  );
+}
+
+const Outcomes = ({ of: { before, after } }: { of: Changed }) => (
+  <>
+    <DecisionBadge of={before.decision} /> → <DecisionBadge of={after.decision} />
+  </>
+);
+
+function ChangedCall({ of: it }: { of: Changed }) {
+  const { trace_id, call, before, after } = it;
+  const rule = after.rule_id ?? before.rule_id;
+  return (
+    <li>
+      <a class="clip call" href={href(['activity', trace_id])} title={call?.url}>
+        {call ? (
+          <>
+            <span class="method">{call.method}</span> {call.url}
+          </>
+        ) : (
+          trace_id
+        )}
+      </a>
+      <Outcomes of={it} />{' '}
+      <span class="faint">
+        {[call?.agent_name, rule === null ? 'the posture' : `rule ${rule}`].filter(Boolean).join(' · ')}
+      </span>
+    </li>
   );
 }

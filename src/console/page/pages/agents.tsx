@@ -1,9 +1,11 @@
+import { useState } from 'preact/hooks';
 import { get, may, post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
 import { now } from '../data/times.ts';
 import type { Agent, Listing, TraceRow } from '../data/types.ts';
+import { whyOf } from '../data/why.ts';
 import {
   Card,
   DecisionBadge,
@@ -18,6 +20,7 @@ import {
 } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { List } from '../kit/list.tsx';
+import { Table } from '../kit/table.tsx';
 import { Trend } from '../kit/trend.tsx';
 
 const refreshMs = 4000;
@@ -219,8 +222,12 @@ function AgentDetail({ agentId }: { agentId: string }) {
               ]}
             />
           </Card>
-          <LastCalls agentId={agentId} />
         </div>
+      )}
+      {it && (
+        <section class="section-gap">
+          <LastCalls agentId={agentId} />
+        </section>
       )}
     </>
   );
@@ -228,26 +235,38 @@ function AgentDetail({ agentId }: { agentId: string }) {
 
 const lost = /\((-\d+(?:\.\d+)?), ([^,]+), trace ([0-9a-f-]{36})\)$/;
 
+const reasonsShown = 5;
+
 /** Shows the trend: what each reason took, newest first, and the trust before it. */
 function TrustReasons({ reasons, score }: { reasons: readonly string[]; score: number }) {
+  const [isAll, setAll] = useState(false);
   return (
-    <ul class="found trend">
-      {reasons.map((reason, index) => {
-        const [, amount, at, traceId] = lost.exec(reason) ?? [];
-        return (
-          <li key={index}>
-            <span class="number loss">{amount ?? ''}</span> {reason.replace(lost, '')}{' '}
-            {at && (
-              <span class="faint">
-                <Time at={at} />
-              </span>
-            )}{' '}
-            {traceId && <a href={href(['activity', traceId])}>the call</a>}
-          </li>
-        );
-      })}
-      <li class="faint">Now {score.toFixed(2)}; clean calls win it back.</li>
-    </ul>
+    <>
+      <ul class="found trend">
+        {reasons.slice(0, isAll ? undefined : reasonsShown).map((reason, index) => {
+          const [, amount, at, traceId] = lost.exec(reason) ?? [];
+          return (
+            <li key={index}>
+              <span class="number loss">{amount ?? ''}</span> {reason.replace(lost, '')}{' '}
+              {at && (
+                <span class="faint">
+                  <Time at={at} />
+                </span>
+              )}{' '}
+              {traceId && <a href={href(['activity', traceId])}>the call</a>}
+            </li>
+          );
+        })}
+        <li class="faint">Now {score.toFixed(2)}; clean calls win it back.</li>
+      </ul>
+      {!isAll && reasons.length > reasonsShown && (
+        <div>
+          <button type="button" class="small" onClick={() => setAll(true)}>
+            Show all {reasons.length}
+          </button>
+        </div>
+      )}
+    </>
   );
 }
 
@@ -261,19 +280,28 @@ function LastCalls({ agentId }: { agentId: string }) {
     <Card title="Last calls" actions={<a href={href('activity', { agent_id: agentId })}>All its calls</a>}>
       <Problem of={calls.problem} />
       {calls.data?.items.length === 0 && <p class="hint">It has made no call yet.</p>}
-      <ul class="found">
-        {(calls.data?.items ?? []).map((it) => (
-          <li key={it.trace_id} class="row">
-            <DecisionBadge of={it.decision} />
-            <a class="call clip grow" href={href(['activity', it.trace_id])}>
-              {it.method} {it.url}
-            </a>
-            <span class="faint">
-              <Time at={it.at} />
-            </span>
-          </li>
-        ))}
-      </ul>
+      {(calls.data?.items.length ?? 0) > 0 && (
+        <Table
+          stacks
+          label="Last calls of the agent"
+          rows={calls.data?.items ?? []}
+          keyOf={(it) => it.trace_id}
+          columns={[
+            { name: 'Time', cell: (it) => <Time at={it.at} isClock /> },
+            { name: 'Decision', cell: (it) => <DecisionBadge of={it.decision} /> },
+            {
+              name: 'Call',
+              kind: 'wide',
+              cell: (it) => (
+                <a class="call clip" href={href(['activity', it.trace_id])} title={it.url}>
+                  <span class="method">{it.method}</span> {it.url}
+                </a>
+              ),
+            },
+            { name: 'Why', kind: 'extra', cell: whyOf },
+          ]}
+        />
+      )}
     </Card>
   );
 }

@@ -5,22 +5,37 @@ import { go, href, place } from '../data/route.ts';
 import { canVerify, type Verified, verifyAudit } from '../data/verify-audit.ts';
 import { Command, Empty, PageHead, Problem } from '../kit/bits.tsx';
 import { List } from '../kit/list.tsx';
-import { type AuditEntry, auditColumns } from './audit-columns.tsx';
+import { type AuditEntry, useAuditColumns } from './audit-columns.tsx';
 
 const kinds = [
   'session.opened',
+  'session.closed',
+  'session.revoked',
   'key.created',
+  'key.updated',
   'key.revoked',
+  'agent.updated',
   'agent.suspended',
   'agent.reactivated',
+  'agent.trust_reset',
   'policy.applied',
   'policy.archived',
   'approval.requested',
   'approval.decided',
+  'approval.used',
+  'approval.expired',
   'incident.opened',
+  'incident.changed',
   'credential.set',
   'credential.rotated',
+  'credential.revoked',
+  'route.created',
+  'route.changed',
+  'route.deleted',
+  'mcp.accepted',
+  'config.reloaded',
   'tenant.suspended',
+  'tenant.reactivated',
 ] as const;
 
 /** Shows who did what: a log in which each entry holds the hash of the one before. */
@@ -28,6 +43,7 @@ export default function Audit() {
   const { query } = place.value;
   const { kind, subject } = query;
   const list = useList<AuditEntry>('/v1/audit', { kind, subject }, { everyMs: 5000 });
+  const columns = useAuditColumns();
   const [read, setRead] = useState(0);
   const [verified, setVerified] = useState<Verified>();
   const verify = useAction(async () => {
@@ -40,19 +56,16 @@ export default function Audit() {
         title="Audit"
         about="Each entry holds the hash of the one before: what is altered or missing shows."
       >
-        <input
-          list="kinds"
-          class="narrow"
+        <select
           aria-label="Kind of entry"
-          placeholder="Kind: any"
           value={kind ?? ''}
-          onChange={(event) => go(href('audit', { ...query, kind: event.currentTarget.value.trim() }))}
-        />
-        <datalist id="kinds">
+          onChange={(event) => go(href('audit', { ...query, kind: event.currentTarget.value }))}
+        >
+          <option value="">Kind: any</option>
           {kinds.map((it) => (
-            <option key={it} value={it} />
+            <option key={it}>{it}</option>
           ))}
-        </datalist>
+        </select>
         {canVerify() && (
           <button type="button" disabled={verify.isRunning} onClick={() => void verify.run()}>
             {verify.isRunning ? `Verifying, ${read.toLocaleString('en')} entries…` : 'Verify the log'}
@@ -72,7 +85,7 @@ export default function Audit() {
         stacks
         label="Entries of the audit log, newest first"
         keyOf={(it) => String(it.seq)}
-        columns={auditColumns}
+        columns={columns}
         empty={
           <Empty title="No entry fits.">Keys, policies, approvals and incidents leave entries here.</Empty>
         }

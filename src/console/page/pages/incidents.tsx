@@ -121,6 +121,11 @@ function IncidentDetail({ incidentId }: { incidentId: string }) {
   return (
     <>
       <PageHead title={it?.title ?? 'Incident'}>
+        {it && (
+          <a class="button plain" href={href('activity', { agent_id: it.agent_id })}>
+            Calls of the agent
+          </a>
+        )}
         <a class="button plain" href={href('incidents')}>
           All incidents
         </a>
@@ -188,7 +193,7 @@ function Timeline({ steps, names }: { steps: readonly Step[]; names: ReadonlyMap
 
 function Moves({ incident, path, reload }: { incident: Incident; path: string; reload: () => void }) {
   const [note, setNote] = useState('');
-  const [code, setCode] = useState<string>(codes[0]);
+  const [code, setCode] = useState('');
   const addNote = useAction(async () => {
     await post(`${path}/notes`, { text: note.trim() });
     setNote('');
@@ -254,6 +259,7 @@ function Moves({ incident, path, reload }: { incident: Incident; path: string; r
             <label>
               Close it as
               <select value={code} onChange={(event) => setCode(event.currentTarget.value)}>
+                <option value="">Choose…</option>
                 {codes.map((it) => (
                   <option key={it} value={it}>
                     {it.replaceAll('_', ' ')}
@@ -261,7 +267,11 @@ function Moves({ incident, path, reload }: { incident: Incident; path: string; r
                 ))}
               </select>
             </label>
-            <button type="button" disabled={move.isRunning} onClick={() => void move.run('closed')}>
+            <button
+              type="button"
+              disabled={move.isRunning || code === ''}
+              onClick={() => void move.run('closed')}
+            >
               Close the incident
             </button>
           </div>

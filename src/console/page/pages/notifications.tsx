@@ -43,14 +43,17 @@ export default function Notifications() {
     },
   );
   const failed = useList<Failed>('/v1/notifications/failed', {}, { everyMs: 5000 });
-  const [said, setSaid] = useState('');
+  const [told, setTold] = useState<{ readonly text: string; readonly isBad: boolean }>();
   const test = useAction(async (name: string) => {
-    setSaid('');
+    setTold(undefined);
     const { delivered, reason } = await post<{ delivered: boolean; reason: string | null }>(
       '/v1/notifications/test',
       { name },
     );
-    setSaid(delivered ? `${name} has taken the test.` : `${name} has not taken the test: ${reason}`);
+    setTold({
+      text: delivered ? `${name} has taken the test.` : `${name} has not taken the test: ${reason}`,
+      isBad: !delivered,
+    });
     channels.reload();
   });
   const replay = useAction(async (id: string) => {
@@ -66,8 +69,8 @@ export default function Notifications() {
         about="Channels are set up in the configuration; a reload takes them over."
       />
       <Problem of={channels.problem ?? test.problem ?? replay.problem} again={channels.reload} />
-      <p class={said === '' ? 'hidden' : 'note'} role="status">
-        {said}
+      <p class={told ? (told.isBad ? 'problem' : 'note') : 'hidden'} role="status">
+        {told?.text}
       </p>
       {channels.isLoading && <Skeleton lines={4} />}
       {channels.data && rows.length === 0 && (
@@ -95,8 +98,8 @@ export default function Notifications() {
               cell: (it) => <span class="clip faint">{it.last_error ?? 'none'}</span>,
             },
             { name: 'Delivered', kind: 'extra number', cell: (it) => it.delivered.toLocaleString('en') },
-            { name: 'Waiting', kind: 'extra number', cell: (it) => it.waiting },
-            { name: 'Failed', kind: 'extra number', cell: (it) => it.failed },
+            { name: 'Waiting', kind: 'extra number', cell: (it) => it.waiting.toLocaleString('en') },
+            { name: 'Failed', kind: 'extra number', cell: (it) => it.failed.toLocaleString('en') },
             { name: 'Last', kind: 'extra', cell: (it) => <Time at={it.last_delivered} /> },
             {
               name: 'Try',
@@ -155,7 +158,7 @@ export default function Notifications() {
                   ),
               },
             ]}
-            empty={<p class="hint">Nothing: all messages have arrived.</p>}
+            empty={<p class="hint">No message was given up. Those that wait are tried again.</p>}
           />
         </Card>
       </section>

@@ -9,6 +9,7 @@ import { Table } from '../kit/table.tsx';
 
 interface Ready {
   readonly status: string;
+  readonly version: string;
   readonly config: {
     readonly generation: number;
     readonly loaded_at: string;
@@ -32,9 +33,15 @@ export default function Settings() {
           {ready.data && (
             <Facts
               of={[
+                ['Version', ready.data.version],
                 ['State', ready.data.status],
-                ['Configuration', `number ${ready.data.config.generation}`],
-                ['Loaded', <Time key="l" at={ready.data.config.loaded_at} />],
+                [
+                  'Configuration',
+                  <>
+                    loaded <Time at={ready.data.config.loaded_at} />
+                    {ready.data.config.generation > 1 && `, reload ${ready.data.config.generation - 1}`}
+                  </>,
+                ],
                 ['Last refused', ready.data.config.last_error],
               ]}
             />

@@ -1,8 +1,9 @@
 import { lazy, Suspense } from 'preact/compat';
 import { get } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
+import { toDay } from '../data/times.ts';
 import type { Stats } from '../data/types.ts';
-import { Card, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
+import { Card, Facts, PageHead, Problem, Skeleton } from '../kit/bits.tsx';
 import { Legend } from '../kit/legend.tsx';
 
 const Chart = lazy(() => import('../kit/chart.tsx'));
@@ -44,17 +45,13 @@ export default function Usage() {
           <Card title="This period">
             <Quota of={it} />
           </Card>
-          <Card title="Rate">
+          <Card title="Plan">
             <Facts
               of={[
-                ['Plan', it.plan],
-                ['This minute', `${it.current_rate_per_min.toLocaleString('en')} calls`],
-                [
-                  'Held back',
-                  `${it.rate_limit_hits_24h.toLocaleString('en')} calls in 24 h by the limit of the rate`,
-                ],
-                ['Began', <Time key="b" at={it.period_start} />],
-                ['Ends', <Time key="e" at={it.period_end} />],
+                ['Name', it.plan],
+                ['Rate', `${it.current_rate_per_min.toLocaleString('en')} calls in this minute`],
+                ['Over its rate', `${it.rate_limit_hits_24h.toLocaleString('en')} calls denied in 24 h`],
+                ['Period', `${toDay(Date.parse(it.period_start))} until ${toDay(Date.parse(it.period_end))}`],
               ]}
             />
           </Card>
@@ -76,10 +73,12 @@ export default function Usage() {
 function Quota({ of: it }: { of: UsageOf }) {
   const used = it.scans_used.toLocaleString('en');
   const forecast = it.forecast_period_total.toLocaleString('en');
+  const end = toDay(Date.parse(it.period_end));
   if (it.scans_limit === null)
     return (
       <p>
-        <strong>{used}</strong> calls so far, of an unlimited plan. At this pace it will be {forecast}.
+        <strong>{used}</strong> calls so far, of an unlimited plan. At this pace it will be {forecast} by{' '}
+        {end}.
       </p>
     );
   const limit = it.scans_limit.toLocaleString('en');
@@ -88,8 +87,8 @@ function Quota({ of: it }: { of: UsageOf }) {
       <p>
         <strong>{used}</strong> of {limit} calls are used.{' '}
         {it.forecast_period_total > it.scans_limit
-          ? `At this pace it would be ${forecast}: the quota will not last.`
-          : `At this pace it will be ${forecast}.`}
+          ? `At this pace it would be ${forecast} by ${end}: the quota will not last.`
+          : `At this pace it will be ${forecast} by ${end}.`}
       </p>
       <progress
         max={it.scans_limit}

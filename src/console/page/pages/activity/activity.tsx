@@ -3,17 +3,8 @@ import { apiUrl } from '../../data/api.ts';
 import { go, href, place } from '../../data/route.ts';
 import { rowsMax, traceFilters, useTraces } from '../../data/traces.ts';
 import type { TraceRow } from '../../data/types.ts';
-import { reasonWord } from '../../data/words.ts';
-import {
-  BandBadge,
-  DecisionBadge,
-  decisionWord,
-  Empty,
-  PageHead,
-  Problem,
-  Skeleton,
-  Time,
-} from '../../kit/bits.tsx';
+import { whyOf } from '../../data/why.ts';
+import { BandBadge, DecisionBadge, Empty, PageHead, Problem, Skeleton, Time } from '../../kit/bits.tsx';
 import type { Column } from '../../kit/table.tsx';
 import { WindowedTable } from '../../kit/windowed-table.tsx';
 import { Filters } from './filters.tsx';
@@ -57,13 +48,6 @@ const columns: readonly Column<TraceRow>[] = [
     cell: (it) => it.risk_band && <BandBadge of={it.risk_band} score={it.risk_score} />,
   },
 ];
-
-/** Says in a few words what decided; empty for a call that nothing stood against. */
-function whyOf({ decision, would_be, reason_codes: [first] = [], rule_id: rule }: TraceRow): string {
-  if (would_be !== undefined) return `Would be ${decisionWord(would_be).toLowerCase()}`;
-  if (decision === 'ALLOW' || first === undefined) return '';
-  return first.startsWith('POLICY_') && rule !== undefined ? `Rule ${rule}` : reasonWord(first);
-}
 
 /** All calls, newest first, as they come. */
 export default function Activity() {

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import { may } from '../../data/api.ts';
 import { beforeOf, type Exception, exceptionFor } from '../../data/exception.ts';
 import { apply, archive, type Simulation, simulate } from '../../data/policy-call.ts';
-import { pretty } from '../../data/pretty.ts';
+import { ruleToYaml, toYaml } from '../../data/policy-text.ts';
 import { useAction } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import { Problem } from '../../kit/bits.tsx';
+import { Command, Problem } from '../../kit/bits.tsx';
 import { Diff } from '../../kit/diff.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
 import type { Trace } from './trace-detail.tsx';
@@ -74,8 +74,8 @@ function Proposal({ exception: { summary, wider, changes }, tried, problem }: Pr
           </p>
           <Diff
             label={`What changes in the policy ${it.name}`}
-            before={it.version === null ? '' : pretty(beforeOf(it).rules)}
-            after={pretty(it.policy.rules)}
+            before={it.version === null ? '' : toYaml(beforeOf(it))}
+            after={toYaml(it.policy)}
           />
         </div>
       ))}
@@ -90,7 +90,10 @@ function Proposal({ exception: { summary, wider, changes }, tried, problem }: Pr
         )
       )}
       {file ? (
-        <p class="hint">The policy {file.name} stands in a file: add the rule there.</p>
+        <>
+          <p class="hint">The policy {file.name} stands in a file. Add this rule there, and reload:</p>
+          <Command text={ruleToYaml(file.rule)} label="The rule to add" />
+        </>
       ) : may('policies:write') ? (
         <div class="row">
           <button

@@ -7,14 +7,15 @@ import { href } from '../../data/route.ts';
 import { Card, Facts, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Confirm } from '../../kit/confirm.tsx';
 import { List } from '../../kit/list.tsx';
-import { type AuditEntry, auditColumns } from '../audit-columns.tsx';
-import { type Key, mayMint } from './keys.tsx';
+import { type AuditEntry, useAuditColumns } from '../audit-columns.tsx';
+import { type Key, mayMint, Prefix } from './keys.tsx';
 import { Minted, type MintedKey } from './mint.tsx';
 
 /** One key: what it may do, how it is used, what was done to it. */
 export function KeyPage({ keyId }: { keyId: string }) {
   const path = `/v1/keys/${encodeURIComponent(keyId)}`;
   const names = useNames();
+  const columns = useAuditColumns();
   const key = useResource(keyId, (signal) => get<Key>(path, {}, signal), { everyMs: 10_000 });
   const audit = useList<AuditEntry>(`${path}/audit`);
   const [minted, setMinted] = useState<MintedKey>();
@@ -74,7 +75,7 @@ export function KeyPage({ keyId }: { keyId: string }) {
           <Card title="What it may do">
             <Facts
               of={[
-                ['Begins', <code key="p">{it.prefix}…</code>],
+                ['Begins', <Prefix key="p" of={it} />],
                 [
                   'Agent',
                   <a key="a" href={href(['agents', it.default_agent_id])}>
@@ -105,7 +106,7 @@ export function KeyPage({ keyId }: { keyId: string }) {
             of={audit}
             label="Audit entries of the key"
             keyOf={(entry) => String(entry.seq)}
-            columns={auditColumns}
+            columns={columns}
             empty={<p class="hint">Nothing yet.</p>}
           />
         </Card>

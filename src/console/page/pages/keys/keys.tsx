@@ -38,6 +38,10 @@ export default function Keys() {
   return shown === undefined ? <KeyList /> : <KeyPage key={shown} keyId={shown} />;
 }
 
+/** Shows how a key begins; of one that stands in the configuration only the hash is known. */
+export const Prefix = ({ of: { prefix } }: { of: Key }) =>
+  prefix.startsWith('iv_') ? <code>{prefix}…</code> : <span class="faint">not known</span>;
+
 export const mayMint = (): boolean => session.value?.role === 'admin' || may('admin');
 
 function KeyList() {
@@ -83,7 +87,7 @@ function KeyList() {
               </a>
             ),
           },
-          { name: 'Begins', kind: 'extra', cell: (it) => <code>{it.prefix}…</code> },
+          { name: 'Begins', kind: 'extra', cell: (it) => <Prefix of={it} /> },
           { name: 'Status', cell: (it) => <Status of={it.status} /> },
           {
             name: 'Agent',

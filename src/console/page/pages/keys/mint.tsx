@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { permissions } from '../../../../core/permissions.ts';
 import { useNames } from '../../data/agents.ts';
-import { post } from '../../data/api.ts';
+import { chosenTenant, get, post, session } from '../../data/api.ts';
 import { type ProxyPlace, proxyPlace } from '../../data/config.ts';
 import { agentExports } from '../../data/exports.ts';
-import { useAction } from '../../data/resource.ts';
+import { useAction, useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
 import { Command } from '../../kit/bits.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
@@ -46,6 +46,15 @@ interface MintOf {
 
 export function MintForm({ onClose, onMinted }: MintOf) {
   const names = useNames();
+  const tenantId = chosenTenant.value ?? session.value?.tenant_id;
+  const tenants = useResource('tenants', (signal) =>
+    get<{ items: readonly { tenant_id: string; environments: readonly string[] }[] }>(
+      '/v1/tenants',
+      {},
+      signal,
+    ),
+  );
+  const environments = tenants.data?.items.find((it) => it.tenant_id === tenantId)?.environments ?? [];
   const [chosen, setChosen] = useState<readonly string[]>(sets['An agent'] ?? []);
   const mint = useAction(async (form: HTMLFormElement) => {
     const fields = new FormData(form);
@@ -58,6 +67,7 @@ export function MintForm({ onClose, onMinted }: MintOf) {
       name: text('name'),
       default_agent_id: text('agent') || newUuid(),
       permissions: chosen,
+      ...(text('env') === '' ? {} : { env_name: text('env') }),
       ...(days > 0 ? { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() } : {}),
       ...(addresses.length > 0 ? { ip_allowlist: addresses } : {}),
     });
@@ -78,6 +88,16 @@ export function MintForm({ onClose, onMinted }: MintOf) {
               <AgentOptions names={names} />
             </select>
           </label>
+          {environments.length > 1 && (
+            <label>
+              Environment
+              <select name="env">
+                {environments.map((it) => (
+                  <option key={it}>{it}</option>
+                ))}
+              </select>
+            </label>
+          )}
           <label>
             Ends after days (empty: never)
             <input name="days" type="number" min={1} max={3650} />

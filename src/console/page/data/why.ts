@@ -1,0 +1,10 @@
+import { decisionWord } from '../kit/bits.tsx';
+import type { TraceRow } from './types.ts';
+import { reasonWord } from './words.ts';
+
+/** Says in a few words what decided; empty for a call that nothing stood against. */
+export function whyOf({ decision, would_be, reason_codes: [first] = [], rule_id: rule }: TraceRow): string {
+  if (would_be !== undefined) return `Would be ${decisionWord(would_be).toLowerCase()}`;
+  if (decision === 'ALLOW' || first === undefined) return '';
+  return first.startsWith('POLICY_') && rule !== undefined ? `Rule ${rule}` : reasonWord(first);
+}
