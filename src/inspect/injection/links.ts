@@ -30,7 +30,7 @@ const privateWords =
 const content = /message|user_?name|email|content|data|answer|token/i;
 /** Matches a gap without brackets: a word in capitals alone. */
 const placeholder =
-  /^(?:THE_|YOUR_|USER_)?(?:(SECRETS?|CONVERSATION|HISTORY|SUMMARY|PASSWORD|PROMPT|BASE64\w*|EXFIL\w*|CHAT|ENV|CONTEXT|CREDENTIALS?)|DATA|CONTENTS?|MESSAGES?|INFO|TOKEN|KEYS?|OUTPUT|TEXT|EMAILS?|HERE)(?:_\w+)?>?$/;
+  /^(?:THE_|YOUR_|USER_|(?:[A-Z]+_)+(?=CONVERSATION|HISTORY|SUMMARY|PROMPT|CHAT))?(?:(SECRETS?|CONVERSATION|HISTORY|SUMMARY|PASSWORD|PROMPT|BASE64\w*|EXFIL\w*|CHAT|ENV|CONTEXT|CREDENTIALS?)|DATA|CONTENTS?|MESSAGES?|INFO|TOKEN|KEYS?|OUTPUT|TEXT|EMAILS?|HERE)(?:_\w+)?>?$/;
 
 /** Finds pictures and links whose address has a gap for content. */
 export function findLeakingLinks(bytes: Buffer, onEvidence: (evidence: Evidence) => void): void {
@@ -63,6 +63,6 @@ function weightOfGap(parameter: string): number {
   const gap = value.slice(start + 1);
   const inside = gap.slice(0, Math.max(0, gap.search(gapEnd)));
   // Charts are drawn by addresses that contain JSON.
-  if (/[":]/.test(inside)) return 0;
+  if (/[":]|%22|%3a/i.test(inside)) return 0;
   return privateWords.test(inside) ? privateWeight : content.test(inside) ? contentWeight : 0;
 }

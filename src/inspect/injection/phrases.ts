@@ -1,5 +1,5 @@
 import { prepared } from '../../util/prepared.ts';
-import { isAlphanumeric } from '../kernel/bytes.ts';
+import { isAlphanumeric, isLower, isUpper } from '../kernel/bytes.ts';
 import { createMatcher } from '../match/matcher.ts';
 
 /*
@@ -177,7 +177,16 @@ function isName(bytes: Buffer, { start, end }: PhraseHit): boolean {
   const [before, last] = [bytes[start - 1], bytes[end]];
   if (before === underscore && isAlphanumeric(bytes[start - 2])) return true;
   if (before === hyphen && bytes[start - 2] === hyphen && bytes[start - 3] !== exclamationMark) return true;
+  if (isCompound(bytes, start, end)) return true;
   return last === underscore && isAlphanumeric(bytes[end - 1]) && isAlphanumeric(bytes[end + 1]);
+}
+
+/** Tells one word with a capital in the middle, such as `systemPrompt`; "iGnOrE" is none. */
+function isCompound(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start + 2; at < end - 1; at++)
+    if (isUpper(bytes[at]) && isLower(bytes[at - 1]) && isLower(bytes[at - 2]) && isLower(bytes[at + 1]))
+      return true;
+  return false;
 }
 
 const underscore = 0x5f;
@@ -243,11 +252,11 @@ const isSame = (written: string, word: string): boolean =>
   written.toLowerCase().replaceAll('\u2019', "'") === word;
 
 /**
- * Tells what may stand between the words of a phrase. The end of a sentence may not, since another phrase
- * begins behind it.
+ * Tells what may stand between the words of a phrase. The end of a sentence or statement may not, since
+ * another phrase begins behind it.
  */
 const isGap = (character: string | undefined): boolean =>
-  character !== undefined && !'.!?'.includes(character) && !isWordSign.test(character);
+  character !== undefined && !'.!?;={}'.includes(character) && !isWordSign.test(character);
 
 /** Tells what stands between the parts of a name in code or in a path. */
 const isNameMark = (gap: string): boolean => gap === '_' || gap === '-';

@@ -42,10 +42,19 @@ const sentenceEnd = /[.!?;]\s|[\u3002\uff01\uff1f\u0964]|\n\s*(?:[-+|#]|\d+[.)]|
 const otherMeantShare = 0.4;
 const codeShare = 0.55;
 const unseenMax = 1000;
-/** Matches a quotation mark behind a word and a space. */
-const quotationStart = /\p{L},? ["\u201c\u201e\u00ab\u2018]$/u;
+/** Matches a quotation that stands behind a word and a space, and is still open at the end. */
+const quotationStart =
+  /\p{L},? (?:"[^"\n]*|[\u201c\u201e][^\u201c\u201d\n]*|\u00ab[^\u00bb\n]*|\u2018[^\u2019\n]{0,40})$/u;
 const quoteMark = /["\u201c\u201d\u201e\u00ab\u00bb]/g;
-const quotationBytes = 12;
+/** Matches the end of direct speech with the verb that says so, as stories have it. */
+const speechEnd =
+  /^[^"\u201c\u201d\u00bb\n]{0,120}[,.!?]\\?["\u201d\u00bb],? (?:\p{L}+ ){0,3}(?:said|says|asked|whispered|replied|shouted|cried|muttered|answered|yelled|murmured|sagte|dit|dijo|disse)\b/u;
+const speechBytes = 200;
+/** Matches what only patterns have: a group that may be left out or has choices, and classes of characters. */
+const patternPart = /\)[?*+]|\w\|\w|\(\?:|\\[bswdSWD]\b|\.[*+{]/;
+/** Bytes before evidence in which its quotation begins, and bytes of its pattern around it. */
+const quotationBytes = 160;
+const patternBytes = 12;
 const backtick = 0x60;
 const comma = 0x2c;
 const attackTalk = 'attack-talk';
@@ -203,8 +212,8 @@ class PhraseReader {
    */
   #shareOf({ kind, start, end }: Evidence): number {
     const isQuotable = quotable.has(kind);
-    if (isQuotable && this.#bytes[start - 1] === backtick) return codeShare;
-    const isQuotation = isQuotable && this.#isQuotation(start, end);
+    if (isQuotable && (this.#bytes[start - 1] === backtick || this.#isPattern(start, end))) return codeShare;
+    const isQuotation = isQuotable && (this.#isQuotation(start, end) || this.#isSpeech(end));
     if (start - this.#talkedTo > talkBytes || !this.#isQuoted(isQuotation ? end : start))
       return isQuotation ? codeShare : 1;
     return isQuotable ? quotedShare : quotedTaskShare;
@@ -219,6 +228,17 @@ class PhraseReader {
     if (quotationStart.test(before)) return true;
     const marks = this.#bytes.toString('utf8', start, end).match(quoteMark);
     return marks !== null && marks.length % 2 === 1;
+  }
+
+  #isSpeech(end: number): boolean {
+    return speechEnd.test(this.#bytes.toString('utf8', end, end + speechBytes));
+  }
+
+  /** Tells the pattern of a filter: it has parts that no sentence has. */
+  #isPattern(start: number, end: number): boolean {
+    return patternPart.test(
+      this.#bytes.toString('latin1', Math.max(0, start - patternBytes), end + patternBytes),
+    );
   }
 
   /**
