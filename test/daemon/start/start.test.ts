@@ -284,7 +284,11 @@ t.test(
     // The test runner puts options into the environment of each Node, and an older one fails over them.
     const command = ['-u', 'NODE_OPTIONS', old, postern, '--config', configFile, '--json', 'serve'];
     const parent = spawn('env', command, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const [line] = await once(createInterface({ input: parent.stdout }), 'line');
+    const early = once(parent, 'exit').then(([code]) =>
+      Promise.reject(new Error(`it has ended with ${code}`)),
+    );
+    early.catch(() => undefined);
+    const [line] = await Promise.race([once(createInterface({ input: parent.stdout }), 'line'), early]);
     const { pid } = JSON.parse(String(line));
     t.teardown(() => isRunning(pid) && process.kill(pid, 'SIGKILL'));
     t.same(workersOf(parent.pid ?? 0), [pid], 'the daemon is its child');
