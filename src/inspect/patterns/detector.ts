@@ -9,6 +9,7 @@ import {
   fieldsSchema,
   type OnMistake,
 } from './detector-fields.ts';
+import { formsOf } from './keyword-forms.ts';
 import { analysePattern, type PatternFacts } from './pattern-facts.ts';
 import { expandParts } from './pattern-parts.ts';
 import { PatternError } from './pattern-syntax.ts';
@@ -87,11 +88,12 @@ function toDetector(value: DetectorFields): Detector {
   const pattern = patternOf(value);
   // Some patterns are refused only by the engine of JavaScript.
   new RegExp(pattern, value.flags);
-  const facts = analysePattern(pattern, value.flags, value.keywords);
+  const keywords = value.whole_words ? [...new Set(value.keywords.flatMap(formsOf))] : value.keywords;
+  const facts = analysePattern(pattern, value.flags, keywords);
   const { before = 0, after = 0 } = value.window ?? {};
   return {
     ...facts,
-    randomMatchBits: facts.randomMatchBits + keywordMatchBits(value.keywords, before + after),
+    randomMatchBits: facts.randomMatchBits + keywordMatchBits(keywords, before + after),
     id: value.id,
     title: value.title,
     class: value.class,
@@ -101,7 +103,7 @@ function toDetector(value: DetectorFields): Detector {
     anchors: value.anchors,
     anchorCase: value.anchor_case,
     boundary: value.boundary,
-    keywords: value.keywords,
+    keywords,
     wholeWords: value.whole_words,
     window: value.window ?? { before: 0, after: 0 },
     digitsMin: value.digits ?? 0,

@@ -25,6 +25,8 @@ export const columnsMax = 128;
 
 const space = 0x20;
 const parenthesis = 0x28;
+/** Alone, the name of a column of numbers. */
+const numberSign = 0x23;
 const wordsMax = 6;
 /** Characters that may stand before the first letter of a name: `# Name`, `**Name**`, `_id`. */
 const isOrnament = new Set(Buffer.from('*_#`$@'));
@@ -49,6 +51,7 @@ export function isColumnName(bytes: Buffer, { start, end }: Span): boolean {
   let first = start;
   while (first < end - 1 && isOrnament.has(bytes[first] ?? 0)) first += 1;
   const byte = bytes[first] ?? 0;
+  if (byte === numberSign && end - start === 1) return true;
   const isLetter = byte >= 0x80 || (byte > 0x39 && isAlphanumeric(byte));
   if (!isLetter) return false;
   let words = 1;
