@@ -70,11 +70,15 @@ function isNhi(text: string): boolean {
   return sum % 11 !== 0 && (11 - (sum % 11)) % 10 === values[6];
 }
 
+/** South African tax reference: Luhn's digit. */
+const isSouthAfricanTax = digitsCheck(10, passesLuhn);
+
 /** Mauritian number: the date of birth, day first, behind the initial. */
 const isMauritian = (text: string): boolean => isDate(text.slice(5, 7), text.slice(3, 5), text.slice(1, 3));
 
 export const africanAndOceanianIdentityChecks = {
   'za-id': isSouthAfrican,
+  'za-tax': isSouthAfricanTax,
   'eg-id': isEgyptian,
   'date-first': isDateFirst,
   'rw-id': isRwandan,

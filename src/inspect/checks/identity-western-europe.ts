@@ -35,6 +35,18 @@ const isUtr = digitsCheck(
   (digits) => '21987654321'[weightedSum(digits.slice(1), [6, 7, 8, 9, 10, 5, 4, 3, 2]) % 11] === digits[0],
 );
 
+const pupilLetters = 'ABCDEFGHJKLMNPQRTUVWXYZ';
+
+/** Pupil number in England: the first letter tells the sum; a temporary number ends with a letter. */
+function isPupilNumber(text: string): boolean {
+  const number = compactOf(text);
+  const weights = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
+  const last = pupilLetters.indexOf(number[12] ?? '');
+  const digits = last < 0 ? number.slice(1) : number.slice(1, 12);
+  const sum = weightedSum(digits, weights.slice(0, digits.length)) + (last < 0 ? 0 : 13 * last);
+  return pupilLetters[sum % 23] === number[0];
+}
+
 /** UK driving licence: five of the surname, decade, month (a woman's plus 50), day, year, initials. */
 const isUkDrivingLicence = (text: string): boolean => {
   const birth = compactOf(text).slice(5, 11);
@@ -240,6 +252,7 @@ export const westernEuropeanIdentityChecks = {
   'nhs-number': isNhsNumber,
   chi: isChi,
   utr: isUtr,
+  'uk-upn': isPupilNumber,
   'uk-driving-licence': isUkDrivingLicence,
   pps: isPps,
   nir: isNir,

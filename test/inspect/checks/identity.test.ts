@@ -94,6 +94,7 @@ const westernEurope = {
   'nhs-number': { yes: ['943 476 5919', '4505577104'], no: ['943476591'] },
   chi: { yes: ['0101011237'], no: ['3201011237'] },
   utr: { yes: ['1955839661'], no: ['2955839661', '1955839652'], isLoose: true },
+  'uk-upn': { yes: ['A860375141269', 'D800718460839'], no: ['B860375141269', 'A86037514126'] },
   'uk-driving-licence': {
     yes: ['MORGA657054SM9IJ', 'MORGA657054SM9IJ 35'],
     no: ['MORGA663054SM9IJ', 'MORGA657324SM9IJ'],
@@ -213,6 +214,7 @@ const asia = {
 } satisfies Record<string, Case>;
 
 const africaAndOceania = {
+  'za-tax': { yes: ['1723489728', '0855876041'], no: ['1723489729', '0000000000'] },
   'za-id': { yes: ['7503305044089', '8001015009087'], no: ['7513305044089', '7503305044389'] },
   'eg-id': {
     yes: ['29001011234567'],
