@@ -136,6 +136,29 @@ const impersonalWords: ReadonlySet<string> = new Set(
 const isPlainName: SecretCheck = (text) =>
   text.split(/[ -]/).every((word) => !impersonalWords.has(word) && !/^[A-Z]{2,}$/.test(word));
 
+/** Matches what is an address of something else: a machine, a page, a memory, a mailbox. */
+const otherAddress =
+  /:\/\/|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d|0x[\da-f]|::|[\da-f]{2}:[\da-f]{2}:|[$%#~^]\{|\\x|__/i;
+/** Matches words of sentences and of software, which no address has. */
+const sentenceWord =
+  /(?<!\p{L})(?:the|is|are|was|must|should|and|or|if|not|your|we|you|this|that|with|for|from|bytes?|port|line|server|host|page|length|offset|value|default|string|null|und|ist|oder|nicht)(?!\p{L})/iu;
+const someNumber = /(?<![\p{L}\p{N}.])\p{N}{1,6}(?:[-/ ]?\p{N}{1,5})*\p{L}?(?![\p{L}\p{N}])/u;
+const uncased = /[\u05d0-\u07ff\u0900-\u109f\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7a3]/u;
+
+/**
+ * Tells an address of a house: words written large with a number, and a comma or a post code between its parts. In
+ * scripts without capitals a number behind some words is enough.
+ */
+function isHouseAddress(text: string): boolean {
+  const address = Buffer.from(text, 'latin1').toString('utf8').trim();
+  if (otherAddress.test(address) || sentenceWord.test(address)) return false;
+  if (uncased.test(address)) return /\p{N}/u.test(address) && (address.match(/\p{L}/gu)?.length ?? 0) >= 5;
+  const words = address.match(/\p{L}[\p{L}\p{M}'\u2019.-]+/gu) ?? [];
+  const isLarge = words.filter((word) => /^\p{Lu}/u.test(word)).length;
+  const hasParts = address.includes(',') || /\p{N}{4}|\p{N}{2,3}[ -]\p{N}{2,3}/u.test(address);
+  return isLarge >= 2 && 2 * isLarge >= words.length && hasParts && someNumber.test(address);
+}
+
 /** Tells a chosen name: marked by `@`, or with a digit, dot or underscore, unlike common words. */
 const isHandle: SecretCheck = (text) =>
   text.startsWith('@') || (/[A-Za-z]/.test(text) && /[._\d]/.test(text));
@@ -146,5 +169,6 @@ export const personChecks = {
   'machine-address': isMachineAddress,
   'exact-position': isExactPosition,
   'plain-name': isPlainName,
+  address: isHouseAddress,
   handle: isHandle,
 } as const satisfies Checks;

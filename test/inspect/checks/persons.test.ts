@@ -81,6 +81,23 @@ const table: Record<keyof typeof personChecks, { yes: readonly string[]; no: rea
     // The Eiffel tower, beyond the pole, beyond the date line, one number.
     no: ['48.8584, 2.2945', '98.765432, 12.345678', '12.345678, 198.765432', '44.986216'],
   },
+  address: {
+    yes: [
+      'Evelineboulevard 798, 4281, Leuven',
+      '3807 Sarah Ridges Suite 032, Pagemouth',
+      'набережна Флейтова, буд. 94, Зборів',
+      '安徽省宁市长寿太原街t座 529886',
+    ],
+    // No number, no part behind it, of a machine, a page, a sentence, in small letters.
+    no: [
+      'Main Street, Leeds',
+      'Mill Road 12',
+      '10.20.30.40, Port 80',
+      'https://Host Name/Path, 12345',
+      'Fix the Parser, Issue 2026',
+      'see item 4, row 1234',
+    ],
+  },
   'plain-name': {
     yes: ['Ines Moser', 'Maria del Carmen Ruiz', 'Jean-Luc', 'Gürgün Dayıoğlu'],
     no: ['Max Mustermann', 'Release Branch', 'Dear Customer', 'Sign In', 'ID', 'Health Check'],
