@@ -1,17 +1,22 @@
 /*
- * Writes a keyword as texts and programs do: `tax id` is also `tax_id`, `tax-id` and `taxid`, and `numéro fiscal` is
- * `numero fiscal` where a field may have no accents.
+ * Writes a keyword as the names of fields do: `tax id` is also `tax_id` and `taxid`, `Número de cédula` is
+ * `numero_cedula`. Each form is a word more to search, so only those are made that programs have.
  */
 
-const joint = /(?<=[\p{L}\p{N}])[ _-](?=[\p{L}\p{N}])/gu;
-const joints = [' ', '_', '-'];
+const joint = /(?<=[\p{L}\p{N}])[ _-](?=[\p{L}\p{N}])/u;
+/** Small words between two others, which the names of fields leave out: `clave de elector` is `clave_elector`. */
+const between = /(?<=[\p{L}\p{N}] )(?:d[aeiou]|de[ils]|das|dos|des|of) (?=[\p{L}\p{N}])/gu;
+/** Articles before a vowel: `carta d'identità`. */
+const beforeVowel = /(?<= )[dl]['\u2019](?=\p{L})/gu;
 /** Shorter ones are words of other meanings when their parts are joined, as `sa id` is. */
 const joinedLengthMin = 6;
 /** Shorter ones are words of other meanings without accents, as `né le` is. */
 const plainLengthMin = 7;
 
+/** Latin and Greek letters with an accent. */
 const accented = /[\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff]/g;
 const marks = /\p{M}/gu;
+const isAscii = (word: string): boolean => /^[\x20-\x7e]*$/.test(word);
 /** Letters that have no accent to take away. */
 const plainLetters: Readonly<Record<string, string>> = {
   ...{ ø: 'o', æ: 'ae', œ: 'oe', ß: 'ss', ł: 'l', đ: 'd', ı: 'i', ð: 'd', þ: 'th' },
@@ -19,29 +24,24 @@ const plainLetters: Readonly<Record<string, string>> = {
 /** Letters that some languages write as two where they have no accents. */
 const pairs: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue', ø: 'oe', å: 'aa' };
 
-/** Small words between two others, which the names of fields leave out: `clave de elector` is `clave_elector`. */
-const between = /(?<=[\p{L}\p{N}] )(?:d[aeiou]|de[ils]|das|dos|des|of) (?=[\p{L}\p{N}])/gu;
-/** Articles before a vowel: `carta d'identità`. */
-const beforeVowel = /(?<= )[dl]['\u2019](?=\p{L})/gu;
-
 /** Returns a keyword in all its forms, itself first. */
 export function formsOf(keyword: string): string[] {
-  const short = keyword.replace(between, '').replace(beforeVowel, '');
-  const words = [keyword, short].flatMap((word) => [word, ...plainFormsOf(word)]);
-  return [...new Set(words.flatMap((word) => [word, ...joinedFormsOf(word)]))];
+  const plain = plainFormsOf(keyword);
+  const short = [keyword, ...plain].map((word) => word.replace(between, '').replace(beforeVowel, ''));
+  return [...new Set([keyword, ...plain, ...[keyword, ...plain, ...short].flatMap(joinedFormsOf)])];
 }
 
 function joinedFormsOf(word: string): string[] {
   const parts = word.split(joint);
-  if (parts.length === 1) return [];
+  if (parts.length === 1 || !isAscii(word)) return [];
   const joined = parts.join('');
-  return [...joints.map((it) => parts.join(it)), ...(joined.length < joinedLengthMin ? [] : [joined])];
+  return [parts.join('_'), ...(joined.length < joinedLengthMin ? [] : [joined])];
 }
 
 /** Returns the keyword without accents, in the ways that languages have; none where it has none. */
 function plainFormsOf(keyword: string): string[] {
-  if (keyword.length < plainLengthMin || keyword.toLowerCase().search(accented) < 0) return [];
   const lower = keyword.toLowerCase();
+  if (keyword.length < plainLengthMin || lower.search(accented) < 0) return [];
   const withPairs = lower.replace(accented, (letter) => pairs[letter] ?? letter);
   return [lower, withPairs].map((word) => word.replace(accented, plainLetterOf));
 }

@@ -43,6 +43,7 @@ const carriers: Readonly<Record<string, string>> = {
     .join()
     .concat(...rows.map((row, index) => `\n${index},${index},${row.join()}`)),
   Markdown: `# People\n\n| name | dni |\n|:---|---:|\n${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}\n`,
+  'Markdown with a column of numbers': `| # | name | dni |\n|---|---|---|\n${rows.map((row, index) => `| ${index} | ${row.join(' | ')} |`).join('\n')}\n`,
   'the output of a database client': lines(' | ').replace('\n', '\n------+------\n'),
   'CSV in a JSON string': JSON.stringify({ id: 7, csv: lines(','), next: [{ a: 1 }, { b: 2 }] }),
   'CSV in a prompt': JSON.stringify({ messages: [{ role: 'user', content: `Sum up: ${lines(',')}\n` }] }),
