@@ -21,6 +21,9 @@ export interface Bucket {
   atMs: number;
 }
 
+/** A bucket that was taken from later than this was so by a clock that was wrong. */
+const aheadMsMax = 3_600_000;
+
 /** Returns the rate of a tenant: the bucket holds about twice its steady rate. */
 const rateOf = ({ scansPerMinute, burst }: TenantTerms): Rate | undefined =>
   scansPerMinute === null ? undefined : { perMinute: scansPerMinute, capacity: burst ?? scansPerMinute * 2 };
@@ -31,9 +34,14 @@ function keyRateOf({ perMinute }: KeyRecord, { perKeyScansPerMinute }: TenantTer
   return rate === null ? undefined : { perMinute: rate, capacity: rate * 2 };
 }
 
-/** Returns the level of a bucket at that time. A clock that runs backwards brings nothing. */
-export const levelAt = ({ level, atMs }: Bucket, { perMinute, capacity }: Rate, nowMs: number): number =>
-  Math.min(capacity * partsPerToken, level + Math.max(0, nowMs - atMs) * perMinute);
+/**
+ * Returns the level of a bucket at that time. A clock that runs backwards brings nothing. After one that was
+ * far ahead the bucket is as if it was never used, or it would stay empty until that time has come.
+ */
+export function levelAt({ level, atMs }: Bucket, { perMinute, capacity }: Rate, nowMs: number): number {
+  const full = capacity * partsPerToken;
+  return atMs - nowMs > aheadMsMax ? full : Math.min(full, level + Math.max(0, nowMs - atMs) * perMinute);
+}
 
 /** Whole seconds until a token is there, at least 1. */
 export const secondsUntilToken = (level: number, { perMinute }: Rate): number =>
@@ -44,7 +52,7 @@ export function withoutToken(bucket: Bucket | undefined, rate: Rate, nowMs: numb
   if (!bucket) return { level: (rate.capacity - 1) * partsPerToken, atMs: nowMs };
   bucket.level = levelAt(bucket, rate, nowMs) - partsPerToken;
   // A clock that is set back must not fill the bucket twice.
-  bucket.atMs = Math.max(bucket.atMs, nowMs);
+  bucket.atMs = bucket.atMs - nowMs > aheadMsMax ? nowMs : Math.max(bucket.atMs, nowMs);
   return bucket;
 }
 

@@ -299,4 +299,15 @@ export const limits: SuitePart = async (t, { store, hints, ...lab }) => {
     t.match(await acme.admit(key, { nowMs: noonMs + 59_999 }), { code: 'RATE_LIMITED' });
     t.equal(await acme.admitMany(5, key, { nowMs: noonMs + 60_000 }), 1);
   });
+
+  await t.test('a clock that was far ahead keeps no bucket empty', async (t) => {
+    const acme = await lab.tenant({ scansPerMinute: 1, burst: 2 });
+    const key = await acme.key();
+    const ahead = { nowMs: noonMs + 3_600_001 };
+    t.equal(await acme.admitMany(3, key, ahead), 2);
+    t.match(await acme.admit(key, { nowMs: noonMs + 1 }), { code: 'RATE_LIMITED' }, 'an hour is believed');
+    t.equal(await acme.admitMany(3, key), 2);
+    t.match(await acme.admit(key, { nowMs: noonMs + 59_999 }), { code: 'RATE_LIMITED' });
+    t.equal(await acme.admitMany(3, key, { nowMs: noonMs + 60_000 }), 1, 'and it fills as it did');
+  });
 };

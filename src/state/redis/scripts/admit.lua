@@ -80,6 +80,7 @@ local function firstDayOf(month)
 end
 
 local partsPerToken = 60000
+local aheadMsMax = 3600000
 
 -- Takes what the call needs, or answers why it is not let in.
 local function takeFor(caller, mode, now)
@@ -99,6 +100,8 @@ local function takeFor(caller, mode, now)
       local full = capacity * partsPerToken
       local at = tonumber(field(key, 'at')) or now
       local level = math.min(full, (tonumber(field(key, 'level')) or full) + math.max(0, now - at) * rate)
+      -- By a clock that was far ahead, until when it would stay empty.
+      if at - now > aheadMsMax then at, level = now, full end
       if level < partsPerToken and not limited then
         limited = { n == 1 and 'tenant' or 'key', math.max(1, math.ceil((partsPerToken - level) / rate / 1000)), rate }
       end
