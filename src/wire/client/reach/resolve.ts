@@ -2,6 +2,7 @@ import { promises as dns } from 'node:dns';
 import { isIP } from 'node:net';
 import { GatewayError } from '../../../core/errors.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
+import { createLookups, type Lookup } from './lookups.ts';
 
 /** Is an `upstream.resolve` entry: matching hosts are dialled at `address`, and at `port` if given. */
 export interface ResolveEntry {
@@ -15,12 +16,13 @@ export interface ResolverOptions {
   /** The first that matches counts. */
   readonly resolve: readonly ResolveEntry[];
   /** All addresses of a name; the system's resolver unless told. */
-  readonly lookup?: (host: string) => Promise<readonly { readonly address: string }[]>;
+  readonly lookup?: Lookup;
 }
 
 export type Resolver = ReturnType<typeof createResolver>;
 
-const systemLookup = (host: string) => dns.lookup(host, { all: true });
+/** One for the process, as its threads are. */
+const systemLookup = createLookups((host) => dns.lookup(host, { all: true }));
 
 export function createResolver({ resolve, lookup = systemLookup }: ResolverOptions) {
   const entries: { matches: HostMatcher; entry: ResolveEntry }[] = resolve.map((entry) => {
@@ -44,6 +46,7 @@ export function createResolver({ resolve, lookup = systemLookup }: ResolverOptio
       const replaced = findEntry(host);
       if (replaced) return { addresses: [replaced.address], port: replaced.port ?? port };
       const answers = await lookup(host).catch((error: unknown) => {
+        if (error instanceof GatewayError) throw error;
         throw new GatewayError('UPSTREAM_UNREACHABLE', 'The host name cannot be resolved.', {}, error);
       });
       if (answers.length === 0)
