@@ -3,6 +3,7 @@ import { fullNameChecks } from './full-names.ts';
 import { healthChecks } from './health.ts';
 import { identityChecks } from './identity.ts';
 import { networkChecks } from './network.ts';
+import { passedOnChecks } from './passed-on.ts';
 import { paymentChecks } from './payment.ts';
 import { personChecks } from './persons.ts';
 import { phoneChecks } from './phones.ts';
@@ -25,6 +26,7 @@ export const checks = {
   ...personChecks,
   ...tokenChecks,
   ...textChecks,
+  ...passedOnChecks,
   ...fullNameChecks,
   ...healthChecks,
   ...networkChecks,

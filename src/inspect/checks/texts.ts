@@ -46,7 +46,7 @@ const quotes = /^(?:\xe2\x80[\x98\x9c\x9e]|\xc2\xab)|(?:\xe2\x80[\x99\x9c\x9d]|\
 /**
  * Tells letters with a digit or an unusual sign, or in an order that no word has; references and prose are excluded.
  */
-function isPasswordLike(text: string): boolean {
+export function isPasswordLike(text: string): boolean {
   if (!isWritten(text) || ideograms.test(text)) return false;
   const word = text.replace(quotes, '').replace(/[.,:!?]{1,3}$/, '');
   if (
@@ -72,14 +72,14 @@ const smallLetters = /^[a-z]+$/;
  * Tells passwords as people choose them under rules (`couch-trip-update3971`, `S3cret!7`), or random ones. It is
  * stricter than `password-like`: `my-app-2`, `v1.2` and `user@host` do not pass.
  */
-function isChosen(text: string): boolean {
+export function isChosen(text: string): boolean {
   const word = text.replace(/[.,:?]{1,3}$/, '');
   if (!isPasswordLike(word) || /^[\w.+-]{1,64}@[\w-]{1,64}\.|:\/\//.test(word)) return false;
   const hasSign = /[!#$%^&*+=~?@].*[0-9A-Za-z]|[0-9A-Za-z][!#$%^&*]$/.test(word);
   if (hasSign && hasDigit.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word)) return true;
   if (word.length < chosenLengthMin) return false;
   // Words of other languages have an order of letters that English words do not have.
-  return digitsBehindWord.test(word) || (isRandom(word) && !smallLetters.test(word));
+  return digitsBehindWord.test(word) || (isRandom(word) && !smallLetters.test(word)) || isOfManySigns(word);
 }
 
 /** Matches what code, templates, addresses and connection strings have, and passwords hardly ever. */

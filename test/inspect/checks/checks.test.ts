@@ -109,6 +109,44 @@ const table: Partial<Record<CheckName, { yes: readonly string[]; no: readonly st
       'required',
     ],
   },
+  told: {
+    yes: ['Topaz_2017', 'Falcon-Amber64', 'js8s2vdj6', 'cobalt2766', 'Walnut35!', 'd3lt479$', 'S3cret!7'],
+    no: ['server-01', 'RFC7617', 'SHA256', 'v1.2.3', 'password123', 'node-22', 'x/y2z3', 'required'],
+  },
+  typed: {
+    yes: ['FIOVdGgo53', 'Saffron.mkzIrw88', 'Cobalt_orm7F0I27', 'Lagoon92!', 'xq7-wz'],
+    no: [
+      'production',
+      'project_1',
+      '8080:80',
+      '127.0.0.1:80',
+      '$PASSWORD',
+      '--stdin',
+      'dir/b2',
+      '5432',
+      'a=b7',
+    ],
+  },
+  passphrase: {
+    yes: [
+      'quill juniper delta falcon',
+      'onyx-maple-quill-topaz',
+      'topaz falcon 77',
+      'Maple amber, drift! 65',
+    ],
+    no: [
+      'enter the passphrase here',
+      'quill juniper delta',
+      'correct horse battery staple',
+      'one two',
+      'a b c d',
+    ],
+  },
+  'random-groups': {
+    yes: ['woev gkbe xcsw pogn', 'qkvx-jzqw-xkcd-vbnm'],
+    no: ['this will fail soon', 'abcd-efgh-ijkl-mnop', 'xxxx xxxx xxxx xxxx'],
+  },
+  'has-digit': { yes: ['8246 5555'], no: ['save them'] },
   'bitlocker-key': {
     yes: ['011000-022011-033022-044033-055044-066055-077066-088077'],
     no: [

@@ -1,0 +1,96 @@
+import type { Checks, SecretCheck } from './check.ts';
+import { isEncodedWords, randomBits } from './randomness.ts';
+import { isChosen, isPasswordLike } from './texts.ts';
+
+/*
+ * Tells passwords where the words before them, or their place on a command line, already say that one stands there.
+ * So shorter ones pass than elsewhere, and what has to be told apart is what else people write there.
+ */
+
+const hasDigit = /[0-9]/;
+const hasLetter = /[A-Za-z]/;
+const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
+
+/** Matches a capital word with a sign or a year behind it, and two capital words with a number: `Topaz_2017`. */
+const capitalsAndNumber = /^[A-Z][a-z]{2,}(?:[_.-]\d{3,4}|[-_.]?[A-Z][a-z]{2,}\d{1,4})$/;
+/** Matches a small word with three digits or more: `cobalt2766`. */
+const wordAndNumber = /^[a-z]{4,}\d{3,6}$/;
+/** Matches letters and digits that change twice or more, as names with a version do not: `js8s2vdj6`. */
+const mixedTwice = /\d[a-z]+\d[a-z]|[a-z]\d+[a-z]+\d/i;
+const mixedLengthMin = 8;
+/** Matches the letters and digits of versions, sizes, addresses and names of machines: `ipv4-to-ipv6`, `2x4x8`. */
+const namedNumber = /^(?:[a-z]+\d{0,2}[-_./:])+[a-z\d]*$|^(?:\d{1,4}x)+\d{1,4}$|[/\\()<>]|[a-z]\.[a-z]/i;
+/** Matches the words with a number that tests and manuals have for a password: `password123`. */
+const knownWord =
+  /^(?:my)?(?:pass(?:word|wd)?|test|user|admin|secret|example|demo|hello|abc|qwerty|foo|bar|token|key|value)[-_]?\d{1,4}!?$/i;
+const signInside = /[!#$%^&*+=?@~]/;
+
+/**
+ * Tells passwords behind words that say that one follows. Shorter ones pass than as `chosen`, and names with a
+ * number do not: `server-01`, `RFC7617`.
+ */
+function isTold(text: string): boolean {
+  const word = text.replace(/[.,:?;]{1,3}$/, '');
+  if (knownWord.test(word)) return false;
+  if (isChosen(word)) return true;
+  if (!isPasswordLike(word) || !hasDigit.test(word)) return false;
+  if (capitalsAndNumber.test(word) || wordAndNumber.test(word)) return true;
+  if (namedNumber.test(word) || /^[\w.+-]{1,64}@[\w-]{1,64}\./.test(word)) return false;
+  if (/[a-z]/.test(word) && signInside.test(word)) return true;
+  return word.length >= mixedLengthMin && mixedTwice.test(word);
+}
+
+/** Matches what no password on a command line is: options, variables, ports, addresses, paths and lists. */
+const argument =
+  /^(?:[-$%@<{(*~./\\]|\d{1,5}(?::|$|-\d|\/)|(?:\d{1,3}\.){3}|[\w.-]{0,64}:[\d/]|\w{1,40}=)|,|[\w.-]+\/[\w./-]+$/;
+
+const typedBitsMin = 6;
+
+/** Tells passwords on a command line, where no code can stand: a digit or a sign, or an order that no word has. */
+function isTyped(text: string): boolean {
+  if (!isAscii(text) || !hasLetter.test(text) || argument.test(text)) return false;
+  if (/^[a-z]+(?:[-_.][a-z]+)*[-_.]?\d{0,2}$/i.test(text) && !/[a-z][A-Z]+[a-z]*\d/.test(text))
+    return randomBits(text) >= typedBitsMin;
+  return (hasDigit.test(text) || /[!@#$%^*+~?]/.test(text)) && !isEncodedWords(text);
+}
+
+const wordsOfPhrase =
+  /^(?:[A-Za-z]{3,10}|\d{1,4})[,.!?]?(?:[ ._-](?:[A-Za-z]{3,10}|\d{1,4})[,.!?]?){2,11}[!?.]?$/;
+/** Words of sentences, labels and messages, of which passphrases of random words have none. */
+const wordsOfSentences = new Set(
+  (
+    'the and for with not your you our this that from are was were has have had must should can cannot may will would into than then when where which who what how ' +
+    'all any each one two new old own its his her their please enter type choose set use used using required optional missing invalid wrong incorrect empty unknown ' +
+    'password passwords passphrase passphrases phrase passcode secret secrets token tokens key keys user username name email login account value string text word words ' +
+    'example sample test dummy fake mock default placeholder change changed changeme forgot forgotten reset confirm repeat show hide hidden current protected encrypted ' +
+    'here see read file path from vault manager store stored generated random strong weak long short more less least characters character digits minimum maximum ' +
+    'der die das und mit nicht ein eine ist sind oder ihr bitte geben eingeben passwort kennwort les des une est pour avec votre saisir mot passe los las una con para ' +
+    'contrase clave senha horse staple battery correct type types field label hint error message valid expired does match false true none null'
+  ).split(' '),
+);
+const phraseWordsMin = 4;
+
+/** Tells a passphrase of random words, perhaps with a number, from sentences and labels. */
+function isPassphrase(text: string): boolean {
+  if (!wordsOfPhrase.test(text)) return false;
+  const parts = text
+    .toLowerCase()
+    .split(/[ ,.!?_-]+/)
+    .filter((part) => part !== '');
+  if (parts.some((part) => wordsOfSentences.has(part))) return false;
+  return parts.length >= phraseWordsMin || (parts.length === phraseWordsMin - 1 && hasDigit.test(text));
+}
+
+const groupBitsMin = 8;
+
+/** Tells four letters or digits a group in an order that words do not have: `woev gkbe xcsw pogn`. */
+const isOfRandomGroups: SecretCheck = (text) =>
+  !/abcd|1234|xxxx|0000/i.test(text) && randomBits(text.replace(/[ -]/g, '')) >= groupBitsMin;
+
+export const passedOnChecks = {
+  told: isTold,
+  typed: isTyped,
+  passphrase: isPassphrase,
+  'random-groups': isOfRandomGroups,
+  'has-digit': (text) => hasDigit.test(text),
+} as const satisfies Checks;
