@@ -331,6 +331,9 @@ t.test('people work with the console in a browser', async (t) => {
       t.equal(other.complaints.length, 1, 'the browser is told');
       await other.show('policies');
       await other.page.getByRole('link', { name: 'guard' }).waitFor();
+      await other.page.route('**/assets/feeds-*', (route) => route.abort());
+      await other.show('feeds');
+      await other.page.getByText('This part of the console cannot be loaded.').waitFor();
       await other.page.context().close();
     },
   );
@@ -392,6 +395,14 @@ t.test('people work with the console in a browser', async (t) => {
     );
     await button(/^1 new call/).click();
     await main.getByRole('link', { name: /long\.test\.example\/250$/ }).waitFor();
+    for (let i = 0; i < 40; i += 1) await page.keyboard.press('j');
+    const chosen = list.locator('tr.chosen');
+    await until('the call that the keys led to is in sight', async () => {
+      const [box, frame] = [await chosen.boundingBox(), await list.boundingBox()];
+      return box !== null && frame !== null && box.y > frame.y && box.y + box.height < frame.y + frame.height;
+    });
+    await page.goBack();
+    await chosen.waitFor({ state: 'detached' });
   });
 
   await t.test('a call that comes after the list was read and before it is followed is in it', async () => {

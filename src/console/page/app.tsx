@@ -1,28 +1,29 @@
 import type { ComponentType } from 'preact';
-import { lazy, Suspense } from 'preact/compat';
+import { Suspense } from 'preact/compat';
 import { useEffect, useErrorBoundary } from 'preact/hooks';
 import { ApiProblem, chosenTenant, get, type Session, session } from './data/api.ts';
 import { href, place } from './data/route.ts';
 import { type Children, Empty, PageHead, Problem, Skeleton } from './kit/bits.tsx';
+import { loaded } from './kit/loaded.tsx';
 import { Overview } from './pages/overview.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { Shell } from './shell.tsx';
 
 /* Pages are loaded when they are first looked at; the first one comes along. */
 const pages: Readonly<Record<string, ComponentType>> = {
-  approvals: lazy(() => import('./pages/approvals/approvals.tsx')),
-  activity: lazy(() => import('./pages/activity/activity.tsx')),
-  policies: lazy(() => import('./pages/policies/policies.tsx')),
-  keys: lazy(() => import('./pages/keys/keys.tsx')),
-  routes: lazy(() => import('./pages/routes.tsx')),
-  tools: lazy(() => import('./pages/tools.tsx')),
-  feeds: lazy(() => import('./pages/feeds.tsx')),
-  notifications: lazy(() => import('./pages/notifications.tsx')),
-  usage: lazy(() => import('./pages/usage.tsx')),
-  audit: lazy(() => import('./pages/audit.tsx')),
-  settings: lazy(() => import('./pages/settings.tsx')),
-  incidents: lazy(() => import('./pages/incidents.tsx')),
-  agents: lazy(() => import('./pages/agents.tsx')),
+  approvals: loaded(() => import('./pages/approvals/approvals.tsx')),
+  activity: loaded(() => import('./pages/activity/activity.tsx')),
+  policies: loaded(() => import('./pages/policies/policies.tsx')),
+  keys: loaded(() => import('./pages/keys/keys.tsx')),
+  routes: loaded(() => import('./pages/routes.tsx')),
+  tools: loaded(() => import('./pages/tools.tsx')),
+  feeds: loaded(() => import('./pages/feeds.tsx')),
+  notifications: loaded(() => import('./pages/notifications.tsx')),
+  usage: loaded(() => import('./pages/usage.tsx')),
+  audit: loaded(() => import('./pages/audit.tsx')),
+  settings: loaded(() => import('./pages/settings.tsx')),
+  incidents: loaded(() => import('./pages/incidents.tsx')),
+  agents: loaded(() => import('./pages/agents.tsx')),
 };
 
 export function App() {

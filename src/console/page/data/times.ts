@@ -36,8 +36,8 @@ const absolute = new Intl.DateTimeFormat('en-GB', {
 const ofToday = new Intl.DateTimeFormat('en-GB', clock);
 const ofOtherDays = new Intl.DateTimeFormat('en-GB', { ...day, hour: '2-digit', minute: '2-digit' });
 
-/** "29 Nov 2026, 14:39:26 UTC", in the zone of the browser. */
-export const toAbsolute = (atMs: number): string => absolute.format(atMs);
+/** "29 Nov 2026, 14:39:26 UTC", in the zone of the browser; empty for what is no time. */
+export const toAbsolute = (atMs: number): string => (Number.isNaN(atMs) ? '' : absolute.format(atMs));
 
 const ofDays = new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric', timeZone: 'UTC' });
 

@@ -1,6 +1,7 @@
 import 'uplot/dist/uPlot.min.css';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
+import { go, href } from '../data/route.ts';
 import type { Decision, Stats } from '../data/types.ts';
 import { decisionWord } from './bits.tsx';
 
@@ -38,7 +39,16 @@ const secondsOf = { minute: 60, hour: 3600, day: 86_400 } as const;
 const toLabel = (interval: Stats['interval'], seconds: number): string =>
   (interval === 'day' ? day : clock).format(seconds * 1000);
 
-function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
+/** Returns the bar at a place of the plot: it begins at its time. */
+function barAt(plot: UPlot, { series, interval }: Stats): Bar | undefined {
+  const { left = -1 } = plot.cursor;
+  if (left < 0) return undefined;
+  const atMs = plot.posToVal(left, 'x') * 1000;
+  const lengthMs = secondsOf[interval] * 1000;
+  return series.find((it) => atMs >= Date.parse(it.at) && atMs < Date.parse(it.at) + lengthMs);
+}
+
+function optionsOf(box: HTMLElement, stats: Stats, onBar: (plot: UPlot) => void): UPlot.Options {
   const text = colorOf(box, 'faint', 'color');
   const grid = colorOf(box, 'bar', 'backgroundColor');
   const bars = UPlot.paths.bars?.({ size: [0.75, 28], align: 1 });
@@ -47,7 +57,8 @@ function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
     width: box.clientWidth,
     height: 240,
     legend: { show: false },
-    cursor: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    hooks: { setCursor: [onBar] },
     padding: [8, 22, 0, 0],
     scales: {
       x: { range: (_, min, max) => [min, max + secondsOf[stats.interval]] },
@@ -64,7 +75,7 @@ function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
       },
       {
         ...axis,
-        size: 44,
+        size: 54,
         grid: { stroke: grid, width: 1 },
         incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000, 1_000_000],
       },
@@ -86,7 +97,16 @@ function optionsOf(box: HTMLElement, stats: Stats): UPlot.Options {
   };
 }
 
+type Bar = Stats['series'][number];
+
+const counted = (of: Iterable<readonly [decision: string, count: number]>): string =>
+  [...of]
+    .filter(([, count]) => count > 0)
+    .map(([decision, count]) => `${count.toLocaleString('en')} ${decisionWord(decision).toLowerCase()}`)
+    .join(', ');
+
 export default function DecisionChart({ stats }: { stats: Stats }) {
+  const [bar, setBar] = useState<Bar>();
   const box = useRef<HTMLDivElement>(null);
   const latest = useRef(stats);
   latest.current = stats;
@@ -97,7 +117,11 @@ export default function DecisionChart({ stats }: { stats: Stats }) {
     if (!current) return;
     const draw = () => {
       plot.current?.destroy();
-      plot.current = new UPlot(optionsOf(current, latest.current), stack(latest.current), current);
+      plot.current = new UPlot(
+        optionsOf(current, latest.current, (it) => setBar(barAt(it, latest.current))),
+        stack(latest.current),
+        current,
+      );
     };
     draw();
     const sized = new ResizeObserver(() =>
@@ -116,8 +140,26 @@ export default function DecisionChart({ stats }: { stats: Stats }) {
     };
   }, [interval]);
   useEffect(() => plot.current?.setData(stack(stats)), [stats]);
-  const said = stats.decisions.names
-    .map((it) => `${it.count} ${decisionWord(it.name).toLowerCase()}`)
-    .join(', ');
-  return <div class="chart" ref={box} role="img" aria-label={`Calls over time: ${said || 'none'}`} />;
+  const said = counted(stats.decisions.names.map((it) => [it.name, it.count]));
+  const show = () => {
+    if (bar === undefined || bar.total === 0) return;
+    const to = new Date(Date.parse(bar.at) + secondsOf[interval] * 1000).toISOString();
+    go(href('activity', { from: bar.at, to }));
+  };
+  return (
+    <div class="chart-box">
+      <p class="chart-said" aria-hidden="true">
+        {bar &&
+          `${toLabel(interval, Date.parse(bar.at) / 1000)}: ${counted(Object.entries(bar.decisions)) || 'no calls'}`}
+      </p>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the filters of the list lead to the same calls */}
+      <div
+        class={bar && bar.total > 0 ? 'chart leads' : 'chart'}
+        ref={box}
+        role="img"
+        aria-label={`Calls over time: ${said || 'none'}`}
+        onClick={show}
+      />
+    </div>
+  );
 }

@@ -46,6 +46,17 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
   }, []);
   useEffect(() => latest.current(), [rows]);
   useKeptPlace(box, rows, keyOf, view.row);
+  useEffect(() => {
+    const { current } = box;
+    const index = chosen === undefined ? -1 : rows.findIndex((it) => keyOf(it) === chosen);
+    if (!current || index < 0) return;
+    // Below the head, which stays at the top, and with a row beside it.
+    const head = current.querySelector('thead')?.offsetHeight ?? 0;
+    const top = Math.max(0, index - 1) * view.row;
+    const bottom = (index + 2) * view.row + head - current.clientHeight;
+    if (current.scrollTop > top) current.scrollTop = top;
+    else if (current.scrollTop < bottom) current.scrollTop = bottom;
+  }, [chosen]);
   const to = Math.min(rows.length, view.to);
   const from = Math.min(view.from, Math.max(0, to - step));
   return (

@@ -1,22 +1,30 @@
 import { useState } from 'preact/hooks';
+import { fetchConfig } from '../data/config.ts';
+import { useResource } from '../data/resource.ts';
 import { href } from '../data/route.ts';
 import { Command, PageHead } from '../kit/bits.tsx';
 
-const steps = {
-  curl: `. data/first-start.env\ncurl -i https://api.github.com/zen`,
-  agent: '. data/first-start.env\nbin/postern run -- python3 agent.py',
-  offline: `. data/first-start.env
+type Steps = Readonly<Record<string, string>>;
+
+/** After a first start without a configuration. */
+const firstSteps: Steps = {
+  'With curl': `. data/first-start.env\ncurl -i https://api.github.com/zen`,
+  'Your agent': '. data/first-start.env\nbin/postern run -- python3 agent.py',
+  'Without a network': `. data/first-start.env
 curl "$POSTERN_URL/v1/scan" -H "authorization: Bearer $POSTERN_KEY" -H 'content-type: application/json' -d '{"method":"GET","url":"https://api.github.com/zen"}'`,
-} as const;
-const words: Readonly<Record<keyof typeof steps, string>> = {
-  curl: 'With curl',
-  agent: 'Your agent',
-  offline: 'Without a network',
 };
+
+const stepsWith = (file: string): Steps => ({
+  'With curl': `export POSTERN_CONFIG='${file}'\nbin/postern run -- curl -i https://api.github.com/zen`,
+  'Your agent': `export POSTERN_CONFIG='${file}'\nbin/postern run -- python3 agent.py`,
+});
 
 /** Shows the first visit: one line to copy, and the call is seen to arrive. */
 export function FirstCall() {
-  const [way, setWay] = useState<keyof typeof steps>('curl');
+  const [way, setWay] = useState('With curl');
+  // Who may not read it is shown the first start, and the way to a key.
+  const file = useResource('config', fetchConfig).data?.file;
+  const steps = file ? stepsWith(file) : firstSteps;
   return (
     <>
       <PageHead title="Send the first call" about="Nothing has come through this gateway yet." />
@@ -25,7 +33,7 @@ export function FirstCall() {
           <h2>Run this in a second terminal, in the folder where Postern was started</h2>
           <fieldset class="tabs">
             <legend class="hidden">How to send it</legend>
-            {(Object.keys(steps) as (keyof typeof steps)[]).map((it) => (
+            {Object.keys(steps).map((it) => (
               <button
                 key={it}
                 type="button"
@@ -33,15 +41,24 @@ export function FirstCall() {
                 aria-pressed={it === way}
                 onClick={() => setWay(it)}
               >
-                {words[it]}
+                {it}
               </button>
             ))}
           </fieldset>
-          <Command text={steps[way]} />
+          <Command text={steps[way] ?? ''} />
           <p class="hint">
-            data/first-start.env holds the key of the first agent and the settings by which programs find the
-            gateway. Started with a configuration of your own? <a href={href('keys')}>Mint a key</a> instead;
-            it comes with these lines.
+            {file ? (
+              <>
+                The command takes the key of the first agent that stands beside the configuration.{' '}
+                <a href={href('keys')}>Mint a key</a> for an agent elsewhere; it comes with its settings.
+              </>
+            ) : (
+              <>
+                data/first-start.env holds the key of the first agent and the settings by which programs find
+                the gateway. Started with a configuration of your own? <a href={href('keys')}>Mint a key</a>{' '}
+                instead; it comes with these lines.
+              </>
+            )}
           </p>
         </li>
         <li class="card">

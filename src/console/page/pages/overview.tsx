@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'preact/compat';
+import { Suspense } from 'preact/compat';
 import { useNames } from '../data/agents.ts';
 import { get, may } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
@@ -8,9 +8,10 @@ import { mayReadPending, pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
 import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { Legend } from '../kit/legend.tsx';
+import { loaded } from '../kit/loaded.tsx';
 import { FirstCall } from './first-call.tsx';
 
-const Chart = lazy(() => import('../kit/chart.tsx'));
+const Chart = loaded(() => import('../kit/chart.tsx'));
 
 const ranges = {
   hour: { word: 'Last hour', interval: 'minute', ms: 3_600_000, per: 'minute' },

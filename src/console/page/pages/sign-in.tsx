@@ -86,6 +86,9 @@ export function SignIn() {
         <div class="card quiet-top">
           <p class="hint">After npm start, the admin secret stands in the folder of the state:</p>
           <Command text="grep ADMIN_SECRET data/first-start.env" />
+          <p class="hint">
+            After postern init, it stands in the file <code>admin-secret</code> beside the configuration.
+          </p>
         </div>
       </main>
     </div>

@@ -1,12 +1,13 @@
-import { lazy, Suspense } from 'preact/compat';
+import { Suspense } from 'preact/compat';
 import { get } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import { toDay } from '../data/times.ts';
 import type { Stats } from '../data/types.ts';
 import { Card, Facts, PageHead, Problem, Skeleton } from '../kit/bits.tsx';
 import { Legend } from '../kit/legend.tsx';
+import { loaded } from '../kit/loaded.tsx';
 
-const Chart = lazy(() => import('../kit/chart.tsx'));
+const Chart = loaded(() => import('../kit/chart.tsx'));
 
 interface UsageOf {
   readonly plan: string;

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { apiUrl } from '../../data/api.ts';
-import { go, href, place } from '../../data/route.ts';
+import { go, href, place, replacePlace } from '../../data/route.ts';
 import { rowsMax, traceFilters, useTraces } from '../../data/traces.ts';
 import type { TraceRow } from '../../data/types.ts';
 import { whyOf } from '../../data/why.ts';
@@ -62,7 +62,10 @@ export default function Activity() {
     if (fresh.length > 0 && isAtTop.current) traces.take();
   }, [fresh]);
   const choose = (it: TraceRow) => go(href(['activity', it.trace_id], query));
-  useArrows(rows ?? [], chosen, choose, () => go(href('activity', query)));
+  // One step of the history leads back from all calls that the keys went through.
+  const step = (it: TraceRow) =>
+    (chosen === undefined ? go : replacePlace)(href(['activity', it.trace_id], query));
+  useArrows(rows ?? [], chosen, step, () => go(href('activity', query)));
   return (
     <div class={chosen === undefined ? 'activity' : 'activity with-detail'}>
       <div class="list-side">
@@ -151,11 +154,8 @@ function NoCalls({ isFiltered }: { isFiltered: boolean }) {
       </Empty>
     );
   return (
-    <Empty
-      title="No call has come through yet."
-      command={'. data/first-start.env\ncurl -i https://api.github.com/zen'}
-    >
-      Send one through the proxy, and it appears here.
+    <Empty title="No call has come through yet.">
+      <a href={href('overview')}>Send one through the proxy</a>, and it appears here.
     </Empty>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useNames } from '../../data/agents.ts';
 import { go, href, place, replacePlace } from '../../data/route.ts';
+import { toAbsolute } from '../../data/times.ts';
 import { reasonCodes } from '../../data/words.ts';
 import { decisionWord } from '../../kit/bits.tsx';
 
@@ -26,6 +27,11 @@ const spans = {
   '7 days': 604_800_000,
 } as const;
 const typedMs = 300;
+
+const spanOf = (from: string, to: string | undefined): string => {
+  const [first, last] = [from, to ?? ''].map((it) => toAbsolute(Date.parse(it)));
+  return last === '' ? `${first}` : `${first} – ${last}`;
+};
 
 type FiltersOf = Readonly<Record<string, string>>;
 
@@ -77,7 +83,7 @@ export function Filters({ filters }: { filters: FiltersOf }) {
           set('from', it && it !== 'set' ? new Date(Date.now() - Number(it)).toISOString() : '')
         }
       >
-        {filters['from'] && <option value="set">{new Date(filters['from']).toLocaleString('en-GB')}</option>}
+        {filters['from'] && <option value="set">{spanOf(filters['from'], filters['to'])}</option>}
         {Object.entries(spans).map(([word, ms]) => (
           <option key={word} value={ms}>
             {word}
