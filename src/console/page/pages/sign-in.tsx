@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiProblem, hasEnded, post, type Session, session } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
 import { Command, Problem } from '../kit/bits.tsx';
@@ -19,7 +19,7 @@ export function SignIn() {
   const tenant = useRef<HTMLInputElement>(null);
   const { problem } = signIn;
   const lacksTenant = problem instanceof ApiProblem && problem.errors.some((it) => it.path === 'tenant_id');
-  useEffect(() => (lacksTenant ? tenant : input).current?.focus(), [lacksTenant]);
+  useLayoutEffect(() => (lacksTenant ? tenant : input).current?.focus(), [lacksTenant]);
   return (
     <div class="sign-in">
       <main>
