@@ -18,10 +18,10 @@ const runningMax = 28;
 const unprovenMax = 20;
 /** Of one domain. */
 const perDomainMax = 4;
-/** Names that wait. */
+/** Names that wait; of domains that have answered, twice as many. */
 export const waitingMax = 4_096;
-/** Whoever has waited for longer has given up. */
-const waitMsMax = 30_000;
+/** Whoever has waited for longer has given up, as a rule. */
+const waitMsMax = 15_000;
 
 /** Name servers take a fraction of it. */
 const slowMs = 2_000;
@@ -111,11 +111,11 @@ export function createLookups(lookup: Lookup, nowMs: () => number = () => perfor
   return (host) => {
     const same = underWay.get(host);
     if (same) return same;
-    if (waiting >= waitingMax)
+    const name = domainOf(host);
+    if (waiting >= (isProven(name) ? 2 : 1) * waitingMax)
       throw new GatewayError('GATEWAY_BUSY', 'Too many names wait to be resolved.', { retryAfterSeconds: 5 });
     const { promise, resolve, reject } = Promise.withResolvers<Answers>();
     underWay.set(host, promise);
-    const name = domainOf(host);
     const domain = domains.get(name) ?? { waiting: [], running: 0 };
     domains.set(name, domain);
     domain.waiting.push({ host, sinceMs: nowMs(), resolve, reject });
