@@ -26,11 +26,16 @@ export class ApiLimits {
   spend(route: Route, caller: Caller, nowMs: number): void {
     if (caller.kind !== 'key' || !isManagement(route)) return;
     const keyId = liveKeyOf(caller);
-    const bucket = this.#buckets.get(keyId);
-    const level = bucket ? levelAt(bucket, managementRate, nowMs) : managementRate.capacity * partsPerToken;
+    this.#take(keyId, managementRate, nowMs);
+    if (route.perKeyRate) this.#take(`${keyId} ${route.path}`, route.perKeyRate, nowMs);
+  }
+
+  #take(name: string, rate: Rate, nowMs: number): void {
+    const bucket = this.#buckets.get(name);
+    const level = bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;
     if (level < partsPerToken)
-      throw tooMuch('The key asks too much of the control plane.', secondsUntilToken(level, managementRate));
-    this.#buckets.set(keyId, { level: level - partsPerToken, atMs: nowMs });
+      throw tooMuch('The key asks too much of the control plane.', secondsUntilToken(level, rate));
+    this.#buckets.set(name, { level: level - partsPerToken, atMs: nowMs });
   }
 
   /**

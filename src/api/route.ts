@@ -3,6 +3,7 @@ import type { AgentStatus, Identity, PresentedKey } from '../core/call.ts';
 import type { GatewayError } from '../core/errors.ts';
 import type { Permission } from '../core/permissions.ts';
 import type { Gate } from '../decision/gate.ts';
+import type { Rate } from '../state/rules/limits.ts';
 import type { KeyRecord, SessionRecord } from '../state/store.ts';
 import type { FieldsByName } from '../wire/http1/field.ts';
 
@@ -103,6 +104,8 @@ interface RouteBounds {
   /** The same of a tenant, and of the process. */
   readonly perTenantMax?: number;
   readonly inAllMax?: number;
+  /** How fast a key may ask, beside the rate of all management calls: what is made stays for long. */
+  readonly perKeyRate?: Rate;
   /** The limit of its body, where it is below the general one. */
   readonly bodyBytesMax?: number;
 }

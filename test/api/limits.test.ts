@@ -1,6 +1,7 @@
 import t from 'tap';
 import { ApiLimits, inLineMax, managementRate } from '../../src/api/limits.ts';
 import type { Caller, Route } from '../../src/api/route.ts';
+import { ephemeralKey } from '../../src/api/routes/keys/ephemeral-key.ts';
 
 const route = (fields: Partial<Route>): Route => ({ path: '/v1/x', access: 'keys:read', ...fields }) as Route;
 const asKey = (keyId: string, parentKeyId: string | null = null): Caller =>
@@ -20,6 +21,27 @@ t.test('a key may ask the control plane so much, with all that it has made', asy
   for (const access of ['call', 'key', 'scan'] as const)
     t.doesNotThrow(() => spend(asKey('a'), 0, route({ access })), `${access}: its rate is another one`);
   t.doesNotThrow(() => spend(asKey('a'), 60_000 / managementRate.perMinute));
+});
+
+t.test('what stays for long is made no faster than its own rate', async (t) => {
+  const limits = new ApiLimits();
+  const making = route({ perKeyRate: { perMinute: 2, capacity: 3 } });
+  const make = (caller: Caller, nowMs = 0) => limits.spend(making, caller, nowMs);
+  for (let i = 0; i < 3; i++) make(asKey('a'));
+  t.throws(() => make(asKey('a')), { code: 'RATE_LIMITED', extra: { retryAfterSeconds: 30 } });
+  t.doesNotThrow(() => make(asKey('b')), 'another key has its own');
+  t.doesNotThrow(() => limits.spend(route({}), asKey('a'), 0), 'other requests go on');
+  t.doesNotThrow(() => make(asKey('a'), 30_000));
+  t.throws(() => make(asKey('a'), 30_000));
+});
+
+t.test('ephemeral keys are made so fast and no faster', async (t) => {
+  const limits = new ApiLimits();
+  const make = (nowMs: number) => limits.spend(ephemeralKey, asKey('a'), nowMs);
+  for (let i = 0; i < 5_000; i++) make(0);
+  t.throws(() => make(0), { code: 'RATE_LIMITED' });
+  for (let i = 0; i < 120; i++) make(60_000);
+  t.throws(() => make(60_000));
 });
 
 t.test('listings of a tenant come one after another, and not too many stand in line', async (t) => {

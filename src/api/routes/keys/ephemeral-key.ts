@@ -15,6 +15,8 @@ const route = routesOf('keys');
 const ttlSecondsDefault = 600;
 const ttlSecondsMax = 86_400;
 const usesMax = 1000;
+/** Each stays in the list for a week after its end, and in the audit log for ever. */
+const ephemeralRate = { perMinute: 120, capacity: 5_000 } as const;
 
 const ephemeralRequest = z.object({
   ttl_seconds: z.int().min(1).max(ttlSecondsMax).nullish(),
@@ -36,6 +38,7 @@ export const ephemeralKey = route('POST /v1/keys/ephemeral', {
   summary: 'Make an ephemeral key of the key that asks',
   access: 'keys:ephemeral',
   isForKeys: true,
+  perKeyRate: ephemeralRate,
   body: ephemeralRequest,
   answer: publicKey.extend({
     key: z.string(),

@@ -29,6 +29,7 @@ export const exportTracesRoute = route('GET /v1/traces/export', {
   }),
   answer: z.string().describe('An answer that is cut off ends without the last chunk of HTTP.'),
   answerTypes: [...new Set(formatNames.map((it) => formats[it].contentType))],
+  perKeyMax: 1,
   perTenantMax,
   inAllMax,
   async handle({ gate, query, tenantId, signal }) {
