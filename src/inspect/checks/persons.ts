@@ -117,7 +117,7 @@ const impersonalWords: ReadonlySet<string> = new Set(
     'Access Account Action Add Admin Agent Alert All Api App Application Backup Bank Base Best Branch ' +
     'Bucket Build Cache Cancel Center Centre Check Click Client Cloud Cluster Code Colleague Colleagues ' +
     'Company Config Console Container Content Control Core Corp Create Customer Customers Daily Dashboard ' +
-    'Data Database Default Delete Deploy Deployment Desk Dev Device Edge Edit Engine Error Event Example ' +
+    'Data Database Default Delete Deploy Deployment Desk Dev Device Doe Edge Edit Engine Error Event Example ' +
     'Export Feature File Find First Folder Foundation Friend Friends Full Gateway General Global Group ' +
     'Guest Health Help Home Hosting Hub Id Image Import In Inc Index Internal Job Key Ladies Last Legacy ' +
     'License Limited Link List Load Local Log Login Ltd Machine Main Manager Master Member Model Module ' +
@@ -138,7 +138,7 @@ const isPlainName: SecretCheck = (text) =>
 
 /** Matches what is an address of something else: a machine, a page, a memory, a mailbox. */
 const otherAddress =
-  /:\/\/|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d|0x[\da-f]|::|[\da-f]{2}:[\da-f]{2}:|[$%#~^]\{|\\x|__/i;
+  /:\/\/|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d|0x[\da-f]|::|[\da-f]{2}:[\da-f]{2}:|[$%#~^]\{|\\x|_|\w\(/i;
 /** Matches words of sentences and of software, which no address has. */
 const sentenceWord =
   /(?<!\p{L})(?:the|is|are|was|must|should|and|or|if|not|your|we|you|this|that|with|for|from|bytes?|port|line|server|host|page|length|offset|value|default|string|null|und|ist|oder|nicht)(?!\p{L})/iu;

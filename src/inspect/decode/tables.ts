@@ -8,6 +8,7 @@ import { insert } from './tables/insert.ts';
 import { jsonFields } from './tables/json-fields.ts';
 import { jsonGrid } from './tables/json-grid.ts';
 import { LabelledCells } from './tables/labelled-cells.ts';
+import { multipart } from './tables/multipart.ts';
 
 /*
  * Reads the cells of tables once more, each behind the name of its column, as fields of a record. The word
@@ -17,7 +18,7 @@ import { LabelledCells } from './tables/labelled-cells.ts';
  */
 
 /** Readers of table formats. A new one needs a file and a line here. */
-const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, jsonGrid];
+const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, jsonGrid, multipart];
 
 /** Cells may have so many times the length of the text: names of ten letters stand before values of ten. */
 const roomFactor = 2;

@@ -96,6 +96,7 @@ const table: Record<keyof typeof personChecks, { yes: readonly string[]; no: rea
       'https://Host Name/Path, 12345',
       'Fix the Parser, Issue 2026',
       'see item 4, row 1234',
+      'Addr Value) CALL_IT(B, 2000',
     ],
   },
   'plain-name': {

@@ -106,6 +106,15 @@ t.test('reads a table in a form', async (t) => {
   t.same(cellsOf(form, true), labelled);
 });
 
+t.test('reads the fields of a form in parts', async (t) => {
+  const part = (head: string, value: string): string =>
+    `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
+  const form = `${part('name="dni"', '64184726Y')}${part('name="file"; filename="a.txt"', 'many words')}--b--\r\n`;
+  t.same(cellsOf(form), ['dni: 64184726Y'], 'a file is no field');
+  t.same(cellsOf(part('name="dni"', 'x'.repeat(2000))), [], 'long values are texts');
+  t.same(cellsOf('--b\r\nContent-Type: text/plain\r\n\r\n64184726Y\r\n--b--'), [], 'a part without a name');
+});
+
 t.test('reads values that hold what separates them', async (t) => {
   t.same(cellsOf('a,b,c\n"Byron, Ada","x ""y""\nz",123\n'), ['a: Byron, Ada', 'b: x ""y""\nz', 'c: 123']);
   t.same(cellsOf("INSERT INTO t (a, b) VALUES ('O''Neil, (x)', lower('A,B'))"), [
