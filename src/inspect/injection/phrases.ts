@@ -41,8 +41,8 @@ interface Candidate {
 interface Side {
   /** Words from the core outwards, each in all its spellings, in lower case. */
   readonly words: readonly (readonly string[])[];
-  /** Letter of these words that is next to the core; 0 where it is not ASCII. */
-  readonly nearest: number;
+  /** The word next to the core; empty where it has more than ASCII letters. */
+  readonly nearest: string;
   /** Bytes in which the words must stand. */
   readonly reach: number;
   readonly endsWord: boolean;
@@ -117,31 +117,31 @@ function takeApart(text: string, sideOf: SideOf): { cores: Iterable<string>; bef
   const closes = hasEnds && !isOpen && isWordSign.test(text.charAt(text.length - 1));
   return {
     cores: spellings(core),
-    before: sideOf(words.slice(0, at).reverse(), -1, opens),
-    after: sideOf(words.slice(at + 1), 0, closes),
+    before: sideOf(words.slice(0, at).reverse(), opens),
+    after: sideOf(words.slice(at + 1), closes),
   };
 }
 
-/** Makes a side; `nearestAt` is the place in a word of the letter next to the core: last or first. */
-type SideOf = (words: readonly string[], nearestAt: -1 | 0, endsWord: boolean) => Side;
+/** Makes a side of words from the core outwards. */
+type SideOf = (words: readonly string[], endsWord: boolean) => Side;
 
 /** Creates each side once, because thousands of phrases share a few hundred. */
 function sidesOnce(): SideOf {
   const made = new Map<string, Side>();
-  return (words, nearestAt, endsWord) => {
-    const key = `${nearestAt} ${endsWord} ${words.join(' ')}`;
-    const side = made.get(key) ?? toSide(words, nearestAt, endsWord);
+  return (words, endsWord) => {
+    const key = `${endsWord} ${words.join(' ')}`;
+    const side = made.get(key) ?? toSide(words, endsWord);
     made.set(key, side);
     return side;
   };
 }
 
-const toSide: SideOf = (words, nearestAt, endsWord) => {
-  const nearest = words[0]?.at(nearestAt) ?? '';
+const toSide: SideOf = (words, endsWord) => {
+  const nearest = words[0]?.toLowerCase() ?? '';
   const characters = words.join('').length + (words.length + 1) * gapMax + 1;
   return {
     words: words.map((word) => compositions(word.toLowerCase())),
-    nearest: /[a-z]/i.test(nearest) ? nearest.charCodeAt(0) | 0x20 : 0,
+    nearest: /^[a-z]+$/.test(nearest) ? nearest : '',
     reach: words.length === 0 ? 0 : characters * (isAscii(words.join('')) ? 2 : characterBytesMax),
     endsWord,
   };
@@ -197,7 +197,7 @@ const exclamationMark = 0x21;
 function lengthBefore(bytes: Buffer, { words, nearest, reach, endsWord }: Side, at: number): number {
   const byte = bytes[at - 1] ?? 0;
   if (words.length > 0) {
-    if (isAlphanumeric(byte) || isOther(byte, bytes[at - 2] ?? 0, nearest)) return -1;
+    if (isAlphanumeric(byte) || isOther(bytes, at - 2, nearest, -1)) return -1;
     const text = bytes.toString('utf8', Math.max(0, at - reach), at);
     const start = startOf(text, words, endsWord);
     return start < 0 ? -1 : Buffer.byteLength(text.slice(start));
@@ -210,7 +210,7 @@ function lengthBefore(bytes: Buffer, { words, nearest, reach, endsWord }: Side, 
 function lengthAfter(bytes: Buffer, { words, nearest, reach, endsWord }: Side, at: number): number {
   const byte = bytes[at] ?? 0;
   if (words.length > 0) {
-    if (isAlphanumeric(byte) || isOther(byte, bytes[at + 1] ?? 0, nearest)) return -1;
+    if (isAlphanumeric(byte) || isOther(bytes, at + 1, nearest, 1)) return -1;
     const text = bytes.toString('utf8', at, at + reach);
     const end = endOf(text, words, endsWord);
     return end < 0 ? -1 : Buffer.byteLength(text.slice(0, end));
@@ -248,22 +248,44 @@ function endOf(text: string, words: Side['words'], endsWord: boolean): number {
   return endsWord && startsWithWordSign.test(text.slice(at, at + 2)) ? -1 : at;
 }
 
-const isSame = (written: string, word: string): boolean =>
-  written.toLowerCase().replaceAll('\u2019', "'") === word;
+/** Compares without case; most words differ in the first letter already. */
+function isSame(written: string, word: string): boolean {
+  const [code, other] = [written.charCodeAt(0), word.charCodeAt(0)];
+  if (code < asciiEnd && other < asciiEnd && (code | 0x20) !== (other | 0x20)) return false;
+  return written.toLowerCase().replaceAll('\u2019', "'") === word;
+}
 
 /**
  * Tells what may stand between the words of a phrase. The end of a sentence or statement may not, since
  * another phrase begins behind it.
  */
-const isGap = (character: string | undefined): boolean =>
-  character !== undefined && !'.!?;={}'.includes(character) && !isWordSign.test(character);
+function isGap(character: string | undefined): boolean {
+  if (character === undefined) return false;
+  const code = character.charCodeAt(0);
+  return code < asciiEnd ? asciiGaps[code] === 1 : !isWordSign.test(character);
+}
+
+const asciiEnd = 0x80;
+/** Is 1 for the ASCII characters of gaps. */
+const asciiGaps = Uint8Array.from({ length: asciiEnd }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return '.!?;={}'.includes(character) || isWordSign.test(character) ? 0 : 1;
+});
 
 /** Tells what stands between the parts of a name in code or in a path. */
 const isNameMark = (gap: string): boolean => gap === '_' || gap === '-';
 
-/** Tells another word by its first letter, behind the one space that nearly always separates two words. */
-const isOther = (gapByte: number, next: number, nearest: number): boolean =>
-  gapByte === 0x20 && nearest !== 0 && isAlphanumeric(next) && (next | 0x20) !== nearest;
+/**
+ * Tells that another word begins at a place behind the one space that nearly always separates two words; `step`
+ * leads away from the core. Comparing bytes saves making a string of them.
+ */
+function isOther(bytes: Buffer, at: number, nearest: string, step: 1 | -1): boolean {
+  if (bytes[at - step] !== 0x20 || !isAlphanumeric(bytes[at])) return false;
+  let index = step > 0 ? 0 : nearest.length - 1;
+  for (let count = 0; count < nearest.length; count++, index += step)
+    if (((bytes[at + count * step] ?? 0) | 0x20) !== nearest.charCodeAt(index)) return true;
+  return false;
+}
 
 /**
  * Exceeds the distance by which the matcher's hits are out of order, and by which a phrase begins before its
