@@ -59,3 +59,7 @@ export const reasonCodes: readonly string[] = Object.keys(sentences);
 
 /** Says a reason code in a few words. */
 export const reasonWord = (code: string): string => sentences[code] ?? code;
+
+/** Leaves out the ids of traces behind what an agent has lost: its own page has them as links. */
+export const withoutTraces = (text: string): string =>
+  text.replaceAll(/ \((-\d+(?:\.\d+)?), [^()]{0,40}, trace [0-9a-f-]{36}\)/g, ' ($1)');

@@ -4,7 +4,7 @@ import { useResource } from '../../data/resource.ts';
 import { go, href } from '../../data/route.ts';
 import { toAbsolute } from '../../data/times.ts';
 import type { ShownFinding, ShownRule, ShownSignal, TraceRow } from '../../data/types.ts';
-import { reasonWord } from '../../data/words.ts';
+import { reasonWord, withoutTraces } from '../../data/words.ts';
 import {
   BandBadge,
   Copy,
@@ -104,10 +104,6 @@ function Part({ title, children }: { title: string; children: ComponentChildren 
     </section>
   );
 }
-
-/** Leaves out the ids of traces behind what an agent has lost: its own page has them as links. */
-const withoutTraces = (text: string): string =>
-  text.replaceAll(/ \((-\d+(?:\.\d+)?), [^()]{0,40}, trace [0-9a-f-]{36}\)/g, ' ($1)');
 
 const verbs = { ALLOW: 'let out', SANITIZE: 'sanitised', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
 

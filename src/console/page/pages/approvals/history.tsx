@@ -2,6 +2,7 @@ import { get } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
 import type { Agent, Listing, TraceRow } from '../../data/types.ts';
+import { withoutTraces } from '../../data/words.ts';
 import { DecisionBadge, decisionWord, Facts, Skeleton, Time } from '../../kit/bits.tsx';
 
 /** Shows what else the agent has done: its trust, its day, and its last calls to the same tool. */
@@ -30,7 +31,7 @@ export function History({ agentId, toolName }: { agentId: string; toolName: stri
       <Facts
         of={[
           ['Trust', agent.trust_score.toFixed(2)],
-          ['Held against it', agent.trust_reasons.slice(0, 3).join('; ')],
+          ['Held against it', agent.trust_reasons.slice(0, 3).map(withoutTraces).join('; ')],
           ['Last 24 hours', day || 'no calls'],
           ['Known since', <Time key="t" at={agent.first_seen} />],
         ]}
