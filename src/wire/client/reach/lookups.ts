@@ -5,7 +5,8 @@ import { RecentMap } from '../../../util/recent-map.ts';
  * Names are looked up in threads, of which there are few, and a name server that never answers keeps one for
  * many seconds. So that names of one agent's choice cannot keep all threads, each domain has a few of them at
  * a time, and those that wait are served domain by domain in turn. Some threads are for domains that have
- * answered before: of dead ones there are many. A name that is being looked up already is not looked up twice.
+ * answered before: of dead ones there are many. Within a domain, names that have answered come first, since a
+ * part of it may be dead. A name that is being looked up already is not looked up twice.
  */
 
 type Answers = readonly { readonly address: string }[];
@@ -47,14 +48,18 @@ export function createLookups(lookup: Lookup, nowMs: () => number = () => perfor
   const domains = new Map<string, Domain>();
   /** Domains that have answered, or until when they count as slow. */
   const standing = new RecentMap<string, 'answers' | number>(domainsMax);
+  /** Names that have answered. */
+  const known = new RecentMap<string, true>(domainsMax);
   let running = 0;
   let unproven = 0;
   let waiting = 0;
 
   const isProven = (name: string): boolean => standing.get(name) === 'answers';
 
-  function note(name: string, tookMs: number, isAnswered: boolean): void {
+  function note(host: string, name: string, tookMs: number, isAnswered: boolean): void {
     const before = standing.get(name);
+    if (isAnswered && tookMs <= slowMs) known.set(host, true);
+    else known.delete(host);
     if (tookMs > slowMs) standing.set(name, nowMs() + slowKeptMs);
     else if (isAnswered && (typeof before !== 'number' || before <= nowMs())) standing.set(name, 'answers');
   }
@@ -62,7 +67,8 @@ export function createLookups(lookup: Lookup, nowMs: () => number = () => perfor
   /** Takes the next name, and puts its domain at the end of the line. */
   function next(): [Asked, string, Domain] | undefined {
     for (const [name, domain] of domains) {
-      if (domain.running >= perDomainMax || domain.waiting.length === 0) continue;
+      const [first] = domain.waiting;
+      if (!first || (domain.running >= perDomainMax && !known.has(first.host))) continue;
       if (unproven >= unprovenMax && !isProven(name)) continue;
       domains.delete(name);
       domains.set(name, domain);
@@ -100,10 +106,10 @@ export function createLookups(lookup: Lookup, nowMs: () => number = () => perfor
     }
     try {
       const answers = await lookup(host);
-      note(name, nowMs() - startMs, true);
+      note(host, name, nowMs() - startMs, true);
       resolve(answers);
     } catch (error) {
-      note(name, nowMs() - startMs, false);
+      note(host, name, nowMs() - startMs, false);
       reject(error);
     }
   }
@@ -118,7 +124,9 @@ export function createLookups(lookup: Lookup, nowMs: () => number = () => perfor
     underWay.set(host, promise);
     const domain = domains.get(name) ?? { waiting: [], running: 0 };
     domains.set(name, domain);
-    domain.waiting.push({ host, sinceMs: nowMs(), resolve, reject });
+    const asked = { host, sinceMs: nowMs(), resolve, reject };
+    if (known.has(host)) domain.waiting.unshift(asked);
+    else domain.waiting.push(asked);
     waiting++;
     start();
     return promise;

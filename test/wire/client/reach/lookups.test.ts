@@ -78,6 +78,20 @@ t.test('a domain that has answered has threads that no others get', async (t) =>
   t.not(asked.at(-1), 'd.good.example', 'and for a while after that');
 });
 
+t.test('a name that has answered waits for no other one of its domain', async (t) => {
+  const { asked, ask, end, pass } = startLab();
+  ask('api.good.example');
+  await end('api.good.example');
+  ask(...many(100, 'dead.good.example'));
+  t.equal(asked.length, 1 + 4);
+  ask('api.good.example');
+  t.equal(asked.at(-1), 'api.good.example');
+  pass(2_001);
+  await end('api.good.example');
+  ask('api.good.example');
+  t.equal(asked.length, 1 + 4 + 1, 'until it is slow itself');
+});
+
 t.test('so many domains are remembered and no more', async (t) => {
   const { asked, ask, end } = startLab();
   for (let i = 0; i <= domainsMax; i++) {
