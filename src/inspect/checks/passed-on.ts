@@ -19,7 +19,8 @@ const wordAndNumber = /^[a-z]{4,}\d{3,6}$/;
 const mixedTwice = /\d[a-z]+\d[a-z]|[a-z]\d+[a-z]+\d/i;
 const mixedLengthMin = 8;
 /** Matches the letters and digits of versions, sizes, addresses and names of machines: `ipv4-to-ipv6`, `2x4x8`. */
-const namedNumber = /^(?:[a-z]+\d{0,2}[-_./:])+[a-z\d]*$|^(?:\d{1,4}x)+\d{1,4}$|[/\\()<>]|[a-z]\.[a-z]/i;
+const namedNumber =
+  /^#[\da-f]{3,8}$|^(?:[a-z]+\d{0,2}[-_./:])+[a-z\d]*$|^(?:\d{1,4}x)+\d{1,4}$|[/\\()<>]|[a-z]\.[a-z]/i;
 /** Matches the words with a number that tests and manuals have for a password: `password123`. */
 const knownWord =
   /^(?:my)?(?:pass(?:word|wd)?|test|user|admin|secret|example|demo|hello|abc|qwerty|foo|bar|token|key|value)[-_]?\d{1,4}!?$/i;

@@ -12,7 +12,7 @@ export const passwordBitsMin = 12;
 
 /** Matches names of values: `user.password1`, `base64.b64decode`, `connection.credentials[2]`, `vault:path/x#key`. */
 const reference =
-  /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\]){0,3}|(?:\[\d{1,4}\]){1,3})|[a-z]{1,16}:\S{1,4096})$/;
+  /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\]){0,3}|(?:\[\d{1,4}\]){1,3})|[a-z]{2,16}:\S{1,4096})$/;
 
 /** Matches constants such as `__BITS_PER_LONG`, whose letters stand in an order unlike that of words. */
 const constant = /^_{0,2}[A-Z]{2,}\d{0,2}(?:_[A-Z]{2,}\d{0,2}){1,8}_{0,2}$/;

@@ -111,7 +111,17 @@ const table: Partial<Record<CheckName, { yes: readonly string[]; no: readonly st
   },
   told: {
     yes: ['Topaz_2017', 'Falcon-Amber64', 'js8s2vdj6', 'cobalt2766', 'Walnut35!', 'd3lt479$', 'S3cret!7'],
-    no: ['server-01', 'RFC7617', 'SHA256', 'v1.2.3', 'password123', 'node-22', 'x/y2z3', 'required'],
+    no: [
+      'server-01',
+      'RFC7617',
+      'SHA256',
+      'v1.2.3',
+      'password123',
+      '#8521fa',
+      'node-22',
+      'x/y2z3',
+      'required',
+    ],
   },
   typed: {
     yes: ['FIOVdGgo53', 'Saffron.mkzIrw88', 'Cobalt_orm7F0I27', 'Lagoon92!', 'xq7-wz'],
