@@ -80,7 +80,7 @@ export const fieldsSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'keywords count only as words, also of a compound name (customerSin, tax_id), and a match stands apart from words and numbers',
+      'keywords count only as words, also of a compound name (customerSin) and in the forms that fields have (keyword-forms.ts), and a match stands apart from words and numbers',
     ),
   window: z
     .strictObject({
