@@ -496,6 +496,11 @@ t.test('recorded calls are judged by what their traces hold; nothing else is gue
   t.same(byVerb.changed, [
     {
       trace_id: write,
+      call: {
+        agent_name: 'support-bot',
+        method: 'POST',
+        url: 'https://api.github.com/repos/acme/app/issues',
+      },
       before: {
         decision: 'ALLOW',
         reason_codes: byVerb.changed[0].before.reason_codes,
