@@ -25,7 +25,7 @@ t.test('all workers serve, a reload reaches all of them or none, and a crash is 
   const pids = workersOf(parent);
   t.equal(pids.length, workers);
   const flags = [...readFileSync('bin/postern', 'utf8').matchAll(/'(--[\w=-]+)'/g)].map(([, flag]) => flag);
-  t.equal(flags.length, 5);
+  t.equal(flags.length, 6);
   for (const pid of pids)
     t.strictSame(
       flags.filter(
