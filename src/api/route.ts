@@ -13,7 +13,7 @@ export type Caller =
       readonly kind: 'key';
       readonly key: KeyRecord;
       readonly identity: Identity;
-      /** Of its own agent, or of the tenant. */
+      /** Says how its agent stands; a suspended tenant suspends all of its agents. */
       readonly agentStatus: AgentStatus;
       readonly presented: PresentedKey;
       readonly session?: SessionRecord;

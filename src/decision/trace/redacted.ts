@@ -45,7 +45,7 @@ export const redactedFields = (
   isMeant: (name: string) => boolean,
   most: number,
 ): readonly { readonly name: string; readonly text: string }[] =>
-  // What nobody has read shows nothing.
+  // A head that nobody has read may hold secrets, so nothing of it is shown.
   (call.head.length === 0 ? [] : headSpans(call))
     .filter((it) => it.source === 'header' && isMeant(it.name))
     .slice(0, most)

@@ -32,7 +32,7 @@ const route = routesOf('policies');
 const callsMax = 1000;
 const tracesMax = 10_000;
 const tracesAtOnce = 200;
-/** Of so many changed calls the answer says which they are. */
+/** Limits the changed calls that the answer describes. */
 const shownMax = 200;
 /** Simulations of one key at once. */
 const simulationsMax = 1;

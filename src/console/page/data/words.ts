@@ -55,7 +55,7 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 /** Lists the codes that the gateway itself gives. */
-export const reasonCodes: readonly string[] = Object.keys(sentences);
+export const knownReasonCodes: readonly string[] = Object.keys(sentences);
 
 /** Says a reason code in a few words. */
 export const reasonWord = (code: string): string => sentences[code] ?? code;

@@ -5,7 +5,6 @@ import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
 import { now } from '../data/times.ts';
 import type { Agent, Listing, TraceRow } from '../data/types.ts';
-import { whyOf } from '../data/why.ts';
 import {
   Card,
   DecisionBadge,
@@ -22,6 +21,7 @@ import { Confirm } from '../kit/confirm.tsx';
 import { List } from '../kit/list.tsx';
 import { Table } from '../kit/table.tsx';
 import { Trend } from '../kit/trend.tsx';
+import { whyOf } from './activity/why.ts';
 
 const refreshMs = 4000;
 

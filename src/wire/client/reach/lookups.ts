@@ -13,14 +13,14 @@ type Answers = readonly { readonly address: string }[];
 
 export type Lookup = (host: string) => Promise<Answers>;
 
-/** Lookups at a time: libuv gives half of its threads to them, which `bin/postern` sets to 64. */
+/** Limits the lookups at a time: libuv gives half of its threads to them, which `bin/postern` sets to 64. */
 const runningMax = 28;
-/** Of domains that have not answered lately, or were slow. */
+/** Limits the lookups for domains that have not answered lately, or were slow. */
 const unprovenMax = 20;
-/** Of one domain. */
+/** Limits the lookups for one domain. */
 const perDomainMax = 4;
-/** Names that wait; of domains that have answered, twice as many. */
-export const waitingMax = 4_096;
+/** Limits the names that wait; of domains that have answered, twice as many may. */
+export const waitingNamesMax = 4_096;
 /** Whoever has waited for longer has given up, as a rule. */
 const waitMsMax = 15_000;
 
@@ -42,95 +42,111 @@ interface Domain {
   running: number;
 }
 
+/** Returns a lookup that shares the threads fairly. It throws GATEWAY_BUSY where too many names wait. */
 export function createLookups(lookup: Lookup, nowMs: () => number = () => performance.now()): Lookup {
-  const underWay = new Map<string, Promise<Answers>>();
-  /** In the order of their turns. */
-  const domains = new Map<string, Domain>();
+  const lookups = new Lookups(lookup, nowMs);
+  return (host) => lookups.ask(host);
+}
+
+class Lookups {
+  readonly #lookup: Lookup;
+  readonly #nowMs: () => number;
+  readonly #underWay = new Map<string, Promise<Answers>>();
+  /** Are in the order of their turns. */
+  readonly #domains = new Map<string, Domain>();
   /** Domains that have answered, or until when they count as slow. */
-  const standing = new RecentMap<string, 'answers' | number>(domainsMax);
+  readonly #standing = new RecentMap<string, 'answers' | number>(domainsMax);
   /** Names that have answered. */
-  const known = new RecentMap<string, true>(domainsMax);
-  let running = 0;
-  let unproven = 0;
-  let waiting = 0;
+  readonly #known = new RecentMap<string, true>(domainsMax);
+  #running = 0;
+  #unproven = 0;
+  #waiting = 0;
 
-  const isProven = (name: string): boolean => standing.get(name) === 'answers';
+  constructor(lookup: Lookup, nowMs: () => number) {
+    this.#lookup = lookup;
+    this.#nowMs = nowMs;
+  }
 
-  function note(host: string, name: string, tookMs: number, isAnswered: boolean): void {
-    const before = standing.get(name);
-    if (isAnswered && tookMs <= slowMs) known.set(host, true);
-    else known.delete(host);
-    if (tookMs > slowMs) standing.set(name, nowMs() + slowKeptMs);
-    else if (isAnswered && (typeof before !== 'number' || before <= nowMs())) standing.set(name, 'answers');
+  ask(host: string): Promise<Answers> {
+    const same = this.#underWay.get(host);
+    if (same) return same;
+    const name = domainOf(host);
+    if (this.#waiting >= (this.#isProven(name) ? 2 : 1) * waitingNamesMax)
+      throw new GatewayError('GATEWAY_BUSY', 'Too many names wait to be resolved.', { retryAfterSeconds: 5 });
+    const { promise, resolve, reject } = Promise.withResolvers<Answers>();
+    this.#underWay.set(host, promise);
+    const domain = this.#domains.get(name) ?? { waiting: [], running: 0 };
+    this.#domains.set(name, domain);
+    const asked = { host, sinceMs: this.#nowMs(), resolve, reject };
+    if (this.#known.has(host)) domain.waiting.unshift(asked);
+    else domain.waiting.push(asked);
+    this.#waiting++;
+    this.#start();
+    return promise;
+  }
+
+  #start(): void {
+    while (this.#running < runningMax) {
+      const found = this.#next();
+      if (!found) return;
+      const [asked, name, domain] = found;
+      const share = this.#isProven(name) ? 0 : 1;
+      this.#waiting--;
+      this.#running++;
+      this.#unproven += share;
+      domain.running++;
+      void this.#run(asked, name).finally(() => {
+        this.#underWay.delete(asked.host);
+        this.#running--;
+        this.#unproven -= share;
+        domain.running--;
+        if (domain.running === 0 && domain.waiting.length === 0) this.#domains.delete(name);
+        this.#start();
+      });
+    }
   }
 
   /** Takes the next name, and puts its domain at the end of the line. */
-  function next(): [Asked, string, Domain] | undefined {
-    for (const [name, domain] of domains) {
+  #next(): [Asked, string, Domain] | undefined {
+    for (const [name, domain] of this.#domains) {
       const [first] = domain.waiting;
-      if (!first || (domain.running >= perDomainMax && !known.has(first.host))) continue;
-      if (unproven >= unprovenMax && !isProven(name)) continue;
-      domains.delete(name);
-      domains.set(name, domain);
+      if (!first || (domain.running >= perDomainMax && !this.#known.has(first.host))) continue;
+      if (this.#unproven >= unprovenMax && !this.#isProven(name)) continue;
+      this.#domains.delete(name);
+      this.#domains.set(name, domain);
       return [domain.waiting.shift() as Asked, name, domain];
     }
     return undefined;
   }
 
-  function start(): void {
-    while (running < runningMax) {
-      const found = next();
-      if (!found) return;
-      const [asked, name, domain] = found;
-      const share = isProven(name) ? 0 : 1;
-      waiting--;
-      running++;
-      unproven += share;
-      domain.running++;
-      void run(asked, name).finally(() => {
-        underWay.delete(asked.host);
-        running--;
-        unproven -= share;
-        domain.running--;
-        if (domain.running === 0 && domain.waiting.length === 0) domains.delete(name);
-        start();
-      });
-    }
-  }
-
-  async function run({ host, sinceMs, resolve, reject }: Asked, name: string): Promise<void> {
-    const startMs = nowMs();
+  async #run({ host, sinceMs, resolve, reject }: Asked, name: string): Promise<void> {
+    const startMs = this.#nowMs();
     if (startMs - sinceMs > waitMsMax) {
       reject(new Error('The name has waited for too long.'));
       return;
     }
     try {
-      const answers = await lookup(host);
-      note(host, name, nowMs() - startMs, true);
+      const answers = await this.#lookup(host);
+      this.#note(host, name, this.#nowMs() - startMs, true);
       resolve(answers);
     } catch (error) {
-      note(host, name, nowMs() - startMs, false);
+      this.#note(host, name, this.#nowMs() - startMs, false);
       reject(error);
     }
   }
 
-  return (host) => {
-    const same = underWay.get(host);
-    if (same) return same;
-    const name = domainOf(host);
-    if (waiting >= (isProven(name) ? 2 : 1) * waitingMax)
-      throw new GatewayError('GATEWAY_BUSY', 'Too many names wait to be resolved.', { retryAfterSeconds: 5 });
-    const { promise, resolve, reject } = Promise.withResolvers<Answers>();
-    underWay.set(host, promise);
-    const domain = domains.get(name) ?? { waiting: [], running: 0 };
-    domains.set(name, domain);
-    const asked = { host, sinceMs: nowMs(), resolve, reject };
-    if (known.has(host)) domain.waiting.unshift(asked);
-    else domain.waiting.push(asked);
-    waiting++;
-    start();
-    return promise;
-  };
+  #note(host: string, name: string, tookMs: number, isAnswered: boolean): void {
+    const before = this.#standing.get(name);
+    if (isAnswered && tookMs <= slowMs) this.#known.set(host, true);
+    else this.#known.delete(host);
+    if (tookMs > slowMs) this.#standing.set(name, this.#nowMs() + slowKeptMs);
+    else if (isAnswered && (typeof before !== 'number' || before <= this.#nowMs()))
+      this.#standing.set(name, 'answers');
+  }
+
+  #isProven(name: string): boolean {
+    return this.#standing.get(name) === 'answers';
+  }
 }
 
 /** Returns what somebody has registered, roughly: two labels, or three where the second one is as in `co.uk`. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createLookups, domainsMax, waitingMax } from '../../../../src/wire/client/reach/lookups.ts';
+import { createLookups, domainsMax, waitingNamesMax } from '../../../../src/wire/client/reach/lookups.ts';
 
 const answers = [{ address: '192.0.2.1' }];
 
@@ -130,9 +130,9 @@ t.test('so many names wait and no more, and none for which nobody waits is asked
   ask('a.good.example');
   await end('a.good.example');
   asked.length = 0;
-  ask(...many(waitingMax + 4, 'slow.test'));
+  ask(...many(waitingNamesMax + 4, 'slow.test'));
   t.throws(() => find('one-more.slow.test'), { code: 'GATEWAY_BUSY' });
-  ask(...many(waitingMax + 4, 'good.example'));
+  ask(...many(waitingNamesMax + 4, 'good.example'));
   t.throws(() => find('one-more.good.example'), { code: 'GATEWAY_BUSY' });
   t.same(asked.splice(4), many(4, 'good.example'), 'domains that have answered have room of their own');
   pass(15_001);

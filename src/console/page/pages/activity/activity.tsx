@@ -3,12 +3,12 @@ import { apiUrl } from '../../data/api.ts';
 import { go, href, place, replacePlace } from '../../data/route.ts';
 import { rowsMax, traceFilters, useTraces } from '../../data/traces.ts';
 import type { TraceRow } from '../../data/types.ts';
-import { whyOf } from '../../data/why.ts';
 import { BandBadge, DecisionBadge, Empty, PageHead, Problem, Skeleton, Time } from '../../kit/bits.tsx';
 import type { Column } from '../../kit/table.tsx';
 import { WindowedTable } from '../../kit/windowed-table.tsx';
 import { Filters } from './filters.tsx';
 import { TraceDetail } from './trace-detail.tsx';
+import { whyOf } from './why.ts';
 import '../../style/activity.css';
 
 const columns: readonly Column<TraceRow>[] = [

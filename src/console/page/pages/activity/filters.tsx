@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useNames } from '../../data/agents.ts';
 import { go, href, place, replacePlace } from '../../data/route.ts';
 import { toAbsolute } from '../../data/times.ts';
-import { reasonCodes } from '../../data/words.ts';
+import { knownReasonCodes } from '../../data/words.ts';
 import { decisionWord } from '../../kit/bits.tsx';
 
 const choices = {
@@ -72,7 +72,7 @@ export function Filters({ filters }: { filters: FiltersOf }) {
         />
       ))}
       <datalist id="reasons">
-        {reasonCodes.map((it) => (
+        {knownReasonCodes.map((it) => (
           <option key={it} value={it} />
         ))}
       </datalist>

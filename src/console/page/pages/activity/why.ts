@@ -1,6 +1,6 @@
-import { decisionWord } from '../kit/bits.tsx';
-import type { TraceRow } from './types.ts';
-import { reasonWord } from './words.ts';
+import type { TraceRow } from '../../data/types.ts';
+import { reasonWord } from '../../data/words.ts';
+import { decisionWord } from '../../kit/bits.tsx';
 
 /** Says in a few words what decided; empty for a call that nothing stood against. */
 export function whyOf({ decision, would_be, reason_codes: [first] = [], rule_id: rule }: TraceRow): string {
