@@ -1,7 +1,8 @@
 import { prepared } from '../../util/prepared.ts';
 import { isLetter } from '../kernel/bytes.ts';
 import { createMatcher } from '../match/matcher.ts';
-import { type Region, spellings } from './phrases.ts';
+import type { Region } from './phrases.ts';
+import { spellings } from './spellings.ts';
 
 /*
  * Finds out quickly that most texts hold no order to an agent. Words such as "system" or "before" stand in

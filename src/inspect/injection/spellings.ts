@@ -1,0 +1,15 @@
+/* The ways in which a word may be written. */
+
+export const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+
+/** Returns the spellings that a matcher needs, which folds only the case of ASCII. */
+export function spellings(text: string): Set<string> {
+  const lower = text.toLowerCase();
+  if (isAscii(lower)) return new Set([lower]);
+  const capitalised = lower.charAt(0).toUpperCase() + lower.slice(1);
+  return new Set([lower, capitalised, lower.toUpperCase()].flatMap(compositions));
+}
+
+/** Returns both forms of letters with a mark: one character, or two. */
+export const compositions = (text: string): string[] =>
+  isAscii(text) ? [text] : [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];
