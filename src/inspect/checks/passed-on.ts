@@ -1,15 +1,13 @@
 import type { Checks, SecretCheck } from './check.ts';
 import { isEncodedWords, randomBits } from './randomness.ts';
-import { isChosen, isPasswordLike } from './texts.ts';
+import { hasDigit, isAscii, isChosen, isPasswordLike } from './texts.ts';
 
 /*
  * Tells passwords where the words before them, or their place on a command line, already say that one stands there.
  * So shorter ones pass than elsewhere, and what has to be told apart is what else people write there.
  */
 
-const hasDigit = /[0-9]/;
 const hasLetter = /[A-Za-z]/;
-const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 
 /** Matches a capital word with a sign or a year behind it, and two capital words with a number: `Topaz_2017`. */
 const capitalsAndNumber = /^[A-Z][a-z]{2,}(?:[_.-]\d{3,4}|[-_.]?[A-Z][a-z]{2,}\d{1,4})$/;

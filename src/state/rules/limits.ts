@@ -23,6 +23,7 @@ export interface Bucket {
 
 /** A bucket that was taken from later than this was so by a clock that was wrong. */
 const aheadMsMax = 3_600_000;
+const isFarAhead = (atMs: number, nowMs: number): boolean => atMs - nowMs > aheadMsMax;
 
 /** Returns the rate of a tenant: the bucket holds about twice its steady rate. */
 const rateOf = ({ scansPerMinute, burst }: TenantTerms): Rate | undefined =>
@@ -40,7 +41,7 @@ function keyRateOf({ perMinute }: KeyRecord, { perKeyScansPerMinute }: TenantTer
  */
 export function levelAt({ level, atMs }: Bucket, { perMinute, capacity }: Rate, nowMs: number): number {
   const full = capacity * partsPerToken;
-  return atMs - nowMs > aheadMsMax ? full : Math.min(full, level + Math.max(0, nowMs - atMs) * perMinute);
+  return isFarAhead(atMs, nowMs) ? full : Math.min(full, level + Math.max(0, nowMs - atMs) * perMinute);
 }
 
 /** Whole seconds until a token is there, at least 1. */
@@ -52,7 +53,7 @@ export function withoutToken(bucket: Bucket | undefined, rate: Rate, nowMs: numb
   if (!bucket) return { level: (rate.capacity - 1) * partsPerToken, atMs: nowMs };
   bucket.level = levelAt(bucket, rate, nowMs) - partsPerToken;
   // A clock that is set back must not fill the bucket twice.
-  bucket.atMs = bucket.atMs - nowMs > aheadMsMax ? nowMs : Math.max(bucket.atMs, nowMs);
+  bucket.atMs = isFarAhead(bucket.atMs, nowMs) ? nowMs : Math.max(bucket.atMs, nowMs);
   return bucket;
 }
 
