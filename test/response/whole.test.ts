@@ -448,7 +448,7 @@ t.test('a client that leaves while its answer is held ends the upstream request'
 /** A list of customers, by which it is known again wherever it goes. */
 const customersOf = (count: number, seed: number): string =>
   Array.from({ length: count }, (_, at) => {
-    const nth = (1000 * (seed + 1) + at) * 7919;
+    const nth = (1009 * (seed + 1) + at) * 7919;
     return `${at}. ann.${nth.toString(36)}@mail.example-shop.de wants matter ${nth} of party ${nth * 31} to be kept quiet until spring.`;
   }).join('\n');
 
