@@ -1,6 +1,7 @@
+import { isAscii } from '../kernel/bytes.ts';
 import type { Checks, SecretCheck } from './check.ts';
 import { isEncodedWords, randomBits } from './randomness.ts';
-import { hasDigit, isAscii, isChosen, isPasswordLike } from './texts.ts';
+import { hasDigit, isChosen, isPasswordLike } from './texts.ts';
 
 /*
  * Tells passwords where the words before them, or their place on a command line, already say that one stands there.

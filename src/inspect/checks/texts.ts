@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'tldts';
+import { isAscii } from '../kernel/bytes.ts';
 import type { Checks, SecretCheck } from './check.ts';
 import { isIdentifier, isPlainValue, withoutNumbers } from './plain-values.ts';
 import { isEncodedWords, isRandom, randomBits } from './randomness.ts';
@@ -20,7 +21,6 @@ const constant = /^_{0,2}[A-Z]{2,}\d{0,2}(?:_[A-Z]{2,}\d{0,2}){1,8}_{0,2}$/;
 /** Matches what stands before a name in Perl, C and Ruby: `*all_children`, `&password_cb`, `:Argon2Password`. */
 const pointer = /^[*&:]/;
 
-export const isAscii = (text: string): boolean => !/[\x80-\xff]/.test(text);
 const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.from(text, 'latin1'));
 
 /** Matches four characters of Chinese, Japanese or Korean in a row: a sentence, since nobody types a password so. */

@@ -1,7 +1,7 @@
-import { isAlphanumeric } from '../kernel/bytes.ts';
-import { compositions, isAscii } from './spellings.ts';
+import { isAlphanumeric, isAscii } from '../kernel/bytes.ts';
+import { compositions } from './spellings.ts';
 
-/* What must stand beside the core of a phrase: its other words, or the end of a word. */
+/* Both sides of the core of a phrase may need more: its other words, or the end of a word. */
 
 export const isWordSign = /[\p{L}\p{N}]/u;
 const endsInWordSign = /[\p{L}\p{N}]$/u;

@@ -1,6 +1,6 @@
-/* The ways in which a word may be written. */
+import { isAscii } from '../kernel/bytes.ts';
 
-export const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+/* A word may be written in several ways. */
 
 /** Returns the spellings that a matcher needs, which folds only the case of ASCII. */
 export function spellings(text: string): Set<string> {

@@ -8,6 +8,9 @@ export const isAlphanumeric = (byte = 0): boolean => isLetter(byte) || isDigit(b
 export const isHexDigit = (byte = 0): boolean =>
   isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
+/** Tells that no character is above 0x7f, in text and in bytes read as Latin-1. */
+export const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+
 /** Creates a table with 1 at each byte of `characters` (Latin-1). */
 export function byteSet(characters: string): Uint8Array {
   const table = new Uint8Array(256);
