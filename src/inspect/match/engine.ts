@@ -4,7 +4,7 @@ import type { TokenBody } from '../patterns/partial-secret.ts';
 import { type Tuning, tuneDetector } from '../patterns/tuning.ts';
 import { type FarReaching, farReachingOf } from './far-reaching.ts';
 import type { Earlier, FindLimits, Found } from './found.ts';
-import { Search } from './search.ts';
+import { searchText } from './search.ts';
 import { planSearch, type SearchPlan, type SearchRule, toRule, tunePlan } from './search-plan.ts';
 
 export { looksRandom } from '../patterns/partial-secret.ts';
@@ -68,7 +68,7 @@ function engineOf(rules: readonly SearchRule[], plan: SearchPlan): DetectorEngin
     if (tokenBody) tokens.set(detector.id, { ...tokenBody, detector });
   return {
     find: (bytes, limits, outline = outlineOf(bytes), earlier) =>
-      new Search(plan, bytes, outline, limits, earlier).run(),
+      searchText(plan, bytes, outline, limits, earlier),
     farReaching: rules.flatMap(({ detector }) => farReachingOf(detector)),
     tokenOf: (id) => tokens.get(id),
     tuned(tuning) {

@@ -12,8 +12,31 @@ import { findTokenStarts } from './token-runs.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { inTurned, TurnedPlaces, type TurnedWord, turnedWords } from './turned-text.ts';
 
+/** Searches a text, and once more, turned back, the stretches of it that may be written backwards or in ROT13. */
+export function searchText(
+  plan: SearchPlan,
+  bytes: Buffer,
+  outline: Outline,
+  limits: FindLimits,
+  earlier?: Earlier,
+): Found {
+  const search = new Search(plan, bytes, outline, limits, earlier);
+  const found = search.run();
+  if (!search.turned) return found;
+  let { matches, complete } = found;
+  for (const stretch of search.turned.stretches()) {
+    if (!complete) break;
+    const text = stretch.turning.turn(bytes.subarray(stretch.start, stretch.end));
+    // What begins like a secret in a text that was turned back says nothing: nobody turns a text twice.
+    const other = new Search(plan, text, outlineOf(text), limits).run();
+    matches = [...matches, ...inTurned(stretch, other.matches)];
+    complete = other.complete;
+  }
+  return { ...found, matches: matches.toSorted((a, b) => a.start - b.start), complete };
+}
+
 /** Searches one text, once: finds the places of words, and has patterns tried there. */
-export class Search {
+class Search {
   readonly #plan: SearchPlan;
   readonly #bytes: Buffer;
   readonly #outline: Outline;
@@ -21,10 +44,10 @@ export class Search {
   readonly #patterns: PatternSearch;
   readonly #anchors: AnchorSearch;
   readonly #windows: SearchWindows;
-  readonly #limits: FindLimits;
+  /** Places of words that begin a secret in a text that was turned, if there are any. */
+  turned: TurnedPlaces | undefined;
   /** End of the last redaction marker. */
   #markedTo = 0;
-  #turned: TurnedPlaces | undefined;
 
   constructor(plan: SearchPlan, bytes: Buffer, outline: Outline, limits: FindLimits, earlier?: Earlier) {
     this.#plan = plan;
@@ -33,31 +56,12 @@ export class Search {
     const budget = new SearchBudget(limits.isOver);
     const patterns = new PatternSearch(plan, bytes, outline, budget, limits, earlier);
     this.#budget = budget;
-    this.#limits = limits;
     this.#patterns = patterns;
     this.#anchors = new AnchorSearch(plan.room, bytes, budget, patterns);
     this.#windows = new SearchWindows(plan.room, patterns);
   }
 
   run(): Found {
-    const found = this.#runAsItStands();
-    return this.#turned ? this.#withTurned(found, this.#turned) : found;
-  }
-
-  /** Adds the secrets of a text that was turned. Such a text, turned back, is not turned again. */
-  #withTurned(found: Found, turned: TurnedPlaces): Found {
-    let { matches, complete } = found;
-    for (const stretch of turned.stretches()) {
-      if (!complete) break;
-      const text = stretch.turning.turn(this.#bytes.subarray(stretch.start, stretch.end));
-      const other = new Search(this.#plan, text, outlineOf(text), this.#limits).#runAsItStands();
-      matches = [...matches, ...inTurned(stretch, other.matches)];
-      complete = other.complete;
-    }
-    return { ...found, matches: matches.toSorted((a, b) => a.start - b.start), complete };
-  }
-
-  #runAsItStands(): Found {
     this.#searchWords();
     this.#searchSingles();
     this.#searchRuns();
@@ -121,8 +125,8 @@ export class Search {
   }
 
   #noteTurned(word: TurnedWord, start: number): void {
-    this.#turned ??= new TurnedPlaces(this.#bytes);
-    this.#turned.add(word, start);
+    this.turned ??= new TurnedPlaces(this.#bytes);
+    this.turned.add(word, start);
   }
 
   #noteMarker(start: number): void {
