@@ -18,6 +18,7 @@ const textMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const methodBytesMax = 64;
 /** Servers take no longer line for that of a request. */
 const lineBytesMax = 65_536;
+const skippedBytesMax = 65_536;
 const cr = 0x0d;
 const lf = 0x0a;
 const tab = 0x09;
@@ -40,10 +41,15 @@ export const whyHidesRequest = (method: string, body: Buffer): GatewayError | un
       )
     : undefined;
 
-/** Servers skip empty lines before a request, and some skip blanks. */
+/**
+ * Tells whether a server may find a request at the start of a body. Servers skip empty lines before a request, and
+ * some skip blanks. Nobody sends so many that it would take long to look behind them: they are answered with true.
+ */
 function beginsLikeRequest(body: Buffer): boolean {
+  const startMax = Math.min(body.length, skippedBytesMax);
   let start = 0;
-  while (start < body.length && isSkipped(body[start] as number)) start++;
+  while (start < startMax && isSkipped(body[start] as number)) start++;
+  if (start === skippedBytesMax) return true;
   const textTo = (length: number): string => body.toString('latin1', start, start + length);
   return methodStart.test(textTo(methodBytesMax + 1)) && requestLine.test(textTo(lineBytesMax));
 }

@@ -50,6 +50,8 @@ t.test('texts that begin like a request may be sent where servers expect a text'
 t.test('looks at a line as long as servers take one, in linear time', async (t) => {
   const blanks = Buffer.from(`A${' '.repeat(4_000_000)}`);
   t.notOk(mayBeUnread('POST', blanks));
-  t.notOk(mayBeUnread('POST', Buffer.from(' '.repeat(4_000_000))));
+  t.notOk(mayBeUnread('POST', Buffer.from(' '.repeat(65_535))));
+  t.ok(mayBeUnread('POST', Buffer.from(' '.repeat(65_536))), 'more blanks than are looked behind');
+  t.match(whyHidesRequest('GET', Buffer.from('\n'.repeat(65_536))), { code: 'VALIDATION_FAILED' });
   t.notOk(mayBeUnread('POST', Buffer.from(`HEAD /${'a'.repeat(65_536)} HTTP/1.1\r\n`)));
 });
