@@ -1,3 +1,4 @@
+import { getDomain } from 'tldts';
 import { GatewayError } from '../../../core/errors.ts';
 import { RecentMap } from '../../../util/recent-map.ts';
 
@@ -149,9 +150,8 @@ class Lookups {
   }
 }
 
-/** Returns what somebody has registered, roughly: two labels, or three where the second one is as in `co.uk`. */
-function domainOf(host: string): string {
-  const labels = host.split('.');
-  const isCountry = labels.at(-1)?.length === 2 && (labels.at(-2)?.length ?? 0) <= 3;
-  return labels.slice(isCountry ? -3 : -2).join('.');
-}
+/**
+ * Returns the domain that was registered, whose name servers answer for all below it. Domains that are shared by
+ * strangers (`github.io`) are not divided: whoever runs them answers for all of them.
+ */
+const domainOf = (host: string): string => getDomain(host) ?? host;
