@@ -4,7 +4,7 @@ import { noPrivileges, type Privileges } from './operation.ts';
 import { type NameReader, type SafeName, unreadName } from './safe-name.ts';
 import type { IncidentCause, Verdict } from './verdict.ts';
 
-/* The groups of facts that the states of a call hold, each as one stage finds it out: see `call.ts`. */
+/* The groups of facts that the states of a call hold (`call.ts`). Each group is what one stage finds out. */
 
 /** The tenant, agent and key record that a presented key belongs to; the key itself is never in here. */
 export interface Identity {
@@ -12,10 +12,13 @@ export interface Identity {
   readonly keyPrefix: string;
   readonly tenantId: string;
   readonly envName: string;
-  /** The agent that makes the call: the key's own, or another one of the tenant that the call names. */
+  /**
+   * The agent that makes the call. This is the agent of the key, or another agent of the tenant that the call
+   * names.
+   */
   readonly agentId: string;
   readonly agentName: string;
-  /** The agent of the key. Nothing that a call claims changes it: stored credentials are chosen by it. */
+  /** The agent of the key, by which stored credentials are chosen. Nothing that a call claims changes it. */
   readonly ownAgent: OwnAgent;
   readonly permissions: ReadonlySet<string>;
 }
@@ -27,33 +30,36 @@ export interface OwnAgent {
   readonly runtimeType: string | null;
 }
 
-/** Something that an agent was answered, and that a call carries out of the organisation. */
+/** A read of sensitive content that a call carries out of the organisation. */
 export interface CarriedRead {
   readonly read: SensitiveRead;
-  /** `content`: a good part of it, word for word; `class`: data of the same class. */
+  /**
+   * How the read was recognised: by `content`, a good part of it word for word, or by data of the same
+   * `class`.
+   */
   readonly by: 'content' | 'class';
 }
 
-/** An agent is suspended by itself, or with all agents of its tenant. */
+/** The status of an agent. It is suspended by itself, or together with all agents of its tenant. */
 export type AgentStatus = 'active' | 'suspended' | 'tenant-suspended';
 
 /**
- * The state's answer to a call: admitted and counted, blocked by the allowlist of its key, over a rate, or
- * refused for anything else.
+ * The state's answer to a call. The call is admitted and counted (`call`), blocked by the allowlist of its
+ * key, over a rate (`limited`), or refused for another reason.
  */
 export type Outcome = 'call' | 'blocked' | 'limited' | 'refused';
 
-/** An amount that a call has charged to a budget, in whole numbers so that sums are exact. */
+/** An amount that a call has charged to a budget. It is a whole number, so that sums are exact. */
 export interface Charge {
   readonly name: string;
-  /** `2026-11-21`, in the budget's zone. */
+  /** The day in the budget's time zone, such as `2026-11-21`. */
   readonly day: string;
   readonly amount: number;
 }
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Holds the facts of admission. `Tenant` is the type of the tenant's settings, unknown to this folder. */
+/** The facts of admission. `Tenant` is the type of the tenant's settings, which this folder does not know. */
 export interface CallAdmission<Tenant = unknown> {
   readonly tenant: Tenant;
   readonly identity: Identity;
@@ -65,14 +71,14 @@ export interface CallAdmission<Tenant = unknown> {
   readonly scopeViolations: readonly SafeName[];
   /** Budgets that were used up before this call. */
   readonly exceededBudgets: readonly string[];
-  /** Amounts charged to budgets; they are given back unless the call is let out. */
+  /** The amounts charged to budgets. They are given back unless the call is let out. */
   readonly charges: readonly Charge[];
   /** Known concerns about the tools of an MCP server that the call uses. */
   readonly toolConcerns: readonly ToolConcern[];
   readonly history: CallHistory;
 }
 
-/** Returns the admission of a caller of whom the state was not asked, or says nothing more. */
+/** Returns the admission of a caller about whom the state was not asked, or says nothing more. */
 export const plainAdmission = <Tenant>(
   tenant: Tenant,
   identity: Identity,
@@ -90,7 +96,7 @@ export const plainAdmission = <Tenant>(
   history: noHistory,
 });
 
-/** Words of the rules that were found in the body: see `BodyFacts.wordsFound` of the policies. */
+/** Which words of the policies' rules were found in the body (`BodyFacts.wordsFound` of the policies). */
 export interface FoundInBody {
   readonly list: readonly string[];
   readonly found: Uint8Array;
@@ -99,31 +105,49 @@ export interface FoundInBody {
 
 /** The facts that reading a call gives. */
 export interface Inspection {
-  /** Makes names of the call safe to keep and show, as the tenant's detectors read them. */
+  /** Makes names of the call safe to keep and to show, by the detectors of the tenant. */
   readonly safeName: NameReader;
-  /** The names by which traces and approvals speak of the agent: as claimed, save what must not be kept. */
+  /** The agent's name and runtime in traces and approvals: as claimed, without what must not be kept. */
   readonly agentName: SafeName | undefined;
   readonly runtimeType: SafeName | undefined;
-  /** URL and headers as one text, in which their findings count bytes; empty where it was not read. */
+  /**
+   * The URL and the headers as one text, in which findings of the head count bytes; empty where it was not
+   * read.
+   */
   readonly head: Buffer;
-  /** The findings as the detectors made them, before anybody has looked up where credentials are at home. */
+  /** The findings as the detectors made them. Nobody has looked up yet where credentials are at home. */
   readonly findings: readonly Finding[];
   /** Places that could not be read, such as `image at body:$.file`. */
   readonly opaque: readonly string[];
-  /** Classes of which only the first findings are listed: they cannot be cut out. */
+  /**
+   * Classes of which only the first findings are listed. They cannot be cut out, because not all places are
+   * known.
+   */
   readonly uncounted: readonly Finding['class'][];
-  /** How surely it gives orders to its reader, 0 to 1: a message between agents, or a call's context. */
+  /**
+   * The certainty that the call gives orders to its reader, from 0 to 1. Only messages between agents and the
+   * context of a call are read for that.
+   */
   readonly injection: number;
-  /** The intents that were read in the text of the context and the body. */
+  /** The intents that the text of the context and of the body tells. */
   readonly meanings: readonly Meaning[];
-  /** The body and its decoded forms; made when they are asked for where that can be done at little cost. */
+  /** The body and its decoded forms. Where it costs little, they are made when somebody asks for them. */
   readonly bodyTexts: readonly Buffer[];
-  /** URLs in those, each in the ways in which it may end; undefined where nobody has looked for them. */
+  /**
+   * The URLs in each of `bodyTexts`, with every end that each may have; undefined where nobody has looked for
+   * them.
+   */
   readonly bodyUrls: readonly (readonly string[])[] | undefined;
   readonly wordsFound: FoundInBody | undefined;
-  /** Reads another body as the call's own; undefined if not to its end. Absent where nothing was found. */
+  /**
+   * Reads another body as if it were the call's, and returns undefined if it cannot be read to its end. This
+   * is undefined where nothing was found.
+   */
   readonly readAgain: ((body: Buffer) => readonly Finding[] | undefined) | undefined;
-  /** Cuts and reads a large body in a thread; undefined if that fails. Absent for small ones. */
+  /**
+   * Cuts and reads a large body in a thread, and returns undefined if that fails. This is undefined for small
+   * bodies.
+   */
   readonly cutApart: ((body: Buffer, cuts: readonly Finding[]) => Promise<CutBody | undefined>) | undefined;
 }
 
@@ -138,23 +162,26 @@ export const notInspected: Inspection = Object.freeze({
 /** The findings of credentials, once it is known where they are at home. */
 export interface CredentialMarks {
   readonly findings: readonly Finding[];
-  /** Credentials without a vendor that are bound to a home when the call goes out, or stay bound to it. */
+  /** The home to which credentials without a vendor are bound, or stay bound, when the call goes out. */
   readonly homing: Homing | undefined;
-  /** Credentials at home that are known from there: to send one is not to carry out what was read. */
+  /** Credentials at home that were known before this call. To send one does not carry out what was read. */
   readonly knownCredentials: readonly string[];
-  /** Notes in findings of a body that was cut what is at home; absent where nothing is. */
+  /**
+   * Notes in the findings of a cut body which credentials are at home. This is undefined where the call has
+   * no credential in a place for credentials.
+   */
   readonly markAgain: ((body: Buffer, findings: readonly Finding[]) => readonly Finding[]) | undefined;
-  /** Large bodies that were cut, by the classes that were to be cut: each is cut once. */
+  /** Large bodies after the cut, by the classes that were cut. Each is made once. */
   readonly cutBodies: Map<string, Buffer | undefined> | undefined;
 }
 
-/** The home that the call's credentials get where it is let out. All are keyed hashes. */
+/** The home that the call's credentials get where the call is let out. All are keyed hashes. */
 export interface Homing {
   readonly home: string;
   readonly credentials: readonly { readonly credential: string; readonly keptMs: number }[];
 }
 
-/** The marks of a call whose credentials nobody has looked up: each is where it was found, and no more. */
+/** Returns the marks of a call whose credentials nobody has looked up: none is known to be at home. */
 export const noMarks = ({ findings, cutApart }: Inspection): CredentialMarks => ({
   findings,
   homing: undefined,
@@ -163,28 +190,28 @@ export const noMarks = ({ findings, cutApart }: Inspection): CredentialMarks => 
   cutBodies: cutApart && new Map(),
 });
 
-/** The facts that signals are raised by, beside what was found in the call. */
+/** The facts that raise signals, beside what was found in the call. */
 export interface RiskEvidence {
   readonly threats: readonly Threat[];
-  /** It addresses somebody outside the organisation. */
+  /** The call addresses somebody outside the organisation. */
   readonly isExternal: boolean;
-  /** The first thing it does that makes somebody who may be given rights, and the first that gives rights. */
+  /** The first operation that adds somebody who may be given rights, and the first that gives rights. */
   readonly privileges: Privileges;
-  /** Contents of earlier answers that the call carries out of the organisation. */
+  /** The contents of earlier answers that the call carries out of the organisation. */
   readonly carriedReads: readonly CarriedRead[];
-  /** Keyed hashes of the credentials that it carries where none of them belongs. */
+  /** Keyed hashes of the credentials that the call carries to a place where none of them belongs. */
   readonly secretHashes: readonly string[];
 }
 
-/** The evidence of a call that nobody has looked for any in. */
+/** The evidence of a call in which nobody has looked for any. */
 export const noEvidence: RiskEvidence = Object.freeze({
   ...{ threats: none, isExternal: false, privileges: noPrivileges, carriedReads: none, secretHashes: none },
 });
 
-/** The facts that deciding gives. */
+/** The facts that the decision gives. */
 export interface CallDecision {
   readonly verdict: Verdict;
-  /** In monitor mode: everything passes, and nothing follows from it. */
+  /** The call is in monitor mode. It passes, and the decision has no consequence. */
   readonly isMonitored: boolean;
   readonly incidents: readonly IncidentCause[];
 }

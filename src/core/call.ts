@@ -31,7 +31,7 @@ export * from './verdict.ts';
  * and simulated and recorded ones all go through these constructors.
  */
 
-/** The facts of the request that every later state tells as well. */
+/** The facts of the request, which every later state tells as well. */
 abstract class CallState {
   readonly received: ReceivedCall;
 
@@ -87,7 +87,9 @@ abstract class CallState {
     return this.received.readings;
   }
 
-  /** It could not be read, or read again, because the time was over. */
+  /**
+   * Tells whether the call could not be read, or read again, because the time was over or a thread had ended.
+   */
   get isOutOfTime(): boolean {
     return this.received.readings.isOutOfTime;
   }
@@ -99,12 +101,12 @@ abstract class CallState {
 }
 
 /**
- * A call whose operation is known: the catalogue has named tool, operation and resource, or the entrance knew
- * them.
+ * A call whose operation is known. The catalogue has named its tool, operation and resource, or the entrance
+ * knew them.
  */
 export class ClassifiedCall extends CallState {
   readonly operation: Operation;
-  /** The resource or host that the call touches, as `is_new_destination` counts it. */
+  /** The resource or host that the call touches. The rule condition `is_new_destination` counts it. */
   readonly destination: string;
 
   constructor(received: ReceivedCall, operation: Operation, destination: string) {
@@ -114,7 +116,7 @@ export class ClassifiedCall extends CallState {
   }
 }
 
-/** It may be made: its caller is known, and it was counted. */
+/** A call whose caller is known, with the state's answer about it. */
 export class AdmittedCall<Tenant = unknown> extends ClassifiedCall {
   readonly admission: CallAdmission<Tenant>;
 
@@ -131,7 +133,7 @@ export class AdmittedCall<Tenant = unknown> extends ClassifiedCall {
     return this.admission.identity;
   }
 
-  /** The state is away, and the call goes on with what was known of its key and tenant. */
+  /** Tells whether the state is away and the call goes on with what was known of its key and tenant. */
   get isDegraded(): boolean {
     return this.admission.isDegraded;
   }
@@ -141,7 +143,7 @@ export class AdmittedCall<Tenant = unknown> extends ClassifiedCall {
   }
 }
 
-/** It was read. */
+/** A call that was read for findings. */
 export class InspectedCall<Tenant = unknown> extends AdmittedCall<Tenant> {
   readonly inspection: Inspection;
   readonly marks: CredentialMarks;
@@ -156,7 +158,7 @@ export class InspectedCall<Tenant = unknown> extends AdmittedCall<Tenant> {
     this.marks = marks;
   }
 
-  /** As marked: credentials at home are known as such. */
+  /** Returns the findings with credentials at home marked as such. */
   get findings(): readonly Finding[] {
     return this.marks.findings;
   }
@@ -170,7 +172,7 @@ export class InspectedCall<Tenant = unknown> extends AdmittedCall<Tenant> {
   }
 }
 
-/** Its risk is known. */
+/** A call whose risk is known. */
 export class AssessedCall<Tenant = unknown> extends InspectedCall<Tenant> {
   readonly evidence: RiskEvidence;
   readonly risk: Risk;
@@ -185,7 +187,7 @@ export class AssessedCall<Tenant = unknown> extends InspectedCall<Tenant> {
     return this.risk.signals;
   }
 
-  /** The same call of an agent whose status has changed while it was held. */
+  /** Returns the same call, for an agent whose status has changed while the call was held. */
   withAgentStatus(agentStatus: AgentStatus): AssessedCall<Tenant> {
     const admitted = new AdmittedCall<Tenant>(this, { ...this.admission, agentStatus });
     return new AssessedCall(
@@ -196,7 +198,7 @@ export class AssessedCall<Tenant = unknown> extends InspectedCall<Tenant> {
   }
 }
 
-/** The last state: it is decided what becomes of it. */
+/** A call in its last state, with its verdict. */
 export class DecidedCall<Tenant = unknown> extends AssessedCall<Tenant> {
   readonly verdict: Verdict;
   readonly isMonitored: boolean;
@@ -210,10 +212,10 @@ export class DecidedCall<Tenant = unknown> extends AssessedCall<Tenant> {
   }
 }
 
-/** A call before it is admitted, in either of its states: an entrance may know what it does. */
+/** A call before admission, in either of its two states: an entrance may know what the call does. */
 export type UnadmittedCall = ReceivedCall | ClassifiedCall;
 
-/** A call as far as it came: what a record can be made of. Every state is one. */
+/** A call as far as it came, of which a record can be made. Every state of a call fits this type. */
 export interface CallSoFar {
   readonly received: ReceivedCall;
   readonly operation?: Operation;

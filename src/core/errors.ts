@@ -12,9 +12,9 @@ const problem = (status: number, title: string, proxyStatus: string): Problem =>
 });
 
 /**
- * Every failure that a caller can see, in one table. Codes are public and stable. A denial is an answer, a
- * `Verdict`, and not here. What stands here is thrown as a `GatewayError` and ends as an RFC 9457 body
- * (`toProblem`).
+ * Every failure that a caller can see, in one table. Codes are public and stable. A denial is not a failure:
+ * it is an answer, and so a `Verdict`. A failure is thrown as a `GatewayError` and ends as the body of RFC
+ * 9457 that `toProblem` makes.
  */
 export const problems = {
   VALIDATION_FAILED: problem(400, 'The request is not valid', 'http_request_error'),
@@ -65,11 +65,14 @@ interface ProblemExtra {
   standing?: { readonly decision: string; readonly decided_at: string | null };
 }
 
-/** A failure with a public code. `detail` says what to change and quotes neither secrets nor content. */
+/**
+ * A failure with a public code. Its message, `detail`, says what to change, and quotes neither secrets nor
+ * content.
+ */
 export class GatewayError extends Error {
   readonly code: ProblemCode;
   readonly extra: ProblemExtra;
-  /** Set by the pipeline once the refused call has left its trace. */
+  /** The id of the trace. The pipeline sets it once the refused call has left its trace. */
   traceId: string | undefined;
 
   constructor(code: ProblemCode, detail: string, extra: ProblemExtra = {}, cause?: unknown) {
@@ -80,18 +83,21 @@ export class GatewayError extends Error {
   }
 }
 
-/** The state cannot be read or written, and nothing has changed. */
+/** Returns the failure that says that the state cannot be read or written. Nothing has changed then. */
 export const stateUnavailable = (detail: string, cause?: unknown): GatewayError =>
   new GatewayError('STATE_UNAVAILABLE', detail, {}, cause);
 
-/** Returns the failure as the caller may see it: an unknown error says nothing of its insides. */
+/**
+ * Returns the failure as the caller may see it. An unknown error becomes INTERNAL and tells nothing of its
+ * own.
+ */
 export function toGatewayError(error: unknown): GatewayError {
   return error instanceof GatewayError
     ? error
     : new GatewayError('INTERNAL', 'The gateway failed; its log says why.', {}, error);
 }
 
-/** Returns the RFC 9457 body of a failure, as an object to be serialised. */
+/** Returns the body of a failure (RFC 9457), as an object to be serialised. */
 export function toProblem(error: GatewayError): Record<string, unknown> {
   const { status, title } = problems[error.code];
   const { retryAfterSeconds: _, ...extra } = error.extra;
@@ -103,7 +109,7 @@ export function toProblem(error: GatewayError): Record<string, unknown> {
     code: error.code,
     ...(status === 403 || status === 429 ? { reason: error.code } : {}),
     ...(error.traceId ? { trace_id: error.traceId } : {}),
-    // An empty path is the whole request.
+    // An empty path stands for the whole request.
     ...(status === 400 ? { errors: [{ path: '', message: error.message }] } : {}),
     ...extra,
   };

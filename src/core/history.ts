@@ -1,8 +1,8 @@
 import type { DataClass } from './finding.ts';
 
 /*
- * The nouns of what came before a call. These are what is usual for its agent, what is held against it, and
- * what was seen in its tenant.
+ * What came before a call: what is usual for its agent, what is held against the agent, and what was seen in
+ * its tenant.
  */
 
 /**
@@ -11,9 +11,9 @@ import type { DataClass } from './finding.ts';
  */
 export interface Habits {
   readonly calls: number;
-  /** 0 before the first. */
+  /** The time of the first call; 0 before it. */
   readonly firstMs: number;
-  /** In this hour of the day (UTC), the one before and the one after. */
+  /** Calls in this hour of the day (UTC), in the one before and in the one after. */
   readonly callsAroundHour: number;
   /** Calls with bodies: their number, the sum of their size classes, and the sum of the squares. */
   readonly sized: number;
@@ -22,9 +22,12 @@ export interface Habits {
   /** Ten-minute windows with calls before the running one, and the calls in them. */
   readonly windows: number;
   readonly windowCalls: number;
-  /** Admitted in the last ten minutes, this one included. */
+  /** Calls admitted in the last ten minutes, this one included. */
   readonly lately: number;
-  /** Writes to the same tool in the last minute, this call included; at most 10. 0 for a call that reads. */
+  /**
+   * Writes to the same tool in the last minute, this call included; at most 10. It is 0 for a call that
+   * reads.
+   */
   readonly mutations: number;
 }
 
@@ -33,27 +36,33 @@ export const noHabits: Habits = Object.freeze({
   ...{ windows: 0, windowCalls: 0, lately: 0, mutations: 0 },
 });
 
-/** Eighths of bits: a class is a tenth larger than the one before. 0 for no body. */
+/**
+ * Returns the size class of a body, in eighths of a doubling: each class is a tenth larger than the one
+ * before. No body gives 0.
+ */
 export const sizeClassOf = (bytes: number): number => Math.round(8 * Math.log2(1 + bytes));
 
-/** After so many bodies their usual size is known. So much above the mean, in size classes, is unusual. */
+/*
+ * The usual size of an agent's bodies is known after `sizedMin` of them. A body is unusual only where it is
+ * more than `sizeStepMin` size classes above their mean.
+ */
 export const sizedMin = 20;
 export const sizeStepMin = 24;
 
-/** Distinct numbers of 48 bits, in the order of the text: see `inspect/fingerprint/shingles.ts`. */
+/** Distinct numbers of 48 bits, in the order of the text (`inspect/fingerprint/shingles.ts`). */
 export type Shingles = Float64Array;
 
 const shingleBytes = 6;
 const shingleText = /^(?:[\w-]{8})*$/;
 
-/** Base64url, 8 characters for each shingle. */
+/** Returns shingles in base64url, 8 characters for each. */
 export function shinglesToText(shingles: Shingles): string {
   const bytes = Buffer.alloc(shingles.length * shingleBytes);
   for (const [i, shingle] of shingles.entries()) bytes.writeUIntBE(shingle, i * shingleBytes, shingleBytes);
   return bytes.toString('base64url');
 }
 
-/** None where the text is not one of `shinglesToText`. */
+/** Returns the shingles that `shinglesToText` wrote; none where the text is not of that form. */
 export function shinglesFromText(text: string): Shingles {
   const bytes = Buffer.from(shingleText.test(text) ? text : '', 'base64url');
   const shingles = new Float64Array(bytes.length / shingleBytes);
@@ -64,23 +73,26 @@ export function shinglesFromText(text: string): Shingles {
 /** Something that was held against an agent. */
 export interface TrustMark {
   readonly cause: 'denial' | 'analyst-denial' | 'threat' | 'anomaly';
-  /** Ten-thousandths of the whole trust. */
+  /** The trust that it cost, in ten-thousandths of the whole trust. */
   readonly parts: number;
   readonly atMs: number;
   readonly traceId: string;
-  /** The trust that was left then; the state notes it. */
+  /** The trust that was left afterwards, in ten-thousandths. The state notes it. */
   readonly leftParts?: number;
 }
 
-/** Something that was seen, and that may explain a later call of the tenant. */
+/** Something that was seen in a tenant and may explain a later call. */
 export type Sighting = SensitiveRead | SeenSecrets | CreatedPrincipal;
 
-/** An agent was answered something sensitive. */
+/** An answer with something sensitive, given to an agent. */
 export interface SensitiveRead extends SightingOf<'read'> {
   readonly host: string;
-  /** The organisation, account or bucket there; absent where there is none. */
+  /** The organisation, account or bucket at that host; absent where there is none. */
   readonly account?: string;
-  /** It has at most two things of a class, no credential, and no sensitive source: it may well go back. */
+  /**
+   * The answer had at most two things of each class, no credential, and no sensitive source. It may well be
+   * sent back.
+   */
   readonly isSlight?: true;
   readonly classes: readonly DataClass[];
   /**
@@ -90,17 +102,17 @@ export interface SensitiveRead extends SightingOf<'read'> {
   readonly shingles: Shingles;
 }
 
-/** Credentials were in a call of the agent, or in an answer to it, as keyed hashes. */
+/** Credentials in a call of the agent, or in an answer to it, as keyed hashes. */
 export interface SeenSecrets extends SightingOf<'secrets'> {
   readonly hashes: readonly string[];
-  /** An answer gave them out as tokens: they may be used first anywhere. */
+  /** An answer gave the values out as tokens. They may be used for the first time anywhere. */
   readonly isGranted?: true;
-  /** The registrable domain that the values came from or went to: there it is no first use. */
+  /** The registrable domains that the values came from and went to. A use there is not the first one. */
   readonly cameFrom?: string;
   readonly wentTo?: string;
 }
 
-/** Somebody, or something that can act, was added to those who may be given rights. */
+/** A person, or something that can act, that was added to those who may be given rights. */
 export interface CreatedPrincipal extends SightingOf<'principal-created'> {
   readonly toolName: string;
   readonly operation: string;
@@ -113,13 +125,13 @@ interface SightingOf<Kind extends string> {
   readonly traceId: string;
 }
 
-/** The events that one tenant had in the last ten minutes. */
+/** The events of one tenant in the last ten minutes. */
 export interface Sightings {
-  /** Oldest first. */
+  /** All events, oldest first. */
   readonly all: readonly Sighting[];
-  /** Tells whether any of them are reads. */
+  /** Some of the events are reads. */
   readonly hasReads: boolean;
-  /** The reads that left this shingle, oldest first. */
+  /** Returns the reads whose content had this shingle, oldest first. */
   readsWith(shingle: number): readonly SensitiveRead[];
 }
 
@@ -131,18 +143,21 @@ export const noSightings: Sightings = Object.freeze({ all: none, hasReads: false
 export interface CallHistory {
   readonly isNewDestination: boolean;
   readonly isNewHost: boolean;
-  /** The agent knows the tool, but has never done this with it. */
+  /** The agent knows the tool, but has never called this operation of it. */
   readonly isNewOperation: boolean;
-  /** Names of these that the agent has touched with this call, where it is let out. */
+  /**
+   * The names that are new to the agent, among those that the call touches: host, tool, operation. Letting
+   * the call out makes them known.
+   */
   readonly newNames: readonly string[];
   readonly habits: Habits;
-  /** 0 to 1, and the last that was held against the agent. */
+  /** The trust in the agent, 0 to 1. `trustMarks` are the last things that were held against it. */
   readonly trustScore: number;
   readonly trustMarks: readonly TrustMark[];
   readonly sightings: Sightings;
 }
 
-/** That of an agent of whom nothing is known. */
+/** The history of an agent about whom nothing is known. */
 export const noHistory: CallHistory = Object.freeze({
   ...{ isNewDestination: false, isNewHost: false, isNewOperation: false, newNames: none },
   ...{ habits: noHabits, trustScore: 1, trustMarks: none, sightings: noSightings },

@@ -35,25 +35,25 @@ class TraceIds {
 const traceIds = new TraceIds();
 
 /**
- * Returns a UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have these, because
- * ids that grow with time are appended at the end of an index instead of all over it.
+ * Returns a UUID of version 7 (RFC 9562, 5.7): 48 bits of time, 74 random bits. Traces have such ids because
+ * ids that grow with time are appended to an index. Random ids would change it in all places.
  */
 export const newTraceId = (nowMs: number): string => traceIds.next(nowMs);
 
 export const traceIdLength = 36;
 const traceId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Tells whether it is a UUID of version 7, in lower case. */
+/** Tells whether a text is a UUID of version 7, in lower case. */
 export const isTraceId = (text: string): boolean => traceId.test(text);
 
-/** Returns the milliseconds in a trace's id; undefined where it is none. */
+/** Returns the time in a trace's id, in milliseconds; undefined where the text is no such id. */
 export const timeOfTraceId = (text: string): number | undefined =>
   isTraceId(text) ? Number.parseInt(text.slice(0, 8) + text.slice(9, 13), 16) : undefined;
 
 /** Returns a random UUID, for everything that is not a trace. */
 export const newId = (): string => randomUUID();
 
-/** Makes a UUID of version 8 (RFC 9562, 5.8) of a SHA-256 in hex, the same on every node. */
+/** Returns a UUID of version 8 (RFC 9562, 5.8) made of a SHA-256 in hex. It is the same on every node. */
 export const derivedId = (digest: string): string =>
   uuidOf(`${digest.slice(0, 12)}8${digest.slice(13, 16)}a${digest.slice(17, 32)}`);
 
@@ -63,7 +63,7 @@ export const uuidOf = (hex: string): string =>
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Returns the UUID in lower case, or undefined where the text is none. */
+/** Returns a UUID in lower case; undefined where the text is none. */
 export function parseUuid(text: string): string | undefined {
   const lower = text.toLowerCase();
   return uuid.test(lower) ? lower : undefined;

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import type { PresentedKey } from './call.ts';
 
 /*
- * A key is a prefix, 32 random bytes in base62, and six characters of CRC-32 over all of it. The checksum
- * turns rubbish away without asking the state, and tells a leaked key from a random text.
+ * A key is a prefix, 32 random bytes in base62, and six characters of CRC-32 over all that. By the checksum,
+ * rubbish is refused without asking the state, and a leaked key differs from a random text.
  */
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -19,7 +19,10 @@ function toBase62(value: bigint, length: number): string {
   return text.padStart(length, '0');
 }
 
-/** Returns what `toBase62` would: numbers of 32 bits need no big integers, and every call asks for one. */
+/**
+ * Returns the CRC-32 in base62, as `toBase62` would. It avoids big integers, because every call asks for a
+ * checksum.
+ */
 function checksum(text: string): string {
   let digest = '';
   for (let rest = crc32(text); rest > 0; rest = Math.floor(rest / 62))
@@ -27,7 +30,7 @@ function checksum(text: string): string {
   return digest.padStart(checksumLength, '0');
 }
 
-/** Returns a new key. Shown once to whoever minted it; nothing keeps it. */
+/** Returns a new key. It is shown once to whoever makes it, and nothing keeps it. */
 export function newKeyText(type: keyof typeof prefixes): string {
   const random = toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength);
   const text = prefixes[type] + random;
@@ -36,17 +39,19 @@ export function newKeyText(type: keyof typeof prefixes): string {
 
 export const keyPrefix = (text: string): string => text.slice(0, 12);
 
-/** SHA-256 of the key's text, hex: what `keys[].hash` in the configuration holds. */
+/** Returns the SHA-256 of the key's text in hex. `keys[].hash` in the configuration holds the same. */
 export const keyDigest = (text: string): string => hash('sha256', text, 'hex');
 
-/** Makes the stored form of a key's digest. Without the pepper a stolen state confirms no guess. */
+/**
+ * Returns the stored form of a key's digest. Who steals the state cannot check a guess without the pepper.
+ */
 export const peppered = (digestHex: string, pepper: Buffer): string =>
   createHmac('sha256', pepper).update(Buffer.from(digestHex, 'hex')).digest('hex');
 
 /** Tells whether the text has the prefix, length and alphabet of a key. */
 export const hasKeyForm = (text: string): boolean => form.test(text);
 
-/** Tells whether a text in the form of a key ends in the checksum of what stands before. */
+/** Tells whether a text in the form of a key ends in the right checksum. */
 export const hasKeyChecksum = (text: string): boolean =>
   checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 
@@ -54,7 +59,7 @@ export const hasKeyChecksum = (text: string): boolean =>
 const digestOfKey = (text: string): string | undefined =>
   hasKeyForm(text) && hasKeyChecksum(text) ? keyDigest(text) : undefined;
 
-/** Returns the presented key, or undefined where the text is none. */
+/** Returns the presented key as it may be kept; undefined where the text is no key. */
 export function readKey(text: string, pepper: Buffer): PresentedKey | undefined {
   const digest = digestOfKey(text);
   return digest === undefined ? undefined : { prefix: keyPrefix(text), hash: peppered(digest, pepper) };

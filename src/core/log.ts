@@ -3,7 +3,7 @@ import { GatewayError } from './errors.ts';
 import { toPretty } from './pretty-log.ts';
 import type { SafeName } from './safe-name.ts';
 
-/** Fields that no caller chooses: ids of the gateway, and names from its configuration and code. */
+/** The fields that no caller chooses: ids of the gateway, and names from its configuration and code. */
 type OwnField =
   | (
       | 'err'
@@ -24,14 +24,14 @@ type Loggable =
   | readonly Loggable[]
   | { readonly [name: string]: Loggable };
 
-/** The fields of a line: whatever a caller may have chosen is a `SafeName`. */
+/** The fields of a line. A field that a caller may have chosen must be a `SafeName`. */
 type Fields<T> = {
   readonly [K in keyof T]: K extends OwnField ? T[K] : T[K] extends Loggable ? T[K] : SafeName;
 };
 
 type Write = <T extends object>(fields: T & Fields<T>, sentence: string) => void;
 
-/** The operator's log. Lines say what happened to the daemon; what happened to calls stands in traces. */
+/** The operator's log. Its lines say what happened to the daemon. What happened to calls stands in traces. */
 export interface Log {
   readonly debug: Write;
   readonly info: Write;
@@ -40,24 +40,24 @@ export interface Log {
   readonly fatal: Write;
 }
 
-/** The log of a whole process, which each reload may send elsewhere. */
+/** The log of a whole process. A reload may send it to another file. */
 export interface ProcessLog extends Log {
   /**
-   * Goes on with other options, in a file that is opened anew, so that a rotated one is left. Where it cannot
-   * be opened the lines go on to where they went.
+   * Goes on with other options. The file is opened anew, so that a rotated one is left. Where it cannot be
+   * opened, the lines go where they went before.
    */
   use(options: LogOptions): void;
 }
 
 interface LogOptions {
   readonly level: string;
-  /** Null: standard error. */
+  /** The path of the log; null for standard error. */
   readonly file: string | null;
 }
 
 /**
- * Opens the log: JSON lines on standard error, or in `file`; text where standard error is a terminal. Never
- * given a header, a body or a key by anyone.
+ * Opens the log: JSON lines on standard error or in `file`, or text where standard error is a terminal.
+ * Nobody may give it a header, a body or a key.
  */
 export function openLog(options: LogOptions): ProcessLog {
   let file = options.file;
@@ -106,13 +106,13 @@ const messageLengthMax = 1_024;
 const causesMax = 4;
 
 /**
- * Writes an error as its type, code, origin and causes. Messages of libraries may quote secrets, so only
- * messages of the gateway, the file system and bugs are kept.
+ * Writes an error as its type, code, origin and causes. Messages of libraries may quote secrets. Therefore
+ * only messages of the gateway, of the file system and of bugs are kept.
  */
 export function toLogged(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack = '' } = error;
-  // The first of several failures to close tells the most.
+  // A `SuppressedError` stands for failures to close one after the other. The earliest tells the most.
   const cause = error instanceof SuppressedError ? error.suppressed : error.cause;
   const { code, syscall, errcode, path } = error as NodeJS.ErrnoException & { errcode?: unknown };
   const isOwn = error instanceof GatewayError || (syscall !== undefined && path !== undefined);
@@ -120,7 +120,7 @@ export function toLogged(error: unknown, depth = 0): unknown {
   return {
     type: name,
     ...(isOwn || isBug ? { message: message.slice(0, messageLengthMax) } : {}),
-    // Redis says the kind of an error in its first word.
+    // Redis puts the kind of an error into the first word of its message.
     ...(name === 'ReplyError' ? { code: /^[A-Z]{2,32}/.exec(message)?.[0] } : {}),
     ...(code === undefined ? {} : { code }),
     ...(syscall === undefined ? {} : { syscall }),

@@ -1,48 +1,52 @@
 import type { Target } from './target.ts';
 
-/*
- * The nouns of what a call does: its operation, what that acts on, and its parts where it does several things
- * at once.
- */
+/* What a call does: its operation, what that acts on, and its parts where it does several things at once. */
 
 export const verbs = ['READ', 'WRITE', 'ADMIN'] as const;
 export type Verb = (typeof verbs)[number];
 
 /** The tool and operation of a call, as the catalogue classifies it. */
 export interface Operation {
-  /** `custom_proxy` where no tool of the catalogue has this host. */
+  /** The tool; `custom_proxy` where no tool of the catalogue has this host. */
   readonly toolName: string;
-  /** A stable name: of the catalogue (`create_issue`), `method:PATH` in a known tool, else the method. */
+  /**
+   * A stable name. It is the catalogue's (`create_issue`), `method:PATH` in a known tool, or else the method.
+   */
   readonly name: string;
-  /** The caller's words that the name was made of in another form; absent where there are none. */
+  /** The caller's own words, where the name is made of them in another form; absent otherwise. */
   readonly said?: string;
   readonly category: string;
   readonly verb: Verb;
   readonly resource: Resource;
-  /** Whom the operation addresses: mail recipients, collaborators, share targets. */
+  /** Those whom the operation addresses: mail recipients, collaborators, share targets. */
   readonly principals: readonly string[];
-  /** Strangers can read what it writes: a gist, a published package. */
+  /** Strangers can read what the operation writes: a gist, a published package. */
   readonly isPublic?: true;
-  /** The owners of what it acts on, if the resource names none: accounts, chats. Empty: nobody. */
+  /**
+   * The owners of what the operation acts on, if the resource names none: accounts, chats. Empty means
+   * nobody.
+   */
   readonly owners?: readonly string[];
   /**
-   * All operations of a call that does several things (a batch, several messages or root fields); absent
-   * where there is one. Each is judged by itself, and the strictest stands for the call.
+   * All operations of a call that does several things, such as a batch; absent where there is one. Each is
+   * judged by itself, and the strictest decision stands for the call.
    */
   readonly parts?: readonly OperationPart[];
-  /** Nobody can tell what it does: it may be any operation of its tool. */
+  /**
+   * Other operations that the call may be, because nobody can tell what it does; absent where that is clear.
+   */
   readonly unclear?: Unclear;
 }
 
-/** Other operations that the call may turn out to be, where nobody can tell. */
+/** Other operations that a call may turn out to be, where nobody can tell. */
 export interface Unclear {
-  /** Beside its own. */
+  /** The tools that the call may use besides its own. */
   readonly toolNames: readonly string[];
   /** The call may contain further requests, with any method. */
   readonly anyMethod: boolean;
 }
 
-/** One of several things that a call does, and what is its own of method, target and body. */
+/** One of several operations of a call, with the method, target and body that belong to it alone. */
 export interface OperationPart {
   readonly operation: Omit<Operation, 'parts'>;
   readonly method?: string;
@@ -50,7 +54,7 @@ export interface OperationPart {
   readonly body?: BodyValue;
 }
 
-/** The resource that an operation acts on; unknown fields are absent. `repo` is `org/name`. */
+/** The resource that an operation acts on. Unknown fields are absent. `repo` is `org/name`. */
 export interface Resource {
   readonly org?: string;
   readonly repo?: string;
@@ -58,7 +62,7 @@ export interface Resource {
   readonly region?: string;
   readonly account?: string;
   readonly bucket?: string;
-  /** By name; of several values nobody can tell which the vendor takes. */
+  /** The values by tag. Where a tag has several, nobody can tell which one the vendor takes. */
   readonly tags?: Readonly<Record<string, readonly string[]>>;
   /** Fields that the operation may act on with an unknown value; absent where there are none. */
   readonly unknown?: readonly UnknownField[];
@@ -67,15 +71,15 @@ export interface Resource {
 export type UnknownField = 'org' | 'repo' | 'channel' | 'region' | 'account' | 'bucket' | 'tags';
 
 /**
- * A body as conditions see it. There are several `readings` for NDJSON lines, repeated form fields and
- * ambiguous formats. `unclear`: it has structure, and servers may read it differently.
+ * A body as conditions see it. NDJSON lines, repeated form fields and ambiguous formats give several
+ * `readings`. `unclear` is a body with structure that servers may read differently.
  */
 export type BodyValue =
   | { readonly kind: 'value'; readonly readings: readonly unknown[] }
   | { readonly kind: 'none' }
   | { readonly kind: 'unclear' };
 
-/** Returns all that is done: the operation, and its parts where it has some. */
+/** Returns the operation of a call, followed by its parts. */
 export const operationAndParts = (operation: Operation): readonly Omit<Operation, 'parts'>[] =>
   operation.parts ? [operation, ...operation.parts.map((it) => it.operation)] : [operation];
 

@@ -1,4 +1,4 @@
-/** The permissions of a key (`admin`: everything within its tenant). */
+/** The permissions of a key. `admin` allows everything within its tenant. */
 export const permissions = [
   'scan',
   'policies:read',

@@ -10,13 +10,13 @@ import type { Risk, Verdict } from './verdict.ts';
 
 export type Entrance = 'forward' | 'inbound' | 'scan' | 'a2a';
 
-/** A key as it may be held in memory: its prefix to name it, its hash to find it. */
+/** A key as it may be held in memory: a prefix to name it by, and a hash to find it by. */
 export interface PresentedKey {
   readonly prefix: string;
   readonly hash: string;
 }
 
-/** The caller's own statements. All are recorded; none is believed beyond the tenant of its key. */
+/** The caller's own statements. All are recorded. None is believed beyond the tenant of the caller's key. */
 export interface Claimed {
   readonly agentId?: string;
   readonly agentName?: string;
@@ -25,9 +25,9 @@ export interface Claimed {
   readonly envName?: string;
 }
 
-/** A head that was read, what was found in it, and by whom: another reader may know more. */
+/** A head that was read, its findings, and its reader. Another reader may know more detectors. */
 export interface ReadHead {
-  /** The call that it was last the head of, as it stood on the wire. */
+  /** The request that had this head last, as it stood on the wire. */
   method: string;
   target: Target | undefined;
   headers: readonly string[];
@@ -44,19 +44,19 @@ export const noHead = (): ReadHead => ({
   ...{ text: '', bytes: noBytes, findings: [], reader: undefined },
 });
 
-/** A call whose names can be shown. It knows what was found in it; every inspected call is one. */
+/** A call whose names can be shown, because its findings are known. Every inspected call is one. */
 export interface NamedCall {
   readonly received: ReceivedCall;
   readonly operation?: Operation | undefined;
-  /** Empty where nobody knows what the call does. */
+  /** The resource or host that the call touches; empty where nobody knows what the call does. */
   readonly destination: string;
-  /** URL and headers as one text; empty where they were not read. */
+  /** The URL and the headers as one text; empty where they were not read. */
   readonly head: Buffer;
   readonly findings: readonly Finding[];
   readonly safeName: NameReader;
 }
 
-/** The part of a decided call that its later messages are judged by. */
+/** The part of a decided call by which its later messages are judged. */
 export interface OpenedCall extends NamedCall {
   readonly admission: CallAdmission;
   readonly risk: Risk;
@@ -66,66 +66,71 @@ export interface OpenedCall extends NamedCall {
 /** The open call that a message belongs to, and the bytes that went out before it. */
 export interface MessageOf {
   readonly opening: OpenedCall;
-  /** The last bytes that went out before it: what begins there may end in it. */
+  /** The last bytes that went out before the message. A secret may begin there and end in the message. */
   readonly before: Buffer;
-  /** The same of each field of protobuf, by its path. */
+  /** The last bytes that went out in each field of a protobuf message, by the path of the field. */
   readonly fieldEnds: ReadonlyMap<string, Buffer>;
 }
 
-/** The fields of a call that an entrance must say, and those that it may. */
+/** The fields that an entrance must give of a call, and those that it may. */
 export interface ReceivedFields {
   readonly traceId: string;
   readonly entrance: Entrance;
   readonly receivedAtMs: number;
-  /** The address of the caller at the socket, or as a trusted proxy before it says. */
+  /** The address of the caller: that of the socket, or what a trusted proxy says. */
   readonly clientAddress: string;
-  /** The presented key; `undefined` where none was presented. Only its hash is kept. */
+  /** The presented key; undefined where there was none. Only its hash is kept. */
   readonly key: PresentedKey | undefined;
   readonly method: string;
   readonly target: Target;
-  /** Flat [name, value, …] as received, without the gateway's own fields; a forwarded head is made of it. */
+  /**
+   * Names and values in turn, as received, without the gateway's own fields. A forwarded head is made of
+   * them.
+   */
   readonly headers: readonly string[];
-  /** As received; empty where there is none. */
+  /** The body as received; empty where there is none. */
   readonly body: Buffer;
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** From the proxy user name, a header or the scan request; UUIDs override the key's agent. */
+  /** Statements from the proxy user name, a header or the scan request. A UUID overrides the key's agent. */
   readonly claimed: Claimed;
   /** The last head that was read on this connection; undefined where calls share no connection. */
   readonly lastHead: ReadHead | undefined;
-  /** The limit of the body where the route or tool sets one; else the limit of the tenant counts. */
+  /** The limit of the body where the route or tool sets one. Otherwise the limit of the tenant counts. */
   readonly bodyBytesMax?: number | undefined;
-  /** The open call that this call is a further message of. */
+  /** The open call of which this call is a further message. */
   readonly message?: MessageOf | undefined;
-  /** The credential that the route names, or null for none. Undefined: the configuration chooses. */
+  /**
+   * The credential that the route names, or null for none. Where it is undefined, the configuration chooses.
+   */
   readonly wayCredential?: string | null | undefined;
-  /** It asks to go on as a WebSocket: what follows is judged message by message. */
+  /** The call asks to go on as a WebSocket. Each message after it is judged by itself. */
   readonly opensWebSocket?: boolean;
-  /** It came by a route that asks nobody who he is: what strangers do is not held against its agent. */
+  /** The call came by a route that asks for no key. What strangers do there is not held against its agent. */
   readonly isAnonymous?: boolean;
-  /** Tells whether the caller is still there to get an answer. Default: always. */
+  /** Tells whether the caller still waits for an answer. The default is that it always does. */
   readonly isAwaited?: () => boolean;
 }
 
 /**
- * The readings of a body, each made once, by whoever asks first: classification, budgets and rules ask for
- * the same ones. The only part of a call that changes; it holds no judgement.
+ * The readings of a body. Each is made once, by whoever asks first, and is shared by classification, budgets
+ * and rules. They are the only part of a call that changes, and hold no judgement.
  */
 export class BodyReadings {
-  /** The body without its content coding: what is inspected, and what findings count their bytes in. */
+  /** The body without its content coding. It is what is inspected, and findings count bytes in it. */
   plain: Buffer | undefined;
   parsed: BodyValue | undefined;
-  /** Texts that were looked for in the body, and whether they stand there. */
+  /** Texts that were looked for in the body, and whether each stands there. */
   mentioned: Map<string, boolean> | undefined;
-  /** Why the call could not be read to its end; undefined where it could. */
+  /** The reason why the call could not be read to its end; undefined where it could. */
   unreadable: string | undefined;
   /**
-   * It could not be read, or read again, because the time was over or a reader thread has ended: that proves
-   * nothing about the content.
+   * The call could not be read, or read again, because the time was over or a reader thread had ended. That
+   * proves nothing about the content.
    */
   isOutOfTime = false;
 
-  /** Notes why the call cannot be read to its end. The first reason stands. */
+  /** Notes why the call cannot be read to its end. A first reason is kept. */
   noteUnreadable(reason: string | undefined, isOutOfTime: boolean): void {
     if (this.unreadable !== undefined || reason === undefined) return;
     this.unreadable = reason;
@@ -133,7 +138,7 @@ export class BodyReadings {
   }
 }
 
-/** A request as it came, the first state of every call: see `call.ts`. */
+/** A request as it came, in the first state of every call (`call.ts`). */
 export interface ReceivedCall extends ReceivedFields {
   readonly isAwaited: () => boolean;
   readonly opensWebSocket: boolean;
@@ -141,7 +146,9 @@ export interface ReceivedCall extends ReceivedFields {
   readonly readings: BodyReadings;
 }
 
-/** Makes a call of its fields, one by one: all calls have one shape, for which readers are compiled. */
+/**
+ * Makes a call of its fields. It names each, so that all calls have one shape for the compiler of the engine.
+ */
 export const receivedCall = (from: ReceivedFields): ReceivedCall => ({
   traceId: from.traceId,
   entrance: from.entrance,
@@ -173,7 +180,7 @@ type BareFields = Pick<
 > &
   Partial<ReceivedFields>;
 
-/** Makes a call without head or body: a refused tunnel, a described call, a recorded one. */
+/** Makes a call without head or body, such as a refused tunnel, a described call or a recorded one. */
 export const bareCall = (fields: BareFields): ReceivedCall =>
   receivedCall({
     traceId: fields.traceId ?? newTraceId(fields.receivedAtMs),
@@ -186,7 +193,7 @@ export const bareCall = (fields: BareFields): ReceivedCall =>
     ...fields,
   });
 
-/** Tells whether the call is a tunnel that nobody reads. No other forwarded call has this method. */
+/** Tells whether the call is a tunnel that nobody reads. No other forwarded call has the method CONNECT. */
 export const isTunnel = ({
   entrance,
   method,

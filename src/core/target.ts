@@ -3,28 +3,38 @@ import { domainToASCII } from 'node:url';
 import { GatewayError } from './errors.ts';
 
 /**
- * The destination of a call, normalised once: host in lower case and punycode without a trailing dot, dot
- * segments resolved, IPv4 dotted. Policy, inspection and dialling use the same values, so what was judged is
- * what is sent.
+ * The destination of a call, normalised once. The host is in lower case and punycode without a trailing dot,
+ * dot segments are resolved, and IPv4 is dotted. Policy, inspection and dialling use the same values, so that
+ * what was judged is what is sent.
  */
 export interface Target {
-  /** `https`, `http`, or for descriptions that never reach a wire any other scheme: `mcp`, `exec`, … */
+  /**
+   * The scheme: `https`, `http`, or any other one in a description that never reaches a wire (`mcp`, `exec`).
+   */
   readonly scheme: string;
-  /** Is lower case, punycode, without brackets and final dot. Empty only for other schemes than http(s). */
+  /**
+   * The host in lower case and punycode, without brackets and final dot. It may be empty for other schemes
+   * than http(s).
+   */
   readonly host: string;
   readonly port: number;
-  /** Path and query as they are sent, beginning with `/`. */
+  /** The path and query as they are sent, beginning with `/`. */
   readonly path: string;
-  /** The whole, normalised; with the port only where it is not the scheme's own, without a fragment. */
+  /** The whole URL, normalised, without a fragment. It has the port only where it is not the scheme's own. */
   readonly href: string;
-  /** Is the fragment without `#`, or ''. It never leaves, but a described call may hide something in it. */
+  /** The fragment without `#`, or ''. It is never sent, but a described call may hide something in it. */
   readonly fragment: string;
-  /** `user:password`, or ''. Only a described call may have it, and it is read like the fragment. */
+  /**
+   * `user:password`, or ''. Only a described call may have it. It is read for findings, like the fragment.
+   */
   readonly userInfo: string;
   readonly isAddress: boolean;
 }
 
-/** Default ports of web schemes. It is no object, because an agent's scheme may be `constructor`. */
+/**
+ * The default ports of web schemes. It is a map and no object, because an agent's scheme may be
+ * `constructor`.
+ */
 const defaultPorts: ReadonlyMap<string, number> = new Map([
   ['http', 80],
   ['https', 443],
@@ -44,7 +54,7 @@ const refuse = (path: string, message: string): never => {
 
 /**
  * Returns the normal form of a host as a client writes it (`EXAMPLE.com.`, `[::1]`, `0x7f.1`, `münchen.de`),
- * or undefined where it is none. Every spelling of one host gives one text.
+ * or undefined where it is no host. Every spelling of one host gives one text.
  */
 export function normaliseHost(written: string): string | undefined {
   if (hostName.test(written) && !/(^|\.)(0x[0-9a-f]*|\d+)$/.test(written)) return written;
@@ -60,7 +70,10 @@ export function normaliseHost(written: string): string | undefined {
   return hostName.test(host) ? host : undefined;
 }
 
-/** Parses `host:port` of CONNECT or Host (RFC 9110, 7.2), normalised; no port means `defaultPort`. */
+/**
+ * Parses the `host:port` of CONNECT or Host (RFC 9110, 7.2) and normalises it. Without a port it takes
+ * `defaultPort`. Returns undefined where the text is no authority.
+ */
 export function parseAuthority(
   text: string,
   defaultPort: number,
@@ -72,17 +85,20 @@ export function parseAuthority(
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
-/** `host` or `host:port` as it stands in a URL or a Host field. */
+/**
+ * Returns `host` or `host:port`, as it stands in a URL or a Host field. The scheme's default port and port 0
+ * (no port) are left out.
+ */
 export function toAuthority(scheme: string, host: string, port: number): string {
   const name = host.includes(':') ? `[${host}]` : host;
   return port === 0 || port === defaultPorts.get(scheme) ? name : `${name}:${port}`;
 }
 
-/** A path that URL parsing would leave as it is, so that the hot path can skip the parsing. */
+/** Paths that URL parsing would leave as they are. The hot path skips the parsing for them. */
 const plainPath =
   /^\/(?!\/)[\w\-~!$&'()*+,;=:@/%]*(?:\.(?!\.|\/|$|\?|%)[\w\-~!$&'()*+,;=:@/%]*)*(?:\?[\w\-.~!$&()*+,;=:@/?%]*)?$/;
 
-/** Returns the target of a request within a known origin. `path` is its target in origin-form. */
+/** Returns the target of a request to a known origin. `path` is the request target in origin form. */
 export function targetWithin(scheme: 'http' | 'https', host: string, port: number, path: string): Target {
   const origin = `${scheme}://${toAuthority(scheme, host, port)}`;
   if (path.length <= urlLengthMax && plainPath.test(path) && !/\/\.|%2e/i.test(path)) {
@@ -101,14 +117,16 @@ export function targetWithin(scheme: 'http' | 'https', host: string, port: numbe
   return parseTarget(origin + path);
 }
 
-/** Returns the target of `OPTIONS *` (RFC 9112, 3.2.4). For rules its path is `*`, its URL ends in `/*`. */
+/**
+ * Returns the target of `OPTIONS *` (RFC 9112, 3.2.4). For rules its path is `*` and its URL ends in `/*`.
+ */
 export function wholeServer(scheme: 'http' | 'https', host: string, port: number): Target {
   const target = targetWithin(scheme, host, port, '/*');
   return { ...target, path: '*' };
 }
 
 /**
- * Parses an absolute URL. Throws VALIDATION_FAILED for what is relative, carries user information, has no
+ * Parses an absolute URL. Throws VALIDATION_FAILED where it is relative, carries user information, has no
  * host where one is due, or has a scheme that no call can have.
  */
 export function parseTarget(text: string): Target {
@@ -119,7 +137,10 @@ export function parseTarget(text: string): Target {
   return target;
 }
 
-/** The same for a call that is only described: user information is taken, since nothing is sent. */
+/**
+ * Parses the URL of a call that is only described. It differs from `parseTarget` in that it takes user
+ * information, since nothing is sent.
+ */
 export function parseDescribed(text: string): Target {
   if (text.length > urlLengthMax) refuse('url', `The URL is longer than ${urlLengthMax} characters.`);
   if (/[\0-\x20\x7f]/.test(text))
@@ -157,7 +178,9 @@ export function ifValid(parse: () => Target): Target | undefined {
 
 export const isWebScheme = (scheme: string): boolean => defaultPorts.has(scheme);
 
-/** Addresses end in a digit or have colons: a look at that spares names the long pattern. */
+/**
+ * Tells whether a host is an IP address. Only names that end in a digit or have colons reach the slow check.
+ */
 function isAddress(host: string): boolean {
   const last = host.charCodeAt(host.length - 1);
   return ((last >= 0x30 && last <= 0x39) || host.includes(':')) && isIP(host) !== 0;

@@ -1,22 +1,25 @@
 /*
  * A URL as policies see it, once for each way in which servers may read it. `/%61dmin`, `//admin`,
  * `/x/..%2fadmin`, `/x/..%252fadmin` and `/x/..%c0%afadmin` may all reach `/admin`. A rule that allows must
- * match every reading, any other matches when one of them does.
+ * match every reading. Any other rule matches when it matches one of them.
  */
 
-/** The number of times that escapes of escapes are undone. */
+/** The number of times that percent-encoding of percent-encoding is undone. */
 const decodingsMax = 4;
 const urlParts = /^([^/?#]*:\/\/[^/?]*)([^?]*)(.*)$/s;
-/** Overlong forms of UTF-8, which lenient decoders take (RFC 3629, 10), and the escapes of old scripts. */
+/**
+ * Overlong forms of UTF-8, which lenient decoders take (RFC 3629, 10), and the `%uXXXX` escapes of old
+ * scripts.
+ */
 const oddEscape =
   /%C[01]%[89AB][0-9A-F]|%E0%[89][0-9A-F]%[89AB][0-9A-F]|%F0%8[0-9A-F]%[89AB][0-9A-F]%[89AB][0-9A-F]|%u[0-9A-F]{4}/gi;
 const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[9AD]|2F|3B|5C|25|C[01]|E0%[89]|F0%8|u[0-9A-F]{4})/i;
 
 /**
  * Returns the URLs that servers may take this one for. First percent-encoding is undone where that changes
- * nothing (RFC 3986, 6.2.2.2). Then it is read as by servers that merge slashes, decode `%2F` and `%3B`, and
- * drop `;parameters` and line ends. That is done once for each level of escapes. A URL with more levels is
- * also read as `/%`, which only a rule for the whole host allows.
+ * nothing (RFC 3986, 6.2.2.2). Then the path is read as by servers that merge slashes, decode `%2F` and
+ * `%3B`, and drop `;parameters` and line ends. That is done once for each level of percent-encoding. A URL
+ * with more levels is also read as `/%`, which only a rule for the whole host allows.
  */
 export function readingsOf(href: string): readonly string[] {
   const canonical = toCanonical(href);
@@ -49,7 +52,7 @@ export function otherReadingsOf(path: string): readonly string[] {
 
 const none: readonly string[] = Object.freeze([]);
 
-/** Percent-encoding undone where it changes nothing, and in upper case elsewhere. */
+/** Returns the text with percent-encoding undone where that changes nothing, and in upper case elsewhere. */
 export function toCanonical(text: string): string {
   if (!text.includes('%')) return text;
   return text.replace(/%[0-9a-f]{2}/gi, (code) => {
@@ -69,7 +72,9 @@ function resolved(path: string): string {
   return URL.parse(`http://host${lenient}`)?.pathname ?? lenient;
 }
 
-/** One layer of escaped escapes less, and odd ones as what they stand for. */
+/**
+ * Undoes one level of percent-encoding of percent-encoding, and replaces odd escapes by what they stand for.
+ */
 const decodedOnce = (path: string): string =>
   toCanonical(
     path.replace(oddEscape, (odd) => toEscape(codePointOf(odd))).replace(/%25(?=[0-9A-F]{2}|u)/gi, '%'),
@@ -82,7 +87,7 @@ function codePointOf(odd: string): number {
   return rest.reduce((point, byte) => point * 64 + (byte & 0x3f), lead);
 }
 
-/** Slashes that are taken for `/` where no better letter is at hand. */
+/** Slashes that a server may take for `/` when its character set lacks them. */
 const slashes: readonly number[] = [0x2044, 0x2215];
 const replacement = '%EF%BF%BD';
 

@@ -4,20 +4,20 @@ import type { SafeName } from './safe-name.ts';
 /* The judgement of a call: its risk, the rules that matched, and the decision. */
 
 export const decisions = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const;
-/** From the mildest to the strictest, as in `decisions`. */
+/** The decision on a call. The order of `decisions` goes from the mildest to the strictest. */
 export type Decision = (typeof decisions)[number];
 
 export const bands = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
 export type Band = (typeof bands)[number];
 
-/** Something unusual that one engine noticed. */
+/** Something unusual that one signal engine noticed. */
 export interface Signal {
   readonly engine: string;
   readonly name: string;
-  /** 0 to 1. */
+  /** The strength of the signal, 0 to 1. */
   readonly score: number;
   readonly details: SafeName;
-  /** The text that the agent gets instead, where the details speak of other agents. */
+  /** The text that the agent gets instead of `details`, where those speak of other agents. */
   readonly shown?: SafeName;
 }
 
@@ -27,25 +27,25 @@ export interface RiskPart {
   readonly part: number;
 }
 
-/** How risky a call is, and how the score has come about. */
+/** The risk of a call, with the parts of its score. */
 export interface Risk {
   readonly signals: readonly Signal[];
-  /** 0 to 1. */
+  /** The score, 0 to 1. */
   readonly score: number;
   readonly band: Band;
-  /** The band that is left when what SANITIZE cuts is gone. */
+  /** The band that remains when what SANITIZE cuts is gone. */
   readonly residualBand: Band;
-  /** The share of each engine. */
+  /** The shares of the engines in the score. */
   readonly parts: readonly RiskPart[];
   /** The share of the trust in the agent. */
   readonly trustModifier: number;
-  /** The least that the score is for what was found. */
+  /** The least score that the findings of the call allow. */
   readonly floor: number;
 }
 
-/** Why an analyst should look at a call, whatever became of it. */
+/** A reason why an analyst should look at a call, whatever was decided. */
 export interface IncidentCause {
-  /** `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit`, `critical-denial`. */
+  /** The cause: `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit` or `critical-denial`. */
   readonly trigger: SafeName;
   readonly title: SafeName;
   readonly severity: Band;
@@ -59,30 +59,30 @@ export interface MatchedRule {
   readonly action: string;
 }
 
-/** The pipeline's answer. */
+/** The answer of the pipeline to a call. */
 export interface Verdict {
   readonly decision: Decision;
   readonly reasonCodes: readonly string[];
   readonly classifications: readonly DataClass[];
-  /** Sentences saying why and what would make the call pass; never the sensitive text. */
+  /** Sentences that say why, and what would make the call pass. They never have the sensitive text. */
   readonly explanation: readonly SafeName[];
   readonly matchedRules: readonly MatchedRule[];
-  /** The rule that decided, where one did. */
+  /** The rule that decided; undefined where none did. */
   readonly decidedBy: MatchedRule | undefined;
-  /** Tags from matching rules, by which the trace can be found. */
+  /** Tags from matching rules. The trace can be found by them. */
   readonly tags: readonly string[];
-  /** Kinds of channels that the rules that hold want to be told of it. */
+  /** Kinds of channels that should be told of the call, by the rules that apply. */
   readonly escalateTo: readonly string[];
   /** Sentences that say how the call leaves the scope of its key. */
   readonly violations: readonly SafeName[];
-  /** In monitor mode: the decision that would have stood. */
+  /** The decision that would have been made, in monitor mode; undefined otherwise. */
   readonly wouldBe: Decision | undefined;
-  /** On SANITIZE: what is forwarded instead of the body. */
+  /** The body that is forwarded instead of the call's own, on SANITIZE. */
   readonly sanitizedBody: Buffer | undefined;
-  /** On SANITIZE: the classes that are cut out, besides SECRETS. */
+  /** The classes that are cut out besides SECRETS, on SANITIZE. */
   readonly cuts?: readonly DataClass[] | undefined;
-  /** On REQUIRE_APPROVAL. */
+  /** The approval that the call waits for, on REQUIRE_APPROVAL. */
   readonly approval: { readonly approvalId: string; readonly expiresAtMs: number } | undefined;
-  /** The approval by whose grant it goes, or by whose denial it does not. */
+  /** The id of the approval whose grant lets the call out, or whose denial stops it. */
   readonly byApproval?: string;
 }
