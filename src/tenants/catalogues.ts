@@ -3,15 +3,24 @@ import { ConfigError, type Mistake } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { packageFile } from '../util/program-files.ts';
 
-/** Gives each tenant's tools: the gateway's, and what the configuration adds for all or for it. */
+/**
+ * Finds the catalogue of each tenant: the gateway's tools, and what the configuration adds for all tenants or
+ * for this one.
+ */
 export type Catalogues = ReturnType<typeof createCatalogues>;
 
 /** Returns the tables that come with the gateway. */
 export const ownTables = (): ToolTables => readToolTables(packageFile('config/tools'), 'tools');
 
-/** Throws `ConfigError` with all that is wrong with what the configuration adds. */
+/**
+ * Compiles the catalogues of all tenants. Throws `ConfigError` with all that is wrong with the additions of
+ * the configuration.
+ */
 export function createCatalogues({ file, tools }: Pick<Config, 'file' | 'tools'>, tables: ToolTables) {
-  /** In their places, by which mistakes name them. */
+  /**
+   * Compiles the catalogue of a tenant (null: of tenants without additions). Each addition keeps its index,
+   * by which mistakes name it.
+   */
   const withOf = (tenantId: string | null): Catalogue => {
     const additions = tools.map((it) =>
       it.tenantId === null || it.tenantId === tenantId ? it.addition : undefined,

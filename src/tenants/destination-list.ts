@@ -8,13 +8,16 @@ import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.
 export type DestinationList = (target: Target) => boolean;
 
 /**
- * Compiles a list of address ranges (`10.0.0.0/8`), URL prefixes and globs (with `://`) and host globs, of
- * what is denied. Ranges are compared with addresses that the URL names; those that a name resolves to are
- * the SSRF guard's (`upstream.deny`). A URL is on it in any of its readings.
+ * Compiles a list of what is denied: address ranges (`10.0.0.0/8`), URL prefixes and globs (with `://`), and
+ * host globs. Ranges are compared with an address that the URL names. The addresses that a name resolves to
+ * are left to the SSRF guard (`upstream.deny`). A URL is listed where any of its readings is.
  */
 export const compileDenylist = (entries: readonly string[]): DestinationList => compile(entries, false);
 
-/** Compiles what is allowed: every reading of a URL must be on it, and a host's stars stay in the host. */
+/**
+ * Compiles a list of what is allowed. All readings of a URL must be listed, and stars in a host match within
+ * the host alone.
+ */
 export const compileAllowlist = (entries: readonly string[]): DestinationList => compile(entries, true);
 
 function compile(entries: readonly string[], allows: boolean): DestinationList {

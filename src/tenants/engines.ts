@@ -10,8 +10,9 @@ import { lazily } from '../util/lazily.ts';
 import { packageFile } from '../util/program-files.ts';
 
 /*
- * Chooses the engine that reads a tenant's calls. Nearly all use the common one. Others share its tables:
- * detectors are left out or changed, and a small engine finds their own hosts and markers.
+ * Chooses the engine that reads a tenant's calls. Nearly all tenants use the common engine. The engines of
+ * the others share its tables: they leave out or change detectors, and a small engine finds the tenant's own
+ * hosts and markers.
  */
 
 const ownDetectors = packageFile('config/detectors');
@@ -19,24 +20,27 @@ const ownDetectors = packageFile('config/detectors');
 export type EngineSettings = Pick<TenantConfig, 'internal' | 'detectors'>;
 
 export interface Engines {
-  /** For tenants that say nothing. */
+  /** The engine for tenants without settings of their own. */
   readonly common: DetectorEngine;
   /** All detectors that come with the gateway. */
   readonly detectors: readonly Detector[];
-  /** Returns the same engine for equal settings. Throws OwnWordError at a host or marker it cannot find. */
+  /**
+   * Returns the engine of these settings, the same for equal ones. Throws `OwnWordError` at a host or marker
+   * that it cannot search for.
+   */
   of(settings: EngineSettings): DetectorEngine;
-  /** Returns the settings that an engine was made of; undefined where it was not made here. */
+  /** Returns the settings that an engine was made with; undefined for an engine from elsewhere. */
   settingsOf(engine: DetectorEngine): EngineSettings | undefined;
-  /** Mistakes in the settings, by their path within the tenant. */
+  /** Returns the mistakes in the settings, each with its path within the tenant. */
   mistakesIn(settings: EngineSettings): readonly Mistake[];
-  /** Forgets the engines that none of these settings needs. */
+  /** Forgets all engines but the common one and those of these settings. */
   keepOnly(settings: Iterable<EngineSettings>): void;
 }
 
 /** The gateway's detectors stay the same while it runs: reading and planning them takes a second. */
 const shipped = lazily(() => planned(loadDetectors(ownDetectors, 'detectors'), 'words'));
 
-/** With the detectors that come with the gateway. */
+/** Returns engines with the detectors that come with the gateway. */
 export const loadEngines = (): Engines => enginesOf(shipped());
 
 export const createEngines = (detectors: readonly Detector[]): Engines => enginesOf(planned(detectors));
@@ -92,7 +96,7 @@ const noSettings: EngineSettings = {
   detectors: { off: new Set(), allowSha256: new Set(), confidence: new Map(), publishedExamples: 'ignore' },
 };
 
-/** Equal for settings that mean the same. */
+/** Returns a text that is equal for settings that mean the same. */
 const keyOf = ({
   internal,
   detectors: { off, allowSha256, confidence, publishedExamples },

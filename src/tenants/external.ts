@@ -7,10 +7,10 @@ import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.
 type Addressing = Pick<Operation, 'principals' | 'toolName' | 'verb' | 'resource' | 'owners' | 'isPublic'>;
 
 /**
- * Tells whether the call addresses somebody outside the organisation. Outside are: everybody, and a principal
- * whose domain or account is not the tenant's own. Where the tenant lists its own accounts, an owner of what
- * the call changes that is none of them is outside, too. Without a principal the host decides: it is outside
- * where it is neither internal nor a known tool's.
+ * Tells whether an operation addresses somebody outside the organisation. It does where it addresses the
+ * public, or a principal whose domain or account is not the tenant's own. Where the tenant lists its
+ * accounts, it also does where it changes something of an account that is not listed. Without a principal the
+ * host decides: it is outside where it is neither internal nor a known tool's.
  */
 export function isExternal(operation: Addressing, target: Target, tenant: TenantConfig): boolean {
   const { principals, toolName } = operation;
@@ -19,26 +19,26 @@ export function isExternal(operation: Addressing, target: Target, tenant: Tenant
   return toolName === 'custom_proxy' && !isOwnHost(target.host, tenant);
 }
 
-/** The same of all that the call does. */
+/** Tells whether any operation of the call addresses somebody outside: see `isExternal`. */
 export const addressesOutside = ({ operation, target }: ClassifiedCall, tenant: TenantConfig): boolean =>
   isExternal(operation, target, tenant) ||
   (operation.parts?.some((it) => isExternal(it.operation, it.target ?? target, tenant)) ?? false);
 
 /**
- * Tells whether it puts its content where others read: in a known foreign account of its tool, or where
- * everybody can.
+ * Tells whether a call puts its content where others read it: in a foreign account of its tool, or where the
+ * public can.
  */
 export const isForOthers = ({ operation }: ClassifiedCall, tenant: TenantConfig): boolean =>
   operationAndParts(operation).some((it) => it.isPublic === true || isForeignAccount(it, tenant));
 
-/** The place where content lies: on many hosts the account says more than the host. */
+/** The place where content lies. On many hosts the account says more than the host. */
 export interface ContentPlace {
   readonly host: string;
   /** Organisation, account or bucket, in lower case; undefined where there is none. */
   readonly account: string | undefined;
 }
 
-/** Returns the place that a call acts on; undefined where nobody can tell, or it is not one. */
+/** Returns the place that a call acts on; undefined where it acts on several, or where nobody can tell. */
 export function contentPlaceOf({ operation, target: { host } }: ClassifiedCall): ContentPlace | undefined {
   const all = operationAndParts(operation);
   const accounts = new Set(
@@ -64,8 +64,8 @@ function isForeignAccount(
 }
 
 /**
- * Tells whether it changes a known account that the tenant does not list, where it lists any for the tool.
- * Reading puts nothing anywhere; an unknown account counts as the tenant's own.
+ * Tells whether an operation changes a known account that the tenant does not list, where it lists any for
+ * the tool. Reading changes nothing. An unknown account counts as the tenant's own.
  */
 function changesForeign(
   { toolName, verb, resource, owners }: Addressing,
@@ -79,19 +79,22 @@ function changesForeign(
   return !resource.bucket.split(',').every((bucket) => own.buckets.some((it) => isSameBucket(it, bucket)));
 }
 
-/** The tenant's own accounts of one tool. Numbers and buckets may stand there without their accounts. */
+/** The tenant's own accounts and buckets in one tool. Other entries of the list are phone numbers. */
 interface Listed {
-  /** In lower case. */
+  /** The accounts in lower case. */
   readonly accounts: ReadonlySet<string>;
   readonly buckets: readonly string[];
 }
 
-/** The names of buckets do not tell whose they are: an entry `bucket:acme-*` does. */
+/**
+ * The beginning of an entry that lists buckets, such as `bucket:acme-*`. The name of a bucket does not tell
+ * whose it is.
+ */
 const bucketEntry = 'bucket:';
 const noList: readonly string[] = Object.freeze([]);
 const lists = new WeakMap<readonly string[], Listed>();
 
-/** The list is read once, so it must not change. */
+/** Returns the entries of a list by kind. A list is read once, so it must not change. */
 const listedIn = (entries: readonly string[] = noList): Listed =>
   kept(lists, entries, () => {
     const buckets = entries.filter((it) => it.startsWith(bucketEntry));
@@ -105,14 +108,17 @@ const listedIn = (entries: readonly string[] = noList): Listed =>
 const isSameBucket = (listed: string, bucket: string): boolean =>
   listed.endsWith('*') ? bucket.startsWith(listed.slice(0, -1)) : bucket === listed;
 
-/** `group@tenant` is of the tenant, and an address of its domain. */
+/**
+ * Tells whether an account is the tenant's own. `group@tenant` is, where `tenant` is listed, and so is an
+ * address of the tenant's domains.
+ */
 function isOwnAccount(account: string, own: Listed, orgDomains: readonly string[]): boolean {
   if (isListed(account, own)) return true;
   const of = account.slice(account.lastIndexOf('@') + 1).toLowerCase();
   return of.length < account.length && (isListed(of, own) || isWithin(of, orgDomains));
 }
 
-/** In the list, or below an entry of it, as the groups of a group are. */
+/** Tells whether an account is listed, or lies below a listed one, as the groups of a group do. */
 function isListed(account: string, { accounts }: Listed): boolean {
   const text = account.toLowerCase();
   for (let end = text.length; end > 0; end = text.lastIndexOf('/', end - 1))
@@ -122,16 +128,22 @@ function isListed(account: string, { accounts }: Listed): boolean {
 
 const accountFields = ['org', 'repo', 'account'] as const;
 
-/** How a directory of Microsoft names a guest: `eve_example.net#EXT#@acme.onmicrosoft.com`. */
+/** The mark of a guest in a directory of Microsoft: `eve_example.net#EXT#@acme.onmicrosoft.com`. */
 const guestName = /#EXT#/i;
 
 const phoneNumber = /^(?:(?:whatsapp|sms|tel|messenger):)?\+[\d\s().-]{5,24}$/i;
 
-/** Returns a number's digits with its country, as `org_accounts` lists them; undefined for none. */
+/**
+ * Returns the digits of a phone number with its country, as `org_accounts` lists them; undefined for other
+ * text.
+ */
 const phoneNumberOf = (text: string): string | undefined =>
   phoneNumber.test(text) ? text.replace(/\D/g, '') : undefined;
 
-/** Servers may choose another of several domains than we do, and end a name at a foreign sign. */
+/**
+ * A mail address with one `@`, no space and no control character. In other texts a server may take another
+ * domain than the gateway does, or end the name earlier.
+ */
 const plainAddress = /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u;
 
 function isOwn(principal: string, { toolName, owners }: Addressing, tenant: TenantConfig): boolean {
@@ -145,10 +157,11 @@ function isOwn(principal: string, { toolName, owners }: Addressing, tenant: Tena
       !guestName.test(principal) &&
       isWithin(principal.slice(at + 1).toLowerCase(), tenant.orgDomains)
     );
-  // It gets what is its own. Should that be a stranger's, then what is changed is foreign.
+  // An owner gets what it has already. Where the call changes something, `changesForeign` has asked whose the
+  // owner is.
   if (owners?.includes(principal)) return true;
-  // The host of a webhook, or a domain with which something is shared. Where logins are principals, they have
-  // no dots.
+  // A name with a dot is the host of a webhook, or a domain with which something is shared. Where logins are
+  // principals, they have no dots.
   if (principal.includes('.') && isOwnHost(principal.toLowerCase(), tenant)) return true;
   const { [toolName]: ofTool, ...ofOthers } = tenant.orgAccounts;
   const own = ofTool ?? Object.values(ofOthers).flat();
@@ -166,6 +179,6 @@ const isWithin = (host: string, domains: readonly string[]): boolean =>
 
 const matchersOfGlobs = new WeakMap<readonly string[], readonly HostMatcher[]>();
 
-/** A list of the configuration never changes, so it is compiled once. */
+/** Returns the compiled globs. A list of the configuration never changes, so it is compiled once. */
 const matchersOf = (globs: readonly string[]): readonly HostMatcher[] =>
   kept(matchersOfGlobs, globs, () => globs.map(toHostMatcher));

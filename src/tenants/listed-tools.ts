@@ -3,23 +3,28 @@ import { isObject } from '../catalogue/body-path.ts';
 import type { ToolParameter } from '../risk/signals/risky-parameters.ts';
 import { toCanonicalJson } from '../state/rules/canonical-json.ts';
 
-/* MCP servers send lists of tools, with what they say of each. All of it is written by strangers. */
+/*
+ * Reads the lists of tools that MCP servers send, with what they say of each tool. Strangers write all of it.
+ */
 
 export interface ListedTools {
-  /** Whatever stands in the list. */
+  /** The entries of the list, of any type. */
   readonly tools: readonly unknown[];
   readonly hasMore: boolean;
 }
 
 const toolsName = /"(?:t|\\u0074)(?:o|\\u006f)(?:o|\\u006f)(?:l|\\u006c)(?:s|\\u0073)"/i;
 
-/** Cheap, and true of every text that `toolLists` finds something in. */
+/**
+ * Tells whether a text may contain a list of tools. It is cheap, and true for every text in which `toolLists`
+ * finds one.
+ */
 export const mayListTools = (text: string): boolean => toolsName.test(text);
 
 /**
  * Returns the lists in a JSON-RPC message, or in an array of them (MCP 2025-06-18, "Listing Tools"). Any
- * result with tools is one. Undefined where the text is no JSON, which other readers may still make something
- * of.
+ * result with an array `tools` is a list. Undefined where the text is no JSON; clients may still read
+ * something in it.
  */
 export function toolLists(text: string): readonly ListedTools[] | undefined {
   let value: unknown;
@@ -41,16 +46,16 @@ export interface DescribedTool {
   readonly name: string;
   /** The digest of all but the name: 128 bits of SHA-256 over canonical JSON, in base64url. */
   readonly version: string;
-  /** All that agents may read in it, one text a line. */
+  /** All texts that agents may read in it, one a line. */
   readonly text: string;
   readonly parameters: readonly ToolParameter[];
 }
 
-/** The depth of reading, beyond any real schema. */
+/** The limit of nested levels, beyond any real schema. */
 const depthMax = 64;
 const parametersMax = 2_000;
 
-/** Returns undefined for one that is nested too deep. */
+/** Describes a tool; undefined for one that is nested too deep. */
 export function describeTool(tool: unknown): DescribedTool | undefined {
   const { name, ...rest } = isObject(tool) ? tool : { name: undefined, tool };
   const texts: string[] = [];
@@ -62,7 +67,7 @@ export function describeTool(tool: unknown): DescribedTool | undefined {
     if (typeof value !== 'object' || value === null) continue;
     if (depth > depthMax) return undefined;
     if (isObject(value)) parameters.push(...parametersIn(value).slice(0, parametersMax - parameters.length));
-    // The last one is taken first, so that texts come in their order.
+    // The last value is taken first, so they are pushed in reverse.
     for (const inner of Object.values(value).reverse()) waiting.push({ value: inner, depth: depth + 1 });
   }
   const digest = hash('sha256', toCanonicalJson(rest), 'buffer');

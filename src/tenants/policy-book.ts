@@ -12,7 +12,7 @@ import type { PolicyDocument } from '../policy/schema.ts';
 import type { MaybePromise, PolicyRecord, Store } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
 
-/** Holds a tenant's policies, and the engine that finds their words in the pass that finds the rest. */
+/** The compiled policies of a tenant, and the engine that finds their words in the same pass as all else. */
 export interface TenantRules {
   readonly rules: PolicySet;
   readonly engine: DetectorEngine;
@@ -21,22 +21,26 @@ export interface TenantRules {
 /** Compiles each tenant's policies when first asked for, and anew when they have changed. */
 export interface PolicyBook {
   /**
-   * The tenant's rules as the last admitted call has found them, on whatever node they were applied. While the state is
-   * away they are the last known ones, and where newer ones were heard of that cannot be read, there are none.
+   * Returns the tenant's rules as the last admitted call has found them, on whatever node they were applied.
+   * While the state is away it returns the last known rules. It rejects where newer ones were heard of that
+   * cannot be read.
    */
   rulesFor(tenantId: string): MaybePromise<TenantRules>;
-  /** The rules that were made last, for what need not be judged by the newest; undefined where there were none. */
+  /**
+   * Returns the rules that were compiled last, for what need not be judged by the newest. Undefined where
+   * there are none.
+   */
   lastKnown(tenantId: string): TenantRules | undefined;
   /** Returns the policies that judge the tenant's calls: those of files, then those that were applied. */
   inputsOf(tenantId: string): MaybePromise<readonly CompiledInput[]>;
-  /** Policies of files, with their ids; the API cannot overwrite them. */
+  /** Returns the policies of files, with their ids. The API cannot overwrite them. */
   filesOf(tenantId: string): readonly FilePolicy[];
   /**
-   * Makes the rules of those tenants of which `before` has some, so that no call waits for it after a reload.
-   * Compiled rules of a tenant none of whose policies has changed are adopted.
+   * Compiles the rules of those tenants of which `before` has some, so that no call waits for it after a
+   * reload. Where none of a tenant's policies has changed, it adopts the compiled rules.
    */
   adoptFrom(before: PolicyBook, tenantIds: readonly string[]): Promise<void>;
-  /** The rules that were made so far, by tenant. */
+  /** The rules that were compiled so far, by tenant. */
   readonly pages: ReadonlyMap<string, Page>;
   /** Tells whether a policy file has this name. */
   isFromFile(tenantId: string, name: string): boolean;
@@ -48,7 +52,7 @@ export interface FilePolicy {
 }
 
 interface Page extends TenantRules {
-  /** The records that it was compiled of. */
+  /** The applied policies that the rules were compiled from. */
   readonly records: readonly PolicyRecord[];
   readonly documents: readonly PolicyDocument[];
 }
@@ -109,10 +113,10 @@ export function createPolicyBook(
 const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
   a.length === b.length && a.every((it, index) => it === b[index]);
 
-/** The part that reading and judging a call need. */
+/** The part of the book that reading and judging a call need. */
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
 
-/** Returns a policy that the store does not have, as it takes part in decisions. */
+/** Returns a policy that is not in the store in the form that is compiled. */
 export const fromDocument = (
   { name, envNames, mode, rules }: PolicyDocument,
   { policyId, version }: Pick<CompiledInput, 'policyId' | 'version'>,
@@ -127,6 +131,9 @@ const fromRecord = (record: PolicyRecord): CompiledInput => ({
   rules: parseStoredRules(record.rules),
 });
 
-/** Makes the same id on every node for one document: in a file, a name and environments are unique. */
+/**
+ * Returns the id of a policy of a file, the same on every node. Its name and its environments together are
+ * unique among files.
+ */
 const filePolicyId = (tenantId: string, { name, envNames = [] }: PolicyDocument): string =>
   derivedId(hash('sha256', JSON.stringify([tenantId, name, ...envNames.toSorted()])));

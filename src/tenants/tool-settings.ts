@@ -1,15 +1,18 @@
 import type { Config } from '../config/schema.ts';
 import { kept } from '../util/kept.ts';
 
-/** The settings of tools in the configuration. A tenant's own settings go before those for all. */
+/**
+ * Finds the settings of tools in the configuration. A tenant's own settings take precedence over those for
+ * all tenants.
+ */
 export type ToolSettings = ReturnType<typeof createToolSettings>;
 
 type Setting = Pick<Config['tools'][number], 'name' | 'tenantId' | 'maxBodyBytes' | 'sensitive'>;
 
 export function createToolSettings(tools: readonly Setting[]) {
-  /** Settings by tenant (null: all), then by name. */
+  /** The settings by tenant (null: all tenants), then by the tool's name. */
   const settings = new Map<string | null, Map<string, Setting>>();
-  // The first that says something counts, as among response_scan.
+  // The first entry with a setting counts, as among those of `response_scan`.
   for (const it of tools) {
     const ofTenant = kept(settings, it.tenantId, () => new Map<string, Setting>());
     const before = ofTenant.get(it.name);
@@ -26,13 +29,13 @@ export function createToolSettings(tools: readonly Setting[]) {
     return undefined;
   };
   return {
-    /** The limit of the body of a call to the tool; undefined where none is set. */
+    /** Returns the body limit of calls to the tool, in bytes; undefined where none is set. */
     maxBodyBytes: (tenantId: string, toolName: string) => said(tenantId, toolName, (it) => it.maxBodyBytes),
-    /** Tells whether the tool's answers are sensitive reads; undefined: as their findings say. */
+    /** Tells whether the tool's answers are sensitive reads. Undefined leaves that to their findings. */
     isSensitive: (tenantId: string, toolName: string) => said(tenantId, toolName, (it) => it.sensitive),
-    /** The smallest limit of all tools; Infinity where none has one. */
+    /** The smallest body limit of all tools, in bytes; Infinity where none has one. */
     smallestMaxBodyBytes: tools.reduce((least, it) => Math.min(least, it.maxBodyBytes ?? Infinity), Infinity),
-    /** Returns the largest limit of a tenant's tools; 0 where none has one. */
+    /** Returns the largest body limit among a tenant's tools, in bytes; 0 where none has one. */
     largestMaxBodyBytes: (tenantId: string) =>
       tools.reduce(
         (most, it) =>

@@ -1,13 +1,13 @@
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 
 /*
- * The YAML files that come with the gateway: detectors, tools, phrases. They are three megabytes, read at
- * every start. So their values are made at once, without the places and the bounds that files of strangers
+ * Reads the YAML files that come with the gateway: detectors, tools, phrases. They are three megabytes, read
+ * at every start. So their values are made at once, without the places and the bounds that files of strangers
  * need (`yaml.ts`).
  */
 
 interface DataFile {
-  /** Its documents; none where it has a mistake. */
+  /** The documents of the file; none where it has a mistake. */
   readonly documents: readonly unknown[];
   /** The first mistake, with its line. */
   readonly mistake?: string;
@@ -15,7 +15,10 @@ interface DataFile {
 
 const schemas = { withMerging: CORE_SCHEMA.withTags(mergeTag), plain: CORE_SCHEMA };
 
-/** YAML 1.2; `<<` merges, and aliases are taken, where `mayMerge`. Keys that stand twice are mistakes. */
+/**
+ * Reads a file of YAML 1.2. With `mayMerge` it takes aliases, and `<<` merges. A key that stands twice in its
+ * mapping is a mistake.
+ */
 export function readDataFile(text: string, mayMerge = false): DataFile {
   try {
     const schema = mayMerge ? schemas.withMerging : schemas.plain;

@@ -1,6 +1,6 @@
 /*
- * Shell globs: `*` is any run of characters, `/` included, `?` one character, `[abc]`, `[a-z]` and `[!a]` a
- * set. Case counts, unless asked otherwise.
+ * Shell globs: `*` stands for any run of characters, `/` included, `?` for one character, `[abc]`, `[a-z]`
+ * and `[!a]` for one of a set. Case counts, unless `ignoresCase` is set.
  *
  * Other readers of globs know more than that (braces, extended globs, negation). Such patterns are refused
  * instead of taken literally. Matching takes linear time, where a regular expression backtracks over
@@ -14,7 +14,7 @@ const sets = /\[[^\]]*\]?/g;
 const extendedGlob = /[+@*?!]\(/;
 const negation = /^(?:\.\/)*!/;
 
-/** One character of a piece: itself, any (`undefined`), or a set. */
+/** What a piece says of one character: a text is the character itself, `undefined` any character. */
 type Unit = string | undefined | CharSet;
 
 interface CharSet {
@@ -23,12 +23,12 @@ interface CharSet {
   readonly ignoresCase?: boolean;
 }
 
-/** The part between two stars: a plain text where it has no `?` and no set. */
+/** The part of a pattern between two stars. It is a plain text where it has no `?` and no set. */
 type Piece = string | readonly Unit[];
 
 export type Glob = (text: string) => boolean;
 
-/** Says why the text is no glob, in words for its author; undefined where it is one. */
+/** Returns why the text is no glob, in words for its author; undefined where it is one. */
 export function globProblem(pattern: string): string | undefined {
   if (pattern.length > globLengthMax) return `is longer than ${globLengthMax} characters`;
   if (/[{}]/.test(pattern)) return 'has braces, which globs do not expand here; write several patterns';
@@ -45,14 +45,20 @@ export function globProblem(pattern: string): string | undefined {
   }
 }
 
-/** Compiles a pattern in which `globProblem` sees none; throws otherwise. */
+/**
+ * Compiles a pattern in which `globProblem` finds nothing. Throws at a wrong set; it does not look for the
+ * other problems.
+ */
 export function compileGlob(pattern: string, ignoresCase = false): Glob {
   if (!ignoresCase) return compilePieces(parseGlob(pattern));
   const glob = compilePieces(parseGlob(pattern).map(withoutCase));
   return (text) => glob(text.toLowerCase());
 }
 
-/** Returns the piece for lower case. A set takes a letter in either case, so no range is reversed. */
+/**
+ * Returns the piece as it matches text in lower case. A set stays as written and tries both cases, since
+ * `[Z-a]` in lower case would run backwards.
+ */
 function withoutCase(piece: Piece): Piece {
   if (typeof piece === 'string') return piece.toLowerCase();
   return piece.map((unit) =>
@@ -129,7 +135,10 @@ function isOf(unit: Unit, char: string): boolean {
 const isIn = ({ ranges, negated }: CharSet, char: string): boolean =>
   ranges.some(([from, to]) => from <= char && char <= to) !== negated;
 
-/** Answers where the leftmost place between `from` and `end` at which a piece stands whole ends, or -1. */
+/**
+ * Returns the end of the leftmost match of a piece that lies between `from` and `end`; -1 where there is
+ * none.
+ */
 type Finder = (text: string, from: number, end: number) => number;
 
 function toFinder(piece: Piece): Finder {
@@ -145,8 +154,8 @@ const asciiMax = 0x7f;
 
 /**
  * Finds units by Shift-And (Baeza-Yates and Gonnet, 1992): bit n says that the last n + 1 characters are the
- * first n + 1 units. Step by step a text that an agent chooses would be compared with all units at each of
- * its characters.
+ * first n + 1 units. A search that tries all units at each character would be slow for a text that an agent
+ * chooses.
  */
 function unitFinder(units: readonly Unit[]): Finder {
   const words = Math.ceil(units.length / wordBits);

@@ -1,4 +1,7 @@
-/* HalfSipHash (https://github.com/veorq/SipHash) on four words of state, which callers feed themselves. */
+/*
+ * The parts of HalfSipHash (https://github.com/veorq/SipHash). Callers keep its four words of state and mix
+ * their own words into them.
+ */
 
 /** Begins a hash with this key in `state`. */
 export function beginSip(state: Int32Array, k0: number, k1: number): void {
@@ -8,7 +11,7 @@ export function beginSip(state: Int32Array, k0: number, k1: number): void {
   state[3] = 0x74656462 ^ k1;
 }
 
-/** One SipRound. */
+/** Applies one SipRound to the state. */
 export function sipRound(state: Int32Array): void {
   let v0 = state[0] ?? 0;
   let v1 = state[1] ?? 0;

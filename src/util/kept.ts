@@ -3,7 +3,10 @@ interface Kept<K, V> {
   set(key: K, value: V): unknown;
 }
 
-/** Returns a key's value, made when first asked for; undefined is not kept. Others bound the map. */
+/**
+ * Returns a key's value, which `make` makes when it is first asked for. It does not keep undefined. The
+ * caller bounds the map.
+ */
 export function kept<K, V>(map: Kept<K, V>, key: K, make: () => V): V;
 export function kept<K, V>(map: Kept<K, V>, key: K, make: () => V | undefined): V | undefined;
 export function kept<K, V>(map: Kept<K, V>, key: K, make: () => V | undefined): V | undefined {

@@ -1,4 +1,7 @@
-/** Returns the candidate nearest to a misspelt word; undefined beyond one mistake in three letters. */
+/**
+ * Returns the candidate that is nearest to a misspelt word. It is undefined where all differ in more than
+ * `mistakesMax` letters, by default one in three.
+ */
 export function nearest(
   word: string,
   candidates: readonly string[],
@@ -15,13 +18,15 @@ export function nearest(
   return best;
 }
 
-/** `; did you mean github?`, or nothing where no candidate is near. */
+/** Returns a text such as `; did you mean github?`, or '' where no candidate is near. */
 export function nearestSuggestion(word: string, candidates: readonly string[], mistakesMax?: number): string {
   const near = nearest(word, candidates, mistakesMax);
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
-/** Counts the letters added, dropped, replaced or swapped (optimal string alignment), up to `bound`. */
+/**
+ * Counts the letters added, dropped, replaced or swapped (optimal string alignment). Returns at most `bound`.
+ */
 function editDistance(a: string, b: string, bound: number): number {
   if (Math.abs(a.length - b.length) >= bound) return bound;
   let before: number[] = [];

@@ -1,11 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Cuts long work: `if (pace.isDue()) await pace.turn()` stands between its steps, each of which is short. */
+/**
+ * Cuts long work into slices: `if (pace.isDue()) await pace.turn()` stands between its steps, each of which
+ * is short.
+ */
 export class Pace {
   readonly #sliceMs: number;
   #endsAtMs: number;
 
-  /** Between slices of so many milliseconds, calls have their turn. */
+  /** Takes the length of a slice in milliseconds. Between two slices the event loop handles calls. */
   constructor(sliceMs = 2) {
     this.#sliceMs = sliceMs;
     this.#endsAtMs = performance.now() + sliceMs;
@@ -21,7 +24,7 @@ export class Pace {
   }
 }
 
-/** `items`, each made into something; in slices. */
+/** Makes a value of each item, in slices, between which the event loop handles calls. */
 export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => R): Promise<R[]> {
   const pace = new Pace();
   const made: R[] = [];

@@ -5,9 +5,9 @@ export type PathGlob = (path: string) => boolean;
 const anySegments = '**';
 
 /**
- * Compiles a glob over a path without its query: `**` as a whole segment stands for any number of them, also
- * none; `*`, `?` and `[abc]` stay within their segment. Takes at most path segments x pattern segments steps.
- * A path that servers may read in several ways is matched in each: see `readingsOf`.
+ * Compiles a glob over a path without its query. `**` as a whole segment stands for any number of segments,
+ * also none. `*`, `?` and `[abc]` stay within their segment. Matching takes at most path segments x pattern
+ * segments steps. A path that servers may read in several ways is matched in each: see `readingsOf`.
  */
 export function compilePathGlob(pattern: string): PathGlob {
   const units = segmentsOf(pattern).map((it) => (it === anySegments ? anySegments : compileGlob(it)));
@@ -16,7 +16,10 @@ export function compilePathGlob(pattern: string): PathGlob {
 
 const segmentsOf = (path: string): string[] => path.slice(1).split('/');
 
-/** Each `**` first takes nothing; when what follows does not fit, the last one takes a segment more. */
+/**
+ * Tells whether segments match. Each `**` first takes no segment; where what follows does not fit, the last
+ * `**` takes one more.
+ */
 function matches(units: readonly (Glob | typeof anySegments)[], segments: readonly string[]): boolean {
   let unit = 0;
   let segment = 0;

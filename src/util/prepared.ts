@@ -8,30 +8,33 @@ import { packageFile, programFile } from './program-files.ts';
 
 /*
  * Tables made of the shipped files cost a second of each start and each thread. They are cached beside the
- * program, where only those who may change the program may write. Where nobody may, they are made each time.
+ * program, where only those who may change the program may write. Where this user may not write there, they
+ * are made each time.
  */
 
 const programFolder = programFile('');
 const cacheFolder = packageFile('node_modules/.cache/postern');
-/** The folder of the cache. */
 export const preparedFolder = join(cacheFolder, 'prepared');
 
-/** Returns the environment of a thread: `bin/postern` keeps compiled code for the main thread alone. */
+/**
+ * Returns the environment of a thread, with the cache of compiled code. `bin/postern` turns that on for the
+ * main thread alone.
+ */
 export const threadEnvironment = (): NodeJS.ProcessEnv => ({
   ...process.env,
   NODE_COMPILE_CACHE: cacheFolder,
 });
-/** Errors that mean that the folder cannot be used; the tables are then made in memory. */
+/** The codes of errors that mean that the folder cannot be used. The tables are then made in memory. */
 const passedOver: ReadonlySet<string | undefined> = new Set([
   ...['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC'],
 ]);
-/** Limits the kept tables of one name: a checkout has tables for its sources and for each bundle. */
+/** The limit of kept tables of one name: a checkout has tables for its sources and for each bundle. */
 const keptMax = 4;
 const digestBytes = 32;
 const digestOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
 
 /**
- * Gives what `make` makes of the content, from the cache where it is there. The result must be plain data
+ * Returns what `make` makes of the content, from the cache where it is there. The result must be plain data
  * that depends on the content and the program alone, since it is written to disk.
  */
 export function prepared<T>(name: string, content: string, make: () => T): T {
@@ -45,10 +48,13 @@ export function prepared<T>(name: string, content: string, make: () => T): T {
   return made;
 }
 
-/** Changes with each file of the program. */
+/** Returns a text that changes with each file of the program and with the version of Node. */
 const programStamp = lazily(() => `${process.version}\n${folderStamp(programFolder)}`);
 
-/** A damaged file counts as absent, so its table is made anew. */
+/**
+ * Returns the bytes of a kept table; undefined where there are none. A damaged file counts as absent, so its
+ * table is made anew.
+ */
 function readIfThere(file: string): Buffer | undefined {
   let kept: Buffer;
   try {
@@ -61,7 +67,10 @@ function readIfThere(file: string): Buffer | undefined {
   return digestOf(bytes).equals(kept.subarray(0, digestBytes)) ? bytes : undefined;
 }
 
-/** Writes the file whole or not at all, since others may start meanwhile, and removes old ones. */
+/**
+ * Writes the file in one step, since others may start meanwhile, and removes the oldest of its name beyond
+ * `keptMax`.
+ */
 function keep(name: string, file: string, bytes: Buffer): void {
   const own = `${file}.${process.pid}-${performance.now()}`;
   try {
@@ -74,12 +83,12 @@ function keep(name: string, file: string, bytes: Buffer): void {
   }
 }
 
-/** Returns the files that were made last come first. */
+/** Returns the paths of the kept tables of a name, newest first. */
 const madeBefore = (name: string): string[] =>
   readdirSync(preparedFolder)
     .filter((it) => it.startsWith(`${name}-`))
     .map((it) => join(preparedFolder, it))
-    // Another start may remove it meanwhile.
+    // Another process that starts may remove the file meanwhile.
     .map((path) => ({ path, ms: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
     .sort((a, b) => b.ms - a.ms)
     .map(({ path }) => path);

@@ -1,13 +1,16 @@
 import { BlockList, isIP } from 'node:net';
 import { kept } from './kept.ts';
 
-/** Addresses by range. Empty ranges contain nothing. */
+/** Finds addresses in ranges. A list without ranges contains no address. */
 export class RangeList {
-  /** There are two, as one BlockList takes IPv4 addresses for mapped ones and finds them in IPv6 ranges. */
+  /**
+   * The list of IPv4 ranges; IPv6 has another. One BlockList would take IPv4 addresses for mapped ones and
+   * find them in IPv6 ranges.
+   */
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
 
-  /** Takes CIDRs and single addresses. Throws a RangeError that quotes the first text that is neither. */
+  /** Takes CIDRs and single addresses. Throws a `RangeError` that quotes the first text that is neither. */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) this.#add(range);
   }
@@ -24,7 +27,10 @@ export class RangeList {
     else this.#ipv6.addSubnet(address, length, 'ipv6');
   }
 
-  /** Takes a mapped IPv4 address as IPv6. `address` must have passed `isIP`: BlockList accepts rubbish. */
+  /**
+   * Tells whether an address is in a range. It takes a mapped IPv4 address as IPv6. `address` must have
+   * passed `isIP`, since BlockList accepts any text.
+   */
   has(address: string): boolean {
     return isIP(address) === 4 ? this.#ipv4.check(address, 'ipv4') : this.#ipv6.check(address, 'ipv6');
   }
@@ -33,17 +39,19 @@ export class RangeList {
 const lists = new WeakMap<readonly string[], RangeList>();
 
 /**
- * Tells whether an address is in one of the ranges; text that is no address is in none. The list is compiled
+ * Tells whether an address is in one of the ranges; never for text that is no address. The list is compiled
  * once and must not change.
  */
 export function isWithin(ranges: readonly string[], address: string): boolean {
   return isIP(address) !== 0 && kept(lists, ranges, () => new RangeList(ranges)).has(address);
 }
 
-/** Returns a mapped address (RFC 4291, 2.5.5.2) as the IPv4 address that it is; other text unchanged. */
+/**
+ * Returns the IPv4 address that a mapped address (RFC 4291, 2.5.5.2) stands for; any other text unchanged.
+ */
 export function unmapped(address: string): string {
   if (isIP(address) !== 6 || address.includes('%')) return address;
-  // The URL parser writes every spelling in one way.
+  // The URL parser writes all spellings of an address in the same way.
   const [, high = '', low = ''] =
     /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(new URL(`http://[${address}]`).hostname) ?? [];
   if (high === '') return address;
@@ -52,8 +60,8 @@ export function unmapped(address: string): string {
 }
 
 /**
- * Tells whether a host is an address that leads elsewhere: unspecified ones lead to this machine (RFC 1122,
- * 3.2.1.3; RFC 4291, 2.5.2), IPv4-mapped ones to IPv4.
+ * Tells whether a host is an address that leads elsewhere. Unspecified addresses lead to this machine (RFC
+ * 1122, 3.2.1.3; RFC 4291, 2.5.2), IPv4-mapped ones to IPv4.
  */
 export const isDisguised = (host: string): boolean =>
   host === '0.0.0.0' || host === '::' || unmapped(host) !== host;

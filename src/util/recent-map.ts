@@ -1,6 +1,6 @@
 /**
- * A map that holds at most `entriesMax` entries: the one that was set longest ago makes room for a new one.
- * Reading an entry keeps its place; whoever wants it to count as used sets it again.
+ * Holds at most `entriesMax` entries: the one that was set longest ago makes room for a new one. Reading an
+ * entry does not renew it; a caller who wants that sets it again.
  */
 export class RecentMap<K, V> extends Map<K, V> {
   readonly #entriesMax: number;

@@ -20,15 +20,15 @@ const formatNames: Readonly<Record<string, string>> = {
 
 const units: Readonly<Record<string, string>> = { array: ' entries', string: ' characters' };
 
-/** Says in plain words what a value must be. It never quotes the value, which may be a secret. */
+/** Returns in plain words what a value must be. It never quotes the value, which may be a secret. */
 export function inWords(issue: z.core.$ZodIssue): string {
-  // Zod's own messages begin so; those that a schema of ours has given stay.
+  // These words begin Zod's own messages. Messages that our schemas give are kept.
   if (!/^(?:Invalid|Too|Unrecognized)\b/.test(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_value':
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
     case 'invalid_type':
-      // The issue of an absent value says so in its message alone.
+      // Zod tells that a value is absent in the message alone.
       if (/received undefined$/.test(issue.message)) return 'is missing';
       return `must be ${typeNames[issue.expected] ?? issue.expected}`;
     case 'too_big':

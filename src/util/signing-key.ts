@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject, type webcrypto } from 'node:crypto';
 /** A private key that signs JSON Web Tokens (RFC 7515). */
 export interface SigningKey {
   readonly key: webcrypto.CryptoKey;
-  /** RFC 7518, 3.1, and RFC 8037, 3.1. */
+  /** The algorithm's name in a token's header (RFC 7518, 3.1; RFC 8037, 3.1). */
   readonly algorithm: 'RS256' | 'ES256' | 'ES384' | 'ES512' | 'EdDSA';
 }
 
@@ -14,7 +14,10 @@ const curves = {
   secp521r1: ['ES512', 'P-521'],
 } as const;
 
-/** Parses PEM; undefined for all but RSA of 2048 bits or more, NIST P-256 to P-521 and Ed25519. */
+/**
+ * Parses a private key in PEM. Returns undefined for all but RSA of 2048 bits or more, NIST P-256 to P-521,
+ * and Ed25519.
+ */
 export function parseSigningKey(pem: string): SigningKey | undefined {
   const key = parsePrivateKey(pem);
   const { modulusLength = 0, namedCurve = '' } = key?.asymmetricKeyDetails ?? {};
@@ -40,7 +43,8 @@ function parsePrivateKey(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    // OpenSSL says in its own words why the text is no key, and nobody who writes one needs them.
+    // OpenSSL's message says in its own terms why the text is no key. Authors of a configuration are not
+    // helped by it.
     return undefined;
   }
 }

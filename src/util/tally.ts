@@ -1,4 +1,4 @@
-/** How many of each there are; of what there is none it keeps nothing. */
+/** Counts things by name. It keeps no entry for a name with a count of 0. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 

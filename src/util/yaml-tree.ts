@@ -11,7 +11,10 @@ import {
 } from 'js-yaml';
 import { kept } from './kept.ts';
 
-/* Values of YAML with their places, made of the parser's events. Offsets count from the text's start. */
+/*
+ * Makes values of YAML with their places from the parser's events. A place is an offset from the text's
+ * start.
+ */
 
 export type YamlNode = YamlScalar | YamlList | YamlMapping | YamlAlias;
 
@@ -30,7 +33,7 @@ interface YamlList {
 export interface YamlMapping {
   readonly kind: 'mapping';
   readonly at: number;
-  /** By key; of keys that stand there twice the last one. */
+  /** The entries by key. Where a key stands twice, the last entry counts. */
   readonly entries: ReadonlyMap<string, YamlEntry>;
 }
 
@@ -47,11 +50,11 @@ interface YamlAlias {
 }
 
 export interface YamlTree {
-  /** Undefined for a document without content. */
+  /** The outermost node; undefined for a document without content. */
   readonly root: YamlNode | undefined;
-  /** The place of its content, or of its beginning where it has none. */
+  /** The place of the document's content, or of its beginning where it has none. */
   readonly at: number;
-  /** The number of aliases, those within what an alias stands for counted each time. */
+  /** The number of aliases. Those within what an alias stands for count at each use. */
   readonly aliasUses: number;
 }
 
@@ -60,7 +63,7 @@ export type TreeFault = 'ALIAS' | 'DUPLICATE_KEY' | 'LOST_ALIAS' | 'NON_STRING_K
 type ScalarEvent = Extract<Event, { type: typeof EVENT_ID.SCALAR }>;
 type Tagged = Extract<Event, { tagStart: number }>;
 
-/** The core schema (YAML 1.2, 10.3): what a plain text may be beside a text. */
+/** The tags of the core schema (YAML 1.2, 10.3) that a plain scalar may have instead of text. */
 const plainTags = {
   '!!null': nullCoreTag,
   '!!bool': boolCoreTag,
@@ -76,15 +79,15 @@ export class TreeReader {
   readonly #aliasesMax: number;
   readonly #note: (fault: TreeFault, at: number) => void;
   #next = 0;
-  /** The last place that an event had: nodes without a text have none. */
+  /** The last known place. A node without text has no place of its own and gets this one. */
   #last = 0;
   #markerEnd = 0;
   #hasTagHandles = false;
   #aliases = 0;
   #aliasUses = 0;
   /**
-   * The node that each anchor stands for, and how many aliases are within it. It is undefined until the node
-   * has ended.
+   * The node that each anchor stands for, with the number of aliases in it. An anchor has undefined until its
+   * node has ended.
    */
   #anchors = new Map<string, { readonly node: YamlNode; readonly aliasUses: number } | undefined>();
 
@@ -115,7 +118,7 @@ export class TreeReader {
     return { root, at: root?.at ?? this.#last, aliasUses: this.#aliasUses };
   }
 
-  /** Goes on to the next line that begins a document. */
+  /** Moves the last known place to the next line that begins a document. */
   #passMarker(): void {
     const marker = /^---(?=\s|$)/gm;
     marker.lastIndex = Math.max(this.#last, this.#markerEnd);
@@ -195,7 +198,7 @@ export class TreeReader {
     if (valueStart < 0) return this.#last;
     const isQuoted = style === SCALAR_STYLE.SINGLE_QUOTED || style === SCALAR_STYLE.DOUBLE_QUOTED;
     const isBlock = style === SCALAR_STYLE.LITERAL_BLOCK || style === SCALAR_STYLE.FOLDED_BLOCK;
-    // The line of its "|" or ">" is the one that ends in front of it.
+    // A block begins at the end of the line of its "|" or ">", which is the line in front of its text.
     this.#last = isQuoted
       ? valueStart - 1
       : isBlock
@@ -230,7 +233,7 @@ function toPlainValue(text: string): YamlScalar['value'] {
   return text;
 }
 
-/** Returns the plain value of a node. An alias gets the same value again, not a copy for each. */
+/** Returns the plain value of a node. All aliases of one node share one value instead of copies. */
 export function toPlain(node: YamlNode, shared = new Map<YamlNode, unknown>()): unknown {
   switch (node.kind) {
     case 'scalar':

@@ -2,9 +2,9 @@ import { type Event, parseEvents, YAMLException } from 'js-yaml';
 import { type TreeFault, TreeReader, toPlain, type YamlNode, type YamlTree } from './yaml-tree.ts';
 
 /*
- * YAML as strangers write it: whatever the text is, it is read in time and space in proportion to its length.
- * The parser bounds the depth; aliases and repeated keys are counted here. Its messages may quote the text,
- * which may hold secrets, so they are said anew here.
+ * Reads YAML that strangers write: any text is read in time and space in proportion to its length. The parser
+ * bounds the depth; aliases and repeated keys are counted here. The parser's messages may quote the text,
+ * which may hold secrets. So each is replaced by one of our own.
  */
 
 /** Deeper nesting is refused before anything recurses into it. */
@@ -12,28 +12,31 @@ const depthMax = 100;
 const mistakesMax = 50;
 
 export interface YamlMistake {
-  /** Both from 1. */
+  /** The line; like the column, it counts from 1. */
   readonly line: number;
   readonly column: number;
-  /** Never holds anything of the text. */
+  /** A message that never quotes the text. */
   readonly message: string;
-  /** false: the rest of the text still says what it seems to say. */
+  /**
+   * Whether the mistake leaves the meaning of the whole text in doubt. Where it is false, the rest of the
+   * text means what it seems to mean.
+   */
   readonly isFatal: boolean;
 }
 
 export interface YamlDocument {
-  /** A plain value; null for a document of comments only, and for one that has a mistake. */
+  /** The plain value. It is null for a document of comments only, and for one that has a mistake. */
   readonly value: unknown;
-  /** The line of its first character, from 1. */
+  /** The line of the content's first character, from 1. */
   readonly line: number;
-  /** Returns the line of what stands at a path such as `cases[2].expect`, or of the nearest around it. */
+  /** Returns the line of the value at a path such as `cases[2].expect`, or of the nearest value around it. */
   lineOf(path: string): number;
 }
 
 interface YamlText {
-  /** At least one. */
+  /** The documents of the text, at least one. */
   readonly documents: readonly YamlDocument[];
-  /** Lists the first 50 mistakes in the text's order, up to the first that makes it no YAML. */
+  /** The first 50 mistakes in the text's order, up to the first that makes it no YAML. */
   readonly mistakes: readonly YamlMistake[];
 }
 
@@ -44,7 +47,7 @@ export interface YamlBounds {
 }
 
 /**
- * Reads YAML 1.2 (core schema), of which JSON is a part. Every key is a text and stands once in its mapping.
+ * Reads YAML 1.2 (core schema), of which JSON is a part. Each key must be text and stand once in its mapping.
  * Unknown tags, nesting beyond 100 levels, and too many documents or aliases are mistakes. So is a value that
  * aliases of aliases repeat more than `aliasesMax` times.
  */
@@ -65,22 +68,25 @@ export function readYaml(text: string, bounds: Partial<YamlBounds> = {}): YamlTe
   return { documents: documents.map(toDocument), mistakes: [...mistakes, ...unreadable] };
 }
 
-/** The trees of a text, for those who must know more than its values. */
+/** The trees of a text, for callers that need more than its values. */
 export type ComposedYaml = ReturnType<typeof composeYaml>;
 
 export type Place = Pick<YamlMistake, 'line' | 'column'>;
 
 interface ComposedDocument {
-  /** At most 100 levels, save for what aliases stand for. */
+  /** The tree. It has at most 100 levels, but aliases may stand for more. */
   readonly tree: YamlTree;
   readonly isValid: boolean;
 }
 
-/** Returns the same as `readYaml`, up to where values are made; what aliases stand for is not looked at. */
+/**
+ * Reads a text as `readYaml` does, but returns trees instead of values. It does not count what aliases stand
+ * for.
+ */
 export function composeYaml(written: string, bounds: YamlBounds) {
-  // The parser counts places behind a byte order mark.
+  // The parser counts places from the first character after a byte order mark.
   const text = written.replace(/^\uFEFF/, '');
-  /** At least one. */
+  /** The documents of the text, at least one. */
   const documents: ComposedDocument[] = [];
   const faults: Fault[] = [];
   const found = parse(text);
@@ -88,9 +94,9 @@ export function composeYaml(written: string, bounds: YamlBounds) {
     documents.push({ tree: { root: undefined, at: 0, aliasUses: 0 }, isValid: false });
     faults.push(found.fault);
   } else readDocuments(text, found.events, bounds, documents, faults);
-  /** Line and column, both from 1. */
+  /** Returns the line and the column of an offset, both from 1. */
   const placeOf = createPlaces(text);
-  // Only the first mistake at a place is told.
+  // Of several mistakes at one place only the first is reported.
   const ordered = faults
     .sort((a, b) => a.at - b.at)
     .filter(({ at }, index) => at !== faults[index - 1]?.at)
@@ -120,7 +126,7 @@ function readDocuments(
         documentsMax > 1
           ? `there are more than ${documentsMax} documents`
           : 'there is a second document; there may be only one';
-      // Faults of what is not read are none.
+      // The faults of a document that is not read do not count.
       faults.splice(faults.length - Math.min(inDocument, mistakesMax));
       faults.push({ at: Math.max(0, text.lastIndexOf('---', tree.at)), message, isFatal: false });
       return;
@@ -155,7 +161,7 @@ function parse(text: string): { readonly events: readonly Event[] } | { readonly
   }
 }
 
-/** The parser's reasons by how they begin, and ours. */
+/** The beginnings of the parser's reasons, each with our message. */
 const reasons: readonly (readonly [beginning: string, message: string])[] = [
   ['nesting exceeded', 'this is nested too deep'],
   ['tab characters', 'lines are indented by spaces, not by tabs'],
@@ -179,7 +185,10 @@ function messageOf(reason: string, text: string, at: number): string {
   return reasons.find(([beginning]) => reason.startsWith(beginning))?.[1] ?? 'this is not valid YAML';
 }
 
-/** Tells lines and columns of offsets. The lines are looked for when the first place is asked for. */
+/**
+ * Returns a function that finds the line and the column of an offset. It looks for the lines at its first
+ * call.
+ */
 function createPlaces(text: string): (offset: number) => Place {
   let starts: number[] | undefined;
   return (offset) => {

@@ -25,7 +25,10 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Has the names in a folder on disk when it returns. Windows cannot open folders and needs no such call. */
+/**
+ * Returns once the names in a folder are on disk. Does nothing on Windows, which cannot open folders and
+ * needs no such call.
+ */
 export function syncFolder(path: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(path, 'r');

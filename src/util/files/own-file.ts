@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 
-/** A file of the folder that a command runs in belongs to somebody else. */
+/** Says that a file of the working directory belongs to another user. */
 export class ForeignFileError extends Error {
   constructor(file: string) {
     super(
@@ -10,8 +10,9 @@ export class ForeignFileError extends Error {
 }
 
 /**
- * Reads a file of the working directory that tells where a daemon is, or its secrets. It must be root's or
- * this user's: in a folder of an agent's own, the agent would have written it.
+ * Reads a file of the working directory that tells where a daemon is, or its secrets. Throws
+ * `ForeignFileError` unless root or this user owns it. Where the folder is an agent's own, the agent may have
+ * written such a file.
  */
 export function readOwn(file: string, user = process.getuid?.()): string {
   const opened = openSync(file, 'r');

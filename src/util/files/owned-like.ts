@@ -2,8 +2,9 @@ import { existsSync, lchownSync, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Gives what root has made to the owner of `like`, or of the nearest folder above it. The daemon that shall
- * use it runs as another user. Whoever is not root owns what they make, and can give it to nobody.
+ * Gives a path that root has made to the owner of `like`, or of the nearest folder above it that exists. The
+ * daemon that shall use it runs as another user. Does nothing for a `user` who is not root: such users own
+ * what they make, and can give it to nobody.
  */
 export function ownedLike(path: string, like: string, user = process.getuid?.()): void {
   if (user !== 0) return;
@@ -14,8 +15,8 @@ export function ownedLike(path: string, like: string, user = process.getuid?.())
   try {
     lchownSync(path, uid, gid);
   } catch (error) {
-    // Root of a container may give nothing away (CAP_CHOWN), or not to whom it does not know, and keeps what
-    // it makes.
+    // Root in a container may have no right to give files away (CAP_CHOWN), or may not know the owner. The
+    // file then stays root's.
     if (!['EPERM', 'EINVAL'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
   }
 }
