@@ -5,7 +5,7 @@ import type { ApiRequest, Caller } from './route.ts';
 export const operatorOf = (caller: Caller): string =>
   caller.kind === 'key' ? caller.identity.keyPrefix : caller.kind;
 
-/** Who does something, and when. */
+/** The caller who does something, and the time. */
 export type Doing = Pick<ApiRequest<unknown, unknown>, 'caller' | 'nowMs'>;
 
 /** Returns the audit event of an action. */

@@ -17,9 +17,10 @@ const notAllowedHere = (): GatewayError =>
   new GatewayError('IP_NOT_ALLOWED', 'The key may not be used from this address.');
 
 /**
- * Who asks, and whether they may. What has not even the form of a key is turned away without asking the
- * state. A key that may be used from this address passes; whatever fails is counted against the address, and
- * answered RATE_LIMITED once that was too often.
+ * Returns the caller of a request. Throws where nobody valid asks, or where the caller may not use the route.
+ * A text without the form of a key is turned away without asking the state. A valid key passes from an
+ * address that it may be used from, whatever failed there before. Whatever fails is counted against the
+ * address, and answered RATE_LIMITED once that was too often.
  */
 export async function authenticate(gate: Gate, route: Route, presented: SessionRequest): Promise<Caller> {
   if (route.access === 'public') return { kind: 'anybody' };
@@ -46,7 +47,8 @@ export async function authenticate(gate: Gate, route: Route, presented: SessionR
     if (isCall) return { kind: 'refused', presented: key, refusal };
     throw refusal;
   }
-  // Before anything of the request is read: from elsewhere the key can use up nothing of its tenant's.
+  // The address is checked before anything of the request is read. So from elsewhere the key can use up
+  // nothing of its tenant's.
   if (!isAddressAllowed(holder.key, clientAddress)) {
     keys.failed(clientAddress, nowMs, { entrance: 'api', reason: 'address', keyId: holder.key.keyId });
     throw await rejectEarly(gate, requestAsCall(gate, route, key, presented), notAllowedHere());
@@ -56,11 +58,11 @@ export async function authenticate(gate: Gate, route: Route, presented: SessionR
   return permitted(route, caller);
 }
 
-/** Throws where the caller may not use the route. The pipeline asks by itself for calls. */
+/** Returns the caller. Throws FORBIDDEN where it may not use the route; the pipeline judges calls. */
 function permitted(route: Route, caller: KeyCaller | SessionCaller): Caller {
   const { access } = route;
   if (caller.kind === 'admin') {
-    // No 401: the session stands, and a page would ask to sign in again.
+    // The answer is no 401, since the session stands, and a page would ask to sign in again.
     if (route.isForKeys) throw new GatewayError('FORBIDDEN', 'This is for keys; sign in with one.');
   } else if (access === 'secret') demand(caller.key, ['admin']);
   else if (typeof access !== 'string') demand(caller.key, access);
@@ -86,7 +88,10 @@ function isChange({ method, access }: Route): boolean {
   return !permissions.some((it) => it === 'scan' || it.endsWith(':read'));
 }
 
-/** A text that is no key may be the admin secret. It is compared only while its address may still try. */
+/**
+ * Returns the admin if a text that is no key is the admin secret; throws otherwise. The text is compared only
+ * while its address may still try.
+ */
 function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs }: SessionRequest): Caller {
   if (text === '') {
     gate.throttles.note('api', 'missing');
@@ -104,7 +109,10 @@ function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs 
   throw invalidKey();
 }
 
-/** Compared as digests: equal lengths, constant time. Where there is no secret, none is right. */
+/**
+ * Tells whether a text is the admin secret; never where there is none. It compares digests, which takes
+ * constant time whatever the lengths.
+ */
 function isAdminSecret(presented: string, secret: string | null): boolean {
   if (secret === null) return false;
   return timingSafeEqual(hash('sha256', presented, 'buffer'), hash('sha256', secret, 'buffer'));

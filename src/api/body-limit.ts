@@ -3,18 +3,18 @@ import { unsaidBytesMax } from '../decision/body-limit.ts';
 import type { Gate } from '../decision/gate.ts';
 import type { Caller, Route } from './route.ts';
 
-/** Returns bytes that the body of a call may have: as the tenant of the caller says, else the daemon. */
+/** Returns how many bytes the body of a call may have, by the caller's tenant, or else by the daemon. */
 export function apiBodyBytesMaxOf({ config, tenants }: Gate, caller: Caller): number {
   const tenant = caller.kind === 'key' ? tenants.find(caller.identity.tenantId) : undefined;
   return tenant?.maxBodyBytes ?? config.limits.maxBodyBytes;
 }
 
-/** Bytes that the API may add around the body of a described call. */
+/** Bytes that a request may have around the body of the call that it describes. */
 const envelopeBytesMax = 65_536;
 
 /**
- * Returns the limit of a request that may describe a call. Without `url` it is that of the largest call that
- * the caller may describe.
+ * Returns how many bytes a request that may describe a call may have. Without `url` it is the limit of the
+ * largest call that the caller may describe.
  */
 export function describedBytesMaxOf(
   gate: Gate,
@@ -41,8 +41,8 @@ const beginningBytes = 4096;
 const urlMember = /^\s*\{[^{}[\]]*?"url"\s*:\s*("(?:[^"\\]|\\.)*")/;
 
 /**
- * Returns the URL that a description begins with, as far as its first bytes tell it. What is too large for it
- * need not be parsed. What it says holds for nothing else.
+ * Returns the URL of a description where it stands in the first 4 KB, else undefined. A body that is too
+ * large for that URL need not be parsed. Nothing else may rely on this URL.
  */
 export function urlAtBeginning(raw: Buffer): string | undefined {
   const [, url] = urlMember.exec(raw.toString('latin1', 0, beginningBytes)) ?? [];

@@ -2,7 +2,7 @@ import { toParts } from '../decision/facts/trust-loss.ts';
 import type { Gate } from '../decision/gate.ts';
 import type { ApprovalDecision, ApprovalRecord } from '../state/store.ts';
 
-/** A person's decision, from wherever it comes. `operator` is the name in the audit log. */
+/** A person's decision, from whichever entrance. `operator` is the person's name in the audit log. */
 interface Deciding extends Pick<ApprovalDecision, 'decision' | 'note' | 'scope' | 'nowMs'> {
   readonly operator: string;
   /** Further details for the audit log. */
@@ -10,8 +10,8 @@ interface Deciding extends Pick<ApprovalDecision, 'decision' | 'note' | 'scope' 
 }
 
 /**
- * Decides once, wakes who waits, and holds a denial against the agent. Whether this one may decide is for the
- * caller to know. Undefined where the approval is gone.
+ * Decides an approval once, wakes the call that waits for it, and holds a denial against the agent. Returns
+ * undefined where the approval is gone. The caller of this function has to know that the person may decide.
  */
 export async function settleApproval(
   gate: Gate,
@@ -40,7 +40,7 @@ export async function settleApproval(
   return decided;
 }
 
-/** Whose call an analyst denies is trusted less. The denial itself stands, whatever becomes of this. */
+/** Lowers the trust in the agent whose call was denied. The denial stands even where this fails. */
 async function distrust(
   { store, config, log }: Gate,
   { tenantId, agentId, traceId }: ApprovalRecord,

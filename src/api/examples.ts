@@ -1,4 +1,4 @@
-/* Gives one example request for each endpoint that takes a body. A test checks each against its schema. */
+/* One example request for each endpoint that takes a body. A test checks each against its schema. */
 
 const agentId = '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11';
 const traceId = '019a1fd9-94c2-70dc-9d70-f38e0ce60b0f';

@@ -34,7 +34,7 @@ const operationOf = (method: string): object => ({
   },
 });
 
-/** The methods of `inboundPath`; the path may have slashes, which OpenAPI cannot say. */
+/** Operations of `inboundPath` by method. OpenAPI cannot say that the path may have slashes. */
 export const inboundOperations: Record<string, object> = Object.fromEntries(
   methods.map((it) => [it, operationOf(it)]),
 );

@@ -17,10 +17,7 @@ export const timelineEntry = z.object({
 
 type TimelineEntry = z.infer<typeof timelineEntry>;
 
-/**
- * Returns the kept history of an incident, oldest first. A trace stands at the time of its call, even when it
- * was added later.
- */
+/** Returns the kept history of an incident, oldest first. A trace that is added later has its call's time. */
 export function timelineOf(it: IncidentRecord): TimelineEntry[] {
   const opened: TimelineEntry = { at: toIso(it.openedAtMs), kind: 'opened', by: it.openedBy ?? gateway };
   const traces = it.traceIds.map((trace_id): TimelineEntry => {
@@ -31,6 +28,6 @@ export function timelineOf(it: IncidentRecord): TimelineEntry[] {
     ({ atMs, author, text }): TimelineEntry => ({ at: toIso(atMs), kind: 'note', by: author, text }),
   );
   const steps = (it.steps ?? []).map(({ atMs, ...step }): TimelineEntry => ({ at: toIso(atMs), ...step }));
-  // All times are written alike, so that their texts have the order of the times.
+  // All times are written alike, so their texts have the order of the times.
   return [opened, ...traces, ...notes, ...steps].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 }

@@ -6,14 +6,14 @@ import { Tally } from '../util/tally.ts';
 import type { Caller, Route } from './route.ts';
 
 /*
- * Bounds on one caller's use of the control plane, so that others find it free. They are of this process, and
- * bound work.
+ * Bounds on one caller's use of the control plane, so that others find it free. Each process counts for
+ * itself, since the bounds limit its work.
  */
 
-/** Management calls of one key. The bucket holds what a console or a script asks in one go. */
+/** Rate of the management calls of one key. The bucket holds what a console or a script asks in one go. */
 export const managementRate: Rate = { perMinute: 6000, capacity: 6000 };
 const bucketsMax = 10_000;
-/** Listings of one tenant that wait for those before them. */
+/** Listings of one tenant that may wait for those before them. */
 export const inLineMax = 256;
 
 export class ApiLimits {
@@ -22,7 +22,10 @@ export class ApiLimits {
   readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>();
   readonly #running = new Tally();
 
-  /** Throws RATE_LIMITED where the caller's key and all that it has made ask for more than it may. */
+  /**
+   * Counts a management call against the caller's key, together with those of its ephemeral keys. Throws
+   * RATE_LIMITED where they ask for more than the key may.
+   */
   spend(route: Route, caller: Caller, nowMs: number): void {
     if (caller.kind !== 'key' || !isManagement(route)) return;
     const keyId = liveKeyOf(caller);
@@ -39,9 +42,9 @@ export class ApiLimits {
   }
 
   /**
-   * Does the work of a route, within what the route allows. Listings of a tenant run one after another, each
-   * in a turn of the event loop of its own. A route with `perKeyMax`, `perTenantMax` or `inAllMax` runs so
-   * many at once. Throws RATE_LIMITED beyond that.
+   * Does the work of a route within the bounds of the route. Listings of a tenant run one after another, each
+   * in a turn of the event loop of its own. A route with `perKeyMax`, `perTenantMax` or `inAllMax` runs at
+   * most so often at once. Throws RATE_LIMITED beyond that.
    */
   run<T>(route: Route, caller: Caller, tenantId: () => string, work: () => Promise<T>): Promise<T> {
     if (route.isListing) return this.#inLine(tenantId(), work);
@@ -55,7 +58,7 @@ export class ApiLimits {
     this.#lines.set(tenantId, line);
     line.length += 1;
     const done = line.last.then(() => setImmediate()).then(work);
-    // The next one comes whatever became of this one.
+    // The next listing comes, whatever became of this one.
     line.last = done.catch(() => undefined);
     try {
       return await done;
@@ -78,7 +81,7 @@ export class ApiLimits {
   }
 }
 
-/** A place of which so many may be taken at once. */
+/** A place that at most `max` requests may have at once. `whose` begins the message of the refusal. */
 interface Place {
   readonly name: string;
   readonly max: number;
@@ -99,11 +102,13 @@ function placesOf(
   return places;
 }
 
-/** Calls have the rate of their plan, and polling for an approval has none. */
+/**
+ * Tells whether it is management. Calls have the rate of their plan, and polling for an approval has none.
+ */
 const isManagement = ({ access }: Route): boolean =>
   typeof access !== 'string' || !['public', 'call', 'key', 'scan'].includes(access);
 
-/** An ephemeral key is its maker's. */
+/** Returns the id of the caller's live key. An ephemeral key counts as the key that made it. */
 const liveKeyOf = ({ key }: Extract<Caller, { kind: 'key' }>): string => key.parentKeyId ?? key.keyId;
 
 const tooMuch = (detail: string, retryAfterSeconds: number): GatewayError =>

@@ -10,8 +10,8 @@ import { csrfHeader } from './session/cookie.ts';
 
 /*
  * The OpenAPI 3.1 document of the control plane, made of the routes and their schemas alone. Schemas with an
- * id stand once, under `components`. Requests and answers differ in defaults and in what is parsed, by their
- * side.
+ * id stand once, under `components`. A schema has two forms, for requests and for answers, which differ in
+ * defaults and in what is parsed.
  */
 
 type Json = Record<string, unknown>;
@@ -40,7 +40,7 @@ const problemSchema = {
   },
 };
 
-/** Schemas with an id, by it. */
+/** Schemas by their id. */
 type Named = Record<string, Json>;
 
 export function toOpenApi(routes: readonly Route[]): Json {
@@ -129,7 +129,7 @@ const otherAnswer = ({ otherStatus }: Route, schema: Json): Json =>
           description: otherStatus === 503 ? 'The same, where something is wrong' : 'It was there already',
           content: {
             ...contentOf(schema, ['application/json']),
-            // A daemon that is still starting has nothing to tell but that.
+            // A daemon that is still starting answers with a problem.
             ...(otherStatus === 503 ? problemContent : {}),
           },
         },
@@ -140,7 +140,7 @@ const exampleOf = ({ method, path }: Route): unknown => requestExamples[`${metho
 /** Returns the path with its parameters as OpenAPI writes them. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-/** Returns the permissions of which a key needs any. The admin secret needs none. */
+/** Returns the permissions of which a key needs one. The admin secret needs none. */
 function permissionOf(access: Route['access']): readonly string[] {
   if (typeof access !== 'string') return access;
   if (access === 'key' || access === 'session') return [];

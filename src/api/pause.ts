@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { GatewayError } from '../core/errors.ts';
 
-/** That one request may work, counted as a single one though it does the work of many. */
+/** Milliseconds that a request may take. It counts as a single one, though it does the work of many. */
 const workMsMax = 20_000;
 
 /**
- * Pauses a long request between its pieces, so that others have their turn. Rejects with GATEWAY_BUSY where
- * it took too much time, or nobody waits for it. `clock` is monotonic, in milliseconds.
+ * Returns a function that pauses a long request between its pieces, so that others have their turn. It
+ * rejects with GATEWAY_BUSY where the request took too much time, or nobody waits for it. `clock` is
+ * monotonic, in milliseconds.
  */
 export function createPause(signal: AbortSignal, clock = () => performance.now()): () => Promise<void> {
   const endsAt = clock() + workMsMax;

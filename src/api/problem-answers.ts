@@ -27,9 +27,9 @@ export const problemResponses: Json = Object.fromEntries(
   }),
 );
 
-/** Returns the failures of an endpoint; `default` is any other, or one before the endpoint is known. */
+/** Returns an endpoint's failures by status. `default` is any other, or one before the endpoint is known. */
 export function problemsOf({ method, path, access, body, answer: _, ...route }: Route): Json {
-  // Slack's requests are signed, which the endpoint looks into itself.
+  // Slack's requests are signed; their endpoint is public and checks the signature itself.
   const isAsked = access !== 'public' || body !== undefined;
   const named: Json = {};
   const add = (...its: readonly number[]): void => {

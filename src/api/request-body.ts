@@ -7,7 +7,7 @@ import type { Exchange } from '../wire/server/exchange.ts';
 import { invalid } from './fields/invalid.ts';
 import type { Route } from './route.ts';
 
-/** YAML takes some microseconds a byte on the event loop: so much takes a tenth of a second at worst. */
+/** Bytes of a body in YAML. Parsing them takes the event loop a tenth of a second at worst. */
 const yamlBytesMax = 32_768;
 
 const noBody = Buffer.alloc(0);
@@ -18,7 +18,7 @@ export function readRequestBody(exchange: Exchange, bounds: BodyBounds): Promise
   if (!exchange.hasBody) return Promise.resolve(noBody);
   return new Promise((resolve, reject) => {
     let isAwaited = true;
-    // A client that leaves is told nothing, and neither is who collects.
+    // A client that leaves is told nothing, and `collect` calls neither function.
     exchange.answer.once('close', () => {
       if (isAwaited)
         reject(new GatewayError('VALIDATION_FAILED', 'The request ended before its body was there.'));
@@ -31,7 +31,10 @@ export function readRequestBody(exchange: Exchange, bounds: BodyBounds): Promise
   });
 }
 
-/** Parses the body by the route's schema: JSON, or YAML or a form if the route takes it; JSON by default. */
+/**
+ * Parses the body by the route's schema, as JSON by default, and as YAML or a form where the route takes it.
+ * Throws where it is not valid.
+ */
 export function parseBody(route: Route, raw: Buffer, contentType: string): unknown {
   if (!route.body || (route.isBodyOptional && raw.length === 0)) return undefined;
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
@@ -52,7 +55,10 @@ export function parseBody(route: Route, raw: Buffer, contentType: string): unkno
   return validate(route.body, isYaml ? readYamlBody(raw) : readJson(raw));
 }
 
-/** Returns the query as the route's schema has it; a parameter that stands there twice cannot be told. */
+/**
+ * Parses the query by the route's schema. Throws VALIDATION_FAILED where a parameter stands there twice,
+ * since nobody can tell which one counts.
+ */
 export function parseQuery(route: Route, params: URLSearchParams): unknown {
   if (params.size === 0 && !route.query) return undefined;
   const fields = toFields(params);
@@ -73,7 +79,7 @@ function readJson(raw: Buffer): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Its message quotes the text, which may hold a secret.
+    // The message of the parser quotes the text, which may hold a secret.
     throw invalid([{ path: '', message: 'The body is not valid JSON.' }]);
   }
 }

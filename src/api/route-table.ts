@@ -4,7 +4,7 @@ import type { Route } from './route.ts';
 
 export type Params = Readonly<Record<string, string | undefined>>;
 
-/** The endpoints by method and path. */
+/** Finds endpoints by method and path. */
 export class RouteTable {
   readonly #routes: readonly Route[];
   readonly #router = findMyWay({ maxParamLength: 512, ignoreTrailingSlash: true });
@@ -14,7 +14,10 @@ export class RouteTable {
     for (const route of routes) this.#router.on(route.method, route.path, () => undefined, route);
   }
 
-  /** Returns the endpoint of a request; throws where there is none, or none of this method. */
+  /**
+   * Returns the endpoint of a request. Throws NOT_FOUND where there is none, and METHOD_NOT_ALLOWED where
+   * there is none of this method.
+   */
   find(method: string, path: string): { readonly route: Route; readonly params: Params } {
     const found = this.#router.find(method as Route['method'], path);
     if (found) return { route: found.store as Route, params: found.params };
@@ -28,7 +31,7 @@ export class RouteTable {
     return (this.#router.find(method as Route['method'], path)?.store as Route | undefined)?.path;
   }
 
-  /** Returns the methods of a path, as the field `Allow` has them. */
+  /** Returns the methods of a path as the field `Allow` has them; '' where there are none. */
   methodsOf(path: string): string {
     const here = this.#routes.filter((it) => this.#router.find(it.method, path)?.store === it);
     return [...new Set(here.map((it) => it.method))].join(', ');

@@ -7,18 +7,24 @@ import type { Rate } from '../state/rules/limits.ts';
 import type { KeyRecord, SessionRecord } from '../state/store.ts';
 import type { FieldsByName } from '../wire/http1/field.ts';
 
-/** A key with its permissions, the holder of the admin secret, or anybody. With `session`: by its cookie. */
+/**
+ * The sender of a request: a key with its permissions, the holder of the admin secret, or anybody. `session`
+ * is set where the caller showed a cookie.
+ */
 export type Caller =
   | {
       readonly kind: 'key';
       readonly key: KeyRecord;
       readonly identity: Identity;
-      /** Says how its agent stands; a suspended tenant suspends all of its agents. */
+      /** Status of the key's agent; a suspended tenant suspends all of its agents. */
       readonly agentStatus: AgentStatus;
       readonly presented: PresentedKey;
       readonly session?: SessionRecord;
     }
-  /** Here the pipeline asks: the key is not valid, for this reason. The pipeline refuses and records it. */
+  /**
+   * A key that is not valid, for the reason in `refusal`, on a route whose callers the pipeline checks. It
+   * refuses the call and records it.
+   */
   | { readonly kind: 'refused'; readonly presented: PresentedKey; readonly refusal: GatewayError }
   | { readonly kind: 'admin'; readonly session?: SessionRecord }
   | { readonly kind: 'anybody' };
@@ -38,16 +44,17 @@ export interface ApiRequest<Body, Query> {
   readonly nowMs: number;
   /**
    * Returns the tenant that the request acts for, which is the key's own. For the admin secret it is the one
-   * named by `tenant_id` in query or body, or the only one. Throws where there is none.
+   * that `tenant_id` names in query or body. If none is named, it is that of the session, or the only one.
+   * Throws where there is none.
    */
   tenantId(): string;
   /** The tenant that query or body name; undefined where they name none. */
   readonly namedTenant: string | undefined;
-  /** Aborts when the client has gone away: nobody waits for the answer. Made when it is first asked for. */
+  /** Returns a signal that aborts when the client leaves without its answer. The first request makes it. */
   signal(): AbortSignal;
 }
 
-/** An answer with another status or content type than the route's own, or whose text is made already. */
+/** Holds an answer with another status or content type than the route's own, or whose text exists already. */
 export class RawAnswer {
   readonly status: number;
   readonly body: Buffer;
@@ -59,7 +66,7 @@ export class RawAnswer {
     return new RawAnswer(status, Buffer.from(`${JSON.stringify(value)}\n`), undefined, fields);
   }
 
-  /** 204. */
+  /** Returns an answer without content (204). */
   static empty(fields: readonly string[] = []): RawAnswer {
     return new RawAnswer(204, Buffer.alloc(0), undefined, fields);
   }
@@ -78,9 +85,9 @@ export class RawAnswer {
 }
 
 /**
- * An answer that is written piece by piece, no faster than the client reads it: of what is written at most a
- * piece waits. Where `pieces` throws before the first one, that is answered as a problem. Later the
- * connection is broken off, so that what is cut does not look whole.
+ * Holds an answer that is written piece by piece, no faster than the client reads it. At most one written
+ * piece waits. Where `pieces` throws before the first piece, the answer is a problem. Later the connection is
+ * broken off, so that a cut answer does not look whole.
  */
 export class StreamedAnswer {
   readonly contentType: string;
@@ -97,66 +104,66 @@ export class StreamedAnswer {
 
 /** Bounds on the requests for one endpoint. */
 interface RouteBounds {
-  /** Reads a page or more of what the tenant has: such requests of one tenant come one after another. */
+  /** Set where the route reads a page or more of the tenant's data. Listings of a tenant run one by one. */
   readonly isListing?: true;
-  /** Requests that a key may have under way, with those of its ephemeral keys. */
+  /** Requests that a key may have under way, together with its ephemeral keys. */
   readonly perKeyMax?: number;
-  /** The same of a tenant, and of the process. */
+  /** Requests that a tenant may have under way; `inAllMax` is the number for the process. */
   readonly perTenantMax?: number;
   readonly inAllMax?: number;
-  /** How fast a key may ask, beside the rate of all management calls: what is made stays for long. */
+  /** Rate of one key, beside that of all management calls; for routes whose results are kept for long. */
   readonly perKeyRate?: Rate;
-  /** The limit of its body, where it is below the general one. */
+  /** Bytes that the body may have, where it is fewer than in general. */
   readonly bodyBytesMax?: number;
 }
 
 /** The forms in which an endpoint takes its body. */
 interface BodyForms {
-  /** An empty body is read as none. */
+  /** Set where an empty body is read as none. */
   readonly isBodyOptional?: boolean;
-  /** The body that it describes may be in base64, and is then as much larger. */
+  /** Set where the body may describe another in base64, and may then be longer by a third. */
   readonly takesBase64?: true;
-  /** YAML is taken too. */
+  /** Set where YAML is taken, too. */
   readonly takesYaml?: boolean;
-  /** A form is taken (`application/x-www-form-urlencoded`), and nothing else: each field once, as text. */
+  /** Set where only a form is taken (`application/x-www-form-urlencoded`), with each field once, as text. */
   readonly takesForm?: true;
-  /** It describes a call, whose body may be as large as the vendor that it names takes. */
+  /** Set where the body describes a call, whose body may be as large as the named vendor takes. */
   readonly describesCall?: true;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** An endpoint by itself: who may ask, what it takes, what it does. */
+/** An endpoint without its place: who may ask, what it takes, what it does. */
 interface Endpoint<Body, Query, Answer> extends RouteBounds, BodyForms {
   readonly summary: string;
   /**
-   * `public`: nobody is asked. `key`: any valid key. `session`: whoever has a session of the console.
-   * `secret`: the admin secret, or a key with `admin`. `call`: the pipeline asks, which records whom it
-   * refuses. Else the permissions of which a key must have one. The admin secret has them all.
+   * Who may ask. `public`: anybody. `key`: any valid key. `session`: whoever has a session of the console.
+   * `secret`: the admin secret, or a key with `admin`. `call`: the pipeline checks the key, and records whom
+   * it refuses. Else: the permissions of which a key must have one. The admin secret has them all.
    */
   readonly access: 'public' | 'key' | 'session' | 'secret' | 'call' | Permission | readonly Permission[];
-  /** The admin secret does not do: the caller must be a key. */
+  /** Set where the caller must be a key, and the admin secret is not enough. */
   readonly isForKeys?: boolean;
-  /** Absent: the endpoint takes no body. */
+  /** Schema of the body; absent where the endpoint takes none. */
   readonly body?: z.ZodType<Body>;
   readonly query?: z.ZodType<Query>;
   readonly answer: z.ZodType<Answer>;
   /** Content types of the answer, where they are not JSON. */
   readonly answerTypes?: readonly string[];
-  /** The status of the answer; 200 where absent. */
+  /** Status of the answer; absent for 200. */
   readonly status?: number;
-  /** Its answer may also come with this status. */
+  /** Another status with which the answer may come. */
   readonly otherStatus?: 200 | 503;
   handle(
     request: ApiRequest<Body, Query>,
   ): Answer | RawAnswer | StreamedAnswer | Promise<Answer | RawAnswer | StreamedAnswer>;
 }
 
-/** One endpoint, whole, and where it is. The OpenAPI document is made of nothing else. */
+/** An endpoint with its place. The OpenAPI document is made of these alone. */
 export interface Route<Body = unknown, Query = unknown, Answer = unknown>
   extends Endpoint<Body, Query, Answer> {
   readonly method: Method;
-  /** With `:name` for parameters. */
+  /** The path of the URL, with `:name` for a parameter. */
   readonly path: string;
   readonly tag: string;
 }

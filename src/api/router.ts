@@ -36,7 +36,7 @@ interface RouterOptions {
 
 type Handler = (exchange: Exchange) => void;
 
-/** The control plane: finds the route, authenticates, reads and validates the body, answers. */
+/** Returns the control plane. It finds the route, authenticates, reads and validates the body, answers. */
 export function createRouter(routes: readonly Route[], gate: () => Gate, options: RouterOptions): Handler {
   const router = new Router(routes, options);
   return (exchange) => router.handle(gate(), exchange);
@@ -47,7 +47,7 @@ interface Asked extends Pick<SessionRequest, 'headers' | 'clientAddress' | 'nowM
   readonly exchange: Exchange;
   readonly route: Route;
   readonly params: Params;
-  /** Behind the question mark; undefined where there is none. */
+  /** The part of the target behind the question mark; undefined where there is none. */
   readonly search: string | undefined;
   readonly caller: Caller;
 }
@@ -85,10 +85,11 @@ class Router {
       });
   }
 
-  /** Answers with a problem, and logs what people must know of; the status. */
+  /** Answers with a problem, logs what people must know of it, and returns the status. */
   #refuse(gate: Gate, exchange: Exchange, path: string, error: GatewayError): number {
     const { log } = this.#options;
-    // Whose it is may be what failed: every tenant's names are read by the common detectors at least.
+    // The failure may be that the tenant is not known. So only the detectors that all tenants share look at
+    // the path.
     const safePath = (): SafeName => gate.safeName('', path);
     if (exchange.answer.headersSent && !exchange.answer.destroyed)
       log.warn({ err: error.cause ?? error, path: safePath() }, 'an answer is broken off');
@@ -100,13 +101,13 @@ class Router {
   }
 
   #fieldsBeside({ code }: GatewayError, path: string): string[] {
-    // RFC 9110, 15.5.6.
+    // A 405 names the methods that are allowed (RFC 9110, 15.5.6).
     if (code === 'METHOD_NOT_ALLOWED') return ['Allow', this.#table.methodsOf(path)];
-    // A connection that was refused a place must not keep one until it is idle for long.
+    // A connection that was refused a place must not keep one until it is closed as idle.
     return code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
   }
 
-  /** Returns the endpoint by its template: what stands in its place may be a secret. */
+  /** Returns what the access log has of a request: the route's path, since a parameter may be a secret. */
   #shownRequest({ config }: Gate, exchange: Exchange, path: string) {
     const { method } = exchange;
     const template = this.#table.templateOf(method, path);
@@ -117,7 +118,10 @@ class Router {
     };
   }
 
-  /** Returns undefined where the answer has gone out already, piece by piece. */
+  /**
+   * Returns the answer to a request; undefined where it has gone out already, piece by piece. Throws the
+   * problem that is to be answered, without secrets.
+   */
   async #answer(gate: Gate, exchange: Exchange): Promise<RawAnswer | undefined> {
     const asked = await this.#admit(gate, exchange);
     try {
@@ -129,7 +133,7 @@ class Router {
     }
   }
 
-  /** Finds the endpoint and who asks, and counts the request against what they may. */
+  /** Finds the endpoint and the caller, and counts the request against the caller's bounds. */
   async #admit(gate: Gate, exchange: Exchange): Promise<Asked> {
     const { target: url, method } = exchange;
     if (url.length > urlLengthMax || !url.startsWith('/'))
@@ -158,7 +162,7 @@ class Router {
     const room = this.#roomOf(gate, exchange, caller);
     const { raw, body } = await receive(gate, route, { exchange, headers, room }, caller, nowMs);
     const named = namedIn(searchParams, body);
-    // Another node may have registered it.
+    // Another node may have registered the tenant.
     if (caller.kind === 'admin' && named !== undefined) await gate.tenants.learn(named);
     const signal = signalOfLeaving(exchange.answer);
     const tenantId = () => tenantOf(gate, caller, named);
@@ -166,7 +170,7 @@ class Router {
     return await this.#limits.run(route, caller, tenantId, async () => {
       const answered = await route.handle({ ...request, tenantId, namedTenant: named });
       if (answered instanceof StreamedAnswer) {
-        // Its place among few is its own until the last piece is out.
+        // The request keeps its place within the bounds until the last piece is out.
         await sendStream(exchange.answer, answered, signal());
         return undefined;
       }
@@ -177,7 +181,10 @@ class Router {
     });
   }
 
-  /** Bodies of administrators are few, and bounded by the limit of each. */
+  /**
+   * Returns the room for the body of a key's request; undefined for administrators. Their bodies are few, and
+   * bounded by the limit of each.
+   */
   #roomOf({ tenants }: Gate, { answer: until }: Exchange, caller: Caller): BodyRoom | undefined {
     if (caller.kind !== 'key') return undefined;
     const { isShared } = tenants.connectionBounds(caller.identity.tenantId);
@@ -191,7 +198,10 @@ interface Receiving {
   readonly room: BodyRoom | undefined;
 }
 
-/** Returns the body of a request, once it is known to be fresh. */
+/**
+ * Reads and parses the body of a request, after checking that a POST with a key is no replay. Throws where it
+ * is too large or not valid.
+ */
 async function receive(
   gate: Gate,
   route: Route,
@@ -216,7 +226,7 @@ async function receive(
   return { raw, body };
 }
 
-/** An error says what was wrong in the words of a request, in which a secret may stand. */
+/** Returns the error with texts that are safe to show. They quote the request, which may have a secret. */
 function withoutSecrets(gate: Gate, caller: Caller, error: GatewayError): GatewayError {
   if (error.traceId !== undefined || error.code === 'INTERNAL') return error;
   const tenantId = caller.kind === 'key' ? caller.identity.tenantId : '';
@@ -229,7 +239,7 @@ function withoutSecrets(gate: Gate, caller: Caller, error: GatewayError): Gatewa
   return new GatewayError(error.code, shown(error.message), extra, error.cause);
 }
 
-/** A call that the pipeline has not seen, since it cannot be read, is turned away as a call. */
+/** Returns the error to answer. A call that cannot be read never reaches the pipeline; it is refused here. */
 async function toRefusal(
   gate: Gate,
   route: Route,
@@ -239,7 +249,7 @@ async function toRefusal(
 ): Promise<GatewayError> {
   const key = route.access === 'call' ? presentedBy(caller) : undefined;
   if (!key || error.traceId !== undefined || error.code === 'INVALID_KEY') return error;
-  // Who may not call at all is told that, and not what is wrong with the call.
+  // A key that may not call at all is told that, and not what is wrong with the call.
   const forbidden =
     caller.kind === 'key' && error.code === 'VALIDATION_FAILED' ? lacking(caller.key, ['scan']) : undefined;
   return rejectEarly(gate, requestAsCall(gate, route, key, asked), forbidden ?? error);
@@ -248,14 +258,14 @@ async function toRefusal(
 const noBody = Buffer.alloc(0);
 const noParams: Readonly<URLSearchParams> = new URLSearchParams();
 
-/** Returns what makes the signal of a client that leaves: few routes ask for it, and it is expensive. */
+/** Returns what makes the signal of a client that leaves. It is expensive, and few routes ask for it. */
 function signalOfLeaving(answer: Answer): () => AbortSignal {
   let leaving: AbortController | undefined;
   return () => {
     if (leaving) return leaving.signal;
     const made = new AbortController();
     leaving = made;
-    // Who has the answer is not awaited any more.
+    // A client that has its answer may leave.
     const onClose = (): void => {
       if (!answer.writableEnded) made.abort();
     };

@@ -43,7 +43,7 @@ export const scanAnswer = z
 
 type ScanAnswer = z.infer<typeof scanAnswer>;
 
-/** Returns everything but the sanitised body. */
+/** Returns the answer on a decided call, without the sanitized body. */
 export function toScanAnswer(call: DecidedCall): ScanAnswer {
   const { verdict, risk } = call;
   const { decidedBy, approval, wouldBe, violations, tags } = verdict;
@@ -68,7 +68,7 @@ export function toScanAnswer(call: DecidedCall): ScanAnswer {
   };
 }
 
-/** Returns the answer with the sanitised body, in the form in which the body was described. */
+/** Returns the answer with the sanitized body, in the form in which the body was described. */
 export function withSanitizedBody<T extends Partial<ScanAnswer>>(
   answer: T,
   { sanitizedBody }: Verdict,
@@ -77,7 +77,7 @@ export function withSanitizedBody<T extends Partial<ScanAnswer>>(
   if (!sanitizedBody) return answer;
   if (form !== 'json')
     return { ...answer, sanitized_body: sanitizedBody.toString(form === 'text' ? 'utf8' : 'base64') };
-  // It may be nested deeper than a serialiser can follow.
+  // The body may be nested deeper than a serialiser can follow, so its text is put in as it is.
   const head = JSON.stringify(answer).slice(0, -1);
   const body = [Buffer.from(`${head},"sanitized_body":`), sanitizedBody, Buffer.from('}\n')];
   return new RawAnswer(200, Buffer.concat(body));

@@ -2,13 +2,13 @@ import { GatewayError } from '../core/errors.ts';
 import type { Answer } from '../wire/http1/answer.ts';
 import type { RawAnswer, StreamedAnswer } from './route.ts';
 
-/** A client that takes nothing for so long has gone, as far as anybody can tell. */
+/** Milliseconds for which a client may take nothing. Then it has gone, as far as anybody can tell. */
 const stallMsMax = 60_000;
 const pieceBytes = 65_536;
 
 /**
- * Writes the answer as fast as the client reads it, and no faster. Resolves when all is written, or nobody
- * waits for it any more; rejects where it cannot be made whole. `pieces` is ended in any case.
+ * Writes a streamed answer as fast as the client reads it, and no faster. Resolves when all is written, or
+ * nobody waits for it any more; rejects where it cannot be made whole. `pieces` is ended in any case.
  */
 export async function sendStream(
   answer: Answer,
@@ -19,7 +19,7 @@ export async function sendStream(
   const source = pieces[Symbol.asyncIterator]();
   const room = roomIn(answer, stallMs);
   try {
-    // Before the head: what fails here is still a problem with a status.
+    // The first piece comes before the head, so that its failure is still a problem with a status.
     let next = await source.next();
     if (signal.aborted) return;
     answer.writeHead(200, [...headOf(contentType), ...fields]);
@@ -31,7 +31,10 @@ export async function sendStream(
   }
 }
 
-/** The same for an answer that is there as a whole. */
+/**
+ * Writes a whole answer as fast as the client reads it. Resolves when all is written or the client has left;
+ * rejects where the client stalls.
+ */
 export async function sendWhole(
   answer: Answer,
   { status, body, contentType, fields }: RawAnswer,
@@ -52,10 +55,13 @@ const plainHead = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosni
 
 const headOf = (contentType: string): readonly string[] => ['Content-Type', contentType, ...plainHead];
 
-/** Returns a wait for room: it ends when all is written or the client has left, or rejects if it stalls. */
+/**
+ * Returns a function that waits for room. The wait ends when all is written or the client has left; it
+ * rejects where the client stalls.
+ */
 function roomIn(answer: Answer, stallMs: number): () => Promise<void> {
   let wake: (() => void) | undefined;
-  // Once for all waits: a long answer has thousands of them.
+  // The listeners are added once for all waits, since a long answer has thousands of them.
   const onRoom = (): void => wake?.();
   answer.on('drain', onRoom);
   answer.once('close', onRoom);

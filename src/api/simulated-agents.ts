@@ -5,7 +5,7 @@ import { kept } from '../util/kept.ts';
 import { operatorOf } from './audit-event.ts';
 import type { Caller } from './route.ts';
 
-/** In whose name simulated calls are made where none is named, and the caller is no key. */
+/** The id in whose name simulated calls are made, where no agent is named and the caller is no key. */
 const nobody = '00000000-0000-4000-8000-000000000000';
 
 export interface SimulatedAgent {
@@ -13,7 +13,7 @@ export interface SimulatedAgent {
   readonly status: AgentStatus;
 }
 
-/** The agents of one simulation. Each is looked up once. */
+/** Looks up the agents of one simulation, each of them once. */
 export class SimulatedAgents {
   readonly #gate: Gate;
   readonly #tenantId: string;
@@ -29,8 +29,8 @@ export class SimulatedAgents {
   }
 
   /**
-   * Returns who makes a call that names this agent and environment: the agent with a key of its own. One that
-   * is not known is as it would be once registered. Without a name it is the caller's.
+   * Returns who makes a call that names this agent and environment: the agent, with a key of its own. An
+   * agent that is not known is as it would be once registered. Without a name it is the caller's agent.
    */
   async of(named: string | undefined, envName: string | undefined): Promise<SimulatedAgent> {
     const own = this.#caller.kind === 'key' ? this.#caller.identity : undefined;

@@ -4,7 +4,7 @@ import type { Gate } from '../decision/gate.ts';
 import type { Ground } from '../decision/simulation/simulate.ts';
 import { trustPartsAt, trustPartsMax, wholeTrust } from '../state/rules/trust.ts';
 
-/** Answers what the state says of a simulated call now, without taking anything. */
+/** Returns a function that answers what the state says of a simulated call now, without taking anything. */
 export function standingIn({ store, tenants, config }: Gate): Ground['standingOf'] {
   const chargesOf = createCharges(tenants);
   const terms = trustTermsOf(config.risk.trust);

@@ -5,13 +5,16 @@ import { lacking } from './fields/permissions.ts';
 import type { ApiRequest, Caller } from './route.ts';
 import { callerNow } from './session/session-caller.ts';
 
-/* Answers that last, as server-sent events (HTML, 9.2), and when they end. */
+/* Tells when answers that last, as server-sent events do (HTML, 9.2), are to end. */
 
-/** A connection on which nothing comes is taken for dead by those between. */
+/**
+ * Milliseconds of silence before a stream says something. A connection on which nothing comes is taken for
+ * dead by those between.
+ */
 export const heartbeatMs = 15_000;
-/** Then it ends, and the client goes on with the next one. */
+/** Milliseconds for which a stream lasts at most. Then it ends, and the client goes on with the next one. */
 const lifeMsMax = 3_600_000;
-/** How soon a stream ends whose key or session does not count any more. */
+/** Milliseconds within which a stream ends whose key or session does not count any more. */
 export const lookMs = 1_000;
 export const retryMs = 2_000;
 
@@ -24,7 +27,7 @@ export interface Lasting
   readonly anyOf: readonly Permission[];
 }
 
-/** Says why a stream is to end, asked again and again; undefined while it may go on. */
+/** Returns a function, asked again and again, that says why to end the stream; undefined: it may go on. */
 export function endingOf({
   gate,
   caller,
@@ -55,7 +58,8 @@ async function mayFollow(
     const current = await callerNow(gate, caller, clientAddress, now);
     return current?.kind === 'admin' || (current !== undefined && lacking(current.key, anyOf) === undefined);
   } catch (error) {
-    // Nobody can tell: fail closed, and the client comes again.
+    // Nobody can tell whether the caller may still follow. So the stream ends (fail closed), and the client
+    // comes again.
     if (error instanceof GatewayError) return false;
     throw error;
   }

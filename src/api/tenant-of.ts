@@ -3,7 +3,10 @@ import type { Gate } from '../decision/gate.ts';
 import { invalid } from './fields/invalid.ts';
 import type { Caller } from './route.ts';
 
-/** Returns the tenant of a request: the key's own, the named one, that of the session, or the only one. */
+/**
+ * Returns the tenant of a request: the key's own, the named one, that of the session, or the only one. Throws
+ * where there is none that the caller may act for.
+ */
 export function tenantOf(gate: Gate, caller: Caller, named: string | null | undefined): string {
   if (caller.kind === 'refused') throw caller.refusal;
   if (caller.kind === 'anybody') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');

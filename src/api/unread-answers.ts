@@ -3,16 +3,16 @@ import { Tally } from '../util/tally.ts';
 import type { Answer } from '../wire/http1/answer.ts';
 
 /*
- * Answers that lie here until their client takes them. Who asks for long lists and reads none of them would
- * have the daemon hold as many as it has connections.
+ * Bounds the answers that lie here until their clients take them. Without it, a client that asks for long
+ * lists and reads none would have the daemon hold one for each of its connections.
  */
 
-/** Shorter ones fit into what the system holds for a connection. */
+/** Bytes up to which an answer is not counted. It fits into what the system holds for a connection. */
 const shortBytes = 65_536;
-/** These bound the long answers that wait, in all and for one caller. The first one always has room. */
+/** Bytes of long answers that may wait, in all and (below) for one caller. The first one always has room. */
 const unreadBytesMax = 256 * 1024 * 1024;
 export const unreadOfCallerMax = 32 * 1024 * 1024;
-/** A client that has not taken its answer by then, at this pace, has gone. */
+/** Grace and pace within which a client takes its answer. One that takes longer has gone. */
 const patience = { graceMs: 60_000, bytesPerSecondMin: 16_384 };
 
 export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience) {
@@ -36,7 +36,7 @@ export function createUnreadAnswers({ graceMs, bytesPerSecondMin } = patience) {
         );
       change(caller, bytes);
       const timer = setTimeout(() => response.destroy(), graceMs + (bytes / bytesPerSecondMin) * 1_000);
-      // A closing connection ends the wait, whether the answer was taken or not.
+      // The wait ends when the connection is closed, whether the answer was taken or not.
       response.once('close', () => {
         clearTimeout(timer);
         change(caller, -bytes);

@@ -1,6 +1,9 @@
 import type { ExportFormat } from './format.ts';
 
-/* Comma-separated values (RFC 4180): CRLF ends a line. Columns keep their places; new ones are added last. */
+/*
+ * Traces as comma-separated values (RFC 4180), with CRLF at the end of a line. Columns keep their places; new
+ * ones are added last.
+ */
 
 export const csvColumns = [
   'trace_id',
@@ -42,14 +45,17 @@ export const csvColumns = [
 const lineEnd = '\r\n';
 const between = '; ';
 
-/** Beginnings that a spreadsheet takes for a formula, from any keyboard. */
+/** Matches the first characters that a spreadsheet takes for a formula, from any keyboard. */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
-/** Finds the same behind what another reader takes for the end of a cell, with quotes and spaces between. */
+/** Matches the end of a cell, for another reader, before a formula; quotes and spaces may stand between. */
 const innerFormula = /([;,|\t\r\n]["'\s]{0,8})(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
-/** Needs no quotes, whatever a reader takes for its separator. */
+/** Matches texts that need no quotes, whichever separator a reader expects. */
 const harmless = /^[\w.:/-]*$/;
 
-/** Text of others: an apostrophe before it keeps a spreadsheet from working it out. */
+/**
+ * Returns a text as a cell. Strangers chose these texts, so an apostrophe before a formula keeps a
+ * spreadsheet from working it out.
+ */
 function toCell(text: string): string {
   const inside = text.replace(innerFormula, "$1'");
   const defused = formula.test(inside) ? `'${inside}` : inside;
@@ -58,12 +64,12 @@ function toCell(text: string): string {
 
 function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
-  // Numbers are the gateway's own.
+  // The gateway makes all numbers itself, so that they are harmless.
   if (typeof value === 'number') return String(value);
   return toCell(Array.isArray(value) ? value.map(toWords).join(between) : toWords(value));
 }
 
-/** A finding says its class, kind and place. */
+/** Returns a value as words: of an object, such as a finding, all its values (class, kind, place). */
 const toWords = (value: unknown): string =>
   typeof value === 'object' && value !== null ? Object.values(value).join(' ') : String(value);
 

@@ -1,9 +1,9 @@
-/** A form in which traces leave. */
+/** A file format for exported traces. */
 export interface ExportFormat {
   readonly contentType: string;
   readonly extension: string;
-  /** Before the first trace, though there be none. */
+  /** Text in front of the first trace, which is written even where there is no trace. */
   readonly head: string;
-  /** Returns a trace, which is given as JSON text, with what ends it. */
+  /** Returns the text of one trace, with its line end. The trace is given as JSON text. */
   toText(trace: string): string;
 }

@@ -11,7 +11,7 @@ import type { ExportFormat } from './format.ts';
 const version = '1.9.0';
 const classUid = 6003;
 
-/** This is a Map, since over HTTP/2 a client chooses the method and may name a property of objects. */
+/** OCSF activities by method. A Map, since a method that a client made up may name a property of objects. */
 const activities: ReadonlyMap<string, readonly [id: number, name: string]> = new Map([
   ['POST', [1, 'Create']],
   ['GET', [2, 'Read']],
@@ -22,7 +22,7 @@ const activities: ReadonlyMap<string, readonly [id: number, name: string]> = new
   ['DELETE', [4, 'Delete']],
 ]);
 
-/** The band is the severity: an allowed call of no risk is information. */
+/** OCSF severities by risk band. A call of low risk is information. */
 const severities: Readonly<Record<Band, readonly [id: number, name: string]>> = {
   LOW: [1, 'Informational'],
   MEDIUM: [3, 'Medium'],
@@ -52,7 +52,7 @@ const outcomes: Readonly<Record<Decision, Outcome>> = {
   DENY: { action: [2, 'Denied'], disposition: [2, 'Blocked'], status: failure },
 };
 
-/** A line of an export: what says nothing is left out of a trace. */
+/** A trace as an export has it. Members that would say nothing are left out, other than the named ones. */
 interface Trace extends Partial<Omit<RecordedTrace, Named>>, Pick<RecordedTrace, Named> {
   readonly client_address?: string;
   readonly policy_id?: string;
@@ -127,7 +127,7 @@ const metadataOf = (traceId: string, tenantId: string | undefined, envName: stri
   labels: envName === undefined ? [] : [`env:${envName}`],
 });
 
-/** The severity of a call, its outcome, and why. */
+/** Returns the severity of a call, its outcome, and the reasons. */
 function judgementOf({ decision, method, url, risk_band = 'LOW', reason_codes = [], explanation }: Trace) {
   const [severityId, severity] = severities[risk_band];
   const { action, disposition, status } = outcomes[decision];
@@ -147,14 +147,14 @@ function judgementOf({ decision, method, url, risk_band = 'LOW', reason_codes = 
   };
 }
 
-/** The score of OCSF is a whole number; ours is from 0 to 1. */
+/** Returns the risk of a call. OCSF wants a whole number as the score; ours is from 0 to 1. */
 function riskOf(score: number | undefined, band: Band): Readonly<Record<string, unknown>> {
   const [id, name] = riskLevels[band];
   const level = { risk_level_id: id, risk_level: name };
   return score === undefined ? level : { ...level, risk_score: Math.round(score * 100) };
 }
 
-/** Returns the destination by a URL that may be cut or redacted. */
+/** Returns the destination by a URL, which may be cut or redacted; an empty object where it has no host. */
 function destinationOf(url: string | undefined): Readonly<Record<string, unknown>> {
   const parsed = URL.parse(url ?? '');
   if (!parsed || parsed.hostname === '') return {};

@@ -25,13 +25,13 @@ export const describedCall = z.object({
   env: z.string().max(128).nullish(),
 });
 
-/** RFC 9110, 5.6.2. */
+/** The name of a header field, a token (RFC 9110, 5.6.2). */
 const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const headersMax = 1000;
 
 export interface DescribedBody {
   readonly bytes: Buffer;
-  /** How it was described: as a string (or there is none), as another value of JSON, or in base64. */
+  /** How the body was described: as a string (or not at all), as another value of JSON, or in base64. */
   readonly form: 'text' | 'json' | 'base64';
 }
 
@@ -51,7 +51,7 @@ export function describedBody(
   return { bytes: raw.subarray(span.start, span.end), form: 'json' };
 }
 
-/** Strictly: what two readers could decode differently is refused. */
+/** Decodes base64 (RFC 4648, 4). Throws VALIDATION_FAILED for what two readers could decode differently. */
 function fromBase64(value: unknown, field: string): Buffer {
   const bytes = typeof value === 'string' ? Buffer.from(value, 'base64') : undefined;
   if (bytes?.toString('base64') !== value)
@@ -60,8 +60,9 @@ function fromBase64(value: unknown, field: string): Buffer {
 }
 
 /**
- * Flat [name, value, …] in which, as on the wire, one character is one byte. Read from the object itself,
- * since a name may be one that objects treat specially.
+ * Returns the described headers as a flat list [name, value, …] in which, as on the wire, one character is
+ * one byte. It reads the parsed object itself, since a header may have a name that objects treat specially.
+ * Throws VALIDATION_FAILED.
  */
 export function flatHeaders(described: unknown): string[] {
   if (described === undefined || described === null) return [];
@@ -74,7 +75,7 @@ export function flatHeaders(described: unknown): string[] {
     for (const one of Array.isArray(value) ? value : [value]) {
       const text = ['string', 'number', 'boolean'].includes(typeof one) ? String(one) : undefined;
       if (text === undefined || /[\r\n\0]/.test(text)) {
-        // Not which field: a name may hold a secret.
+        // The message does not say which field it is, since its name may hold a secret.
         throw invalid([{ path: 'headers', message: 'must be texts without line ends, or lists of such' }]);
       }
       flat.push(name, Buffer.from(text, 'utf8').toString('latin1'));
@@ -85,11 +86,17 @@ export function flatHeaders(described: unknown): string[] {
   return flat;
 }
 
-/** A body described as a value is JSON, whatever its header says, and is answered as JSON. */
+/**
+ * Returns the content type of a described body. A body described as a value is JSON, whatever its header
+ * says, and is answered as JSON.
+ */
 export const contentTypeOf = ({ form }: DescribedBody, headers: readonly string[]): string =>
   form === 'json' ? 'application/json' : (headerOf(headers, 'content-type') ?? '');
 
-/** Returns the codings of bytes; text and values are described as they are without. */
+/**
+ * Returns the content codings of a body in base64, comma-separated. A text or a value is described without
+ * codings, so that they are '' then.
+ */
 export function contentEncodingOf({ form }: DescribedBody, headers: readonly string[]): string {
   if (form !== 'base64') return '';
   const codings = headers.filter((_, i) => i % 2 === 1 && isNamed(headers, i - 1, 'content-encoding'));

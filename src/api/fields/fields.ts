@@ -10,7 +10,7 @@ import type { Page, Paged } from '../../state/store.ts';
 
 export const tenantId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -');
 export const ofTenant = { tenant_id: tenantId.nullish() };
-/** One line of text for people. */
+/** A line of text for people, without control characters. */
 export const title = z
   .string()
   .trim()
@@ -25,9 +25,9 @@ export const uuid = z
   .transform((text) => text.toLowerCase());
 export const band = z.enum(bands);
 export const decision = z.enum(decisions);
-/** ISO 8601 in UTC. */
+/** A time in answers (ISO 8601, in UTC). */
 export const time = z.iso.datetime();
-/** A time as requests may write it; in milliseconds once it is read. */
+/** A time in requests (ISO 8601 with any offset), parsed to milliseconds. */
 export const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
 
 export const toIso = (ms: number): string => new Date(ms).toISOString();
@@ -46,7 +46,7 @@ export const toPage = ({ limit, cursor }: { limit: number; cursor?: string | und
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({ items: z.array(item), next_cursor: z.string().nullable() });
 
-/** Returns the fields of a route that lists such items by pages. */
+/** Returns the fields of a route that lists such items in pages. */
 export const listing = <T extends z.ZodType>(item: T) =>
   ({ query: z.object(pageQuery), answer: pageOf(item), isListing: true }) as const;
 
@@ -55,7 +55,10 @@ export const toListAnswer = <T, U>(
   show: (item: T, place: number) => U,
 ): { items: U[]; next_cursor: string | null } => ({ items: items.map(show), next_cursor: nextCursor });
 
-/** Returns a page of a list that is read whole. It is ordered by `placeOf`, which is unique. */
+/**
+ * Returns a page of a list that is in memory as a whole, ordered by `placeOf`, which must be unique. Throws
+ * where the cursor is not one of such a list.
+ */
 export function pageByPlace<T>(
   all: readonly T[],
   placeOf: (item: T) => string,
@@ -71,7 +74,7 @@ export function pageByPlace<T>(
 
 const toCursor = (place: string): string => Buffer.from(place).toString('base64url');
 
-/** Returns the id of a path; one that is no UUID names nothing. */
+/** Returns the UUID in a parameter of the path. Throws NOT_FOUND for any other text, which names nothing. */
 export function idOf(
   params: Readonly<Record<string, string | undefined>>,
   name: string,
@@ -85,12 +88,12 @@ export function idOf(
 export const missing = (what: string): GatewayError =>
   new GatewayError('NOT_FOUND', `There is no such ${what}.`);
 
-/** Returns the fields that are not undefined: what a request does not say is absent inside. */
+/** Returns the fields that are not undefined, so that what a request does not say is absent inside. */
 export function present<T extends Readonly<Record<string, unknown>>>(
   fields: T,
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-/** A name that a caller chose, in an answer. */
+/** A name that a caller chose, as answers show it. */
 export const safeName = z.string() as unknown as z.ZodType<SafeName, SafeName>;

@@ -37,11 +37,11 @@ export const publicRoute = z
 
 type PublicRoute = z.infer<typeof publicRoute>;
 
-/** One of the configuration. */
+/** Shows a route of the configuration. */
 export const showWritten = (gate: Gate, route: ReadRoute): PublicRoute =>
   toPublic(gate, route, { source: 'file', created_at: null, changed_at: null, warnings: warningsOf(route) });
 
-/** Shows a route of the API. The secret of its callers is not opened, so an unreadable one is shown, too. */
+/** Shows a route that the API made. A warning says where the token of its callers cannot be opened. */
 export function showStored(gate: Gate, stored: StoredRoute): PublicRoute {
   const route = readRoute(stored);
   return toPublic(gate, route, {

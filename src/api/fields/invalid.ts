@@ -1,6 +1,9 @@
 import { GatewayError } from '../../core/errors.ts';
 
-/** Returns a request that does not validate: what is wrong, where, and all of it. */
+/**
+ * Returns the error for a request that does not validate. It tells the first 100 mistakes with their places;
+ * the first mistake is the detail.
+ */
 export function invalid(errors: readonly { path: string; message: string }[]): GatewayError {
   const first = errors[0];
   const detail = first

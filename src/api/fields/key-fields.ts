@@ -59,15 +59,15 @@ type PublicKey = z.infer<typeof publicKey>;
 export const routeKeyPrefix = 'inbound';
 
 /**
- * Tells whether it stands for callers without a key: no key text has its digest, and its route makes and
- * removes it.
+ * Tells whether a key stands for callers without a key. No key text has its digest, and the gateway makes and
+ * removes it by itself.
  */
 export const isInternal = ({ prefix }: KeyRecord): boolean =>
   prefix === routeKeyPrefix || prefix === keylessKeyPrefix;
 
 const unused: KeyUsage = { lastSeenAtMs: null, calls24h: 0, blockedAttempts: 0, uses: 0 };
 
-/** Shows all of a key but its text. An ephemeral key has died with a `parent` that is not valid any more. */
+/** Shows all of a key but its text. An ephemeral key ends with its `parent`, whether revoked or expired. */
 function showKey(
   key: KeyRecord,
   parent: KeyRecord | undefined,
@@ -116,7 +116,7 @@ const showScope = ({ tools, verbs }: NonNullable<KeyRecord['scope']>): z.infer<t
 const isOver = ({ expiresAtMs }: KeyRecord, nowMs: number): boolean =>
   expiresAtMs !== null && nowMs >= expiresAtMs;
 
-/** Keys with their counters, and with what became of those that they were made with. */
+/** Shows keys with their counters. An ephemeral key may have ended with the key that made it. */
 export async function showKeys(
   { store }: Gate,
   tenantId: string,

@@ -71,7 +71,7 @@ export interface CheckedPolicy {
   readonly warnings: readonly string[];
 }
 
-/** Returns the policy of a request, or all that is wrong with it. `path` is its place in the request. */
+/** Returns the policy at `path` of a request. Throws VALIDATION_FAILED with all that is wrong with it. */
 export function checkPolicy(gate: Gate, tenantId: string, written: unknown, path = ''): CheckedPolicy {
   const tenant = gate.tenants.find(tenantId);
   const known = namesKnownTo(gate.config, gate.catalogues, tenant ? [tenant] : []);

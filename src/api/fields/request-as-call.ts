@@ -8,7 +8,7 @@ export interface RequestDescription {
   readonly nowMs: number;
 }
 
-/** Makes a call of the request itself, for a refusal before the call that it describes was read. */
+/** Makes a call of the request itself, for a refusal before the described call was read. */
 export const requestAsCall = (
   { controlUrl }: Gate,
   { method, path }: Route,

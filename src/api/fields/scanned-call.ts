@@ -18,7 +18,7 @@ export type DescribedRequest = Pick<
   'caller' | 'body' | 'raw' | 'clientAddress' | 'nowMs'
 >;
 
-/** Makes the call that a request describes, as its caller would make it now; `form` is that of its body. */
+/** Makes the described call, as its caller would make it now. `form` says how its body was described. */
 export function toDescribedCall({ caller, body, raw, clientAddress, nowMs }: DescribedRequest): {
   readonly call: ReceivedCall;
   readonly form: DescribedBody['form'];

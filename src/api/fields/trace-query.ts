@@ -24,7 +24,7 @@ export const traceFilter = {
   q: word.optional().describe('Anywhere in the trace, in any case.'),
 };
 
-/** The same in a query, with the short names of some. */
+/** The filters in a query, where some have a short name as well. */
 export const traceFilterQuery = {
   ...traceFilter,
   agent: uuid.optional().describe('The same as agent_id.'),

@@ -42,7 +42,7 @@ export const a2aScan = route('POST /v1/a2a/scan', {
       method: 'POST',
       target: parseTarget(`a2a://${to_agent_id}/${encodeURIComponent(method)}`),
       headers: [],
-      // Intent and payload are both content: all of the message is read.
+      // Intent and payload are both content, so all of the message is read.
       body: raw,
       contentType: 'application/json',
       contentEncoding: '',
@@ -53,7 +53,7 @@ export const a2aScan = route('POST /v1/a2a/scan', {
       toolName: 'a2a',
       name: method,
       category: 'messaging',
-      // Nobody knows what an unknown method does.
+      // An unknown method may change something.
       verb: a2aVerb(method) ?? 'WRITE',
       resource: {},
       principals: [],
@@ -67,7 +67,10 @@ export const a2aScan = route('POST /v1/a2a/scan', {
   },
 });
 
-/** Says why the agents may not talk to each other. An unknown agent counts as one of another tenant. */
+/**
+ * Returns why the agents may not talk to each other; undefined where they may. An unknown agent counts as one
+ * of another tenant.
+ */
 async function whyApart(gate: Gate, caller: Caller, message: Message): Promise<GatewayError | undefined> {
   if (caller.kind !== 'key') return undefined;
   const { identity } = caller;

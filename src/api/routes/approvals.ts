@@ -26,7 +26,7 @@ import { routesOf } from '../route.ts';
 
 const route = routesOf('approvals');
 const what = 'approval';
-/** Who waits keeps a place that the held calls of the tenant need, too. */
+/** Waits that a key may have under way. Each takes a place that the held calls of the tenant need, too. */
 const waitsPerKeyMax = 32;
 
 const approvalState = z
@@ -67,7 +67,7 @@ export const approvalStatus = route('GET /v1/approvals/:approval_id/status', {
   },
 });
 
-/** `GET /v1/approvals/{approval_id}/wait` answers once it is decided, or that it is not after `timeout` s. */
+/** `GET /v1/approvals/{approval_id}/wait` answers once it is decided, and at the latest after `timeout` s. */
 export const awaitApproval = route('GET /v1/approvals/:approval_id/wait', {
   summary: 'Wait for the decision on a held call',
   access: 'key',
@@ -87,7 +87,7 @@ export const awaitApproval = route('GET /v1/approvals/:approval_id/wait', {
   },
 });
 
-/** `GET /v1/approvals`: newest first. */
+/** `GET /v1/approvals` lists approvals, newest first. */
 export const listApprovals = route('GET /v1/approvals', {
   summary: 'List approvals',
   access: ['activity:read', 'approvals:decide'],
@@ -118,7 +118,10 @@ const decisionRequest = z.object({
   scope: z.enum(['once', 'window']).nullish(),
 });
 
-/** `POST /v1/approvals/{approval_id}/decision`: decides once. Whoever comes second is told what stands. */
+/**
+ * `POST /v1/approvals/{approval_id}/decision` decides an approval once. Whoever comes second is answered 409
+ * with the decision that stands.
+ */
 export const decideApproval = route('POST /v1/approvals/:approval_id/decision', {
   summary: 'Decide a held call',
   access: 'approvals:decide',
@@ -126,8 +129,8 @@ export const decideApproval = route('POST /v1/approvals/:approval_id/decision', 
   answer: publicApproval,
   async handle({ gate, caller, params, body, tenantId }) {
     const tenant = tenantId();
-    // Not when the request began: its body may have come long after, and the approval may have ended
-    // meanwhile.
+    // The time is now, not when the request began. Its body may have come long after that, and the approval
+    // may have ended meanwhile.
     const nowMs = Date.now();
     const approval = await find(gate, tenant, idOf(params, 'approval_id', what), nowMs);
     if (caller.kind === 'key' && !(await gate.approvals.mayDecide(approval, caller.key)))

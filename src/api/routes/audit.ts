@@ -5,7 +5,7 @@ import { routesOf } from '../route.ts';
 
 const route = routesOf('audit');
 
-/** `GET /v1/audit`: who did what, newest first. Each entry has the hash of the one before. */
+/** `GET /v1/audit` lists who did what, newest first. Each entry has the hash of the one before. */
 export const listAudit = route('GET /v1/audit', {
   summary: 'List the audit log',
   access: 'activity:read',

@@ -8,7 +8,7 @@ const route = routesOf('config');
 
 const shown = z.record(z.string(), z.unknown());
 
-/** `GET /v1/config`: of the daemon and all its tenants, hence for the admin secret alone. */
+/** `GET /v1/config` shows the configuration of daemon and all tenants, hence to the admin secret alone. */
 export const showConfig = route('GET /v1/config', {
   summary: 'Show the configuration in effect, with the admin secret',
   access: 'secret',

@@ -11,15 +11,15 @@ import { endingOf, heartbeatMs, type Lasting, retryMs, streamsMax, toEnd } from 
 const route = routesOf('activity');
 
 /*
- * Tells of changes, as the audit log has them. It is one log of all nodes, in one order, and an entry is
+ * Tells of changes as the audit log has them. That is one log of all nodes in one order, and an entry is
  * written in the same step as its change. So every console is told the same, wherever it is connected, and
  * goes on after a break where it was.
  */
 
-/** How soon a change is told. */
+/** Milliseconds between two looks at the log. */
 const pollMs = 400;
 const entriesAtOnce = 100;
-/** Changes that a client can have missed and still hears of; beyond that it reads its lists anew. */
+/** Changes that a client may have missed and still be told of. Beyond that it reads its lists anew. */
 const missedMax = 250;
 
 /** The kinds of changes that each permission lets its holder hear of; the first permission covers all. */
@@ -83,7 +83,7 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
   const newest = await newestOf(it);
   let seq = it.last ?? newest;
   yield `retry: ${retryMs}\n: following\n\n`;
-  // A number that the log has not reached is that of another log.
+  // A number that the log has not reached belongs to another log.
   if (seq > newest || newest - seq > missedMax) {
     seq = newest;
     yield gap;
@@ -121,7 +121,7 @@ function hearingOf(caller: Caller): (kind: string) => boolean {
   return (kind) => heard.some(([, hears]) => hears(kind));
 }
 
-/** JSON text has no line breaks. */
+/** Returns a change as a server-sent event. JSON text has no line breaks, which would end the data. */
 function toEvent({ seq, kind, subject, atMs, operator, details }: AuditEntry): string {
   const textOf = (name: string): string | undefined => {
     const value = details[name];

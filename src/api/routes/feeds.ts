@@ -3,7 +3,7 @@ import type { FeedHealth } from '../../risk/feeds/feed.ts';
 import { missing, time, toIso } from '../fields/fields.ts';
 import { routesOf } from '../route.ts';
 
-/* Threat feeds: how they are. What they list is asked call by call. */
+/* Shows how the threat feeds are. What they list is not shown; it is asked call by call. */
 
 const route = routesOf('feeds');
 
@@ -33,7 +33,7 @@ const toShown = (health: FeedHealth): z.input<typeof feed> => ({
   next_fetch: toIso(health.nextFetchMs),
 });
 
-/** `GET /v1/feeds`: all feeds of the configuration. */
+/** `GET /v1/feeds` lists all feeds of the configuration. */
 export const listFeeds = route('GET /v1/feeds', {
   summary: 'List the threat feeds and how they are',
   access: 'key',
@@ -41,7 +41,7 @@ export const listFeeds = route('GET /v1/feeds', {
   handle: ({ gate }) => ({ items: gate.feeds.health().map(toShown) }),
 });
 
-/** `POST /v1/feeds/{name}/refresh`: fetches a feed now, and answers how it is then. */
+/** `POST /v1/feeds/{name}/refresh` fetches a feed now, and answers how it is then. */
 export const refreshFeed = route('POST /v1/feeds/:name/refresh', {
   summary: 'Fetch a threat feed now',
   access: 'admin',

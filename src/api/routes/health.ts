@@ -5,10 +5,10 @@ import { RawAnswer, routesOf } from '../route.ts';
 
 const route = routesOf('health');
 
-/** This is the version of the running process; the package on disk may be a newer one by now. */
+/** Version of the running process; the package on disk may be newer by now. */
 const running = version();
 
-/** `GET /healthz`: the process answers. */
+/** `GET /healthz` answers `ok` as long as the process answers at all. */
 export const health = route('GET /healthz', {
   summary: 'Whether the process answers',
   access: 'public',
@@ -24,7 +24,7 @@ const readiness = z.object({
   config: z.object({ generation: z.int(), loaded_at: time, last_error: z.string().nullable() }),
 });
 
-/** `GET /readyz`: whether the gateway can judge calls, and under which configuration; 503 where it cannot. */
+/** `GET /readyz` tells whether calls can be judged, and under which configuration; 503 where they cannot. */
 export const ready = route('GET /readyz', {
   summary: 'Whether the gateway can judge calls',
   access: 'public',

@@ -90,7 +90,7 @@ async function find(gate: Gate, tenantId: string, incidentId: string): Promise<I
   return incident;
 }
 
-/** `GET /v1/incidents`: newest first. */
+/** `GET /v1/incidents` lists incidents, newest first. */
 export const listIncidents = route('GET /v1/incidents', {
   summary: 'List incidents',
   access: ['activity:read', 'incidents:write'],
@@ -128,9 +128,9 @@ const openRequest = z.object({
 });
 
 /**
- * `POST /v1/incidents`: opens one by hand, 201. While one that was opened by hand for the same agent is not
- * closed, trace and note join that one. It becomes as severe as this one would have been, and the answer is
- * 200.
+ * `POST /v1/incidents` opens an incident by hand (201). Where an earlier one, opened by hand for the same
+ * agent, is not closed, trace and note join it (200). The earlier incident then gets the graver severity of
+ * the two.
  */
 export const createIncident = route('POST /v1/incidents', {
   summary: 'Open an incident',
@@ -200,7 +200,7 @@ const joinedEvent = (
     details: { trace_id: trace_id ?? null, severity, note: Boolean(note) },
   });
 
-/** The way of an incident: it is looked into before it is closed. */
+/** The status that follows each status. An incident is looked into before it is closed. */
 const next: Readonly<Record<IncidentRecord['status'], IncidentRecord['status'] | undefined>> = {
   open: 'investigating',
   investigating: 'closed',
@@ -223,7 +223,10 @@ const transitionRequest = z
     error: 'belongs to closing an incident',
   });
 
-/** `POST /v1/incidents/{incident_id}/transition`: open, investigating, closed with a code. */
+/**
+ * `POST /v1/incidents/{incident_id}/transition` moves an incident from open to investigating, or from there
+ * to closed, with a code.
+ */
 export const transitionIncident = route('POST /v1/incidents/:incident_id/transition', {
   summary: 'Move an incident on',
   access: 'incidents:write',
@@ -270,7 +273,7 @@ const noteBy = ({ caller, nowMs }: Doing, text: string) => ({
 
 type ChangeRequest = Doing & Pick<ApiRequest<unknown, unknown>, 'gate' | 'params' | 'tenantId'>;
 
-/** Changes the incident that the path names as `toChange` says by its status, and writes the change down. */
+/** Changes the incident that the path names, by what `toChange` makes of its status, and audits it. */
 async function applyChange(
   { gate, params, tenantId, ...doing }: ChangeRequest,
   toChange: (standing: IncidentRecord['status']) => Pick<AuditEvent, 'details'> & { change: IncidentChange },

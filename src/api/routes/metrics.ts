@@ -7,7 +7,7 @@ const route = routesOf('health');
 const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * `GET /metrics`: what Prometheus scrapes. It asks for no key, as the probes beside it do. The numbers are
+ * `GET /metrics` is what Prometheus scrapes. It asks for no key, as the probes beside it do. The numbers are
  * totals of the whole daemon, and no label names a tenant, an agent, a host or a channel. `telemetry.metrics:
  * false` turns it off.
  */

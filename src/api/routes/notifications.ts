@@ -102,11 +102,11 @@ function summaryOf({ body }: DeadMessage): string {
 
 type Asking = Pick<ApiRequest<unknown, unknown>, 'caller' | 'tenantId' | 'namedTenant'>;
 
-/** Whose channels are meant; undefined: all. Only the admin secret sees those of the daemon. */
+/** Returns whose channels are meant; undefined for all, which only the admin secret sees. */
 const ownerOf = ({ caller, tenantId, namedTenant }: Asking): string | undefined =>
   caller.kind === 'admin' && namedTenant === undefined ? undefined : tenantId();
 
-/** Returns the channel, where the caller may see it. */
+/** Returns a channel by its name. Throws NOT_FOUND where there is none that the caller may see. */
 function findChannel({ notifications }: Gate, name: string, owner: string | undefined) {
   const found = notifications.find(name);
   if (!found || (owner !== undefined && found.tenantId !== owner)) throw missing('channel');
@@ -127,7 +127,7 @@ export const listChannels = route('GET /v1/notifications', {
   },
 });
 
-/** `GET /v1/notifications/failed`: newest first, the last 1,000 of each channel. */
+/** `GET /v1/notifications/failed` lists messages that were given up, newest first, 1,000 of each channel. */
 export const listFailed = route('GET /v1/notifications/failed', {
   summary: 'List what could not be delivered',
   access: 'activity:read',
@@ -146,7 +146,7 @@ export const listFailed = route('GET /v1/notifications/failed', {
 
 const replayed = z.object({ replayed: z.int() }).meta({ id: 'ReplayedNotifications' });
 
-/** `POST /v1/notifications/failed/{id}/replay`: into the queue again, for another day of attempts. */
+/** `POST /v1/notifications/failed/{id}/replay` queues a failed message again, for another day of attempts. */
 export const replayFailed = route('POST /v1/notifications/failed/:id/replay', {
   summary: 'Try again to deliver one that failed',
   access: 'admin',
@@ -167,7 +167,7 @@ export const replayFailed = route('POST /v1/notifications/failed/:id/replay', {
   },
 });
 
-/** `POST /v1/notifications/replay`: all that a channel has failed to deliver. */
+/** `POST /v1/notifications/replay` queues again all that a channel has failed to deliver. */
 export const replayChannel = route('POST /v1/notifications/replay', {
   summary: 'Try again to deliver all that failed of a channel',
   access: 'admin',
@@ -177,10 +177,10 @@ export const replayChannel = route('POST /v1/notifications/replay', {
   async handle({ gate, body, nowMs, ...asking }) {
     const owner = ownerOf(asking);
     const { name } = findChannel(gate, body.name, owner);
-    // The channel may have been another tenant's before.
+    // The channel may have belonged to another tenant, whose messages must stay out.
     const filter = { channel: name, ...(owner === undefined ? {} : { owner }) };
     let count = 0;
-    // A message that fails again meanwhile stands before the place where this goes on.
+    // A message that fails again meanwhile stands before the place where this loop goes on.
     let page: Page = { limit: 500, cursor: undefined };
     for (let pages = 0; pages < pagesMax; pages += 1) {
       const { items, nextCursor } = await gate.store.listDeadMessages(filter, page);
@@ -194,7 +194,7 @@ export const replayChannel = route('POST /v1/notifications/replay', {
   },
 });
 
-/** More than a channel keeps. */
+/** Pages that are replayed at most. Together they hold more messages than a channel keeps. */
 const pagesMax = 10;
 
 /** `POST /v1/notifications/test` sends one message past filters and queue, and says what came of it. */

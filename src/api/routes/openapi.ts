@@ -4,7 +4,10 @@ import { RawAnswer, type Route, routesOf } from '../route.ts';
 
 const route = routesOf('health');
 
-/** `GET /v1/openapi.json` describes this interface by its own schemas. It is made when first asked for. */
+/**
+ * Returns the route `GET /v1/openapi.json`, which describes this interface by its own schemas. The document
+ * is made when it is first asked for.
+ */
 export function openApiRoute(routes: () => readonly Route[]): Route {
   let text: Buffer | undefined;
   return route('GET /v1/openapi.json', {

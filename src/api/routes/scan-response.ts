@@ -17,12 +17,15 @@ import { presentedBy, routesOf } from '../route.ts';
 
 const route = routesOf('scan');
 
-/** The host of the call was for the agent to say: that a report may come from there excuses nothing. */
+/**
+ * The host of a reported answer, which is none. The agent itself said where it called, so an answer that it
+ * reports may excuse nothing.
+ */
 const reported = '';
 
 /**
- * `POST /v1/scan/response`: classifies what an upstream has answered to a call, and keeps it with the trace
- * of that call where one is named. Takes from the rate, not from the quota.
+ * `POST /v1/scan/response` classifies what an upstream has answered to a call. It keeps the result with the
+ * trace of that call, where one is named. It takes from the rate, not from the quota.
  */
 export const scanResponse = route('POST /v1/scan/response', {
   summary: 'Classify the answer to a call',
@@ -95,15 +98,18 @@ export const scanResponse = route('POST /v1/scan/response', {
     const status = body.response_status ? { response_status: body.response_status } : {};
     if (!(await gate.store.addResponseScan(tenant, traceId, JSON.stringify({ at, ...status, ...result }))))
       throw missing('trace');
-    // A trace has room for a few reports, and only what has found room there counts; whoever is suspended
-    // adds to nothing.
+    // A trace has room for a few reports, and only a report that has found room there counts. An agent that
+    // is suspended adds to nothing.
     if (admission.agentStatus === 'active')
       gate.answerMemory.saw({ tenantId: tenant, traceId, ...call, host: reported, atMs: nowMs }, found);
     return { trace_id: traceId, ...result };
   },
 });
 
-/** A call that was made with this key, or with another of its agent: what answers it got is theirs to say. */
+/**
+ * Returns the call of a trace where this key or another of its agent has made it, else undefined. What it was
+ * answered is for them to say.
+ */
 async function findOwnCall(
   { store }: Gate,
   { tenantId, keyId, agentId }: KeyRecord,

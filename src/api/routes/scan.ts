@@ -5,7 +5,7 @@ import { scanAnswer, toScanAnswer, withSanitizedBody } from '../scan-answer.ts';
 
 const route = routesOf('scan');
 
-/** `POST /v1/scan`: judges a described call. The answer tells the caller what the proxies would have done. */
+/** `POST /v1/scan` judges a described call. The answer tells the caller what the proxies would have done. */
 export const scan = route('POST /v1/scan', {
   summary: 'Judge an outbound call',
   access: 'call',

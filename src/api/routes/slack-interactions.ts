@@ -15,11 +15,14 @@ import { routesOf } from '../route.ts';
 
 const route = routesOf('approvals');
 
-/** A message with its buttons is some kilobytes, and comes back whole. */
+/** Bytes that a form may have. A message with its buttons has some kilobytes, and comes back whole. */
 const formBytesMax = 131_072;
-/** Slack waits three seconds for its answer, and shows an error to who has pressed the button after that. */
+/**
+ * Milliseconds for telling Slack the outcome. Slack waits three seconds for its answer, and then shows an
+ * error to who has pressed the button.
+ */
 const replyTimeoutMs = 2000;
-/** The only host to which a form may have us answer. */
+/** The only host to which a form may have the gateway answer. */
 const replyHost = 'hooks.slack.com';
 
 const interaction = z.object({
@@ -37,9 +40,9 @@ const interaction = z.object({
 type Interaction = z.infer<typeof interaction>;
 
 /**
- * `POST /v1/integrations/slack/interactions`: somebody has pressed a button of an approval. Slack's signature
- * stands for the key. It is verified with the secret of the channel that the button was sent to. It counts
- * once, and reaches no other tenant than the channel does.
+ * `POST /v1/integrations/slack/interactions` decides an approval whose button somebody has pressed. Slack's
+ * signature stands for the key. It is verified with the secret of the channel that the button was sent to. A
+ * request counts once, and reaches no other tenant than the channel does.
  */
 export const slackInteractions = route('POST /v1/integrations/slack/interactions', {
   summary: 'Take what is pressed in Slack',
@@ -80,7 +83,7 @@ function readInteraction(payload: string): Interaction {
   try {
     value = JSON.parse(payload);
   } catch {
-    // Its message quotes the text.
+    // The message of the parser quotes the text.
     throw malformed('is not valid JSON');
   }
   const read = interaction.safeParse(value);
@@ -101,7 +104,10 @@ const malformed = (message: string): GatewayError => invalid([{ path: 'payload',
 const timestampOf = (headers: FieldsByName): string => headers['x-slack-request-timestamp'] ?? '';
 const signatureOf = (headers: FieldsByName): string => headers['x-slack-signature'] ?? '';
 
-/** The channel that the button was sent to, once it is known that Slack speaks with its secret. */
+/**
+ * Returns the channel that the button was sent to. Throws where Slack has not signed the request with the
+ * secret of that channel.
+ */
 function verifiedChannel(
   { config, throttles }: Gate,
   button: Button,
@@ -119,7 +125,7 @@ function verifiedChannel(
   return channel;
 }
 
-/** A request is fresh within the window of the tenant, and once. */
+/** Throws REPLAYED where the request lies outside the tenant's window, or was seen before. */
 async function checkFresh(
   { store, tenants }: Gate,
   { channel, tenantId }: Button,
@@ -138,7 +144,7 @@ async function checkFresh(
     throw new GatewayError('REPLAYED', 'The request was seen before.');
 }
 
-/** Whom the record and the audit log name: the id is Slack's, the name what its user has chosen. */
+/** Returns the person as record and audit log name them: Slack's id, and the name that the user chose. */
 function nameOf({ user }: Interaction): string {
   const name = plain(user.username ?? user.name ?? '', 64);
   return name === '' ? `slack:${user.id}` : `slack:${user.id} (${name})`;
@@ -151,7 +157,7 @@ function standingOf({ status, decidedBy, decidedAtMs }: ApprovalRecord, isDecide
   return `This call is ${status} already${by}${at}.`;
 }
 
-/** The message in place of the buttons. */
+/** Returns the message that takes the place of the buttons. */
 function toOutcome(it: ApprovalRecord): object {
   const facts = [
     { label: 'Decided by', value: it.decidedBy },
@@ -169,7 +175,7 @@ function toOutcome(it: ApprovalRecord): object {
   );
 }
 
-/** Tells Slack what became of it. The decision stands whether or not this arrives. */
+/** Tells Slack what became of the approval. The decision stands whether or not this arrives. */
 async function reply(
   { transport, log }: Gate,
   channel: NotificationConfig,

@@ -19,9 +19,9 @@ import { routesOf } from '../route.ts';
 
 const route = routesOf('activity');
 
-/** Buckets of one answer: a day of minutes, two months of hours. */
+/** Buckets that one answer may have: a day of minutes, two months of hours. */
 const bucketsMax = 1_500;
-/** Buckets of a chart without a start. */
+/** Buckets of a chart whose start is not given, by interval. */
 const bucketsShown: Readonly<Record<StatInterval, number>> = { minute: 60, hour: 24, day: 30 };
 
 const count = z.int();
@@ -31,7 +31,7 @@ const dimension = z.object({
   other: count.describe('Of all other names.'),
 });
 
-/** `GET /v1/stats`: how many calls there were, over time and by what they were; refused ones included. */
+/** `GET /v1/stats` counts calls over time and by their properties, refused ones included. */
 export const stats = route('GET /v1/stats', {
   summary: 'Counts of calls over time',
   access: ['activity:read', 'usage:read'],
@@ -91,7 +91,7 @@ export const stats = route('GET /v1/stats', {
 
 type Range = ReturnType<typeof rangeOf>;
 
-/** Returns the same time in as few buckets as have all of its counts: whole hours are read as hours. */
+/** Splits a range so that few buckets have all of its counts. Whole hours of minutes are read as hours. */
 function partsOf(
   interval: StatInterval,
   { fromMs, beforeMs }: Range,
@@ -106,7 +106,10 @@ function partsOf(
   ];
 }
 
-/** Whole buckets, none of them from before what is kept. */
+/**
+ * Returns the range that is asked for in whole buckets, none of them from before what is kept. Throws
+ * VALIDATION_FAILED where it is too long or ends before it begins.
+ */
 function rangeOf(
   { interval, from, to }: { interval: StatInterval; from?: number | undefined; to?: number | undefined },
   nowMs: number,

@@ -3,7 +3,7 @@ import { routesOf } from '../route.ts';
 
 const route = routesOf('tenants');
 
-/** `GET /v1/tenants`: all for the admin secret; of a key, its own. */
+/** `GET /v1/tenants` lists all tenants to the admin secret, and to a key its own. */
 export const listTenants = route('GET /v1/tenants', {
   summary: 'List the tenants that are served',
   access: 'secret',

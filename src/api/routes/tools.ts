@@ -5,7 +5,7 @@ import type { Gate } from '../../decision/gate.ts';
 import { missing } from '../fields/fields.ts';
 import { type Caller, routesOf } from '../route.ts';
 
-/* The tools that the gateway knows: the names that policies can use. */
+/* Shows the tools that the gateway knows, which are the names that policies can use. */
 
 const route = routesOf('tools');
 
@@ -26,14 +26,17 @@ const operation = z.object({
 
 const lineOf = ({ name, title, hosts }: ToolSummary) => ({ name, title, hosts: [...hosts] });
 
-/** A key sees its tenant's tools. The admin secret sees those of all tenants, or of the only one. */
+/**
+ * Returns the tools that the caller sees: those of its tenant or, for the admin secret, of the only tenant.
+ * Among several tenants, the admin secret sees the tools that all share.
+ */
 function toolsFor({ catalogues, tenants }: Gate, caller: Caller): readonly ToolSummary[] {
   const [tenantId, ...others] = caller.kind === 'key' ? [caller.identity.tenantId] : tenants.ids();
   const isOne = tenantId !== undefined && others.length === 0;
   return (isOne ? catalogues.of(tenantId) : catalogues.common).tools;
 }
 
-/** `GET /v1/tools`: all tools, by name. */
+/** `GET /v1/tools` lists all tools by name. */
 export const listTools = route('GET /v1/tools', {
   summary: 'List the tools whose calls are understood',
   access: 'key',
@@ -47,7 +50,6 @@ export const listTools = route('GET /v1/tools', {
   }),
 });
 
-/** `GET /v1/tools/{name}`: one tool with its operations. */
 export const showTool = route('GET /v1/tools/:name', {
   summary: 'Show a tool and its operations',
   access: 'key',

@@ -5,7 +5,7 @@ import { routesOf } from '../route.ts';
 
 const route = routesOf('usage');
 
-/** `GET /v1/usage`: what the tenant has used of its plan in this calendar month (UTC). */
+/** `GET /v1/usage` shows what the tenant has used of its plan in this calendar month (UTC). */
 export const usage = route('GET /v1/usage', {
   summary: 'Usage of the tenant in the current period',
   access: 'usage:read',

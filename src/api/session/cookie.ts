@@ -5,12 +5,12 @@ import type { Gate } from '../../decision/gate.ts';
 
 /*
  * The cookie of a session is its tenant, its id and 256 random bits, of which the state keeps a hash. The
- * CSRF token is a keyed hash under those bits: whoever reads the state can make neither, and nothing more has
- * to be kept.
+ * CSRF token is a keyed hash under those bits. So whoever reads the state can make neither, and nothing more
+ * has to be kept.
  *
  * Browsers send a cookie to every port of a host. So its name has eight digits of a hash under the pepper,
- * which all nodes of one deployment share, and no other. Where the browser came by TLS, `__Host-` keeps it
- * from being set without.
+ * which all nodes of one deployment share, and no other. Where the browser came by TLS, `__Host-` keeps
+ * others from setting the cookie without TLS.
  */
 
 /** The part of the gate that names and checks a cookie. */
@@ -36,7 +36,7 @@ export const tokenHashOf = (token: string): string => hash('sha256', token);
 export const csrfTokenOf = (token: string): string =>
   createHmac('sha256', token).update('postern csrf').digest('base64url');
 
-/** `Set-Cookie` for a session; one that is `ended` goes from the browser. */
+/** Returns the value of `Set-Cookie` for a session; `ended` makes the browser drop the cookie. */
 export function setCookie(gate: CookieGate, cookie: SessionCookie | 'ended', isSecure: boolean): string {
   const value = cookie === 'ended' ? '' : `${cookie.tenantId}.${cookie.sessionId}.${cookie.token}`;
   const ending = cookie === 'ended' ? '; Max-Age=0' : '';
@@ -54,8 +54,8 @@ export function readCookie(gate: CookieGate, field: string): SessionCookie | und
     pairs.filter((it) => it.startsWith(`${name}=`)).map((it) => it.slice(name.length + 1));
   const name = nameOf(gate);
   const secure = valuesOf(`__Host-${name}`);
-  // Without TLS here, one in front may have set it or not; with TLS, whoever can write plain text may have
-  // set the other.
+  // Without TLS here, a proxy in front may have TLS or not, so that both names count. With TLS here, whoever
+  // can write plain text may have set the plain name.
   const values = secure.length > 0 || gate.config.control.tls !== null ? secure : valuesOf(name);
   if (values.length !== 1) return undefined;
   const [, tenantId = '', id = '', token = ''] = shape.exec(values[0] ?? '') ?? [];

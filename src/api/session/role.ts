@@ -4,8 +4,8 @@ import type { SessionCaller } from './session-caller.ts';
 export const roles = ['admin', 'developer', 'reviewer', 'auditor'] as const;
 
 /**
- * Permissions that make somebody more than an auditor. A role is a name for people: each route asks for
- * permissions.
+ * Permissions of which one makes its holder a developer. A role is a name for people only, since each route
+ * asks for permissions.
  */
 const building: readonly Permission[] = [
   'policies:write',
@@ -30,6 +30,6 @@ export function roleOf(caller: SessionCaller): (typeof roles)[number] {
   return has(['scan']) ? 'developer' : 'auditor';
 }
 
-/** Tells whether there is anything for the holder to see. */
+/** Tells whether the console has anything for the holder to see. */
 export const maySignIn = (caller: SessionCaller): boolean =>
   permissionsOf(caller).some((it) => !forPrograms.includes(it));

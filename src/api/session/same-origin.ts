@@ -5,8 +5,8 @@ import type { FieldsByName } from '../../wire/http1/field.ts';
 
 /**
  * Throws FORBIDDEN where a browser sends the request for a page of another site. A page of another port of
- * this host counts as one, other than for the browser. Browsers tell by Sec-Fetch-Site where the connection
- * is trustworthy, and else by Origin. `ownNames` are `control.names`.
+ * this host counts as another site, although browsers see it otherwise. Browsers tell the site by
+ * Sec-Fetch-Site where the connection is trustworthy, and else by Origin. `ownNames` are `control.names`.
  */
 export function refuseForeign(headers: FieldsByName, ownNames: readonly string[]): void {
   const relation = headers['sec-fetch-site']?.toLowerCase();
@@ -19,7 +19,8 @@ export function refuseForeign(headers: FieldsByName, ownNames: readonly string[]
   if (authority === headers['host']?.toLowerCase()) return;
   if (authority === headers['x-forwarded-host']?.toLowerCase()) return;
   const host = hostIn(authority);
-  // A proxy in front may change Host. Another port of the host that was asked is another program's.
+  // A proxy in front may change Host, so that configured names count. Another port of the host that was asked
+  // is another program's.
   const isNamed = host !== undefined && ownNames.some((it) => toHostMatcher(it)(host));
   if (!isNamed || host === hostIn(headers['host'] ?? '')) throw foreign('Origin names another site');
 }

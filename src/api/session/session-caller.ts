@@ -9,7 +9,7 @@ import type { Caller } from '../route.ts';
 import { csrfHeader, csrfTokenOf, readCookie, type SessionCookie, tokenHashOf } from './cookie.ts';
 import { refuseForeign } from './same-origin.ts';
 
-/** A request as far as its session matters. */
+/** The part of a request that matters for its session. */
 export interface SessionRequest {
   readonly method: string;
   readonly headers: FieldsByName;
@@ -17,12 +17,12 @@ export interface SessionRequest {
   readonly nowMs: number;
 }
 
-/** A caller with a session. What its secret may do now is for the route to ask. */
+/** A caller that may have a session. What its secret may do now is for the route to ask. */
 export type SessionCaller = Extract<Caller, { kind: 'key' | 'admin' }>;
 
 /**
- * The caller whose cookie stands in the request; undefined where none does. Throws where the session has
- * ended or its secret does not count any more, and where another site may have sent the request.
+ * Returns the caller whose cookie stands in the request; undefined where none does. Throws where the session
+ * has ended, or its secret does not count any more. Also throws where another site may have sent the request.
  */
 export async function sessionCaller(gate: Gate, request: SessionRequest): Promise<SessionCaller | undefined> {
   const { method, headers, clientAddress, nowMs } = request;
@@ -49,7 +49,7 @@ export async function sessionCaller(gate: Gate, request: SessionRequest): Promis
   return caller;
 }
 
-/** The session of a cookie, where its token is right and it has not ended. */
+/** Returns the session of a cookie; undefined where its token is wrong or it has ended. */
 export async function openSession(
   gate: Gate,
   { tenantId, sessionId, token }: SessionCookie,
@@ -105,8 +105,8 @@ export async function callerNow(
 }
 
 /**
- * The hash of the admin secret, made as the hashes of keys are. Without the pepper, a stolen state does not
- * tell whether a guess is right.
+ * Returns the hash of the admin secret, made as the hashes of keys are. Without the pepper, a stolen state
+ * does not tell whether a guess is right.
  */
 export const adminSecretHash = (gate: Gate, secret: string): string => gate.hashKey(hash('sha256', secret));
 

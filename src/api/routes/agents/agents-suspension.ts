@@ -5,7 +5,7 @@ import { auditEvent, operatorOf } from '../../audit-event.ts';
 import { freeText, ofTenant, time, toIso } from '../../fields/fields.ts';
 import { routesOf } from '../../route.ts';
 
-/* The kill switch: all agents of a tenant at once, those that register later too. */
+/* The kill switch, which suspends all agents of a tenant at once, and those that register later, too. */
 
 const route = routesOf('agents');
 
@@ -44,8 +44,8 @@ export const showSuspension = route('GET /v1/agents/suspension', {
 });
 
 /**
- * `POST /v1/agents/suspend`: all calls of the tenant are denied, on every node from the next one on. Where
- * that is so already, it stays as it was, and since when is answered.
+ * `POST /v1/agents/suspend` denies all calls of the tenant, on every node from the next one on. A tenant that
+ * is suspended already stays so since the first time, which is answered.
  */
 export const suspendAgents = route('POST /v1/agents/suspend', {
   summary: 'Suspend all agents of the tenant at once',
@@ -75,7 +75,7 @@ export const reactivateAgents = route('POST /v1/agents/reactivate', {
   isBodyOptional: true,
   answer: publicSuspension,
   async handle({ gate, caller, body, tenantId: tenantOf, nowMs }) {
-    // Each key is that of an agent, and all agents of its tenant are under the measure.
+    // Each key belongs to an agent, and all agents of the tenant are suspended.
     if (caller.kind === 'key')
       throw new GatewayError(
         'FORBIDDEN',

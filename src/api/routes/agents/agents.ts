@@ -58,7 +58,7 @@ const nothing: AgentUsage = {
 /** Facts shown beside the record. */
 interface Standing {
   readonly usage: AgentUsage;
-  /** 0 to 1. */
+  /** Trust in the agent, from 0 to 1. */
   readonly trustScore: number;
   readonly trustReasons: readonly string[];
   readonly trustTrend: PublicAgent['trust_trend'];
@@ -124,7 +124,7 @@ async function find(gate: Gate, tenantId: string, agentId: string): Promise<Agen
   return agent;
 }
 
-/** `GET /v1/agents`: newest first. */
+/** `GET /v1/agents` lists agents, newest first. */
 export const listAgents = route('GET /v1/agents', {
   summary: 'List agents',
   access: ['activity:read', 'agents:write'],
@@ -145,7 +145,7 @@ export const showAgent = route('GET /v1/agents/:agent_id', {
   },
 });
 
-/** `PATCH /v1/agents/{agent_id}`: what is left out stays. */
+/** `PATCH /v1/agents/{agent_id}` changes what the body names, and nothing else. */
 export const changeAgent = route('PATCH /v1/agents/:agent_id', {
   summary: 'Change the name or runtime type of an agent',
   access: 'agents:write',
@@ -182,7 +182,7 @@ async function update(
   return show(gate, agent, by.nowMs);
 }
 
-/** A measure against an agent is for somebody else to lift. */
+/** Throws FORBIDDEN for a key of the agent itself. A measure against it is for somebody else to lift. */
 function refuseSelf(caller: Caller, agentId: string): void {
   if (caller.kind === 'key' && caller.key.agentId === agentId)
     throw new GatewayError('FORBIDDEN', 'A key cannot do this for the agent that it belongs to.');
@@ -190,7 +190,7 @@ function refuseSelf(caller: Caller, agentId: string): void {
 
 const note = z.object({ ...ofTenant, note: z.string().max(1024).nullish() }).nullish();
 
-/** `POST /v1/agents/{agent_id}/suspend`: its calls are denied, on every node from the next one on. */
+/** `POST /v1/agents/{agent_id}/suspend` denies the agent's calls, on every node from the next one on. */
 export const suspendAgent = route('POST /v1/agents/:agent_id/suspend', {
   summary: 'Suspend an agent',
   access: 'agents:write',
@@ -217,7 +217,7 @@ export const reactivateAgent = route('POST /v1/agents/:agent_id/reactivate', {
   },
 });
 
-/** `POST /v1/agents/{agent_id}/reset-trust`: nothing is held against the agent any more. */
+/** `POST /v1/agents/{agent_id}/reset-trust` forgets all that is held against the agent. */
 export const resetTrust = route('POST /v1/agents/:agent_id/reset-trust', {
   summary: 'Set the trust of an agent back to 1.0',
   access: 'agents:write',

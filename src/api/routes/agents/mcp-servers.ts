@@ -8,7 +8,7 @@ import { routesOf } from '../../route.ts';
 /* The tools that MCP servers have listed through the proxies, and concerns about them. */
 
 const route = routesOf('tools');
-/** Whatever is asked for: what is remembered of a server can be large. */
+/** Servers that a page has at most, whatever is asked for. What is remembered of a server can be large. */
 const pageMax = 100;
 const toolNames = z.array(z.string().min(1).max(128)).min(1).max(64);
 
@@ -58,7 +58,7 @@ const toPublic = (server: McpServer, nowMs: number): z.infer<typeof publicServer
   concerns: server.concerns.filter((it) => it.untilMs > nowMs).map(showConcern),
 });
 
-/** `GET /v1/mcp-servers`: by the day on which they have last listed tools, newest first. */
+/** `GET /v1/mcp-servers` lists servers by the day on which they last listed tools, newest first. */
 export const listMcpServers = route('GET /v1/mcp-servers', {
   summary: 'List the MCP servers whose tools are remembered',
   access: 'policies:read',
@@ -70,10 +70,10 @@ export const listMcpServers = route('GET /v1/mcp-servers', {
   },
 });
 
-/** `POST /v1/mcp-servers/{server_id}/accept` makes the tools as they are listed now the expected ones. */
+/** `POST /v1/mcp-servers/{server_id}/accept` makes the tools that the server lists now the expected ones. */
 export const acceptTools = route('POST /v1/mcp-servers/:server_id/accept', {
   summary: 'Accept the tools of an MCP server as they are',
-  // An agent's own key may write policies, but the agent must not accept what it is led by.
+  // An agent's own key may write policies. But the agent must not accept the tools that it is led by.
   access: 'approvals:decide',
   body: z
     .object({ ...ofTenant, tools: toolNames.nullish().describe('Of its concerns; absent: all of them.') })

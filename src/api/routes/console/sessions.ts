@@ -22,7 +22,10 @@ import { refuseForeign } from '../../session/same-origin.ts';
 import { adminSecretHash, callerOf, openSession, type SessionCaller } from '../../session/session-caller.ts';
 import { tenantOf } from '../../tenant-of.ts';
 
-/* A session's cookie stands for the secret that opened it, and may do what that secret may at the time. */
+/*
+ * Sessions of the console. A session's cookie stands for the secret that opened it, and may always do what
+ * that secret may do at the time.
+ */
 
 const route = routesOf('console');
 const path = '/v1/console/sessions';
@@ -51,7 +54,7 @@ const showOwn = (session: SessionRecord, caller: SessionCaller, token: string) =
   expires_at: toIso(session.createdAtMs + sessionLifeMs),
 });
 
-/** A browser never sends a cookie marked Secure in plain text, so it is marked where the browser uses TLS. */
+/** Tells whether the browser uses TLS. Only then is the cookie marked Secure: plain text never has it. */
 const isSecure = (gate: Gate, headers: FieldsByName): boolean =>
   gate.config.control.tls !== null ||
   headers['x-forwarded-proto']?.toLowerCase() === 'https' ||
@@ -68,7 +71,7 @@ export const signIn = route(`POST ${path}`, {
   async handle({ gate, body, headers, clientAddress, nowMs }) {
     refuseForeign(headers, gate.config.control.names);
     const caller = await holderOf(gate, body.secret, { clientAddress, nowMs });
-    // Another node may have registered it.
+    // Another node may have registered the tenant.
     if (caller.kind === 'admin' && body.tenant_id) await gate.tenants.learn(body.tenant_id);
     const tenantId = tenantOf(gate, caller, body.tenant_id);
     const token = newSessionToken();
@@ -94,7 +97,7 @@ export const signIn = route(`POST ${path}`, {
   },
 });
 
-/** The holder of a secret, if it may open a session. */
+/** Returns the holder of a secret. Throws where the secret does not count, or may not open a session. */
 async function holderOf(
   gate: Gate,
   secret: string,
@@ -116,7 +119,7 @@ async function holderOf(
   return caller;
 }
 
-/** Who signs in again leaves no session behind. */
+/** Ends the session of the cookie that comes with a sign-in, so that none is left behind. */
 async function endFormer(gate: Gate, headers: FieldsByName, nowMs: number): Promise<void> {
   const cookie = readCookie(gate, headers['cookie'] ?? '');
   const session = cookie && (await openSession(gate, cookie, nowMs));
@@ -131,7 +134,7 @@ function sessionEvent(session: SessionRecord, by: Caller | undefined, nowMs: num
   return by ? auditEvent({ caller: by, nowMs }, event) : { atMs: nowMs, operator: of, ...event };
 }
 
-/** `GET /v1/console/sessions/current`: the session of the cookie, for a page that has just been loaded. */
+/** `GET /v1/console/sessions/current` shows the cookie's session, for a page that has just been loaded. */
 export const showOwnSession = route(`GET ${path}/current`, {
   summary: 'Show the session of the cookie',
   access: 'session',
@@ -142,7 +145,6 @@ export const showOwnSession = route(`GET ${path}/current`, {
   },
 });
 
-/** `DELETE /v1/console/sessions/current`: signs out. */
 export const signOut = route(`DELETE ${path}/current`, {
   summary: 'Sign out',
   access: 'session',
@@ -163,7 +165,6 @@ function ownOf(gate: Gate, caller: Caller, headers: FieldsByName): { session: Se
   return { session, token: cookie.token };
 }
 
-/** `GET /v1/console/sessions`: who is signed in. */
 export const listSessions = route(`GET ${path}`, {
   summary: 'List the sessions of the console',
   access: 'secret',
@@ -185,7 +186,7 @@ export const listSessions = route(`GET ${path}`, {
   async handle({ gate, caller, nowMs, tenantId }) {
     const own = 'session' in caller ? caller.session?.sessionId : undefined;
     const items = [];
-    // A key that was revoked has ended its sessions, whoever uses them.
+    // The sessions of a revoked key have ended, whoever uses them.
     for (const it of await gate.store.listSessions(tenantId(), nowMs))
       if (await callerOf(gate, it, it.clientAddress, nowMs))
         items.push({
@@ -217,7 +218,7 @@ export const revokeSession = route(`DELETE ${path}/:session_id`, {
   },
 });
 
-/** Whoever holds a valid key or the admin secret: the route that a secret is tried on. */
+/** A route for whoever holds a valid key or the admin secret, on which `holderOf` tries a secret. */
 const anyHolder: Route = route(`POST ${path}`, {
   summary: '',
   access: 'key',

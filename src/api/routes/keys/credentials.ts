@@ -11,7 +11,7 @@ import { pageByPlace, pageOf, pageQuery, time, toIsoOrNull, toListAnswer } from 
 import { invalid } from '../../fields/invalid.ts';
 import { routesOf } from '../../route.ts';
 
-/* Credentials of the vault are written and never read: no answer and no audit entry has a secret in it. */
+/* Credentials of the vault are written and never read. No answer and no audit entry has a secret in it. */
 
 const route = routesOf('credentials');
 const access = 'credentials:write';
@@ -31,7 +31,7 @@ const publicCredential = z
 
 type PublicCredential = z.infer<typeof publicCredential>;
 
-/** Without `changedAtMs`: of the file. */
+/** A credential as it is listed. One of the file has no `changedAtMs`. */
 type Listed = Pick<SealedCredential, 'name' | 'tenantId' | 'type'> & { readonly changedAtMs?: number };
 
 const toPublic = ({ name, tenantId, type, changedAtMs }: Listed, use?: CredentialUse): PublicCredential => ({
@@ -44,7 +44,7 @@ const toPublic = ({ name, tenantId, type, changedAtMs }: Listed, use?: Credentia
   last_used_at: toIsoOrNull(use?.lastUsedAtMs ?? null),
 });
 
-/** Returns the credentials that calls can use: one in the file goes before one in the vault. */
+/** Returns the credentials that calls can use. One in the file goes before one of that name in the vault. */
 async function allOf({ store, config }: Gate, tenantId: string): Promise<readonly Listed[]> {
   const ofFile = config.credentials.filter((it) => it.tenantId === tenantId && !it.vault);
   const names = new Set(ofFile.map((it) => it.name));
@@ -57,7 +57,7 @@ async function allOf({ store, config }: Gate, tenantId: string): Promise<readonl
 
 const ofTenant = z.object({ tenant_id: z.string().optional() });
 
-/** `PUT /v1/credentials/{name}`: sets or replaces it; calls carry the new one from the next on. */
+/** `PUT /v1/credentials/{name}` sets or replaces a credential. Calls carry the new one from the next on. */
 export const putCredential = route('PUT /v1/credentials/:name', {
   summary: 'Set a credential of the vault',
   access,
@@ -85,7 +85,7 @@ export const putCredential = route('PUT /v1/credentials/:name', {
   },
 });
 
-/** `GET /v1/credentials`: names, types and uses of what the vault and the file hold. */
+/** `GET /v1/credentials` lists names, types and uses of the credentials in vault and file. */
 export const listCredentials = route('GET /v1/credentials', {
   summary: 'List the credentials',
   access,
@@ -101,10 +101,10 @@ export const listCredentials = route('GET /v1/credentials', {
 });
 
 /**
- * `POST /v1/credentials/rekey`: seals anew what was not sealed with the first key of the vault, tokens of
- * routes too. It covers the tenant, or all tenants for the admin secret where it names none. Secrets that are
- * sealed with the other keys open as before, so that the work may be broken off and repeated. A secret that
- * is changed meanwhile is sealed anew already.
+ * `POST /v1/credentials/rekey` seals anew what was not sealed with the first key of the vault, tokens of
+ * routes too. It covers the tenant, or all tenants where the admin secret names none. Secrets that are sealed
+ * with the other keys open as before, so that the work may be broken off and repeated. A secret that is
+ * changed meanwhile is sealed anew already.
  */
 export const rekeyCredentials = route('POST /v1/credentials/rekey', {
   summary: 'Seal all credentials with the new key of the vault',
@@ -137,7 +137,7 @@ export const rekeyCredentials = route('POST /v1/credentials/rekey', {
   },
 });
 
-/** Something that the vault has sealed. */
+/** A secret that the vault has sealed, and how it is sealed anew. */
 interface Sealed {
   readonly name: string;
   readonly place: SealedPlace;
@@ -145,7 +145,10 @@ interface Sealed {
   reseal(to: string, event: (kind: string, subject: string) => AuditEvent): Promise<boolean>;
 }
 
-/** Returns the credentials of a tenant and the secrets of its routes' callers. No credential has a slash. */
+/**
+ * Returns the sealed secrets of a tenant: its credentials, and the tokens of its routes as `inbound/…`. No
+ * credential's name has a slash.
+ */
 async function sealedOf(store: Store, tenantId: string): Promise<readonly Sealed[]> {
   const credentials = await store.listCredentials(tenantId);
   const routes = await store.routesOf(tenantId);
@@ -168,7 +171,7 @@ async function sealedOf(store: Store, tenantId: string): Promise<readonly Sealed
   ];
 }
 
-/** `DELETE /v1/credentials/{name}`: the next calls that need it get CREDENTIAL_UNAVAILABLE. */
+/** `DELETE /v1/credentials/{name}` removes a credential. Calls that need it get CREDENTIAL_UNAVAILABLE. */
 export const revokeCredential = route('DELETE /v1/credentials/:name', {
   summary: 'Take a credential out of the vault',
   access,
@@ -189,7 +192,7 @@ function nameOf(written: string | undefined): string {
   throw invalid([{ path: 'name', message: 'must be 1 to 64 of letters, digits, ".", "_" and "-"' }]);
 }
 
-/** Messages name fields and never quote what stands in them. */
+/** Returns the secret by the schema of its type. Messages of errors never quote what its fields hold. */
 function parseSecret(type: string, secret: unknown): unknown {
   if (!isSecretType(type))
     throw invalid([{ path: 'type', message: `must be one of ${secretTypes.join(', ')}` }]);

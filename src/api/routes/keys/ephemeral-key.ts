@@ -15,7 +15,7 @@ const route = routesOf('keys');
 const ttlSecondsDefault = 600;
 const ttlSecondsMax = 86_400;
 const usesMax = 1000;
-/** Each stays in the list for a week after its end, and in the audit log for ever. */
+/** Rate of new keys. Each stays in the list for a week after its end, and in the audit log for ever. */
 const ephemeralRate = { perMinute: 120, capacity: 5_000 } as const;
 
 const ephemeralRequest = z.object({
@@ -31,8 +31,8 @@ const ephemeralRequest = z.object({
 });
 
 /**
- * `POST /v1/keys/ephemeral`: a key that ends by itself, with the tenant, environment, agent and allowlist of
- * the live key that asks for it. It may only call, and it dies with that key.
+ * `POST /v1/keys/ephemeral` makes a key that ends by itself. It has the tenant, environment, agent and
+ * allowlist of the live key that asks for it. It may only call, and it ends with that key.
  */
 export const ephemeralKey = route('POST /v1/keys/ephemeral', {
   summary: 'Make an ephemeral key of the key that asks',

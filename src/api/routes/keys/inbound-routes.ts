@@ -19,8 +19,9 @@ import { demand } from '../../fields/permissions.ts';
 import { type ApiRequest, type Caller, routesOf } from '../../route.ts';
 
 /*
- * Inbound routes beside those of the configuration, which stand here as well and are changed there alone.
- * What a route's callers show is written and never read.
+ * Inbound routes that the API makes, beside those of the configuration. The latter are shown here as well,
+ * and are changed in the configuration alone. The token that a route's callers show is written and never
+ * read.
  */
 
 const route = routesOf('inbound routes');
@@ -32,7 +33,9 @@ const settings = z.strictObject({ ...ofTenant, ...routeFields });
 const creation = z.strictObject({ ...ofTenant, prefix: routePrefix, ...routeFields });
 type Settings = z.output<typeof settings>;
 
-/** `POST /v1/inbound-routes`: calls of `/inbound/{prefix}` are taken from now on, on every node. */
+/**
+ * `POST /v1/inbound-routes` makes a route, whose calls (`/inbound/{prefix}`) every node takes from now on.
+ */
 export const createInboundRoute = route('POST /v1/inbound-routes', {
   summary: 'Make an inbound route',
   access,
@@ -52,7 +55,9 @@ export const createInboundRoute = route('POST /v1/inbound-routes', {
   },
 });
 
-/** `GET /v1/inbound-routes`: those of the configuration and those that were made here, by prefix. */
+/**
+ * `GET /v1/inbound-routes` lists the routes of the configuration and those that were made here, by prefix.
+ */
 export const listInboundRoutes = route('GET /v1/inbound-routes', {
   summary: 'List the inbound routes',
   access,
@@ -64,7 +69,7 @@ export const listInboundRoutes = route('GET /v1/inbound-routes', {
     const { inbound } = gate.config;
     const written = [...inbound.values()].filter((it) => it.tenantId === tenant);
     const stored = [...(await gate.store.routesOf(tenant)).values()].filter((it) => !inbound.has(it.prefix));
-    // There may be thousands, of which a page is shown.
+    // There may be thousands of routes. Only those of the page are made ready to be shown.
     const all = [
       ...written.map((it) => ({ prefix: it.prefix, show: () => showWritten(gate, it) })),
       ...stored.map((it) => ({ prefix: it.prefix, show: () => showStored(gate, it) })),
@@ -108,7 +113,10 @@ export const replaceInboundRoute = route('PUT /v1/inbound-routes/:prefix', {
   },
 });
 
-/** `DELETE /v1/inbound-routes/{prefix}`: its calls get 404 from the next one on; 409 for configured ones. */
+/**
+ * `DELETE /v1/inbound-routes/{prefix}` removes a route, whose calls get 404 from the next one on. A
+ * configured route is answered 409.
+ */
 export const deleteInboundRoute = route('DELETE /v1/inbound-routes/:prefix', {
   summary: 'Delete an inbound route',
   access,
@@ -140,14 +148,14 @@ async function changeable({ gate, caller, params, tenantId }: Request): Promise<
     throw new GatewayError('CONFLICT', 'The route stands in the configuration; change it there.');
   const stored = await standing(gate, tenant, prefix);
   const { agent } = stored.document;
-  // The agent as it was written. The admin secret needs no permission.
+  // The document has the agent as it was written. The admin secret needs no permission for it.
   const agentId = typeof agent === 'string' ? parseUuid(agent) : undefined;
   if (agentId !== undefined && caller.kind === 'key')
     demandAgent(caller, await gate.store.agentById(agentId));
   return stored;
 }
 
-/** Throws CROSS_ENVIRONMENT where the route's calls have an agent that the caller may not use. */
+/** Throws CROSS_ENVIRONMENT where the caller may not name the environment of the route's agent. */
 function demandAgent(caller: Caller, agent: AgentRecord | undefined): void {
   if (caller.kind !== 'key' || !agent) return;
   const { key } = caller;
@@ -160,7 +168,10 @@ function demandAgent(caller: Caller, agent: AgentRecord | undefined): void {
 
 type Written = Readonly<Record<string, unknown>>;
 
-/** Reads the settings as they were written, since the same schema reads them again later. */
+/**
+ * Returns the settings as they were written, since the same schema reads them again later. Throws
+ * VALIDATION_FAILED where they are not valid.
+ */
 function readWritten({ raw }: Request): Written {
   const { tenant_id: _, prefix: __, ...written } = JSON.parse(raw.toString()) as Written;
   const findings = checkInbound({ path: [], item: written });
@@ -172,7 +183,7 @@ interface Changing {
   readonly written: Written;
   readonly body: Settings;
   readonly prefix: string;
-  /** The route in whose place it comes. */
+  /** The route that is replaced; absent where a new one is made. */
   readonly before?: StoredRoute;
 }
 
@@ -197,8 +208,8 @@ function toStored(
 }
 
 /**
- * Checks that all names of the route exist, since a misspelt tool would evade the rules of the right one.
- * Answers its agent.
+ * Returns the route's agent, after checking that all names in the route exist. A misspelt tool would evade
+ * the rules of the right one. Throws VALIDATION_FAILED.
  */
 async function demandNamed(
   { gate, caller, tenantId: tenant }: Request,
@@ -226,7 +237,10 @@ async function demandNamed(
   return agent;
 }
 
-/** Callers who have no key of the gateway make their calls with one of the route, which no text has. */
+/**
+ * Saves a route, and before it the key for callers that have no key of the gateway. No text has that key's
+ * digest. Where saving fails, a new key is revoked again.
+ */
 async function keepKey(
   request: Request,
   stored: StoredRoute,

@@ -34,7 +34,7 @@ async function find(gate: Gate, tenantId: string, keyId: string): Promise<KeyRec
   return key;
 }
 
-/** `GET /v1/keys`: newest first, each with its counters. */
+/** `GET /v1/keys` lists keys, newest first, each with its counters. */
 export const listKeys = route('GET /v1/keys', {
   summary: 'List keys',
   access: 'keys:read',
@@ -57,7 +57,7 @@ export const showKey = route('GET /v1/keys/:key_id', {
   },
 });
 
-/** `PATCH /v1/keys/{key_id}`: what is left out stays. */
+/** `PATCH /v1/keys/{key_id}` changes what the body names, and nothing else. */
 export const changeKey = route('PATCH /v1/keys/:key_id', {
   summary: 'Change the name, description or allowlist of a key',
   access: 'secret',
@@ -87,7 +87,7 @@ export const changeKey = route('PATCH /v1/keys/:key_id', {
   },
 });
 
-/** `GET /v1/keys/{key_id}/audit`: what was done to a key, newest first; kept when it is revoked. */
+/** `GET /v1/keys/{key_id}/audit` lists what was done to a key, newest first, also after it was revoked. */
 export const keyAudit = route('GET /v1/keys/:key_id/audit', {
   summary: 'The audit history of a key',
   access: 'keys:read',
@@ -116,7 +116,8 @@ export const revokeKey = route('DELETE /v1/keys/:key_id', {
       throw new GatewayError('FORBIDDEN', 'An ephemeral key cannot revoke keys.');
     const tenant = tenantId();
     const standing = await find(gate, tenant, keyId);
-    // For good: a key that was revoked stays so when it is written down again.
+    // Revoking is for good: a revoked key stays so when the configuration has it again. So only the admin
+    // secret revokes one of the configuration.
     if (standing.isFromConfig && caller.kind !== 'admin')
       throw new GatewayError('CONFLICT', 'The key is in the configuration; take it out there.');
     const [usage] = await gate.store.keyUsage(tenant, [keyId], nowMs);

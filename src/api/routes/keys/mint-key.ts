@@ -33,7 +33,7 @@ const mintRequest = z.object({
 
 type MintRequest = z.output<typeof mintRequest>;
 
-/** `POST /v1/keys`: mints a live key. The answer is the only place where its text ever stands. */
+/** `POST /v1/keys` mints a live key. The answer is the only place where its text ever stands. */
 export const mintKey = route('POST /v1/keys', {
   summary: 'Mint a live key',
   access: 'secret',
@@ -99,7 +99,7 @@ function checkEnvironments({ environments }: TenantConfig, body: MintRequest): v
 const unknownEnvironment = (path: string, name: string): GatewayError =>
   invalid([{ path, message: `the tenant has no environment "${name}"` }]);
 
-/** Returns the named agent, made now if new. Those of other tenants count as missing. */
+/** Returns the named agent, which is made if it is new. Throws NOT_FOUND for an agent of another tenant. */
 async function agentFor(
   gate: Gate,
   { id: tenantId, environments }: TenantConfig,

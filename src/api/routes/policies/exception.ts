@@ -21,7 +21,7 @@ import { SimulatedAgents } from '../../simulated-agents.ts';
 
 const route = routesOf('policies');
 
-/** Policies that may have to be changed for one call: each may hold it back by a rule of its own. */
+/** Policies that may be changed for one call. Each of them may hold the call back by a rule of its own. */
 const changesMax = 20;
 const dayMs = 86_400_000;
 const tracesTried = 10_000;
@@ -65,7 +65,7 @@ const exceptionAnswer = z
 type Answer = z.infer<typeof exceptionAnswer>;
 type Request = ApiRequest<unknown, unknown>;
 
-/** `GET /v1/traces/{trace_id}/exception` returns the smallest rules that let the call through.  */
+/** `GET /v1/traces/{trace_id}/exception` returns the smallest rules that let the call through. */
 export const showException = route('GET /v1/traces/:trace_id/exception', {
   summary: 'Show the smallest rules that would let a recorded call through',
   access: 'policies:read',
@@ -95,7 +95,7 @@ const withoutRule = (trace: Trace, because: string): Answer => ({
   simulate: null,
 });
 
-/** A policy of the search; `changed` has the exception. */
+/** A policy that the search changes. `changed` is the same policy with the exception. */
 interface Draft extends EditablePolicy {
   readonly changed: PolicyDocument;
   readonly beforeRule: string | undefined;
@@ -123,8 +123,8 @@ async function search(
     return true;
   };
   let outcome = await judge([]);
-  // A trace does not tell what the body decides. So the rules that held the call back then are taken for
-  // those that do now.
+  // A trace does not tell what depends on the body. So the rule that held the call back then is taken for the
+  // one that does now.
   if (outcome.kind === 'undetermined') add(trace.policy_name, trace.rule_id);
   for (let count = 0; count < changesMax; count += 1) {
     outcome = await judge(drafts.map((it) => it.changed));
@@ -137,7 +137,7 @@ async function search(
 const isThrough = (outcome: TraceOutcome): boolean =>
   outcome.kind === 'judged' && ['ALLOW', 'SANITIZE'].includes(outcome.after.decision);
 
-/** Returns those of the environment that decide: a policy that only monitors holds nothing back. */
+/** Returns the policies that decide in the environment. A policy that only monitors holds nothing back. */
 async function editablePolicies({ gate, tenantId }: Request, envName: string): Promise<EditablePolicy[]> {
   const tenant = tenantId();
   const files = gate.policies
@@ -162,7 +162,10 @@ async function editablePolicies({ gate, tenantId }: Request, envName: string): P
   );
 }
 
-/** Returns the policy that takes exceptions to a decision of the posture. It may have any environment. */
+/**
+ * Returns the policy for exceptions to a decision of the posture, whatever its environment. Where there is
+ * none, it is a new one without rules.
+ */
 const exceptionsOf = (policies: readonly EditablePolicy[]): EditablePolicy =>
   policies.find(({ document, source }) => document.name === exceptionsName && source === 'api') ?? {
     document: {

@@ -59,7 +59,7 @@ export const applyPolicy = route('POST /v1/policies/apply', {
   },
 });
 
-/** `POST /v1/policies/validate`: what apply would say of a policy; nothing is applied. */
+/** `POST /v1/policies/validate` answers what apply would say of a policy, and applies nothing. */
 export const tryPolicy = route('POST /v1/policies/validate', {
   summary: 'Validate a policy without applying it',
   access: ['policies:read', 'policies:write'],

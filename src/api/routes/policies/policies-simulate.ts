@@ -32,9 +32,9 @@ const route = routesOf('policies');
 const callsMax = 1000;
 const tracesMax = 10_000;
 const tracesAtOnce = 200;
-/** Limits the changed calls that the answer describes. */
+/** Changed calls that the answer describes by agent, method and URL. */
 const shownMax = 200;
-/** Simulations of one key at once. */
+/** Simulations that one key may run at once. */
 const simulationsMax = 1;
 
 const simulateRequest = z.strictObject({
@@ -102,7 +102,7 @@ interface Setting {
   /** The policies as they would be. */
   readonly changed: readonly CompiledInput[];
   readonly agents: SimulatedAgents;
-  /** Lets others have their turn; throws where the simulation has had too many. */
+  /** Lets others have their turn. Rejects with GATEWAY_BUSY where the simulation takes too long. */
   readonly pause: () => Promise<void>;
 }
 
@@ -168,7 +168,7 @@ async function overCalls(request: Request, { tenant, changed, agents, pause }: S
   return simulation;
 }
 
-/** `written` is the text of the description. */
+/** Makes the simulated call of a description. `written` is the description's text in the request. */
 function toCall(
   described: NonNullable<SimulateRequest['calls']>[number],
   written: Buffer,
@@ -262,7 +262,7 @@ const outcomeOf = ({ decision, reasonCodes, decidedBy }: Verdict): SimulatedOutc
   ruleId: decidedBy?.ruleId,
 });
 
-/** Returns the elements of a list as written: a number in a body may exceed what JavaScript can hold. */
+/** Returns the elements of a list as written, since a number may exceed what JavaScript can hold. */
 function elementsOf(raw: Buffer, field: string): Buffer[] {
   const span = jsonValueSpan(raw, field);
   if (!span) return [];

@@ -24,11 +24,11 @@ import { routesOf } from '../../route.ts';
 const route = routesOf('policies');
 const ofEnvironment = { env: envName.optional().describe('Absent: the policy for all environments') };
 
-/** Policies by name, then environment; the one for all environments first. */
+/** Returns the place in a list: by name, then environment. The one for all environments comes first. */
 const placeOf = (it: { name: string; env_name: string | null; source: string }): string =>
   `${it.name}\n${it.env_name ?? ''}\n${it.source}`;
 
-/** `GET /v1/policies`: the latest version of each, and those of policy files. */
+/** `GET /v1/policies` lists the latest version of each policy, and the policies of files. */
 export const listPolicies = route('GET /v1/policies', {
   summary: 'List the latest version of each policy',
   access: 'policies:read',

@@ -16,9 +16,9 @@ const tracesMax = 10_000;
 const tracesDefault = 1000;
 const idsMax = 1000;
 const tracesAtOnce = 200;
-/** That one answer names. */
+/** Changed calls that one answer names. */
 const changedMax = 1000;
-/** Replays of one key at once. */
+/** Replays that one key may run at once. */
 const replaysMax = 1;
 
 const fraction = z.number().min(0).max(1);
@@ -119,7 +119,7 @@ function boundsOf({ simulator }: Gate, { bands: given }: ReplayRequest): BandBou
   return { MEDIUM, HIGH, CRITICAL };
 }
 
-/** Yields the traces asked for, some at a time, undefined if missing. Other work has its turn in between. */
+/** Yields the traces asked for, some at a time, undefined for a missing one. Others have turns in between. */
 async function* tracesOf(request: Request): AsyncGenerator<readonly (string | undefined)[]> {
   const { gate, body, signal, tenantId } = request;
   const { trace_ids, agent_id, from, to, limit } = body;

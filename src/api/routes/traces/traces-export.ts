@@ -49,7 +49,7 @@ interface Export {
   readonly tenantId: string;
   readonly filter: TraceFilter;
   readonly format: ExportFormat;
-  /** Nobody waits for the rest. */
+  /** Aborts when nobody waits for the rest. */
   readonly signal: AbortSignal;
 }
 
@@ -61,10 +61,10 @@ async function* piecesOf(
   for await (const traces of store.exportTraces(tenantId, filter)) {
     if (signal.aborted) return;
     const text = traces.map(format.toText).join('');
-    // Behind the first read, which may fail.
+    // The head comes after the first read, which may fail.
     yield isBegun ? text : `${format.head}${text}`;
     isBegun = true;
-    // Others have their turn.
+    // Others have their turn between the pieces.
     await nextTurn();
   }
   if (!isBegun) yield format.head;

@@ -9,17 +9,17 @@ import { endingOf, heartbeatMs, type Lasting, lookMs, retryMs, streamsMax, toEnd
 
 const route = routesOf('activity');
 
-/** Missed traces that a client can get. */
+/** Missed traces that a client can still get. */
 const missedMax = 1_000;
 const missedPagesMax = 40;
 const missedPerPage = 50;
-/** No more than a follower may have waiting: traces are as long as agents make them. */
+/** Characters of missed traces, as many as a follower may have waiting. Agents decide how long traces are. */
 const missedCharsMax = 1024 * 1024;
 const missedAtOnce = 16;
-/** The lateness of traces that became findable after a client's last one. */
+/** Milliseconds by which a trace may be older than a client's last one and yet become findable after it. */
 const latenessMs = 2_000;
 
-/** `GET /v1/traces/stream`: traces as they become findable, on all nodes, until one side has enough. */
+/** `GET /v1/traces/stream` streams traces of all nodes as they become findable, until one side ends it. */
 export const streamTraces = route('GET /v1/traces/stream', {
   summary: 'Follow traces as server-sent events',
   access: 'activity:read',
@@ -76,7 +76,7 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
     yield `retry: ${retryMs}\n: following\n\n`;
     if (missed.hasGap) yield gap;
     const told = new Set(missed.traces.map(idOf));
-    // Let go of as they are sent: who does not read makes the daemon hold no more than that.
+    // Traces are let go of as they are sent, so a client that does not read makes the daemon hold no more.
     while (missed.traces.length > 0) yield missed.traces.splice(0, missedAtOnce).map(toEvent).join('');
     const endOf = endingOf(it);
     let spokeAtMs = Date.now();
@@ -88,7 +88,7 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
         yield toEnd(end);
         return;
       }
-      // It has followed since before it looked for what was missed.
+      // The follower began before the missed traces were looked up, so it may bring some of them again.
       const fresh = told.size === 0 ? traces : traces.filter((trace) => !told.delete(idOf(trace)));
       const isSilent = fresh.length === 0 && !hasGap;
       if (isSilent && Date.now() - spokeAtMs < heartbeatMs) continue;
@@ -102,13 +102,13 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
 
 const gap = 'event: gap\ndata: {"detail":"Some traces are left out here; GET /v1/traces has them."}\n\n';
 
-/** JSON text has no line breaks. */
+/** Returns a trace as a server-sent event. JSON text has no line breaks, which would end the data. */
 const toEvent = (trace: string): string => `id: ${idOf(trace)}\nevent: trace\ndata: ${trace}\n\n`;
 
 const idMember = /"trace_id":"([0-9a-f-]{36})"/;
 const idOf = (trace: string): string => idMember.exec(trace)?.[1] ?? '';
 
-/** Returns the older ones first; of too many, the last ones. */
+/** Returns the missed traces, older ones first. Of too many it returns the last ones, with `hasGap`. */
 async function missedOf({ gate, tenantId, filter, last }: Following) {
   const traces: string[] = [];
   if (last === undefined) return { traces, hasGap: false };

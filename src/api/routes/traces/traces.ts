@@ -31,7 +31,7 @@ type PublicTrace = z.infer<typeof publicTrace>;
 
 const listQuery = z.object({ ...pageQuery, ...traceFilterQuery, ...traceTimes });
 
-/** `GET /v1/traces`: newest first. A page may have few items, or none, and still a next one. */
+/** `GET /v1/traces` lists traces, newest first. A page may have few items, or none, and still a next one. */
 export const listTracesRoute = route('GET /v1/traces', {
   summary: 'List traces',
   access: 'activity:read',
@@ -44,7 +44,7 @@ export const listTracesRoute = route('GET /v1/traces', {
   },
 });
 
-/** `GET /v1/traces/{trace_id}`: with what was found in the answers to the call. */
+/** `GET /v1/traces/{trace_id}` shows a trace, with what was found in the answers to its call. */
 export const showTrace = route('GET /v1/traces/:trace_id', {
   summary: 'Show a trace',
   access: 'activity:read',
