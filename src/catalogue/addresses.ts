@@ -1,9 +1,9 @@
 /*
- * Whom a message addresses (RFC 5322). Servers are lenient, so this is too: what is malformed is still told,
- * as it stands.
+ * Finds the people and hosts that a message addresses (RFC 5322). Servers are lenient, so this is too:
+ * malformed text is returned as it stands.
  */
 
-/** More than are kept of one call. */
+/** Bound on the addresses of one text, which is more than a call keeps. */
 const addressesMax = 2000;
 const piecesMax = 10_000;
 
@@ -15,7 +15,10 @@ const address = /[^\s@'"<>()[\]{},;:/\\]{1,64}@[^\s@'"<>()[\]{},;:/\\]{1,255}/g;
 /** Returns the mail addresses in any text, such as a URL that names a user: `users('ann@acme.com')`. */
 export const addressesWithin = (text: string): readonly string[] => text.match(address) ?? [];
 
-/** Splits at commas and semicolons outside of quotes, comments and brackets: `"Doe, Ann" <ann@acme.com>`. */
+/**
+ * Splits a text at commas and semicolons outside of quotes, comments and brackets: `"Doe, Ann"
+ * <ann@acme.com>`. Adds `*` where the rest of a text is not read.
+ */
 export function addressesOf(text: string): readonly string[] {
   const addresses: string[] = [];
   const add = (found: readonly string[]): void => {
@@ -38,7 +41,7 @@ export function addressesOf(text: string): readonly string[] {
     }
     const isEscape = sign === '\\';
     if (sign === '"' && depth === 0) isQuoted = !isQuoted;
-    // Comments are those of addresses; a name may have brackets.
+    // Only addresses have comments; a name without `@` may have brackets.
     else if (sign === '(' && !isQuoted && mayHaveComments) depth++;
     if (depth === 0) current += isEscape ? text.slice(at, at + 2) : sign;
     if (sign === ')' && !isQuoted) depth = Math.max(0, depth - 1);
@@ -50,7 +53,7 @@ export function addressesOf(text: string): readonly string[] {
   const pieces = isOpen ? last.split(/[,;(")]/, piecesMax) : [];
   for (const piece of pieces) add(addressesIn(piece));
   if (!isOpen) add(addressesIn(current, last));
-  // Whom the rest names nobody has read.
+  // The rest is not read, so it may name anybody.
   if (pieces.length === piecesMax || addresses.length >= addressesMax) addresses.push('*');
   return addresses;
 }
@@ -61,9 +64,9 @@ const groupName = /^[\w\s.-]{1,128}:\s*/;
 const betweenTokens = /[\s<>\\,;\0]+/;
 
 /**
- * `Ann <ann@acme.com>` is ann@acme.com, and so is the first of a group (`team: ann@acme.com`). Of several
- * each counts, in brackets or not: servers may take either. What is no address without what seems a comment
- * is taken as `written`.
+ * Returns the addresses in one piece: `Ann <ann@acme.com>` is ann@acme.com, and so is the first of a group
+ * (`team: ann@acme.com`). All addresses of the piece count, in brackets or not: servers may take either. If
+ * no address is left without the comments, `written` is taken instead.
  */
 function addressesIn(bare: string, written = bare): readonly string[] {
   const text = bare.includes('@') ? bare : written;
@@ -80,22 +83,25 @@ function addressesIn(bare: string, written = bare): readonly string[] {
   return isOne ? [address] : address.split(betweenTokens).filter((it) => it.includes('@'));
 }
 
-/** White space may stand around each sign of an address (3.4.1). */
+/** Removes the white space that may stand around each sign of an address (RFC 5322, 3.4.1). */
 const withoutSpace = (address: string): string => address.trim().replace(/\s{0,64}([@.])\s{0,64}/g, '$1');
 
 const headBytesMax = 65_536;
 const recipientField = /^(?:resent-)?(?:to|cc|bcc)[ \t]*:/i;
 const encodedText = /^[\w+/=\s-]+$/;
-/** Decoders differ on what stands behind padding. */
+/** Matches a code with nothing behind its padding, since decoders differ on what stands there. */
 const wholeCode = /^[^=]*={0,2}\s*$/;
-/** For some servers a lone control character ends a line, or white space hides the first field. */
+/**
+ * Matches heads that servers may read differently: for some a lone control character ends a line, or white
+ * space hides the first field.
+ */
 const oddHead = /\r(?!\n)|[\0\v\f]|^\s/;
 const fieldLine = /^[!-9;-~]+[ \t]*:/;
 
 /**
- * Returns the recipients that a message names in its head, which may be encoded in base64 or base64url as a
- * whole. Adds `*`, nobody's address, where servers may find others: without a head, with more than 64 KB of
- * it, or with lines that are no fields.
+ * Returns the recipients that a message names in its head. The whole message may be encoded in base64 or
+ * base64url. Adds `*`, nobody's address, where servers may find other recipients. That is so without a head,
+ * with more than 64 KB of it, or with lines that are no fields.
  */
 export function messageRecipients(message: string): readonly string[] {
   const start = message.slice(0, headBytesMax);

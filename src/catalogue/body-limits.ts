@@ -1,7 +1,10 @@
 import type { Mounts } from './load/mounts.ts';
 import { splitPath } from './paths.ts';
 
-/** Says how large a body each vendor takes, before any of it is read. Undefined where that is unknown. */
+/**
+ * The largest bodies that vendors take, which are asked for before a body is read; undefined where they are
+ * unknown.
+ */
 export type BodyLimits = ReturnType<typeof createBodyLimits>;
 
 export function createBodyLimits({ hosts, byTool }: Mounts) {
@@ -12,7 +15,10 @@ export function createBodyLimits({ hosts, byTool }: Mounts) {
     if (most > 0) all.set(toolName, most);
   }
   return {
-    /** One look-up by host, and by the beginning of the path where a host has several. */
+    /**
+     * Returns the most that a vendor takes at a host and path. It costs one look-up by host, and a look at
+     * the path where a host has several limits.
+     */
     at(host: string, path: string) {
       const mounts = hosts.find(host)?.values;
       let most: number | undefined;

@@ -20,8 +20,8 @@ export function parseBodyPath(text: string): BodyPath | undefined {
 
 /**
  * Returns all values at the path, at most 10,000 of them. Only a value's own fields are followed, never those
- * of a prototype. Where a list is due and an object stands there, it counts as its only element, and so do
- * its fields, as for some servers.
+ * of a prototype. An object in the place of a list counts as its only element, and so do the object's fields:
+ * some servers read it so.
  */
 export function valuesAt(root: unknown, path: BodyPath, ignoresCase = false): readonly unknown[] {
   let values: unknown[] = root === undefined ? [] : [root];
@@ -45,7 +45,7 @@ const fieldsInAnyCase = (value: Record<string, unknown>, name: string): readonly
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the texts of a value: itself, or the members of a list. */
+/** Returns the texts of a value: itself, or the members of a list. Numbers and booleans count as texts. */
 export function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];

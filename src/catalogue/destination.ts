@@ -5,8 +5,8 @@ import { isWebScheme, type Target } from '../core/target.ts';
  * Names the destination that a call touches, as "is this destination new" counts it. It is the repository,
  * channel or bucket where the tool has one, else the host. Examples are `github:acme/app`, `slack:#general`,
  * `aws:acme-logs`, `host:api.example.com` and `mcp:search`. A call to several places at once has all of them,
- * joined by ` + `. A call to two places is new where no single call of the agent has been to both. So nothing
- * new hides beside what is known.
+ * joined by ` + `. Such a group is new until a single call of the agent has been to all its places. So
+ * nothing new hides beside what is known.
  */
 export function destinationOf(operation: Operation, target: Target): string {
   if (!operation.parts) return placeOf(operation, target);

@@ -6,20 +6,23 @@ import type { Capture } from './paths.ts';
 import type { RequestReading } from './reading.ts';
 import { describedRecipients } from './recipients.ts';
 
-/** Says where resource and principals are: its own places, then the surface's, then the tool's. */
+/**
+ * Says where resource and principals stand: in places of the operation, then of its surface, then of its
+ * tool.
+ */
 export interface Extraction {
   readonly fields: readonly { readonly field: ResourceField; readonly sources: readonly RequestSource[] }[];
   readonly tags: readonly TagSource[];
   readonly principals: readonly RequestSource[];
-  /** Undefined: the organisation of the resource. */
+  /** The field or places that tell the owner; undefined for the organisation of the resource. */
   readonly owner: OwnerField | readonly RequestSource[] | undefined;
   /** The place of the mail itself; recipients may be described beside it. */
   readonly mail: RequestSource | undefined;
-  /** Acted on even where no place tells which. */
+  /** Fields that a call acts on even where no place tells the value. */
   readonly unknown: readonly UnknownField[];
-  /** Names in the path may have encoded slashes. */
+  /** Tells whether names in the path may have encoded slashes. */
   readonly decodesSlashes: boolean;
-  /** Somebody is addressed, also where no place tells who. */
+  /** Tells whether somebody is addressed even where no place tells who. */
   readonly addressesUnknown: boolean;
 }
 
@@ -45,10 +48,13 @@ export function toExtraction(layers: readonly Extract[]): Extraction {
 }
 
 const valueLengthMax = 512;
-/** AWS has 50 for each resource; of more it is not known which there are. */
+/** Bound on the tags of a call; AWS has 50 for each resource. With more tags the field counts as unknown. */
 const tagsMax = 1000;
 const principalsMax = 1000;
-/** It stands for unread principals, such as the 1,001st. It is nobody's domain: no crowd hides a stranger. */
+/**
+ * The principal that stands for unread ones, such as the 1,001st. It is nobody's domain: no crowd hides a
+ * stranger.
+ */
 const furtherPrincipals = '*';
 const none: readonly never[] = [];
 
@@ -80,7 +86,7 @@ export function readResource(
   return resource;
 }
 
-/** Cuts what is longer than names are: what it would be then nobody can tell. */
+/** Cuts fields that are longer than names are, and returns them: nobody can tell what such a value is. */
 function cutFields(resource: Draft): readonly UnknownField[] {
   const long = resourceFields.filter((field) => (resource[field]?.length ?? 0) > valueLengthMax);
   for (const field of long) resource[field] = bounded(resource[field] ?? '');
@@ -89,7 +95,10 @@ function cutFields(resource: Draft): readonly UnknownField[] {
 
 const withSlashes = (name: string): string => name.replace(/%2f/gi, '/');
 
-/** Returns fields of unknown value: of the file, of a hidden body, and a repository by its number. */
+/**
+ * Returns fields of unknown value: those of the file, those of an unclear body, and a repository by its
+ * number.
+ */
 function unknownFields(
   extraction: Extraction,
   resource: Draft,
@@ -126,18 +135,19 @@ function valueAt(sources: readonly RequestSource[], reading: RequestReading): st
 
 function byName(tags: readonly (readonly [name: string, value: string])[]): NonNullable<Resource['tags']> {
   const named = Map.groupBy(tags, ([name]) => bounded(name));
-  // fromEntries defines own fields, also for a tag that is called __proto__.
+  // `fromEntries` defines own fields, even for a tag that is called `__proto__`.
   return Object.fromEntries(
     [...named].map(([name, list]) => [name, [...new Set(list.map(([, value]) => bounded(value)))]]),
   );
 }
 
-/** Repositories of one call, in all combinations. */
+/** Bound on the repositories of one call, in all combinations. */
 const reposMax = 100;
 
 /**
- * `repo` is `org/name`, without the `.git` that clones append; of several joined by commas, each, in any of
- * several organisations. Answers whether it can be told: nobody names so many in good faith.
+ * Rewrites `repo` as `org/name`, without the `.git` that clones append. With several names or organisations,
+ * joined by commas, it makes all combinations. Returns whether they can be told: nobody names over 100, or
+ * writes over 512 characters, in good faith.
  */
 function qualifyRepo(resource: Draft): boolean {
   const { repo, org } = resource;
@@ -155,7 +165,10 @@ function qualifyRepo(resource: Draft): boolean {
   return true;
 }
 
-/** Whose it is what the call acts on, where that is told by something else than the organisation. */
+/**
+ * Returns the owners of what the call acts on, where they are told by something else than the organisation.
+ * Returns undefined where the organisation tells them.
+ */
 export function readOwners(
   { owner }: Extraction,
   resource: Resource,
@@ -167,7 +180,7 @@ export function readOwners(
   return owner.flatMap((read) => read(reading)).slice(0, principalsMax);
 }
 
-/** Returns whom the call addresses, each once, at most 1000 and then `*` for the rest. */
+/** Returns the principals that the call addresses, each once, at most 1000 and then `*` for the rest. */
 export function readPrincipals(
   { principals: sources, mail, addressesUnknown }: Extraction,
   reading: RequestReading,
@@ -190,7 +203,7 @@ export function readPrincipals(
     // Recipients beside a mail hide nobody whom the mail itself may go to.
     isTold ||= principals.size > 0 && mail(reading).length === 0;
   }
-  // Nobody can tell whom an unclear body addresses, so it may be a stranger.
+  // Nobody can tell whom an unclear body addresses: it may be a stranger.
   if (reading.isUnclear || (addressesUnknown && !isTold)) principals.add(furtherPrincipals);
   return principals.size > 0 ? [...principals] : none;
 }

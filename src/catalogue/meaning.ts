@@ -9,33 +9,33 @@ import type { Request } from './request.ts';
 /** The meaning of a request, before its resource is read. */
 export interface RequestMeaning {
   readonly name: string;
-  /** The words of the request, where the name is made of them. */
+  /** The vendor's own word for the operation, where the name is made of it. */
   readonly said?: string;
   readonly category: string;
   readonly verb: Verb;
   readonly extraction: Extraction;
-  /** Nobody can tell what it is. */
+  /** Set where nobody can tell what the request does. */
   readonly isUnclear?: true;
-  /** Strangers can read what it writes. */
+  /** Set where strangers can read what the request writes. */
   readonly isPublic?: true;
-  /** Of GraphQL: the root field that it is, whose arguments are its own. */
+  /** The root field of GraphQL that it is, whose arguments alone count; undefined for anything else. */
   readonly rootField?: RootField;
   /** All meanings of a request that does several things, this one included. */
   readonly parts?: readonly RequestMeaning[];
-  /** The requests of a batch; undefined where nobody can tell. */
+  /** Set for a batch: its requests, or undefined where nobody can tell them. */
   readonly batch?: { readonly requests: readonly Request[] | undefined };
 }
 
-/** The operation of a surface by the vendor's own name for it. */
+/** Finds the operation of a surface by the vendor's own name for it. */
 export type Named = (name: string) => RequestMeaning | undefined;
 
 /** The part of a surface that has remote procedures. */
 type Procedures = Omit<Rpc, 'call' | 'action'> & { readonly actions: readonly RequestSource[] };
 
-/** Comparable: READ, WRITE, ADMIN. */
+/** Returns a number to compare verbs by: READ is least, ADMIN most. */
 export const strictness = (verb: Verb): number => verbs.indexOf(verb);
 
-/** Returns the one with the strictest verb; the first of equals. */
+/** Returns the item with the strictest verb; the first of equals. */
 export function strictest<T extends { readonly verb: Verb }>(items: readonly T[]): T | undefined {
   let result: T | undefined;
   for (const item of items) {
@@ -47,7 +47,7 @@ export function strictest<T extends { readonly verb: Verb }>(items: readonly T[]
 const readMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 export const verbOf = (method: string): Verb => (readMethods.has(method) ? 'READ' : 'WRITE');
 
-/** Returns the strictest, and beside it the others. */
+/** Returns the strictest meaning, with all different ones as its parts. */
 function several(meanings: readonly RequestMeaning[]): RequestMeaning | undefined {
   const first = strictest(meanings);
   if (!first || meanings.length === 1) return first;
@@ -55,13 +55,13 @@ function several(meanings: readonly RequestMeaning[]): RequestMeaning | undefine
   return parts.length > 1 ? { ...first, parts } : first;
 }
 
-/** Returns the method as it may stand in a name. */
+/** Returns the method as it may stand in a name, which is `OTHER` for odd ones. */
 export const shortMethod = (method: string): string => (/^[A-Z-]{1,20}$/.test(method) ? method : 'OTHER');
 
 const actionsMax = 16;
 const actionText = /^[A-Za-z]\w{0,63}$/;
 
-/** `CreateDBInstance` is `create_db_instance`. */
+/** Turns `CreateDBInstance` into `create_db_instance`. */
 export const toSnakeCase = (text: string): string =>
   text
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -69,9 +69,9 @@ export const toSnakeCase = (text: string): string =>
     .toLowerCase();
 
 /**
- * Returns the strictest of the actions that a remote procedure call names. Several places may each name one,
- * and a duplicate field may name two: the vendor takes one of them, and we do not know which. Nobody names
- * more than 16 in good faith.
+ * Returns the strictest of the actions that a remote procedure call names, the others as its parts. Several
+ * places may each name one, and a duplicate field may name two: we do not know which the vendor takes. With
+ * more than 16 it answers ADMIN: nobody names so many in good faith.
  */
 export function rpcMeaning(
   rpc: Procedures,
@@ -115,7 +115,9 @@ function actionVerb(rpc: Procedures, action: string): Verb {
   return rpc.read.some((beginning) => action.startsWith(beginning)) ? 'READ' : rpc.verb;
 }
 
-/** Returns the strictest verb of all root fields of a GraphQL request or batch; else ADMIN. */
+/**
+ * Returns the strictest of all root fields of a GraphQL request or batch; ADMIN where they cannot be read.
+ */
 export function graphqlMeaning(
   named: Named,
   extraction: Extraction,
@@ -138,7 +140,7 @@ export function graphqlMeaning(
   return unreadable;
 }
 
-/** Root fields of one request: each is judged by itself. */
+/** Bound on the root fields of one request, since each is judged by itself. */
 const rootFieldsMax = 100;
 
 function fieldMeaning(rootField: RootField, named: Named, extraction: Extraction): RequestMeaning {

@@ -4,31 +4,33 @@ import { isObject } from './body-path.ts';
 import { decodeField, formStart, multipartFields } from './protocols/form.ts';
 import type { Request } from './request.ts';
 
-/** With `-` for all that is folded. */
+/**
+ * Names of fields that override the method, in lower case, with `-` for every character that servers fold.
+ */
 const overrides = new Set([
   ...['-method', '-httpmethod'],
   ...['x-http-method-override', 'x-http-method', 'x-method-override'],
-  // Proxies tell it in these.
+  // Proxies tell the client's method in these.
   ...['x-forwarded-method', 'x-original-method'],
 ]);
 const lengths = { least: '_method'.length, most: 'x-http-method-override'.length } as const;
-/** Each character may be an escape. */
+/** Length of the longest name where each character is an escape. */
 const encodedNameMax = 3 * lengths.most;
 const nulMax = '%00'.length;
-/** Methods of one call, each classified by itself. */
+/** Bound on the methods of one call, since each is classified by itself. */
 const methodsMax = 8;
 const none: readonly string[] = Object.freeze([]);
 
 type Head = Pick<Request, 'method' | 'headers' | 'target'>;
-/** The body is left out where it is not there yet. */
+/** A request that may name another method. It is a head alone before its body has come. */
 type Overridable = Head | (Head & Pick<Request, 'contentType' | keyof Content>);
 type Content = Pick<Request, 'bodyText' | 'bodyValue' | 'mentions' | 'isInOtherCharset'>;
 
 /**
  * Returns the methods, in upper case, that frameworks may take instead of the request's own. A header names
  * them, or `_method` in the query, or in form or JSON of a POST. Whether the vendor does so, and which of
- * several it takes, is not known, hence all are judged and the strictest counts. Throws VALIDATION_FAILED
- * where there are more than 8.
+ * several it takes, is not known: all are judged and the strictest counts. Throws VALIDATION_FAILED where
+ * there are more than 8.
  */
 export function overridingMethods(request: Overridable): readonly string[] {
   const { method, headers, target } = request;
@@ -49,7 +51,7 @@ function takeBody(request: Content & Pick<Request, 'contentType'>, values: strin
     takeFields(request.bodyText() ?? '', values);
     takeUnclear(request, values);
   }
-  // There are servers that take a body without a type for a form.
+  // Some servers take a body without a type for a form.
   else if (type === '') takeFields(formIn(request), values);
   else if (type.startsWith('multipart/')) {
     const text = request.bodyText() ?? '';
@@ -62,21 +64,30 @@ function takeBody(request: Content & Pick<Request, 'contentType'>, values: strin
   }
 }
 
-/** Servers differ in reading a part's name that has an escape (RFC 9110, 5.6.4) or the form of RFC 2231. */
+/**
+ * Matches the name of a part that servers read differently: with an escape (RFC 9110, 5.6.4), or in the form
+ * of RFC 2231.
+ */
 const hidesName = /;\s{0,64}name\s{0,64}(?:=\s{0,64}"[^"\r\n]{0,256}\\|\*[\d*\s]{0,8}=)/i;
-/** The same behind the part of a long body that is read as text. */
+/**
+ * Characters from which a text may be only the head of its body. `hidingNames` are then looked for in all of
+ * the body: they are beginnings of what `hidesName` matches.
+ */
 const longText = 300_000;
 const hidingNames = [
   ...[' name*', ';name*'],
   ...Array.from('_method', (_, at) => `name="${'_method'.slice(0, at)}\\`),
 ];
 
-/** Behind what is read of a long body, or where servers may take it apart differently, there may be any. */
+/**
+ * Adds any method where a body names one, and servers may take the body apart differently or it is not read
+ * to its end.
+ */
 function takeUnclear({ mentions, bodyValue }: Content, values: string[]): void {
   if (methodNames.some(mentions) && bodyValue().kind === 'unclear') values.push(...anyMethod);
 }
 
-/** Names as frameworks compare them. */
+/** Names of fields for the method, in the spellings that frameworks take. */
 const methodNames = ['_method', '_METHOD', '_Method', '_httpmethod', '_httpMethod', '_HttpMethod'];
 
 const formIn = ({ mentions, bodyText }: Content): string => {
@@ -87,11 +98,14 @@ const formIn = ({ mentions, bodyText }: Content): string => {
 /** Methods that may be meant where nobody can tell. */
 const anyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const jsonName = '_method';
-/** How escapes of its characters begin: all of them, which most bodies lack, and then each. */
+/**
+ * Beginnings of escapes for characters of the name. The common beginning is looked for first: most bodies
+ * lack it.
+ */
 const escapesOfAscii = ['\\u005', '\\u006', '\\u007'];
 const anyEscapeOfAscii = '\\u00';
 
-/** There are frameworks that merge the fields of JSON into those of forms. */
+/** Adds the method that JSON names: some frameworks merge the fields of JSON into those of forms. */
 function takeJson({ mentions, bodyValue, isInOtherCharset }: Content, values: string[]): void {
   const isMentioned = mentions(jsonName) || isInOtherCharset();
   if (!isMentioned && !(mentions(anyEscapeOfAscii) && escapesOfAscii.some(mentions))) return;
@@ -104,12 +118,12 @@ function takeJson({ mentions, bodyValue, isInOtherCharset }: Content, values: st
 }
 
 const mentionsMethod = /method/i;
-/** Spares nearly all queries and forms the parsing. */
+/** Matches what may name a method, which spares nearly all queries and forms the parsing. */
 const mayNameMethod = /method|%/i;
 
 function takeFields(text: string, values: string[]): void {
   if (!mayNameMethod.test(text)) return;
-  // Some servers take `;` for `&`. Values may be long: only those that matter are decoded.
+  // Some servers take `;` for `&`. Values may be long, so only those of matching names are decoded.
   for (const pair of text.split(/[&;]/)) {
     const equals = pair.indexOf('=');
     if (equals < 0) continue;
@@ -122,21 +136,27 @@ function takeFields(text: string, values: string[]): void {
   }
 }
 
-/** A look at the first letter spares nearly all names the rest: this runs over all headers of every call. */
+/**
+ * Tells whether a header names the method. It looks at the first letter first, since it runs over all headers
+ * of every call.
+ */
 const isOverridingField = (name: string): boolean =>
   (name.charCodeAt(0) | 0x20) === 0x78 && isNamedSo(name, foldedName);
 
 const isNamedSo = (name: string, fold: (name: string) => string): boolean =>
   name.length >= lengths.least && name.length <= lengths.most && overrides.has(fold(name));
 
-/** The name of a field of a query, a form or JSON. */
+/** Tells whether a field of a query, a form or JSON names the method. */
 const isOverride = (name: string): boolean =>
   isNamedSo((name.split('\0', 1)[0] ?? '').trim(), foldedParameter);
 
 /** Returns the name as PHP folds it. */
 const foldedParameter = (name: string): string => name.toLowerCase().replace(/[_. [-]/g, '-');
 
-/** One that names the method itself must not hide another behind it. */
+/**
+ * Returns all methods in the values but the request's own. Each word of a value counts: the request's own
+ * method must not hide another behind it.
+ */
 function methodsIn(values: readonly string[], own: string): readonly string[] {
   const methods = new Set(values.flatMap((value) => value.toUpperCase().match(/[A-Z][A-Z-]{0,31}/g) ?? []));
   methods.delete(own);

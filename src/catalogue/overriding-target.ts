@@ -10,18 +10,18 @@ import { foldedName } from '../wire/http1/folded-name.ts';
  */
 
 const takes = {
-  /** IIS, Azure, Symfony, Laminas; Traefik, Caddy, nginx, Envoy. */
+  /** Fields for path and query, of IIS, Azure, Symfony, Laminas; Traefik, Caddy, nginx, Envoy. */
   path: [
     ...['x-original-url', 'x-original-uri', 'x-original-path', 'x-rewrite-url', 'x-rewrite-uri'],
     ...['x-override-url', 'x-forwarded-uri', 'x-forwarded-url', 'x-forwarded-path', 'x-replaced-path'],
     ...['x-envoy-original-path', 'x-waws-unencoded-url'],
   ],
-  /** Spring, ASP.NET, Werkzeug, NiFi. */
+  /** Fields for the beginning of the path, of Spring, ASP.NET, Werkzeug, NiFi. */
   prefix: [
     ...['x-forwarded-prefix', 'x-forwarded-pathbase', 'x-forwarded-context', 'x-forwarded-script-name'],
     ...['x-script-name', 'x-proxycontextpath'],
   ],
-  /** Rails, Django, Express, Symfony, Spring. */
+  /** Fields for the host, of Rails, Django, Express, Symfony, Spring. */
   host: ['x-forwarded-host', 'x-original-host', 'x-http-host-override', 'x-host', 'forwarded'],
 } as const;
 
@@ -31,23 +31,26 @@ const parts = ['path', 'prefix', 'host'] as const;
 const partOf: ReadonlyMap<string, Part> = new Map(
   parts.flatMap((part) => takes[part].map((name) => [name, part] as const)),
 );
-/** The lengths of the names, as bits. */
+/** The lengths of the names, as bits of a number. */
 const lengths = [...partOf.keys()].reduce((bits, { length }) => bits | (1 << length), 0);
-/** Beside the call's own; each is judged. */
+/** Bound on the URLs beside the call's own, since each is judged. */
 const urlsMax = 32;
 const none: readonly Target[] = Object.freeze([]);
 
 /** Tells whether servers may take another URL, or a part of one, from the field of this name. */
 export const overridesTarget = (name: string): boolean => partTaken(name) !== undefined;
 
-/** The first letter and the length tell nearly all names apart: this runs over all fields of every call. */
+/**
+ * Returns the part of a URL that servers may take from a field. It runs over all fields of every call: first
+ * letter and length tell nearly all names apart.
+ */
 function partTaken(name: string): Part | undefined {
   const first = name.charCodeAt(0) | 0x20;
   if ((first !== 0x78 && first !== 0x66) || name.length > 31) return undefined;
   return (lengths & (1 << name.length)) === 0 ? undefined : partOf.get(foldedName(name));
 }
 
-/** Returns a flat head without such fields. */
+/** Returns a flat head without the fields that override the URL. */
 export const withoutOverridingTargets = (headers: readonly string[]): readonly string[] =>
   headers.filter((_, i) => !overridesTarget(headers[i & ~1] as string));
 
@@ -58,15 +61,15 @@ export function hasOverridingTarget(headers: readonly string[]): boolean {
 
 interface Head {
   readonly target: Target;
-  /** Flat [name, value, …]. */
+  /** A flat list: name, value, name, value, … */
   readonly headers: readonly string[];
 }
 
 /**
- * Returns the URLs that servers may take instead of the call's own. Which of them a server takes is not
- * known, hence all are judged and the strictest counts. Throws VALIDATION_FAILED where there are more than
- * 32, and where a value is not plain. The fields are sent as they came, so servers must not be able to read
- * them in another way than is judged here.
+ * Returns the URLs that servers may take instead of the call's own. It is not known which of them a server
+ * takes, so all are judged and the strictest counts. Throws VALIDATION_FAILED where there are more than 32,
+ * and where a value is not plain. The fields are sent as they came, so servers must not be able to read them
+ * in another way than is judged here.
  */
 export function overridingTargets({ target, headers }: Head): readonly Target[] {
   if (!hasOverridingTarget(headers) || !isWebScheme(target.scheme)) return none;
@@ -80,13 +83,16 @@ export function overridingTargets({ target, headers }: Head): readonly Target[] 
   return [...urls].map(parseTarget).filter(({ href }) => href !== target.href);
 }
 
-/** There are servers that keep the query of the request line. */
+/** Returns the paths without a query with the query of the request line: some servers keep it. */
 const withQuery = (paths: Iterable<string>, own: string): string[] =>
   own.includes('?')
     ? [...paths].filter((it) => !it.includes('?')).map((it) => it + own.slice(own.indexOf('?')))
     : [];
 
-/** Some servers put the prefix before the path, others take it off. */
+/**
+ * Returns the path with the prefix before it, and without the prefix: some servers put it on, others take it
+ * off.
+ */
 function belowAndAbove(prefix: string, path: string): string[] {
   const rests = [path, ...otherReadingsOf(path)].flatMap((it) => [
     behind(prefix, it),
@@ -125,7 +131,7 @@ function namedIn({ target, headers }: Head): Readonly<Record<Part, ReadonlySet<s
   return named;
 }
 
-/** Characters that servers read in different ways, or not at all. */
+/** Matches characters that servers read in different ways, or not at all. */
 const notInValues = /[^\t\x20-\x7e]|[\\#]/;
 
 function textsOf(part: Part, name: string, value: string, target: Target): readonly string[] {
@@ -141,7 +147,7 @@ function textsOf(part: Part, name: string, value: string, target: Target): reado
 }
 
 const notInPrefixes = /[,?]|\/\//;
-/** A scheme other than HTTP's, which some servers take off. */
+/** Matches a scheme other than HTTP's, which some servers take off. */
 const schemeStart = /^[^/?]*:/;
 const otherOrigin = /^(?:\/\/|[^/?]*:\/)/;
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:;[^/]*)?(?:\/|$)/i;
@@ -152,7 +158,7 @@ function isPlain(text: string): boolean {
   return !/[\t ]/.test(text) && !otherOrigin.test(path) && !dotSegment.test(path.split('?', 1)[0] ?? '');
 }
 
-/** Some proxies write scheme and host before the path. */
+/** Removes scheme and host, which some proxies write before the path. */
 const withoutOrigin = (text: string): string => text.replace(/^https?:\/\/[\w.:[\]-]+(?=\/|$)/i, '');
 
 const pathOf = (text: string): string =>

@@ -1,10 +1,13 @@
 import type { Operation, OperationPart } from '../core/call.ts';
 import { strictest } from './meaning.ts';
 
-/** One of several, which may do several things itself. */
+/** An operation among several of a call, which may have parts itself. */
 type Part = OperationPart & { readonly operation: Operation };
 
-/** Returns all that a call does at once: the strictest, and beside it each of them by itself. */
+/**
+ * Joins operations that a call does at once. The result is the strictest of them, with all of them as its
+ * parts.
+ */
 export function together(parts: readonly [Part, ...Part[]]): Operation {
   const [{ operation: first }] = parts;
   const { parts: _, ...bearing } = strictest(parts.map(({ operation }) => operation)) ?? first;

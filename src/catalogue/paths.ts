@@ -1,9 +1,9 @@
 import { kept } from '../util/kept.ts';
 import { fits, parsePart, type TemplatePart } from './load/template.ts';
 
-/** Methods and path template of an operation, `GET|POST /repos/{org}/{repo}`. */
+/** Methods and path template of an operation: `GET|POST /repos/{org}/{repo}`. */
 interface PathRoute {
-  /** Upper case; `*` is any. */
+  /** Methods in upper case; `*` stands for any. */
   readonly methods: readonly string[];
   readonly parts: readonly TemplatePart[];
 }
@@ -23,7 +23,10 @@ export function plainRoute(text: string): string | undefined {
   return methods && parts && `${methods.join('|')} ${parts.map(partText).join('') || '/'}`;
 }
 
-/** Parses a path template; `/` and '' have no parts. */
+/**
+ * Parses a path template; `/` and '' have no parts. Returns undefined where it is malformed or has more than
+ * one `{rest+}`.
+ */
 export function parsePathTemplate(text: string): readonly TemplatePart[] | undefined {
   const parts: TemplatePart[] = [];
   for (const segment of text.split('/')) {
@@ -37,9 +40,9 @@ export function parsePathTemplate(text: string): readonly TemplatePart[] | undef
 const segmentsMax = 1024;
 
 /**
- * Returns the segments of a path with query. Empty ones are left out, as the vendors do. Each is
- * percent-decoded once; one that would then hold a slash stays encoded, so that `%2f` never makes two
- * segments of one. Undefined past 1024 segments: no vendor has such a path.
+ * Returns the segments of a path, without its query. Empty segments are left out, as the vendors do. Each is
+ * percent-decoded once; one that would then hold a slash stays encoded, so `%2f` never makes two segments of
+ * one. Returns undefined for more than 1024 segments: no vendor has such a path.
  */
 export function splitPath(path: string): readonly string[] | undefined {
   const question = path.indexOf('?');
@@ -73,12 +76,16 @@ function decodeSegment(segment: string): string {
     const decoded = decodeURIComponent(segment);
     return decoded.includes('/') ? segment : decoded;
   } catch {
-    // Not UTF-8: no literal of a template, and as a name it is best left as it was sent.
+    // The segment is not UTF-8: no literal of a template is like it, and as a name it is best left as it was
+    // sent.
     return segment;
   }
 }
 
-/** Most nodes have one kind of child or one list alone, so each map is made when it is needed. */
+/**
+ * Holds what may follow the beginning of a path. Each map is made when it is needed: most nodes have one kind
+ * of child, or one list alone.
+ */
 class Node<T> {
   literals: Map<string, Node<T>> | undefined;
   placeholders: { readonly prefix: string; readonly suffix: string; readonly to: Node<T> }[] | undefined;
@@ -87,9 +94,9 @@ class Node<T> {
 }
 
 /**
- * Path templates. A literal goes before a placeholder, a placeholder before `{rest+}`; a branch that lacks
- * the method is left for the next. Each node has one depth and a path one `{rest+}`, so a search takes at
- * most nodes × segments steps.
+ * Finds the most specific template of a path. A literal goes before a placeholder, a placeholder before
+ * `{rest+}`. A branch that lacks the method is left for the next one. Each node has one depth and a path one
+ * `{rest+}`, so a search takes at most nodes × segments steps.
  */
 export class PathTree<T> {
   readonly #root = new Node<T>();
@@ -121,7 +128,7 @@ export class PathTree<T> {
   }
 }
 
-/** Names of placeholders mean what they mean in any case. */
+/** Folds the literal texts of a part to lower case, but not the names of placeholders. */
 function folded(part: TemplatePart): TemplatePart {
   if (part.kind === 'rest') return part;
   if (part.kind === 'literal') return { ...part, text: part.text.toLowerCase() };
@@ -168,7 +175,8 @@ function walk<T>(
     if (below) return below;
   }
   if (!node.rest) return undefined;
-  // The fewest segments first: what stands behind `{rest+}` is more specific than `{rest+}` to the end.
+  // The fewest segments are tried first: a template that goes on behind `{rest+}` is more specific than one
+  // that ends there.
   for (let next = at + 1; next <= segments.length; next++) {
     const below = walk(node.rest, method, segments, next);
     if (below) return below;
@@ -181,7 +189,7 @@ export interface Capture {
   readonly name: string;
   readonly part: TemplatePart;
   readonly index: number;
-  /** Parts of the template that follow. */
+  /** The number of template parts that follow. */
   readonly after: number;
   readonly isBehindRest: boolean;
 }
@@ -206,14 +214,14 @@ export function captured({ part, index, after, isBehindRest }: Capture, segments
 }
 
 const wordLengthMax = 32;
-/** Matches a number, a UUID, 8 or more hex digits, letters with digits, odd characters: no word. */
+/** Matches what is no word: a number, a UUID, 8 or more hex digits, letters with digits, odd characters. */
 const idLike = /^(?:\d+|[0-9a-fA-F-]{8,}|.*[^\w.~-].*|(?=\D*\d).{8,})$/s;
 
 const templateLengthMax = 128;
 
 /**
- * Returns a path with its ids as `{id}`, at most 128 characters: the name of what the catalogue does not
- * know. The first segments are those of `known`, a template.
+ * Returns a path with `{id}` for its ids, at most 128 characters. It names operations that the catalogue
+ * lacks. The first segments are those of the template `known`.
  */
 export function templateOf(segments: readonly string[], known: readonly TemplatePart[] = []): string {
   let template = known.map((part) => (part.kind === 'rest' ? `/{${part.name}}` : partText(part))).join('');

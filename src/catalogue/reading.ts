@@ -5,7 +5,7 @@ import { documentsIn } from './protocols/graphql-documents.ts';
 import { headerValues, type Request } from './request.ts';
 import { RequestBodyReading } from './request-body-reading.ts';
 
-/** A request being read: what is parsed of it is parsed when first asked for, and once. */
+/** Reads a request. Each structure is parsed when it is first asked for, and once. */
 export class RequestReading {
   readonly request: Request;
   readonly body: RequestBodyReading;
@@ -24,24 +24,26 @@ export class RequestReading {
     this.body = new RequestBodyReading(request);
   }
 
-  /** From here on placeholders are those that these segments matched, on a surface that may ignore case. */
+  /**
+   * Sets the segments of the path and the placeholders that they matched, on a surface that may ignore case.
+   */
   matched(captures: readonly Capture[], segments: readonly string[], ignoresCase = false): void {
     this.#captures = captures;
     this.#segments = segments;
     this.#ignoresCase = ignoresCase;
   }
 
-  /** Tells whether the vendor takes names in any case, those of fields as well. */
+  /** Tells whether the vendor takes names of path and fields in any case. */
   get ignoresCase(): boolean {
     return this.#ignoresCase;
   }
 
-  /** Returns those of the path below the surface's host pattern. */
+  /** Returns the segments of the path below the surface's host pattern. */
   get segments(): readonly string[] {
     return this.#segments;
   }
 
-  /** Returns the value of a placeholder of the path, or else of the host. */
+  /** Returns the value of a placeholder of the path, or else of the host; undefined where there is none. */
   placeholder(name: string): string | undefined {
     for (const capture of this.#captures) {
       if (capture.name === name) return captured(capture, this.#segments);
@@ -49,7 +51,7 @@ export class RequestReading {
     return this.#hostCaptures.get(name);
   }
 
-  /** Yields names of the host's placeholders. */
+  /** Returns the names of the host's placeholders. */
   get hostFields(): Iterable<string> {
     return this.#hostCaptures.keys();
   }
@@ -66,25 +68,29 @@ export class RequestReading {
     return this.#query;
   }
 
-  /** Returns the root fields of each GraphQL document; undefined for one that is missing or unreadable. */
+  /**
+   * Returns the root fields of each GraphQL document; undefined for a document that is missing or unreadable.
+   */
   graphql(): readonly (readonly RootField[] | undefined)[] {
     if (this.#rootField) return [[this.#rootField]];
     this.#graphql ??= documentsIn(this);
     return this.#graphql;
   }
 
-  /** From now on there is but one root field; undefined: all are there again. */
+  /** Makes `graphql` answer one root field alone; undefined makes it answer all again. */
   narrowTo(rootField: RootField | undefined): void {
     this.#rootField = rootField;
     this.#hidesArguments = false;
   }
 
-  /** Notes that some arguments cannot be told: at the vendor, unreadable, or too many. */
+  /** Notes that some arguments cannot be told: they are at the vendor, unreadable, or too many. */
   hideArguments(): void {
     this.#hidesArguments = true;
   }
 
-  /** Tells whether the body or its arguments were asked for, and how the vendor reads them is unknown. */
+  /**
+   * Tells whether the body or its arguments were asked for, and it is not known how the vendor reads them.
+   */
   get isUnclear(): boolean {
     return this.body.isUnclear || this.#hidesArguments;
   }

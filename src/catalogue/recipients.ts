@@ -6,11 +6,11 @@ import type { RequestReading } from './reading.ts';
 const lists: ReadonlySet<string> = new Set(['to', 'cc', 'bcc', 'recipient', 'recipients']);
 /** Names of an object's members that hold recipients. */
 const addresses: ReadonlySet<string> = new Set([...lists, 'email', 'address', 'emailaddress']);
-/** More than are kept of one call. */
+/** Bound on the members of a list, which is more than a call keeps. */
 const valuesMax = 2000;
 const depthMax = 4;
 
-/** Returns the recipients that a mail's body or its `message` names: texts, lists, objects. */
+/** Returns the recipients that a mail's body or its `message` names, in texts, lists or objects. */
 export function describedRecipients(reading: RequestReading): readonly string[] {
   const body = reading.body.json();
   return [body, ...fieldsOf(body, (name) => name === 'message')]
@@ -18,7 +18,10 @@ export function describedRecipients(reading: RequestReading): readonly string[] 
     .flatMap((it) => textsOf(it, depthMax));
 }
 
-/** In any case: agents write names as they like. */
+/**
+ * Returns the values of wanted fields, whose names are compared in lower case: agents write names as they
+ * like.
+ */
 const fieldsOf = (value: unknown, isWanted: (lowerName: string) => boolean): readonly unknown[] =>
   isObject(value)
     ? Object.entries(value).flatMap(([name, inner]) => (isWanted(name.toLowerCase()) ? [inner] : []))

@@ -2,7 +2,7 @@ import { isObject } from './body-path.ts';
 import { allFields, type FormField, formStart, multipartFields } from './protocols/form.ts';
 import type { Request } from './request.ts';
 
-/** A body being read: each structure is parsed when first asked for, and once. */
+/** Reads a body. Each structure is parsed when it is first asked for, and once. */
 export class RequestBodyReading {
   readonly #request: Request;
   readonly #contentType: string;
@@ -20,7 +20,7 @@ export class RequestBodyReading {
     return this.#isUnclear;
   }
 
-  /** Fields of a body that is, or may be taken by the vendor for, a form. */
+  /** Returns the fields of a body that is a form, or that the vendor may take for one. */
   form(): readonly FormField[] {
     this.#form ??= this.#readForm();
     return this.#form;
@@ -31,13 +31,16 @@ export class RequestBodyReading {
     if (this.#contentType.includes('json') && !formStart.test(text)) return [];
     const isMultipart = this.#contentType.startsWith('multipart/');
     const isDeclared = this.#contentType.startsWith('application/x-www-form-urlencoded');
-    // Fields that are read all the same may not be those that the vendor takes.
+    // The fields are read all the same, but the vendor may take others.
     if (isMultipart || isDeclared) this.#isUnclear ||= this.#request.bodyValue().kind === 'unclear';
     if (isMultipart) return multipartFields(text, this.#request.contentType);
     return isDeclared || !/^\s*[[{<]/.test(text) ? allFields(text) : [];
   }
 
-  /** Returns the body as JSON, whatever its declared type: several vendors do not look at it. */
+  /**
+   * Returns the body as JSON, whatever its declared type: several vendors do not look at it. Returns
+   * undefined where it is none.
+   */
   json(): unknown {
     this.#json ??= { value: this.#readJson() };
     return this.#json.value;
@@ -49,13 +52,13 @@ export class RequestBodyReading {
     const body = this.#request.bodyValue();
     this.#isUnclear ||= body.kind === 'unclear';
     if (body.kind !== 'value' || !/^\s*(?:[[{]|$)/.test(text)) return undefined;
-    // Further readings are lines, which a batch is like; but those of a declared form are its fields, which
-    // `form` reads.
+    // Further readings are lines of JSON, and count as a batch. Those of a declared form are its fields,
+    // which `form` reads.
     const isForm = this.#contentType.startsWith('application/x-www-form-urlencoded');
     return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
   }
 
-  /** Returns a field of the outermost object, whatever its encoding. */
+  /** Returns a field of the outermost object of the JSON body; undefined where it has none. */
   jsonField(name: string): unknown {
     const body = this.json();
     return isObject(body) && Object.hasOwn(body, name) ? body[name] : undefined;

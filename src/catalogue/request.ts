@@ -1,15 +1,15 @@
 import type { BodyValue } from '../core/call.ts';
 import type { Target } from '../core/target.ts';
 
-/** A request as the catalogue wants it: the body is asked for only where an operation depends on it. */
+/** A request as the catalogue reads it. The body is asked for only where an operation depends on it. */
 export interface Request {
   readonly method: string;
   readonly target: Target;
-  /** Flat [name, value, …]. */
+  /** A flat list: name, value, name, value, … */
   readonly headers: readonly string[];
   /** The declared type; '' where there is none. */
   readonly contentType: string;
-  /** Returns the body as text, or its head where it is larger than the caller wants to spend on. */
+  /** Returns the body as text, or the first part of a body that is larger than the caller wants to decode. */
   bodyText(): string | undefined;
   /** Tells whether an ASCII text stands in the body. */
   mentions(text: string): boolean;
@@ -17,7 +17,7 @@ export interface Request {
   isInOtherCharset(): boolean;
   /** Returns the structure of the body. */
   bodyValue(): BodyValue;
-  /** Returns the same of another body, such as that of a request in a batch. */
+  /** Returns the structure of another body, such as that of a request in a batch. */
   structureOf(contentType: string, body: string): BodyValue;
 }
 

@@ -2,11 +2,17 @@ import type { Operation, Unclear } from '../core/call.ts';
 import type { Mounted } from './load/mounts.ts';
 import { unknownFields } from './load/schema.ts';
 
-/* Classifies calls that nobody can tell: every rule that refuses matches, and none that allows. */
+/*
+ * Makes operations for calls that nobody can tell, so that every rule that refuses matches, and none that
+ * allows.
+ */
 
 const ofSameTool: Unclear = { toolNames: [], anyMethod: false };
 
-/** Some operation of its tool: it may act on anything that is not told, for anybody. */
+/**
+ * Returns the operation as any operation of its tool, which may act on anything that is not told, for
+ * anybody.
+ */
 export const asUnclear = (operation: Operation): Operation => ({
   ...operation,
   resource: {
@@ -17,11 +23,14 @@ export const asUnclear = (operation: Operation): Operation => ({
   unclear: ofSameTool,
 });
 
-/** A batch that cannot be taken apart may do anything that its host's tools can, to anything, for anybody. */
+/**
+ * Returns the operation of a batch that cannot be taken apart. It may do anything that its host's tools can,
+ * to anything, for anybody.
+ */
 export const anyBatch = (toolName: string, mounts: readonly Mounted[]): Operation =>
   anything(toolName, mounts, 'batch');
 
-/** An unread tunnel may do anything, too. */
+/** Returns the operation of an unread tunnel, which may do anything that its host's tools can. */
 export const anyTunnel = (toolName: string, mounts: readonly Mounted[]): Operation =>
   anything(toolName, mounts, 'tunnel');
 

@@ -21,7 +21,9 @@ import { anyBatch, anyTunnel, asUnclear } from './unclear.ts';
 
 const customProxy = 'custom_proxy';
 
-/** The tools that agents call. Immutable; a reload makes a new one. */
+/**
+ * Tells what requests do, by the tools that agents call. A catalogue never changes; a reload makes a new one.
+ */
 export class Catalogue {
   readonly tools: readonly ToolSummary[];
   readonly bodyLimits: BodyLimits;
@@ -35,22 +37,22 @@ export class Catalogue {
     this.tools = [...tools, ...protocols];
   }
 
-  /** Returns the tool that a host belongs to, whatever the path. */
+  /** Returns the tool that owns a host, whatever the path; undefined for an unknown host. */
   toolOf(host: string): string | undefined {
     return this.#hosts.find(host)?.values.find((it) => !it.isGuest)?.toolName;
   }
 
   /**
-   * Names the operation of a request, always. A path that the tool's table lacks is `METHOD:/path/{id}` of
-   * category `other`. A host that no tool has is `http_post` (by method) of `custom_proxy`. A request that is
-   * not HTTP bears the scheme's name there. This costs CPU only, in time linear in the request. The body is
-   * asked for only where the operation depends on it.
+   * Returns the operation of any request. A path that the tool's table lacks is `METHOD:/path/{id}` of
+   * category `other`. A host that no tool has is `http_post` (by method) of `custom_proxy`. There a request
+   * that is not HTTP has the name of its scheme. This costs CPU only, in time linear in the request. The body
+   * is asked for only where the operation depends on it.
    */
   understand(request: Request): Operation {
     return this.#understand(request, true);
   }
 
-  /** Returns the operation of an unread tunnel: anything that can be done at the host. */
+  /** Returns the operation of an unread tunnel, which may do anything that can be done at the host. */
   understandTunnel({ scheme, host }: Request['target']): Operation {
     const mounts = this.#hosts.find(host)?.values ?? [];
     const owner = mounts.find((it) => !it.isGuest) ?? mounts[0];
@@ -60,9 +62,9 @@ export class Catalogue {
   }
 
   /**
-   * Returns the same where the tool is known and the host says nothing of it, as behind a relay: `below` is
-   * the path below the relay's own. The tool's table is asked for the whole path, and for the rest as it
-   * would stand at the tool's own hosts. Of a tool that the catalogue lacks the name alone is known.
+   * Returns the operation where the tool is known and the host tells nothing, as behind a relay. `below` is
+   * the path below the relay's own. The tool's table is asked for the whole path, and for `below` as it would
+   * stand at the tool's own hosts. A tool that the catalogue lacks gives its name alone.
    */
   understandAs(toolName: string, below: string, request: Request): Operation {
     const match = { values: this.#byTool.get(toolName) ?? [], captures: noCaptures };
@@ -80,13 +82,15 @@ export class Catalogue {
       const message = named ? undefined : messagesOf(request, method);
       const operation = named ?? known[0] ?? { ...unknownHost(scheme, method), toolName };
       if (!message) return operation;
-      // The route may say that it leads to servers of the protocol.
+      // A route may say that it leads to servers of the protocol; then the message alone counts.
       if (toolName === message.toolName) return message;
       return together([{ operation }, { operation: message }]);
     });
   }
 
-  /** Returns the operation by the URL, or by one that overrides it where that is stricter. */
+  /**
+   * Returns the operation by the URL, joined with those by URLs that may override it. The strictest counts.
+   */
   #understand(request: Request, mayBeBatch: boolean): Operation {
     const operation = this.#understandTarget(request, mayBeBatch);
     const others = overridingTargets(request);
@@ -101,7 +105,7 @@ export class Catalogue {
   #understandTarget(request: Request, mayBeBatch: boolean): Operation {
     const { scheme, host } = request.target;
     const match = isWebScheme(scheme) ? this.#hosts.find(host) : undefined;
-    // A batch in a batch is none that a vendor takes.
+    // No vendor takes a batch in a batch.
     const inBatch = mayBeBatch ? (it: Request): Operation => this.#understand(it, false) : undefined;
     return byMethod(request, (method) => {
       const at = (path: string) => match && understandAt(match, method, request, path, inBatch);
@@ -118,7 +122,10 @@ export class Catalogue {
 
 const noCaptures: ReadonlyMap<string, string> = new Map();
 
-/** Returns the operation by the method, or by one that overrides it where that is stricter. */
+/**
+ * Returns the operation by the method, joined with those by methods that may override it. The strictest
+ * counts.
+ */
 function byMethod(request: Request, understand: (method: string) => Operation): Operation {
   const method = request.method.toUpperCase();
   const operation = understand(method);
@@ -130,11 +137,14 @@ function byMethod(request: Request, understand: (method: string) => Operation): 
 
 interface Understood {
   readonly operation: Operation;
-  /** Encoded slashes in the path are slashes of names. */
+  /** Tells whether encoded slashes in the path are slashes of names. */
   readonly decodesSlashes: boolean;
 }
 
-/** A path that servers may read in several ways may do several things. All that differ count. */
+/**
+ * Joins the operation with those of other readings of its path, since servers may read it in several ways.
+ * Only operations that differ count.
+ */
 function withOtherReadings(
   operation: Operation,
   path: string,
@@ -151,7 +161,10 @@ function withOtherReadings(
     : together([{ operation }, ...further.map((it) => ({ operation: it }))]);
 }
 
-/** Returns undefined where the batch cannot be told, which then is one of anything. */
+/**
+ * Joins the operations of a batch. Returns undefined where its requests cannot be told: then it may do
+ * anything.
+ */
 function batchOf(
   requests: readonly Request[] | undefined,
   understand: (request: Request) => Operation,
@@ -164,7 +177,10 @@ function batchOf(
   return first && together([first, ...others]);
 }
 
-/** Returns undefined where the tool lies below another path of the host. */
+/**
+ * Returns the operation of a path at the surfaces of a host. Returns undefined where all of them lie below
+ * other paths of the host.
+ */
 function understandAt(
   { values: mounts, captures: hostCaptures }: HostMatch<Mounted>,
   method: string,
@@ -208,7 +224,10 @@ function understandAt(
   return { operation, decodesSlashes: meaning.extraction.decodesSlashes };
 }
 
-/** Conditions on an unclear body were missed without anybody knowing whether they hold. */
+/**
+ * Returns the operation as any operation of its tool, with the strictest verb of the missed ones. Nobody
+ * knows whether conditions on an unclear body hold.
+ */
 function orAnyOf({ operation, ...rest }: Understood, missed: readonly Candidate[]): Understood {
   const { verb } = strictest([operation, ...missed]) ?? operation;
   return { ...rest, operation: { ...asUnclear(operation), verb } };

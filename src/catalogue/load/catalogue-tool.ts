@@ -9,8 +9,8 @@ import { factsOf, operationSummariesOf, type ToolSummary } from './summary.ts';
 import type { TemplatePart } from './template.ts';
 
 /*
- * A start needs of a tool where it stands and what it is called, and of most tools no call ever needs more.
- * Their operations are kept as bytes until somebody asks for them.
+ * To start, the daemon needs the hosts and the names of a tool. Most tools are never called, so their
+ * operations are kept as bytes until somebody asks for them.
  */
 
 /** Facts of a surface that a start needs. */
@@ -37,9 +37,9 @@ export interface CatalogueTool {
   readonly head: ToolHead;
   readonly summary: ToolSummary;
   readonly surfaces: readonly CatalogueSurface[];
-  /** Answers the tool as its file describes it. */
+  /** Returns the tool as its file describes it. */
   readonly tool: () => Tool;
-  /** Those that only show between its entries. */
+  /** Mistakes that only show between the entries of the tool. */
   readonly mistakes: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export interface StoredTool {
   readonly head: ToolHead;
   /** The `Tool`, serialised. */
   readonly bytes: Uint8Array;
-  /** See `storeSurface`. */
+  /** The surfaces as `storeSurface` writes them. */
   readonly surfaces: readonly Uint8Array[];
 }
 

@@ -20,26 +20,26 @@ import type { OperationEntry, Tool } from './schema.ts';
 import { presenceOf, sourceOf } from './sources.ts';
 import type { TemplatePart } from './template.ts';
 
-/** Groups operations by the number of segments below the base; each group has the routes of this length. */
+/** A thing that a path may mean, before the request is asked whether it means it. */
 interface Meant {
   readonly conditions: number;
   /** The strictest verb that it may have. */
   readonly verb: Verb;
-  /** For mistakes in the table. */
+  /** The name by which messages about mistakes in the table call it. */
   readonly label: string;
-  /** Other surfaces are asked before this counts. */
+  /** Tells whether other surfaces are asked before this meaning counts. */
   readonly isFallback?: true;
   /** Returns the meaning of the request, or undefined where it is something else. */
   meaning(reading: RequestReading, method: string): RequestMeaning | undefined;
 }
 
-/** One thing that a path means, which has matched its route. */
+/** A thing that a path may mean, found by its route. */
 export type Candidate = MatchedPath<Meant>;
 
 /** The operations of a surface. Each part of it is compiled when the first call asks for it. */
 export type CompiledSurface = ReturnType<typeof compileSurface>;
 
-/** Mistakes of a tool that only show between its entries. */
+/** Returns the mistakes of a tool that only show between its entries. */
 export function mistakesIn(tool: Tool): readonly string[] {
   const mistakes: string[] = [];
   checkNames(tool, mistakes);
@@ -58,7 +58,10 @@ export function mistakesIn(tool: Tool): readonly string[] {
   return mistakes;
 }
 
-/** A name is part of the API, so it has one verb in a tool. Its category may differ, as with AWS services. */
+/**
+ * Checks that each name has one verb in a tool, since the name is part of the API. Its category may differ,
+ * as with AWS services.
+ */
 function checkNames(tool: Tool, mistakes: string[]): void {
   const known = new Map<string, Verb>();
   for (const { name, verb } of operationsOf(tool)) {
@@ -71,7 +74,7 @@ function checkNames(tool: Tool, mistakes: string[]): void {
 export function compileSurface(surface: GroupedSurface) {
   const { routes, extraction } = compileRoutes(surface, order);
   return {
-    /** All that the method and path may mean, in the order in which they are to be asked. */
+    /** Returns all that a method and path may mean, in the order in which the meanings are to be asked. */
     find: (method: string, segments: readonly string[]) => routes.find(method, segments),
     /** Returns the meaning of a path without an operation. */
     unknown: (method: string, template: string) =>
@@ -124,7 +127,7 @@ function routesOf(operation: NamedOperation, meaning: () => RequestMeaning): Pat
   return (operation.entry.call ?? []).map((route) => ({ route, of }));
 }
 
-/** Paths that stand for many things, which the request tells apart. */
+/** Returns routes for paths that stand for many things, which the request tells apart. */
 function protocolRoutes(
   { rpc, graphql, batch: batches = [] }: SurfaceFrame,
   extraction: () => Extraction,
@@ -158,7 +161,7 @@ function toMeaning(
   return { name, category, verb, extraction: own, ...(entry.public ? { isPublic: true } : {}) };
 }
 
-/** Returns the operation, where all its conditions hold. */
+/** Makes a meaning that holds where all conditions of its operation hold. */
 function toMeant({ name, verb, entry: { when = {} } }: NamedOperation, meaning: () => RequestMeaning): Meant {
   const holds = lazily(() => conditionOf(when));
   return {
@@ -192,11 +195,11 @@ const isSame = (a: string, b: string, { ignoresCase }: RequestReading): boolean 
 /** The category of paths without an operation. */
 export const unknownCategory = 'other';
 
-/** Segments of paths below which every vendor says who has which rights. */
+/** Matches segments below which every vendor says who has which rights. */
 const rights =
   /\/(?:acls?|admins?|administrators|collaborators|grants?|invit(?:e|es|ation|ations)|owners|permissions?|role-?assignments?|roles?)(?:\/|$)/i;
 
-/** Whoever changes rights administers, also by a path that no table has. */
+/** Returns the verb of a path that no table has. Whoever changes rights administers. */
 function unknownVerb(method: string, template: string): Verb {
   const verb = verbOf(method);
   return verb === 'WRITE' && rights.test(template) ? 'ADMIN' : verb;
@@ -215,7 +218,10 @@ const unknownMeaning = (
   extraction,
 });
 
-/** An unknown path below a base acts on what the base names: `POST:/repos/{org}/{repo}/new`. */
+/**
+ * Returns routes for unknown paths below bases with placeholders. Such a path acts on what the base names:
+ * `POST:/repos/{org}/{repo}/new`.
+ */
 function baseRoutes(frame: SurfaceFrame, extraction: () => Extraction): PathEntry<Meant>[] {
   if (frame.base_paths.every((base) => capturesOf(base).length === 0)) return [];
   const of = (base: readonly TemplatePart[]): Meant | undefined =>
@@ -229,7 +235,7 @@ function baseRoutes(frame: SurfaceFrame, extraction: () => Extraction): PathEntr
   return ['* /', '* /{below+}'].map((route) => ({ route, of }));
 }
 
-/** Operations with conditions go first, and the strictest of those that match counts. */
+/** Sorts meanings: those with conditions go first, and the strictest of those that match counts. */
 function order(candidates: Candidate[]): void {
   candidates.sort(
     (a, b) =>

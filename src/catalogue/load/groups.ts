@@ -6,10 +6,11 @@ import type { Extract, Surface, Tool } from './schema.ts';
 
 /*
  * A path can only be one of those that have its number of segments. So the operations of a surface stand in
- * groups, and a call waits for its own group alone: the largest tools have thousands of operations.
+ * groups by that number. A call waits for its own group alone: the largest tools have thousands of
+ * operations.
  */
 
-/** Settings that hold for all operations of a surface: plain data. */
+/** Settings that hold for all operations of a surface. They are plain data. */
 export type SurfaceFrame = Pick<
   Surface,
   'base_paths' | 'ignore_case' | 'rpc' | 'graphql' | 'batch' | 'unknown_verb'
@@ -18,20 +19,20 @@ export type SurfaceFrame = Pick<
   readonly layers: readonly Extract[];
 };
 
-/** Operations by what a request must have to be one of them. */
+/** Operations in groups, by what a request must have to be one of them. */
 interface Groups<G> {
-  /** Groups operations by the number of segments below the base; each group has the routes of this length. */
+  /** Operations by the number of segments below the base, each with its routes of that length. */
   readonly byLength: ReadonlyMap<number, G>;
-  /** Each operation with its routes of any length. */
+  /** Operations with their routes of any length. */
   readonly ofAnyLength: G;
-  /** Those that the request names: actions and root fields. */
+  /** Operations that the request names: actions and root fields. */
   readonly named: G;
 }
 
 /** A surface, with its operations in groups. */
 export interface GroupedSurface<G = () => readonly NamedOperation[]> {
   readonly frame: SurfaceFrame;
-  /** All that its routes name. */
+  /** All methods that its routes name. */
   readonly methods: readonly string[];
   readonly groups: Groups<G>;
 }
@@ -74,13 +75,13 @@ const mapGroups = <A, B>({ byLength, ofAnyLength, named }: Groups<A>, to: (group
   named: to(named),
 });
 
-/** Routes as `plainRoute` writes them. */
+/** Takes a route apart that `plainRoute` has written. */
 export function toRoute(text: string): { readonly methods: readonly string[]; readonly path: string } {
   const [methods = '', path = '/'] = text.split(' ');
   return { methods: methods.split('|'), path };
 }
 
-/** Segments of the path of a route; undefined for any number of them. */
+/** Returns the number of segments in the path of a route; undefined where it may have any number. */
 function lengthOf(route: string): number | undefined {
   const { path } = toRoute(route);
   if (path.includes('+}')) return undefined;

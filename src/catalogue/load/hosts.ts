@@ -4,7 +4,7 @@ import { fits, parsePart, type TemplatePart } from './template.ts';
 /** The place of a tool's surface: a host, or a path below one. */
 export interface HostPattern {
   readonly text: string;
-  /** From the right: `com`, `slack`, … */
+  /** Labels from the right: `com`, `slack`, … */
   readonly labels: readonly TemplatePart[];
   /** Literal segments that the path begins with. */
   readonly under: readonly string[];
@@ -17,8 +17,8 @@ export interface HostMatch<T> {
 }
 
 /**
- * A label that `{region}` stands for. Without this shape `{service}.{region}.amazonaws.com` would also name
- * the machines of strangers, such as `ec2-192-0-2-1.compute-1.amazonaws.com`.
+ * The shape of a label that `{region}` stands for. Without this shape `{service}.{region}.amazonaws.com`
+ * would also name the machines of strangers, such as `ec2-192-0-2-1.compute-1.amazonaws.com`.
  */
 const region = /^[a-z]{2,4}(?:-[a-z]{2,16}){1,3}-\d{1,2}$/;
 const noCaptures: ReadonlyMap<string, string> = new Map();
@@ -52,8 +52,9 @@ class Label<T> {
 }
 
 /**
- * Host patterns, the most specific first: an exact host, then label by label from the right a literal before
- * a placeholder before "anything below". A host of a stranger is told in one lookup and one or two steps.
+ * Finds the most specific of many host patterns. An exact host goes first. Then, label by label from the
+ * right, a literal goes before a placeholder, and that before "anything below". An unknown host costs one
+ * look-up and one or two steps.
  */
 export class HostTree<T> {
   readonly #exact = new Map<string, T[]>();
@@ -99,7 +100,10 @@ function childOf<T>(node: Label<T>, part: Exclude<TemplatePart, { kind: 'rest' }
 const affixLength = (part: { prefix: string; suffix: string }): number =>
   part.prefix.length + part.suffix.length;
 
-/** The labels before `end` are still to be matched. Goes no deeper than the longest pattern has labels. */
+/**
+ * Matches the labels before `end` with the patterns below a node. The recursion goes no deeper than the
+ * longest pattern has labels.
+ */
 function walk<T>(node: Label<T>, host: string, end: number): HostMatch<T> | undefined {
   if (end <= 0) return node.values.length > 0 ? { values: node.values, captures: noCaptures } : undefined;
   const start = host.lastIndexOf('.', end - 1) + 1;

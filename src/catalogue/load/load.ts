@@ -10,7 +10,7 @@ import { mountAll } from './mounts.ts';
 import { type Tool, toolSchema } from './schema.ts';
 import { parseTable } from './table.ts';
 
-/** The tables of tools cannot be used; `mistakes` has all of them, each with its file and path. */
+/** Says that the tables of tools cannot be used. `mistakes` has all mistakes, each with its file and path. */
 export class CatalogueError extends Error {
   readonly mistakes: readonly string[];
 
@@ -21,12 +21,12 @@ export class CatalogueError extends Error {
   }
 }
 
-/** The tables of a folder, read once. */
+/** The tables of a folder, which was read once. */
 export interface ToolTables {
   /**
-   * Compiles them. `additions` are tools of the same form from elsewhere. One with the name of a tool adds
-   * its hosts to that tool, and its operations go before the tool's own. Mistakes name an addition by its
-   * index; undefined ones are passed over. Throws `CatalogueError`.
+   * Compiles the tables. `additions` are tools of the same form from elsewhere; undefined ones are passed
+   * over. An addition with the name of a tool adds its hosts to that tool, and its operations go before the
+   * tool's own. Mistakes name an addition by its index. Throws `CatalogueError`.
    */
   catalogue(additions?: readonly unknown[]): Catalogue;
 }
@@ -37,7 +37,7 @@ const tablesOf = new Map<string, ToolTables>();
 export const readToolTables = (dir: string, keptAs?: string): ToolTables =>
   kept(tablesOf, dir, () => openTables(dir, keptAs));
 
-/** The same, read anew. */
+/** Reads the tables of a folder anew; else as `readToolTables`. */
 export function openTables(dir: string, keptAs?: string): ToolTables {
   const own = keptAs === undefined ? openFolder(dir) : openKept(dir, keptAs);
   let plain: Catalogue | undefined;
@@ -86,7 +86,10 @@ function catalogueOf(own: readonly CatalogueTool[], additions: readonly unknown[
 export const loadCatalogue = (dir: string, additions: readonly unknown[] = []): Catalogue =>
   readToolTables(dir).catalogue(additions);
 
-/** Examples are the last part of a file and half of it: who does not try them does not parse them. */
+/**
+ * Matches the beginning of the examples. They are the last part of a file and half of it, so only those who
+ * try them parse them.
+ */
 const examplesBegin = /^examples:/m;
 
 /** Reads the tools of a folder, with examples if `withExamples`, and adds what is wrong to `mistakes`. */
@@ -108,7 +111,10 @@ export function readTools(dir: string, mistakes: string[], withExamples = false)
   });
 }
 
-/** `generated/<tool>.txt` has what the vendor publishes as data; the tool's own file goes before. */
+/**
+ * Adds the operations in `generated/<tool>.txt`, which the vendor publishes as data. Those of the tool's own
+ * file go before them.
+ */
 function withTable(tool: Tool, dir: string, mistakes: string[]): Tool {
   const file = join('generated', `${tool.name}.txt`);
   const text = readIfThere(join(dir, file));
@@ -143,7 +149,10 @@ function addTool(tools: CatalogueTool[], addition: Tool): void {
   else tools.push(openTool(addition));
 }
 
-/** The addition stands first, so its operations are asked first. The tool's own table becomes its surface. */
+/**
+ * Joins a tool and an addition. The addition stands first, so its operations are asked first; the tool's own
+ * operations become a further surface.
+ */
 function joined(known: Tool, addition: Tool): Tool {
   const { surfaces, name, title, examples, table, ...own } = known;
   const hosts = [...known.hosts, ...addition.hosts];

@@ -4,9 +4,9 @@ import { type HostPattern, HostTree } from './hosts.ts';
 /** A surface of a tool at one of its hosts. */
 export interface Mounted extends Omit<CatalogueSurface, 'hosts'> {
   readonly toolName: string;
-  /** Paths without an operation belong to another tool at this host. */
+  /** Tells whether another tool has the paths without an operation at this host. */
   readonly isGuest: boolean;
-  /** Literal segments below which it lies. */
+  /** Literal segments that the paths of the surface begin with. */
   readonly under: readonly string[];
 }
 
@@ -22,7 +22,7 @@ interface Mount {
   readonly guestOf: string | undefined;
 }
 
-/** Puts all tools at their hosts. Mistakes that only show between tools are added to `mistakes`. */
+/** Puts all tools at their hosts, and adds mistakes that only show between tools to `mistakes`. */
 export function mountAll(tools: readonly CatalogueTool[], mistakes: string[]): Mounts {
   const mounts = tools.flatMap(mountsOf);
   // The surface of the longest path is asked first, and guests before the owner of the host.
@@ -52,7 +52,7 @@ function mountsOf({ head, surfaces }: CatalogueTool): Mount[] {
   );
 }
 
-/** Each host belongs to one tool, and its guests say so. */
+/** Checks that one tool owns each host pattern, and that its guests name this tool. */
 function checkOwners(mounts: readonly Mount[], mistakes: string[]): void {
   const owners = new Map<string, string>();
   for (const { pattern, mounted } of mounts)

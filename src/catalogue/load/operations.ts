@@ -16,7 +16,7 @@ export interface NamedOperation {
   readonly entry: OperationEntry;
 }
 
-/** Yields all named operations of a tool, in the order of its file, those of its table behind them. */
+/** Yields all named operations of a tool, in the order of its file, then those of its table. */
 export function* operationsOf(tool: Tool): Generator<NamedOperation> {
   for (const surface of surfacesOf(tool)) yield* operationsAt(surface);
 }

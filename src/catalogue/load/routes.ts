@@ -6,14 +6,14 @@ import type { TemplatePart } from './template.ts';
 /** A route as `plainRoute` writes it, with what it leads to. */
 export interface PathEntry<T> {
   readonly route: string;
-  /** Below a base path; undefined where it is none there. */
+  /** Returns what the route leads to below a base path; undefined where it does not stand below that base. */
   readonly of: (base: readonly TemplatePart[]) => T | undefined;
 }
 
 /** The value that a route has led to, with the placeholders of the route. */
 export type MatchedPath<T> = T & { readonly captures: readonly Capture[] };
 
-/** The routes of a surface below its base paths, each read when it may be that of a path. */
+/** The routes of a surface below its base paths. A group is read when a path may be one of its routes. */
 export interface RouteGroups<T> {
   readonly bases: readonly (readonly TemplatePart[])[];
   readonly byLength: ReadonlyMap<number, () => readonly PathEntry<T>[]>;
@@ -28,12 +28,15 @@ export class PathTable<T extends object> {
   readonly #ignoresCase: boolean;
   readonly #prepare: (found: MatchedPath<T>[]) => void;
   readonly #methods: ReadonlySet<string>;
-  /** Longer paths have routes of any length alone. */
+  /** The largest number of segments with routes of its own. Longer paths only have routes of any length. */
   readonly #lengthMax: number;
   /** Trees by method, then by number of segments. */
   readonly #trees = new Map<string, PathTree<MatchedPath<T>>[]>();
 
-  /** `prepare` is given each list of what shares a method and a template, to put it in order. */
+  /**
+   * Keeps the routes of a surface. `prepare` puts each list of values that share a method and a template in
+   * order.
+   */
   constructor(groups: RouteGroups<T>, ignoresCase: boolean, prepare: (found: MatchedPath<T>[]) => void) {
     this.#groups = groups;
     this.#ignoresCase = ignoresCase;
@@ -45,7 +48,7 @@ export class PathTable<T extends object> {
 
   /** Returns all that stands for the method at the most specific template of the path. */
   find(method: string, segments: readonly string[]): readonly MatchedPath<T>[] | undefined {
-    // Callers choose the word: those that no route names are one method.
+    // Callers choose the method: all those that no route names share one entry.
     const known = this.#methods.has(method) ? method : '*';
     const trees = kept(this.#trees, known, () => []);
     const length = Math.min(segments.length, this.#lengthMax + 1);
@@ -54,7 +57,7 @@ export class PathTable<T extends object> {
     return tree.find(method, segments);
   }
 
-  /** Compiles all routes, for what `prepare` has to say of them. */
+  /** Compiles all routes, so that `prepare` sees each list. */
   compileAll(): void {
     this.#treeOf(undefined, undefined);
   }

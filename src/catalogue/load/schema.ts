@@ -9,22 +9,22 @@ import { parsePresence, parseSource, parseTagSource } from './sources.ts';
 /*
  * The form of `config/tools/<vendor>.yaml`. A tool is a surface (hosts, and what can be done there), and may
  * have further `surfaces`. These have other hosts, or other paths that share a beginning. Texts with a
- * grammar of their own are checked here, so that all mistakes of a file are told at once. What comes out is
- * plain data, which can be kept: functions are made of it when a call needs them.
+ * grammar of their own are checked here, so that all mistakes of a file are told at once. The result is plain
+ * data, which can be kept: functions are made of it when a call needs them.
  */
 
 /** These fields of `Resource` are one text. A placeholder of the name in a host or path fills its field. */
 export const resourceFields = ['org', 'repo', 'channel', 'region', 'account', 'bucket'] as const;
 export type ResourceField = (typeof resourceFields)[number];
 
-/** Fields that may tell the owner, instead of the organisation. */
+/** Fields of the resource that may tell the owner, instead of the organisation. */
 const ownerFields = ['account', 'channel', 'nobody'] as const;
 export type OwnerField = (typeof ownerFields)[number];
 
 /** Fields that a call may act on though no place tells which. */
 export const unknownFields = [...resourceFields, 'tags'] as const;
 
-/** Returns a text that `parse` must understand. */
+/** Returns a schema for texts that `parse` understands. Its output is the parsed value. */
 const parsed = <T>(parse: (text: string) => T | undefined, form: string) =>
   z.string().transform((text, context) => {
     const value = parse(text);
@@ -33,7 +33,10 @@ const parsed = <T>(parse: (text: string) => T | undefined, form: string) =>
     return z.NEVER;
   });
 
-/** Returns a text that `parse` understands, which it does again where the value is needed. */
+/**
+ * Returns a schema for texts that `parse` understands. Its output is the text, which is parsed again where
+ * the value is needed.
+ */
 const checked = (parse: (text: string) => unknown, form: string) =>
   z.string().superRefine((text, context) => {
     if (parse(text) === undefined) context.addIssue({ code: 'custom', message: `"${text}" is not ${form}` });
@@ -57,21 +60,25 @@ const extract = z.strictObject({
   bucket: oneOrMore(source).optional(),
   tags: oneOrMore(tagSource).optional(),
   /**
-   * The place that tells whose property the operation acts on, as a tenant lists it in `org_accounts`: a
-   * field of the resource, or places. If it is left out, it is the organisation, or that of the repository.
-   * `nobody`: the operation leaves nothing with whom it names, but takes something from there.
+   * The place that tells whose property the operation acts on, as a tenant lists it in `org_accounts`. It is
+   * a field of the resource, or a list of places. If it is left out, the owner is the organisation, or that
+   * of the repository. `nobody` means that the operation leaves nothing with whom it names, but takes
+   * something from there.
    */
   owner: z.union([z.enum(ownerFields), oneOrMore(source)]).optional(),
-  /** All places count; a text with commas is a list. */
+  /** Places of the principals. All of them count; a text with commas is a list. */
   principals: oneOrMore(source).optional(),
   /**
    * The place of the mail itself. Recipients that the body names in `to`, `cc`, `bcc` and `recipients` count
    * as well.
    */
   mail: checked(parsePresence, 'a place of a request (json:$.raw, param:to, …)').optional(),
-  /** A placeholder of the path may have encoded slashes (`acme%2Fapp`), which belong to the name. */
+  /**
+   * Tells whether a placeholder of the path may have encoded slashes (`acme%2Fapp`), which belong to the
+   * name.
+   */
   decode_slashes: z.literal(true).optional(),
-  /** These fields are acted on though no place tells the value, as with ids that only the vendor resolves. */
+  /** Fields that are acted on though no place tells the value, as with ids that only the vendor resolves. */
   unknown: z.array(z.enum([...unknownFields, 'principals'])).optional(),
 });
 
@@ -81,9 +88,9 @@ const operation = z
     call: oneOrMore(route).optional(),
     /** Names of the vendor's actions, on a surface with `rpc`. */
     rpc: oneOrMore(z.string().min(1)).optional(),
-    /** Root fields, on a surface with `graphql`. */
+    /** Names of root fields, on a surface with `graphql`. */
     graphql: oneOrMore(z.string().min(1)).optional(),
-    /** Further conditions: a place has this value, or (true) is there at all. */
+    /** Further conditions: a place must have this value, or (true) must be there at all. */
     when: z
       .record(z.string(), z.union([z.literal(true), z.string()]))
       .superRefine((conditions, context) => {
@@ -94,15 +101,21 @@ const operation = z
       })
       .optional(),
     extract: extract.optional(),
-    /** Anybody, or whoever has a link, can read what it writes, so the content leaves the organisation. */
+    /**
+     * Tells whether anybody, or whoever has a link, can read what it writes: then the content leaves the
+     * organisation.
+     */
     public: z.literal(true).optional(),
   })
   .refine(({ call, rpc, graphql }) => call || rpc || graphql, 'needs one of call, rpc, graphql');
 
-/** Requests of the same tool in one body; each is understood by itself. */
+/** Requests of the same tool in one body, each of which is understood by itself. */
 const batch = z.strictObject({
   call: oneOrMore(route),
-  /** `multipart` means parts of type application/http. Otherwise a list in JSON has the fields in `names`. */
+  /**
+   * The form of the requests. `multipart` stands for parts of type application/http. Otherwise it is a path
+   * to a list in JSON, whose members have the fields in `names`.
+   */
   requests: z.union([
     z.literal('multipart'),
     parsed(parseBodyPath, 'multipart, or a path to a list ($.requests)'),
@@ -115,13 +128,19 @@ const batch = z.strictObject({
       headers: z.string().default('headers'),
     })
     .prefault({}),
-  /** The field of a request's own body whose content the batch has for its body. */
+  /** The field of a request's own body whose content stands as the body in the batch. */
   wrap: z.string().optional(),
-  /** Tells whether their paths stand below the batch's, without its last segment; else they are whole. */
+  /**
+   * Tells whether the paths of the requests stand below the batch's path without its last segment; else they
+   * are whole.
+   */
   below: z.boolean().default(false),
 });
 
-/** Remote procedures have one path and name the action elsewhere. Unlisted ones get a name in snake_case. */
+/**
+ * Remote procedures, which have one path and name the action elsewhere. Unlisted actions get a name in
+ * snake_case.
+ */
 const rpc = z.strictObject({
   call: oneOrMore(route),
   /** Places of the action's name; all count, and the strictest action wins. */
@@ -133,7 +152,7 @@ const rpc = z.strictObject({
   /** The verb of all other actions. */
   verb: z.enum(['WRITE', 'ADMIN']).default('WRITE'),
   category: identifier.default('other'),
-  /** The placeholder of the host that names the category better. */
+  /** The placeholder of the host whose value is the category of unlisted actions. */
   category_from: z.string().optional(),
 });
 
@@ -141,30 +160,33 @@ const hosts = z.array(
   parsed(parseHostPattern, 'a host pattern (api.x.com, *.x.com, {name}.x.com, x.com/path)'),
 );
 
-/** The limit of a body. */
+/** A limit of a body, in bytes or with a unit. */
 const bodySize = z.union([z.int().positive(), parsed(parseSize, 'a size (4096, 256KB, 32MB)')]);
 
 const surface = z.strictObject({
-  /** None: those of the tool. */
+  /** Hosts of the surface; undefined for those of the tool. */
   hosts: hosts.optional(),
   /**
-   * The largest body that the vendor takes here, where its documentation says so. It raises the limit of the
-   * gateway, where nobody has set one. It is asked for before the body is read: of several surfaces at a host
-   * and path the largest counts. None: that of the tool.
+   * The largest body that the vendor takes here, where its documentation says so; undefined for that of the
+   * tool. It raises the limit of the gateway, where nobody has set one. It is asked for before the body is
+   * read, so the largest of all surfaces at a host and path counts.
    */
   max_body_bytes: bodySize.optional(),
   base_paths: z.array(parsed(parsePathTemplate, 'a path')).default([[]]),
-  /** The vendor takes its paths, and the names of fields, in any case. */
+  /** Tells whether the vendor takes its paths, and the names of fields, in any case. */
   ignore_case: z.boolean().default(false),
-  /** Paths as OData has them: `users('ann')` is `users/ann`, `microsoft.graph.assign` is `assign`. */
+  /**
+   * Tells whether paths are those of OData: `users('ann')` is `users/ann`, `microsoft.graph.assign` is
+   * `assign`.
+   */
   odata: z.boolean().default(false),
   extract: extract.default({}),
   rpc: rpc.optional(),
   graphql: z.strictObject({ call: oneOrMore(route) }).optional(),
   batch: oneOrMore(batch).optional(),
-  /** The verb of paths that stand in no operation, where the method does not tell it. */
+  /** The verb of paths without an operation; undefined where the method tells it. */
   unknown_verb: z.enum(['WRITE', 'ADMIN']).optional(),
-  /** Operations by category, then by name. A name may come back on another surface with the same verb. */
+  /** Operations by category, then by name. Another surface may have the same name with the same verb. */
   operations: z.record(identifier, z.record(identifier, operation)).default({}),
 });
 
@@ -172,9 +194,9 @@ const example = z.strictObject({
   method: z.string(),
   url: z.url(),
   headers: z.record(z.string(), z.string()).default({}),
-  /** An object is sent as JSON, an unnamed text as a form. */
+  /** The body: an object is sent as JSON, a text without a declared type as a form. */
   body: z.union([z.string(), z.record(z.string(), z.unknown()), z.array(z.unknown())]).optional(),
-  /** The operation's name alone stands for `{ operation: name }`. */
+  /** The expected operation. Its name alone stands for `{ operation: name }`. */
   expect: z.preprocess(
     (value) => (typeof value === 'string' ? { operation: value } : value),
     z.strictObject({
@@ -191,10 +213,13 @@ export const toolSchema = surface.extend({
   name: identifier,
   title: z.string().min(1),
   hosts: hosts.min(1),
-  /** The tool that has these hosts as well, where a vendor has several: it knows what this table lacks. */
+  /**
+   * The tool that owns these hosts, where several tools share a vendor's hosts. It knows the paths that this
+   * one lacks.
+   */
   guest_of: identifier.optional(),
   surfaces: z.array(surface).default([]),
-  /** Its tests: what the requests are understood as. */
+  /** The tests of the tool: requests, and what they must be understood as. */
   examples: z.array(example).default([]),
 });
 

@@ -13,7 +13,7 @@ export type TagSource = (reading: RequestReading) => readonly (readonly [name: s
 const maybe = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
 
 /**
- * The places that a tool's file can name:
+ * Parses the name of a place; undefined where it is malformed. A tool's file can name these places:
  *
  *     `path:user`           A placeholder of the path or the host.
  *     `query:per_page`      A query parameter.
@@ -55,7 +55,10 @@ function known<T>(read: T | undefined, text: string): T {
   return read;
 }
 
-/** Tells whether anything stands at the place, even no text: JSON may have an object, a list or null. */
+/**
+ * Parses a place that only has to be there, even without a text: JSON may have an object, a list or null. The
+ * reader returns one text, which may be empty, for each value.
+ */
 export function parsePresence(text: string): RequestSource | undefined {
   const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;
   if (!path) return parseSource(text);
@@ -114,7 +117,10 @@ const kinds: Readonly<Record<string, (argument: string) => RequestSource | undef
 
 const condition = /^(.+?)(!?=)([^=]+)$/;
 
-/** Parses `PLACE,PLACE=value|value`: everybody if one value is there; `!=` if none is. Case is ignored. */
+/**
+ * Parses `PLACE,PLACE=value|value`: everybody if one value is there; with `!=`, everybody if none is. Case is
+ * ignored.
+ */
 function everybodyWhere(argument: string): RequestSource | undefined {
   const [, placesText = '', sign, valuesText = ''] = condition.exec(argument) ?? [];
   const places = placesText.split(',').map(parseSource);
@@ -126,7 +132,9 @@ function everybodyWhere(argument: string): RequestSource | undefined {
   };
 }
 
-/** `//pubsub.googleapis.com/projects/acme/topics/t` */
+/**
+ * Returns the project in a resource name of Google Cloud: `//pubsub.googleapis.com/projects/acme/topics/t`.
+ */
 function projectOf(name: string): readonly string[] {
   return maybe(/(?:^|\/)projects\/([^/]+)/.exec(name)?.[1]);
 }
@@ -142,18 +150,21 @@ function messagesIn(request: Request): readonly string[] {
   const text = request.bodyText() ?? '';
   if (!/^\s*multipart\//i.test(request.contentType)) return [text];
   const [, ...messages] = parseMultipart(text, request.contentType) ?? [];
-  // A text that is no message has recipients that nobody knows.
+  // A text that is no message has recipients that nobody knows: `messageRecipients` answers `*` for it.
   return messages.length > 0 ? messages.map(({ value }) => value) : [''];
 }
 
-/** Vendors that take a parameter anywhere take a list in a form as JSON: `emails=["ann@acme.com"]`. */
+/**
+ * Returns the members of a list that a form has as JSON, as vendors take it: `emails=["ann@acme.com"]`. Any
+ * other text stays whole.
+ */
 function listed(text: string): readonly string[] {
   if (!text.startsWith('[')) return [text];
   try {
     const items = textsOf(JSON.parse(text));
     return items.length > 0 ? items : [text];
   } catch {
-    // A text that begins with a bracket.
+    // The text only begins with a bracket.
     return [text];
   }
 }
@@ -176,8 +187,9 @@ function within(read: (value: string) => readonly string[]): (argument: string) 
 }
 
 /**
- * Places of tags: `json:$.Tags` (a list of Key and Value, or an object), `param:Tags.member` (numbered fields
- * that end in Key and Value), `header:x-amz-tagging` (urlencoded).
+ * Parses a place of tags; undefined for anything else. It is `json:$.Tags` (a list of Key and Value, or an
+ * object), `param:Tags.member` (numbered fields that end in Key and Value) or `header:x-amz-tagging`
+ * (urlencoded).
  */
 export function parseTagSource(text: string): TagSource | undefined {
   const colon = text.indexOf(':');
@@ -204,7 +216,10 @@ export function parseTagSource(text: string): TagSource | undefined {
 const pairs = (fields: readonly FormField[]): (readonly [string, string])[] =>
   fields.map(({ name, value }) => [name, value] as const);
 
-/** `Tags.member.1.Key=env&Tags.member.1.Value=prod`, `TagSpecification.1.Tag.1.Key=…`. */
+/**
+ * Returns the tags in numbered fields: `Tags.member.1.Key=env&Tags.member.1.Value=prod`,
+ * `TagSpecification.1.Tag.1.Key=…`.
+ */
 function numberedTags(own: readonly FormField[]): readonly (readonly [string, string])[] {
   if (own.length === 0) return [];
   const valuesOf = Map.groupBy(own, ({ name }) => name);

@@ -21,7 +21,7 @@ export interface ToolFacts {
   readonly title: string;
   /** Hosts as the file writes them. */
   readonly hosts: readonly string[];
-  /** One for each of the operations, so that a name of two categories stands there twice. */
+  /** Names of the operations, one for each, so a name in two categories stands there twice. */
   readonly operationNames: readonly string[];
   /** Tells whether calls may have further names: the vendor's, for actions that the table lacks. */
   readonly takesOtherNames: boolean;
@@ -46,14 +46,17 @@ export interface OperationSummary {
   readonly calls: readonly string[];
 }
 
-/** A surface without calls only says how large bodies may be, at hosts that the tool has anyway. */
+/**
+ * Returns the hosts of a surface; none for a surface without calls. Such a surface only says how large bodies
+ * may be, at hosts that the tool has anyway.
+ */
 function hostsOf(surface: Surface, tool: Tool): NonNullable<Surface['hosts']> {
   const { operations, rpc, graphql, batch, max_body_bytes: bodyBytesMax, hosts = [] } = surface;
   const hasCalls = Object.keys(operations).length > 0 || (rpc ?? graphql ?? batch) !== undefined;
   return surface !== tool && bodyBytesMax !== undefined && !hasCalls ? [] : hosts;
 }
 
-/** Returns each once, with all calls that it stands for. */
+/** Returns each operation once, with all calls that it stands for. */
 export function operationSummariesOf(tool: Tool): readonly OperationSummary[] {
   const operations = new Map<string, OperationSummary & { readonly calls: string[] }>();
   for (const { name, category, verb, entry } of operationsOf(tool)) {
@@ -106,7 +109,7 @@ function fieldsOf(tool: Tool, surfaces: readonly Surface[]): ToldField[] {
     for (const name of namesIn(entry.extract ?? {})) names.add(name);
     for (const name of (entry.call ?? []).flatMap(namesInRoute)) names.add(name);
   }
-  // A repository is told with its organisation.
+  // A repository always tells its organisation, too.
   if (names.has('repo')) names.add('org');
   return toldFields.filter((field) => names.has(field));
 }

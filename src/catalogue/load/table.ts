@@ -4,13 +4,12 @@ import type { OperationEntry, Surface } from './schema.ts';
 
 /*
  * Tables of operations as `config/tools/generated/build.ts` writes them: a line each of verb, methods, path,
- * category and name. Thousands of lines are read this way in a few milliseconds, which YAML would take
- * seconds for.
+ * category and name. Thousands of lines are read this way in a few milliseconds; YAML would take seconds.
  */
 
 const line = /^([A-Z]+) (\S+ \/\S*) ([a-z][a-z0-9_]{0,127}) ([a-z][a-z0-9_]{0,127})$/;
 
-/** Returns the operations of a table below the base paths; a sentence on the first line that is none. */
+/** Returns the operations of a table below the base paths, or a sentence on the first line that is wrong. */
 export function parseTable(text: string, basePaths: Surface['base_paths']): Surface | string {
   const operations: Record<string, Record<string, OperationEntry>> = {};
   for (const [index, written] of text.split('\n').entries()) {

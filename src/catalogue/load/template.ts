@@ -1,6 +1,7 @@
 /**
- * Templates of hosts and paths: `{region}` stands for one label or segment, `{key+}` for one or more of them,
- * and a literal may stand before and after (`{model}:embed`). Parsed once, when the catalogue is loaded.
+ * A part of a template of hosts or paths, which are parsed once, when the catalogue is loaded. `{region}`
+ * stands for one label or segment, `{key+}` for one or more. A literal may stand before and after a
+ * placeholder (`{model}:embed`).
  */
 export type TemplatePart =
   | { readonly kind: 'literal'; readonly text: string }
@@ -9,7 +10,7 @@ export type TemplatePart =
 
 const placeholder = /^([^{}]*)\{([a-z_]+)(\+?)\}([^{}]*)$/;
 
-/** One label or segment of a template; undefined where it is malformed. */
+/** Parses one label or segment of a template; undefined where it is malformed. */
 export function parsePart(text: string): TemplatePart | undefined {
   if (!/[{}]/.test(text)) return { kind: 'literal', text };
   const [, prefix = '', name = '', plus, suffix = ''] = placeholder.exec(text) ?? [];
@@ -18,6 +19,6 @@ export function parsePart(text: string): TemplatePart | undefined {
   return prefix === '' && suffix === '' ? { kind: 'rest', name } : undefined;
 }
 
-/** Does the text fit between prefix and suffix, with at least one character of its own? */
+/** Tells whether a text fits between prefix and suffix, with at least one character of its own. */
 export const fits = (text: string, { prefix, suffix }: { prefix: string; suffix: string }): boolean =>
   text.length > prefix.length + suffix.length && text.startsWith(prefix) && text.endsWith(suffix);

@@ -35,7 +35,7 @@ const writeMethods = new Set([
   ...['message/send', 'message/stream', 'tasks/send', 'tasks/sendSubscribe', 'tasks/cancel'],
   ...['SendMessage', 'SendStreamingMessage', 'CancelTask'],
 ]);
-/** They say where an agent's results go from now on. */
+/** Methods that say where an agent's results go from now on. */
 const adminMethods = new Set([
   ...[
     'tasks/pushNotificationConfig/set',
@@ -68,7 +68,10 @@ const pushPlaces = [
   [],
 ];
 
-/** Returns a message; one that says where results go is ADMIN, and addresses the host there. */
+/**
+ * Returns the meaning of a message; undefined for a method that the protocol lacks. A message that says where
+ * results go is ADMIN, and addresses the host there.
+ */
 export function a2aMeaning(method: string, params: unknown): MessageMeaning | undefined {
   const verb = a2aVerb(method);
   if (verb === undefined) return undefined;

@@ -2,20 +2,26 @@ import type { BodyValue } from '../../core/call.ts';
 import { isObject, textsOf } from '../body-path.ts';
 import type { RequestReading } from '../reading.ts';
 
-/* AWS calls alone have resource names (ARNs), signatures with a credential scope, and policy documents. */
+/*
+ * Reads what only AWS calls have: resource names (ARNs), signatures with a credential scope, and policy
+ * documents.
+ */
 
 const accountId = /^\d{12}$/;
-/** These fields say what a call acts on. Others, such as a message, are content and may name anybody. */
+/**
+ * Matches names of fields that say what a call acts on. Other fields, such as a message, are content and may
+ * name anybody.
+ */
 const naming = /(?:Arn|ARN|Id|Identifier|Name|Resource|QueueUrl)s?(?:\.|$)/;
-/** A queue of SQS is named by its URL. */
+/** Matches the URL of a queue, which is its name in SQS. */
 const queueUrl = /^https?:\/\/[\w.-]{1,253}\/(\d{12})\//;
 
-/** Lambda takes the end of a resource name, too. */
+/** Matches the end of a resource name, which Lambda takes for the whole. */
 const partialName = /^(\d{12}):function:/;
 
 /**
- * Returns the accounts of resource names, which are ARNs and URLs of queues. They stand in the path, or in
- * fields of query, form and outermost JSON object.
+ * Returns the accounts in resource names, which are ARNs, URLs of queues and partial names of Lambda. They
+ * stand in the path, or in fields of query, form and the JSON body with its requests.
  */
 export function arnAccounts(reading: RequestReading): readonly string[] {
   const texts = [...reading.segments, ...namesIn(reading)];
@@ -29,14 +35,17 @@ export function arnAccounts(reading: RequestReading): readonly string[] {
 }
 
 const namesMax = 1000;
-/** Names of requests in a transaction or batch, where tables are values or keys. */
+/**
+ * Matches names of requests in a transaction or batch, and names of fields that have tables as values or
+ * keys.
+ */
 const requests = /^[A-Z][A-Za-z]{2,16}$/;
-/** Contents of DynamoDB items may be any text. */
+/** Names of fields that hold items of DynamoDB, which may be any text. */
 const contents = new Set(['Item', 'Key', 'Keys', 'ExpressionAttributeValues']);
 
 const none: readonly string[] = Object.freeze([]);
 
-/** Returns names in the fields of a JSON body and its requests, and names that are keys. */
+/** Returns the names that stand in fields of a JSON body and its requests, and those that are keys. */
 function namesIn(reading: RequestReading): readonly string[] {
   const body = reading.body.json();
   if (body === undefined) return none;
@@ -62,7 +71,10 @@ function namesIn(reading: RequestReading): readonly string[] {
 
 const scope = /Credential=[^/\s,&]{1,128}\/\d{8}\/([a-z0-9-]{1,32})\//;
 
-/** Returns the region that the request is signed for (Signature Version 4: credential scope). */
+/**
+ * Returns the region that the request is signed for (Signature Version 4: credential scope); undefined where
+ * none is told.
+ */
 export function signedRegion(reading: RequestReading): string | undefined {
   for (const header of reading.header('authorization')) {
     const region = scope.exec(header)?.[1];
@@ -81,7 +93,7 @@ const statementsMax = 10_000;
 export function iamPrincipals(principal: string): readonly string[] {
   if (principal.endsWith('.amazonaws.com') || principal.endsWith('.amazonaws.com.cn')) return [];
   const [arn, , , , account = '', resource = ''] = principal.split(':', 6);
-  // Whoever the provider lets in comes from outside, though the provider's entry is in the own account.
+  // A provider lets in people from outside, though the provider's entry is in the own account.
   const isProvider = resource.startsWith('oidc-provider/') || resource.startsWith('saml-provider/');
   return [arn !== 'arn' || isProvider || !accountId.test(account) ? principal : account];
 }
@@ -91,7 +103,7 @@ const openGrants = new Set(['public-read', 'public-read-write', 'authenticated-r
 
 export const granteesOf = (grant: string): readonly string[] => (openGrants.has(grant.trim()) ? ['*'] : []);
 
-/** Returns the principals of a policy document: `*` where it is ambiguous or cannot be read. */
+/** Returns the principals of a policy document; `*` where it is ambiguous or cannot be read. */
 export function policyPrincipals(document: BodyValue): readonly string[] {
   if (document.kind === 'unclear') return ['*'];
   return document.kind === 'none' ? [] : document.readings.flatMap(principalsIn);
@@ -104,7 +116,7 @@ function principalsIn(policy: unknown): readonly string[] {
   if (list.length > statementsMax) return ['*'];
   return list.flatMap((statement) => {
     if (!isObject(statement) || statement['Effect'] === 'Deny') return [];
-    // Allowing all but some is allowing everybody.
+    // A statement that allows all but some allows everybody.
     if (statement['NotPrincipal'] !== undefined) return ['*'];
     const principal = statement['Principal'];
     const named = isObject(principal) ? Object.values(principal).flatMap(textsOf) : textsOf(principal);

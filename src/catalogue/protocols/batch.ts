@@ -6,15 +6,15 @@ import { headerValues, type Request } from '../request.ts';
 import { parseMultipart } from './multipart.ts';
 
 /*
- * Batches: several requests in the body of one. What a vendor would do with each is what it would do with the
- * request alone. So each is made one again and understood like any other.
+ * A batch has several requests in one body. A vendor does with each what it would do with that request alone.
+ * So each is made a request again and understood like any other.
  */
 
-/** In one batch; vendors take 20 to 100. */
+/** Bound on the requests of one batch; vendors take 20 to 100. */
 const requestsMax = 100;
 const requestLine = /^\s*([A-Za-z]{1,20})[ \t]+(\S{1,8192})(?:[ \t]+HTTP\/[\d.]{1,4})?[ \t]*\r?\n/;
 
-/** Returns the requests of a batch; undefined where it is none, has too many, or readers differ on it. */
+/** Returns the requests of a batch; undefined where it has none or too many, or readers may differ on it. */
 export function requestsOf(batch: Batch, reading: RequestReading): readonly Request[] | undefined {
   const requests = batch.requests === 'multipart' ? inParts(reading) : inList(batch, reading);
   const isBounded = requests.length > 0 && requests.length <= requestsMax;
@@ -33,7 +33,10 @@ function inList(batch: Batch, reading: RequestReading): readonly (Request | unde
     });
 }
 
-/** Returns undefined where its fields, read in any case, do not tell for sure what it is. */
+/**
+ * Reads the fields of a request in a list, in any case. Returns undefined where they do not tell for sure
+ * what the request is.
+ */
 function describedBy(written: Record<string, unknown>, { names, wrap }: Batch): Described | undefined {
   const fields = new Map<string, unknown>();
   for (const [name, value] of Object.entries(written)) {
@@ -69,7 +72,10 @@ const queryOf = (parameters: unknown): string =>
 const withQuery = (url: string, query: string): string =>
   query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${query}`;
 
-/** Fields of the batch outside of its body hold for each of its requests. */
+/**
+ * Returns the requests in the parts of a multipart body. Headers and query of the batch hold for each
+ * request, but not the headers about its body.
+ */
 function inParts({ request }: RequestReading): readonly (Request | undefined)[] {
   if (request.bodyValue().kind === 'unclear') return [];
   const { path } = request.target;
@@ -81,7 +87,7 @@ function inParts({ request }: RequestReading): readonly (Request | undefined)[] 
   return parts.slice(0, requestsMax + 1).map(({ value: part }) => {
     const line = requestLine.exec(part);
     const [whole = '', method = '', url = ''] = line ?? [];
-    // The line end behind the first line may be that of an empty head.
+    // The line end behind the first line may be part of the blank line, where the head is empty.
     const rest = `\r\n${part.slice(whole.length)}`;
     const blank = /\r?\n\r?\n/.exec(rest);
     const head = rest.slice(0, blank?.index);
@@ -102,7 +108,10 @@ interface Described {
   readonly text: string | undefined;
 }
 
-/** At the host of the batch, whatever host its URL names: that is whom the vendor sends it to. */
+/**
+ * Makes a request to the host of the batch, whatever host its URL names: the vendor sends it there. Returns
+ * undefined where the target is none.
+ */
 function requestAt(around: Request, below: boolean, described: Described): Request | undefined {
   const { method, url, fields, text = '' } = described;
   const { scheme, host, port, path } = around.target;

@@ -2,7 +2,7 @@ import { unescape as decodePercent } from 'node:querystring';
 import { fits } from '../load/template.ts';
 import { parseMultipart } from './multipart.ts';
 
-/** One field of a form or a query; the name is decoded, the value is not yet. */
+/** A field of a form or a query, with name and value decoded. */
 export interface FormField {
   readonly name: string;
   readonly value: string;
@@ -26,17 +26,23 @@ export function parseFields(text: string, max = Number.POSITIVE_INFINITY): reado
   return fields;
 }
 
-/** `name=`, as forms begin; what begins so is read as one whatever its type says. */
+/** Matches `name=`, as forms begin. A body that begins so is read as a form, whatever its type says. */
 export const formStart = /^[^\s&=<>{}"]{1,256}=/;
 
-/** Returns fields, at most `max` a pair, as for servers that take `;` for `&` (HTML 4.01, B.2.2). */
+/**
+ * Returns the fields of pairs with `;`, at most `max` of each pair, as servers read them that take `;` for
+ * `&` (HTML 4.01, B.2.2).
+ */
 export const formPiecesOf = (text: string, max = Number.POSITIVE_INFINITY): readonly FormField[] =>
   text
     .split('&')
     .filter((pair) => pair.includes(';'))
     .flatMap((pair) => parseFields(pair.replaceAll(';', '&'), max));
 
-/** Returns the fields of a form or a query, in both ways in which servers read it. */
+/**
+ * Returns the fields of a form or a query in both ways in which servers read them: `;` divides fields, or it
+ * does not.
+ */
 export const allFields = (text: string): readonly FormField[] =>
   text.includes(';') ? [...parseFields(text), ...formPiecesOf(text)] : parseFields(text);
 
@@ -48,7 +54,10 @@ function toField(pair: string): FormField {
 
 const partValueMax = 65_536;
 
-/** Parses `multipart/form-data` (RFC 7578), 64 KB of each file; none if servers may split it differently. */
+/**
+ * Returns the named parts of a multipart body (RFC 7578), the first 64 KB of each. Returns none if servers
+ * may split it differently.
+ */
 export const multipartFields = (text: string, contentType: string): readonly FormField[] =>
   (parseMultipart(text, contentType) ?? []).flatMap(({ name, value }) =>
     name === undefined ? [] : { name, value: value.slice(0, partValueMax) },
@@ -56,7 +65,9 @@ export const multipartFields = (text: string, contentType: string): readonly For
 
 const none: readonly string[] = Object.freeze([]);
 
-/** Values of all fields with the name, in which one `*` stands for anything: `Tags.member.*.Key`. */
+/**
+ * Returns the values of all fields with the name, in which one `*` stands for anything: `Tags.member.*.Key`.
+ */
 export function valuesNamed(fields: readonly FormField[], name: string): readonly string[] {
   if (fields.length === 0) return none;
   const star = name.indexOf('*');

@@ -4,7 +4,7 @@ import type { RequestBodyReading } from '../request-body-reading.ts';
 import { type FormField, valuesNamed } from './form.ts';
 import { type RootField, rootFieldsOf } from './graphql.ts';
 
-/** Documents of one request; a batch is rarely longer than ten. */
+/** Bound on the documents of one request; a batch is rarely longer than ten. */
 const documentsMax = 100;
 
 /** The root fields of a document; undefined where it is not there or cannot be read. */
@@ -17,13 +17,16 @@ interface Places {
   query(): readonly FormField[];
 }
 
-/** Returns the documents of a request. A persisted query has none: its text is at the vendor's. */
+/**
+ * Returns the documents of a request. A persisted query has none that could be read, since its text is at the
+ * vendor's.
+ */
 export function documentsIn(places: Places): readonly Document[] {
   const all = [...inBody(places), ...inFields(places.request, places.query())];
   return all.length > documentsMax ? [undefined] : all;
 }
 
-/** None of a GET, whose body nobody reads, and of an empty one. */
+/** Returns the documents in the body. A GET, whose body nobody reads, has none, nor has an empty body. */
 function inBody(places: Places): readonly Document[] {
   const { request, body } = places;
   const text = request.bodyText() ?? '';
@@ -33,7 +36,7 @@ function inBody(places: Places): readonly Document[] {
   const json = body.json();
   if (json !== undefined) return inJson(request, json);
   const form = body.form();
-  // Uploads put the request into a field of their own.
+  // Uploads put the request into a field of its own.
   const uploads = valuesNamed(form, 'operations').map((it) => structureOf(request, it));
   const documents = [...inFields(request, form), ...uploads.flatMap((it) => inJson(request, it))];
   return documents.length > 0 ? documents : [undefined];
@@ -49,12 +52,12 @@ function inFields(request: Request, fields: readonly FormField[]): readonly Docu
   return valuesNamed(fields, 'query').map((it) => documentOf(request, it, variables));
 }
 
-/** Variables are an object, or the JSON of one. */
+/** Reads one document. Its variables are an object, or the JSON of one. */
 function documentOf(request: Request, document: unknown, variables: unknown): Document {
   if (typeof document !== 'string') return undefined;
   const given =
     typeof variables === 'string' && variables !== '' ? structureOf(request, variables) : variables;
-  // An ambiguous value counts as none.
+  // Variables that are ambiguous, or no JSON, are '' here: then the document cannot be read.
   const object = given ?? {};
   return isObject(object) ? rootFieldsOf(document, object) : undefined;
 }

@@ -10,10 +10,10 @@ import {
   type ValueNode,
 } from 'graphql/language';
 
-/** One root field of a GraphQL document; `kind` is that of its operation. */
+/** A root field of a GraphQL document; `kind` is that of its operation. */
 export interface RootField {
   readonly kind: 'query' | 'mutation' | 'subscription';
-  /** The field itself, not its alias. */
+  /** The name of the field itself, not its alias. */
   readonly name: string;
   /** Arguments by name, with the request's variables put in; a missing variable is undefined. */
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -21,13 +21,13 @@ export interface RootField {
 
 const documentLengthMax = 65_536;
 const tokensMax = 4096;
-/** Fields and fragments that are gone through. */
+/** Bound on the fields and fragments that are gone through. */
 const selectionsMax = 100;
 
 /**
- * The root fields of all operations in a document (GraphQL, October 2021, 2.2 to 2.8), those of fragments
- * included, whatever a variable may switch off. Undefined where it is malformed, or longer than 64 KB, 4,096
- * tokens or 100 fields: then nobody can say what it does.
+ * Returns the root fields of all operations in a document (GraphQL, October 2021, 2.2 to 2.8). Fields of
+ * fragments are among them, and fields that a variable may switch off. Returns undefined where it is
+ * malformed, or longer than 64 KB, 4,096 tokens or 100 fields: then nobody can say what it does.
  */
 export function rootFieldsOf(
   document: string,
@@ -40,13 +40,16 @@ export function rootFieldsOf(
   for (const definition of parsed.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
     else if (definition.kind === Kind.OPERATION_DEFINITION) operations.push(definition);
-    // Definitions of types are for servers.
+    // Definitions of types are for servers, so no client sends them.
     else return undefined;
   }
   const fields: RootField[] = [];
   let selections = 0;
   let given = variables;
-  /** Tells whether all of it is known; a fragment that spreads itself reaches the bound. */
+  /**
+   * Adds the fields of a selection set. Returns whether all of them are known; a fragment that spreads itself
+   * reaches the bound.
+   */
   const add = (kind: RootField['kind'], { selections: list }: SelectionSetNode): boolean =>
     list.every((selection) => {
       if (++selections > selectionsMax) return false;
@@ -62,7 +65,7 @@ export function rootFieldsOf(
   return isKnown && fields.length > 0 ? fields : undefined;
 }
 
-/** A variable that is not given has the value that its operation says (6.1.2). */
+/** Adds the defaults that the operation gives for variables without a value (6.1.2). */
 function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Readonly<Record<string, unknown>>,
@@ -105,7 +108,8 @@ function documentOf(text: string): DocumentNode | undefined {
   try {
     return parse(text, { noLocation: true, maxTokens: tokensMax });
   } catch (error) {
-    // The parser calls itself for what is nested, and of brackets alone 4,096 tokens are too deep.
+    // The parser calls itself for what is nested, and 4,096 tokens of brackets alone are too deep for the
+    // stack.
     if (error instanceof GraphQLError || error instanceof RangeError) return undefined;
     throw error;
   }

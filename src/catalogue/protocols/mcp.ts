@@ -4,7 +4,8 @@ import type { MessageMeaning } from './message-meaning.ts';
 
 /*
  * Messages of the Model Context Protocol, as a client sends them (specification of 2025-06-18). A call of a
- * tool is named as the server names the tool. What that does only the server knows, so it counts as WRITE.
+ * tool has the name that the server gives the tool. Only the server knows what its tool does, so the call
+ * counts as WRITE.
  */
 
 type Meaning = Pick<OperationSummary, 'name' | 'category' | 'verb'>;
@@ -26,10 +27,13 @@ const methods: ReadonlyMap<string, Meaning> = new Map([
   ['logging/setLevel', { name: 'set_log_level', category: 'session', verb: 'WRITE' }],
 ]);
 
-/** The form of a tool name that a rule can use. */
+/** Matches tool names that a rule can use. */
 const toolName = /^[\w.:/-]{1,128}$/;
 
-/** `method` is undefined in an answer, such as to a server that asks for a completion: it carries content. */
+/**
+ * Returns the meaning of a message; undefined for what the protocol lacks. An answer has no `method`: it
+ * carries content, for instance to a server that asks for a completion.
+ */
 export function mcpMeaning(
   method: string | undefined,
   { params, result, error }: Record<string, unknown>,
@@ -50,7 +54,7 @@ function further(method: string, params: unknown): Meaning | undefined {
   return { name: isNamed ? name : 'call_tool', category: 'tools', verb: 'WRITE' };
 }
 
-/** Those that have a name of their own, and what a call of a tool is that has no usable one. */
+/** Operations of the protocol. A call of a tool without a usable name is `call_tool`. */
 export const mcpOperations: readonly OperationSummary[] = [
   ...[...methods].map(([method, meaning]) => ({ ...meaning, calls: [`rpc ${method}`] })),
   { name: 'call_tool', category: 'tools', verb: 'WRITE', calls: ['rpc tools/call'] },

@@ -2,6 +2,6 @@ import type { Operation } from '../../core/operation.ts';
 
 export interface MessageMeaning
   extends Pick<Operation, 'toolName' | 'name' | 'category' | 'verb' | 'unclear'> {
-  /** Whom it addresses beside the agent at the other end. */
+  /** Principals that the message addresses beside the agent at the other end. */
   readonly principals?: readonly string[];
 }

@@ -11,11 +11,10 @@ import type { MessageMeaning } from './message-meaning.ts';
 
 /*
  * Protocols that are spoken at any host: messages of JSON-RPC 2.0 between an agent and a server of tools
- * (MCP), or between two agents (A2A). They are told by their methods, for their hosts are nobody's in
- * particular.
+ * (MCP), or between two agents (A2A). They are told by their methods, because their hosts are not known.
  */
 
-/** They stand at no host of their own. */
+/** The protocols as tools, which have no hosts of their own. */
 export const protocols: readonly ToolSummary[] = [
   protocol('mcp', 'Model Context Protocol', mcpOperations),
   protocol('a2a', 'Agent2Agent protocol', a2aOperations),
@@ -25,7 +24,7 @@ function protocol(name: string, title: string, operations: readonly OperationSum
   return {
     ...{ name, title, hosts: [], operations, fields: [] },
     operationNames: operations.map((it) => it.name),
-    // Tools of servers, and methods of agents, are named as those name them.
+    // Servers name their tools, and agents their methods, as they like.
     takesOtherNames: true,
     categories: [...new Set(operations.map(({ category }) => category))],
     takesOtherCategories: false,
@@ -35,7 +34,10 @@ function protocol(name: string, title: string, operations: readonly OperationSum
 const messagesMax = 100;
 const versionLetters = 'jsonrpc';
 const versionName = '"jsonrpc"';
-/** How escapes of its letters begin: all of them, which most bodies lack, and then each. */
+/**
+ * Beginnings of escapes for letters of the name. The common beginning is looked for first: most bodies lack
+ * it.
+ */
 const escapesOfName = ['\\u006', '\\u007'];
 const anyEscape = '\\u00';
 
@@ -59,10 +61,10 @@ function withoutBody({ target, headers }: Request, method: string): readonly Mes
 }
 
 function inBody(request: Request): readonly MessageMeaning[] {
-  // Most bodies are sent away by a look for the name that every message has, which may be written with
-  // escapes.
+  // Every message has this name, which may be written with escapes. Most bodies lack it and are done with
+  // here.
   const mentions = (text: string): boolean => request.mentions(text);
-  // Letters are looked for in a tenth of the time that a quote is, of which a body has many.
+  // Looking for letters takes a tenth of the time that looking for a quote does: a body has many quotes.
   const isNamed = mentions(versionLetters) && mentions(versionName);
   if (!isNamed && !(mentions(anyEscape) && escapesOfName.some(mentions))) return [];
   const body = request.bodyValue();
@@ -74,7 +76,7 @@ function inBody(request: Request): readonly MessageMeaning[] {
   const meanings = messages.map((it) =>
     isObject(it) && it['jsonrpc'] === '2.0' ? meaningOf(it) : undefined,
   );
-  // One that no protocol has, or that lacks its version, does not make the others harmless.
+  // A message that no protocol has, or that lacks its version, does not make the others harmless.
   return meanings.some(Boolean) ? meanings.map((it) => it ?? unclear) : [];
 }
 
@@ -86,15 +88,17 @@ function meaningOf(message: Record<string, unknown>): MessageMeaning | undefined
   return mcpMeaning(method, message);
 }
 
-/** Servers may read it differently, so it may be any message. */
+/** The meaning of a body that servers may read differently, so it may be any message. */
 const unclear: MessageMeaning = {
   ...{ toolName: 'mcp', name: 'unclear', category: 'messages', verb: 'ADMIN' },
   unclear: { toolNames: ['a2a'], anyMethod: false },
 };
 
-/** A call to any host, whose body may have messages that nobody sees. */
+/** The note on a call to any host whose body may have messages that nobody sees. */
 export const ofProtocols: Unclear = { toolNames: ['mcp', 'a2a'], anyMethod: false };
 
-/** Tells whether the body may have messages in letters outside of ASCII. */
+/**
+ * Tells whether the body may have messages in another character set, in which their letters are not found.
+ */
 export const mayHideMessages = (request: Request, method: string): boolean =>
   method === 'POST' && request.isInOtherCharset() && request.bodyValue().kind === 'unclear';

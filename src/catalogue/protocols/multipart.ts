@@ -1,4 +1,4 @@
-/** A part of a multipart body; without a name where its head gives none, as in `multipart/related`. */
+/** A part of a multipart body. Its name is undefined where its head gives none, as in `multipart/related`. */
 interface Part {
   readonly name: string | undefined;
   readonly value: string;
@@ -13,10 +13,10 @@ const plainTransfer = /^content-transfer-encoding:\s*(?:7bit|8bit|binary)\s*$/i;
 const charsetParameter = /charset\s*=\s*"?(?!utf-?8\b|us-ascii\b|iso-8859-1\b)/i;
 
 /**
- * Returns the parts of a multipart body (RFC 2046, 5.1; RFC 7578), in time linear in the text. Undefined
- * where servers may read the body differently. That is so with text before the first or behind the last part,
- * and with a boundary that shares its line. It is so with a part that has a transfer encoding or another
- * character set. It is so where a name is missing, escaped or there twice, and with more than 10,000 parts.
+ * Returns the parts of a multipart body (RFC 2046, 5.1; RFC 7578), in time linear in the text. Returns
+ * undefined where servers may read the body differently. That is so with text before the first or behind the
+ * last part, and with a boundary that shares its line. A part may not have a transfer encoding, another
+ * character set, or a name that is missing, escaped or there twice. There may be 10,000 parts.
  */
 export function parseMultipart(text: string, contentType: string): readonly Part[] | undefined {
   const [parameter, ...more] = contentType.matchAll(boundaryParameter);
@@ -38,12 +38,15 @@ export function parseMultipart(text: string, contentType: string): readonly Part
   return parts;
 }
 
-/** From behind one boundary to the next, which begins a line. */
+/**
+ * Parses the text between two boundaries, each of which stands on its own line; undefined where servers may
+ * read it differently.
+ */
 function parsePart(section: string): Part | undefined {
   const lineEnd = /^[ \t]{0,64}\r?\n/.exec(section)?.[0];
   const valueEnd = /\r?\n$/.exec(section.slice(-2))?.[0];
   if (lineEnd === undefined || valueEnd === undefined) return undefined;
-  // The line end before the head is part of the blank line where there is no head.
+  // Without a head, the line end behind the boundary is part of the blank line.
   const from = lineEnd.length - (lineEnd.endsWith('\r\n') ? 2 : 1);
   const gap = blankLine.exec(section.slice(from, from + partHeadMax));
   if (!gap) return undefined;
