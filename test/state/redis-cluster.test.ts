@@ -1,12 +1,21 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { newId } from '../../src/core/ids.ts';
+import { failuresMax } from '../../src/state/redis/link/breaker.ts';
 import { openConnection, type RedisAddress, slotsRefreshMs } from '../../src/state/redis/link/connection.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
 import type { Store } from '../../src/state/store.ts';
-import { documentedAcl, startRedisCluster, until } from '../support/redis.ts';
+import {
+  documentedAcl,
+  type RedisCluster,
+  type RedisServer,
+  startRedisCluster,
+  until,
+} from '../support/redis.ts';
 import { storeSuite } from './store-suite.ts';
-import { openLab } from './suite/lab.ts';
+import { type Lab, openLab, type Tenant } from './suite/lab.ts';
 
 const open = (address: RedisAddress, prefix: string, timeoutMs = 10_000): Promise<Store> =>
   openRedisStore({
@@ -17,6 +26,63 @@ const open = (address: RedisAddress, prefix: string, timeoutMs = 10_000): Promis
     log: { warn: () => undefined },
     clock: 'caller',
   });
+
+const clusterRules = [...documentedAcl(), '+cluster|info', '+cluster|nodes', '+readonly', '+asking'];
+
+/** The address for a new user with these rules. */
+async function asUser({ address, masters }: RedisCluster, rules: readonly string[]): Promise<RedisAddress> {
+  const [username, password] = [newId(), newId()];
+  for (const master of masters)
+    await master.command('ACL', 'SETUSER', username, 'on', `>${password}`, ...rules);
+  return { ...address, username, password };
+}
+
+const slots = 16_384;
+
+async function slotOf({ masters: [master] }: RedisCluster, { tenantId }: Tenant): Promise<number> {
+  return Number(await master?.command('CLUSTER', 'KEYSLOT', `{${tenantId}}`));
+}
+
+/** A tenant whose data lie on the master with that number. */
+async function tenantOn(cluster: RedisCluster, lab: Lab, number: number): Promise<Tenant> {
+  for (;;) {
+    const tenant = await lab.tenant();
+    if (Math.floor(((await slotOf(cluster, tenant)) * 3) / slots) === number) return tenant;
+  }
+}
+
+/** Ways to the masters through which one answer is lost, with its connection, to the next command that has `text`. */
+async function breakable(t: Test, { masters, address }: RedisCluster) {
+  const losing: { text: string | undefined } = { text: undefined };
+  const nodes: { host: string; port: number }[] = [];
+  for (const { host, port, command } of masters) {
+    const server = createServer((client) => {
+      const upstream = connect(port, host);
+      let isLosing = false;
+      client.on('data', (sent) => {
+        if (losing.text !== undefined && sent.includes(losing.text)) {
+          isLosing = true;
+          losing.text = undefined;
+        }
+        upstream.write(sent);
+      });
+      upstream.on('data', (answer) => (isLosing ? client.destroy() : client.write(answer)));
+      client.on('error', () => undefined).on('close', () => upstream.destroy());
+      upstream.on('error', () => undefined).on('close', () => client.destroy());
+    });
+    await once(server.listen(0, host), 'listening');
+    t.teardown(() => server.close());
+    const own = { host, port: (server.address() as AddressInfo).port };
+    await command('CONFIG', 'SET', 'cluster-announce-port', own.port);
+    nodes.push(own);
+  }
+  const isTold = async (): Promise<boolean> => {
+    const shown = await Promise.all(masters.map((it) => it.command('CLUSTER', 'NODES')));
+    return shown.every((text) => nodes.every(({ port }) => String(text).includes(`:${port}@`)));
+  };
+  await until('masters that are reached another way', isTold);
+  return { address: { ...address, nodes }, losing };
+}
 
 t.test('keeps the contract of a store', async (t) => {
   const cluster = await startRedisCluster(t);
@@ -29,13 +95,8 @@ t.test('keeps the contract of a store', async (t) => {
   };
   await storeSuite(t, openEmpty, { clock: 'argument', openNode: again, isCluster: true });
 
-  const password = newId();
-  const rules = [...documentedAcl(), '+cluster|info', '+cluster|nodes', '+readonly'];
-  for (const master of cluster.masters)
-    await master.command('ACL', 'SETUSER', 'postern', 'on', `>${password}`, ...rules);
-  const lab = await openLab(t, () => open({ ...cluster.address, username: 'postern', password }, 'p:'), {
-    clock: 'argument',
-  });
+  const address = await asUser(cluster, clusterRules);
+  const lab = await openLab(t, () => open(address, 'p:'), { clock: 'argument' });
   for (let at = 0; at < 12; at += 1) {
     const tenant = await lab.tenant();
     t.match(await tenant.admit(await tenant.key()), { ok: true }, 'the user of the documentation may do it');
@@ -94,4 +155,77 @@ t.test('goes on when a replica takes over from a master that was killed', async 
     const event = tenant.event();
     t.match(await lab.store.revokeKey(tenant.tenantId, key.keyId, event), { revokedAtMs: event.atMs });
   }
+});
+
+t.test(
+  'a call whose answer is lost with its connection is counted once, and said to have failed',
+  async (t) => {
+    const cluster = await startRedisCluster(t);
+    if (!cluster) return;
+    const { address, losing } = await breakable(t, cluster);
+    const lab = await openLab(t, () => open(address, 'p:'), { clock: 'argument' });
+    const acme = await lab.tenant();
+    const key = await acme.key();
+    t.match(await acme.admit(key), { ok: true });
+    losing.text = 'evalsha';
+    await t.rejects(acme.admit(key), { code: 'STATE_UNAVAILABLE' });
+    t.equal(losing.text, undefined, 'one answer was lost');
+    await until(
+      'a connection',
+      async () => (await lab.store.keyById(acme.tenantId, key.keyId)) !== undefined,
+    );
+    t.match(await acme.admit(key), { ok: true, scansUsed: 3 });
+  },
+);
+
+t.test('while the slot of a tenant moves its own calls fail, and nothing else does', async (t) => {
+  const cluster = await startRedisCluster(t);
+  const [from, to] = cluster?.masters ?? [];
+  if (!cluster || !from || !to) return;
+  const lab = await openLab(t, async () => open(await asUser(cluster, clusterRules), 'p:'), {
+    clock: 'argument',
+  });
+  const other = await open(await asUser(cluster, clusterRules.slice(0, -1)), 'p:');
+  t.teardown(() => other.close());
+  const [acme, beta] = [await tenantOn(cluster, lab, 0), await tenantOn(cluster, lab, 0)];
+  const [acmeKey, betaKey] = [await acme.key(), await beta.key()];
+  t.match(await acme.admit(acmeKey), { ok: true, scansUsed: 1 });
+
+  const slot = await slotOf(cluster, acme);
+  const idOf = async (master: RedisServer) => String(await master.command('CLUSTER', 'MYID'));
+  await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
+  await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
+  const keys = (await from.command('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as string[];
+  await from.command('MIGRATE', to.host, to.port, '', 0, 5_000, 'KEYS', ...keys);
+  const away = { code: 'STATE_UNAVAILABLE' };
+  // The next node has no keys that were never there, and takes that for keys that are still to come.
+  for (let at = 0; at <= failuresMax; at += 1) await t.rejects(acme.admit(acmeKey), away);
+  t.match(await beta.admit(betaKey), { ok: true }, 'a neighbour is served');
+  const keyOf = (store: Store) => store.keyById(acme.tenantId, acmeKey.keyId);
+  t.match(await keyOf(lab.store), { keyId: acmeKey.keyId }, 'the next node is asked');
+  await t.rejects(keyOf(other), away, 'if the user may ask it');
+
+  for (const master of cluster.masters)
+    await master.command('CLUSTER', 'SETSLOT', slot, 'NODE', await idOf(to));
+  t.match(await acme.admit(acmeKey), { ok: true, scansUsed: 2 });
+  t.match(await keyOf(other), { keyId: acmeKey.keyId });
+});
+
+t.test('who has data on a node that answers does not wait for one that is away', async (t) => {
+  const cluster = await startRedisCluster(t);
+  if (!cluster) return;
+  for (const master of cluster.masters)
+    await master.command('CONFIG', 'SET', 'cluster-require-full-coverage', 'no');
+  const lab = await openLab(t, () => open(cluster.address, 'p:'), { clock: 'argument' });
+  const [acme, beta] = [await tenantOn(cluster, lab, 0), await tenantOn(cluster, lab, 1)];
+  const [acmeKey, betaKey] = [await acme.key(), await beta.key()];
+  t.match(await acme.admit(acmeKey), { ok: true });
+  t.match(await beta.admit(betaKey), { ok: true });
+
+  await cluster.masters[0]?.kill();
+  for (let at = 0; at <= failuresMax; at += 1)
+    await t.rejects(acme.admit(acmeKey), { code: 'STATE_UNAVAILABLE' });
+  t.match(await beta.admit(betaKey), { ok: true });
+  await cluster.masters[0]?.start();
+  await until('a call that is let in again', async () => (await acme.admit(acmeKey)).ok);
 });

@@ -1,5 +1,7 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import { GatewayError, stateUnavailable } from '../../../core/errors.ts';
+import { kept } from '../../../util/kept.ts';
+import { createCache } from '../../cache.ts';
 import type { Script } from '../scripts/scripts.ts';
 import { Breaker } from './breaker.ts';
 
@@ -36,6 +38,9 @@ type Client = Redis | Cluster;
 const away = (cause?: unknown): GatewayError =>
   new GatewayError('STATE_UNAVAILABLE', 'The state does not answer.', { retryAfterSeconds: 1 }, cause);
 
+/** A Redis Cluster has no more masters. */
+const nodesMax = 1_000;
+
 /** Connects; rejects with STATE_UNAVAILABLE where that is not done in five times `timeoutMs`. */
 export async function openConnection(options: RedisConnectionOptions) {
   const { timeoutMs } = options;
@@ -45,10 +50,12 @@ export async function openConnection(options: RedisConnectionOptions) {
     // Whoever opens it is told of a refusal in a sentence.
     if (isOpen || !redisRefusal(error)) options.onError(error);
   });
-  const breaker = new Breaker();
+  // Of each node: who has data on one that answers does not wait for one that is away.
+  const breakers = createCache<Breaker>(2 * nodesMax);
   let isClosed = false;
 
-  async function bounded<T>(send: () => Promise<T>): Promise<T> {
+  async function bounded<T>(key: string | undefined, send: () => Promise<T>): Promise<T> {
+    const breaker = kept(breakers, nodeOf(client, key), () => new Breaker());
     if (isClosed) throw new GatewayError('SHUTTING_DOWN', 'The state is closed.');
     if (!breaker.mayTry(Date.now())) throw away();
     try {
@@ -75,17 +82,17 @@ export async function openConnection(options: RedisConnectionOptions) {
   return {
     /** Runs a script; all `keys` must lie on one node. */
     run: (script: Script, keys: readonly string[], args: readonly Argument[]) =>
-      bounded(() => evaluate(client, script, keys, args)),
+      bounded(keys[0], () => evaluate(client, script, keys, args)),
     /** One command; its first argument is its key. */
     call: (command: string, ...args: readonly Argument[]) =>
-      bounded(() => client.call(command, ...args.map(toArgument))),
+      bounded(String(args[0]), () => client.call(command, ...args.map(toArgument))),
     /** Returns the same, where the texts of the answer are bytes. */
     callBuffers: (command: string, ...args: readonly Argument[]) =>
-      bounded(() => client.callBuffer(command, ...args.map(toArgument))),
+      bounded(String(args[0]), () => client.callBuffer(command, ...args.map(toArgument))),
     /** `INFO` of each master. */
-    info: () => bounded(() => Promise.all(masters().map((it) => it.info()))),
+    info: () => bounded(undefined, () => Promise.all(masters().map((it) => it.info()))),
     /** Asks whether or not the last commands have failed. */
-    ping: () => bounded(() => client.ping()).then(() => undefined),
+    ping: () => bounded(undefined, () => client.ping()).then(() => undefined),
     async close() {
       if (isClosed) return;
       isClosed = true;
@@ -114,13 +121,24 @@ async function evaluate(
   }
 }
 
+/** The node that has the key; '' where there is one, or any will do. */
+function nodeOf(client: Client, key: string | undefined): string {
+  if (!(client instanceof Cluster) || key === undefined) return '';
+  return client.slots[new Command('GET', [key]).getSlot()]?.[0] ?? '';
+}
+
 const toArgument = (it: Argument): string | Buffer => (typeof it === 'number' ? String(it) : it);
 
-/** An answer that is an error, but for those that say that the server cannot answer now. */
-const hasAnswered = (error: unknown): boolean =>
-  error instanceof Error &&
-  error.name === 'ReplyError' &&
-  !/^(?:LOADING|CLUSTERDOWN|READONLY|MASTERDOWN|TRYAGAIN|MOVED|ASK)\b/.test(error.message);
+/**
+ * Tells an answer that is an error, but for those that say that the server cannot answer now. Where a slot
+ * moves, the nodes have answered.
+ */
+function hasAnswered(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const [, last] = /^Too many Cluster redirections\. Last error: ReplyError: (.*)/.exec(error.message) ?? [];
+  if (error.name !== 'ReplyError' && last === undefined) return false;
+  return !/^(?:LOADING|CLUSTERDOWN|READONLY|MASTERDOWN)\b/.test(last ?? error.message);
+}
 
 function connect(options: RedisConnectionOptions): Client {
   const { timeoutMs, nodes, username, password, tls, ca } = options;
@@ -137,17 +155,20 @@ function connect(options: RedisConnectionOptions): Client {
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
   } as const satisfies RedisOptions;
-  if (options.cluster)
-    return new Cluster([...nodes], {
+  if (options.cluster) {
+    const cluster = new Cluster([...nodes], {
       redisOptions: shared,
       enableOfflineQueue: false,
       slotsRefreshTimeout: timeoutMs,
       // See `refreshSlots`.
       slotsRefreshInterval: 0,
-      retryDelayOnFailover: 100,
+      // What was under way when a connection closed may have been carried out.
+      retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 100,
       clusterRetryStrategy: retryStrategy,
     });
+    return cluster.on('+node', settleAsking);
+  }
   return new Redis({
     ...shared,
     ...nodes[0],
@@ -157,6 +178,19 @@ function connect(options: RedisConnectionOptions): Client {
     // A server that has become a replica: connect again, to whoever has its address now.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
+}
+
+/**
+ * While a slot moves, ioredis sends ASKING before a command and drops its answer, a rejection too. The command
+ * fails as well, and its sender is told.
+ */
+function settleAsking(node: Redis): void {
+  const asking = node.asking.bind(node);
+  node.asking = () => {
+    const sent = asking();
+    sent.catch(() => undefined);
+    return sent;
+  };
 }
 
 export const slotsRefreshMs = 5_000;
