@@ -31,7 +31,7 @@ export * from './verdict.ts';
  * and simulated and recorded ones all go through these constructors.
  */
 
-/** The facts of the request, which every later state tells as well. */
+/** Holds the facts of the request, which every later state tells as well. */
 abstract class CallState {
   readonly received: ReceivedCall;
 
@@ -101,8 +101,8 @@ abstract class CallState {
 }
 
 /**
- * A call whose operation is known. The catalogue has named its tool, operation and resource, or the entrance
- * knew them.
+ * Holds a call whose operation is known. The catalogue has named its tool, operation and resource, or the
+ * entrance knew them.
  */
 export class ClassifiedCall extends CallState {
   readonly operation: Operation;
@@ -116,7 +116,7 @@ export class ClassifiedCall extends CallState {
   }
 }
 
-/** A call whose caller is known, with the state's answer about it. */
+/** Holds a call whose caller is known, with the state's answer about it. */
 export class AdmittedCall<Tenant = unknown> extends ClassifiedCall {
   readonly admission: CallAdmission<Tenant>;
 
@@ -143,7 +143,7 @@ export class AdmittedCall<Tenant = unknown> extends ClassifiedCall {
   }
 }
 
-/** A call that was read for findings. */
+/** Holds a call that was read for findings. */
 export class InspectedCall<Tenant = unknown> extends AdmittedCall<Tenant> {
   readonly inspection: Inspection;
   readonly marks: CredentialMarks;
@@ -172,7 +172,7 @@ export class InspectedCall<Tenant = unknown> extends AdmittedCall<Tenant> {
   }
 }
 
-/** A call whose risk is known. */
+/** Holds a call whose risk is known. */
 export class AssessedCall<Tenant = unknown> extends InspectedCall<Tenant> {
   readonly evidence: RiskEvidence;
   readonly risk: Risk;
@@ -198,7 +198,7 @@ export class AssessedCall<Tenant = unknown> extends InspectedCall<Tenant> {
   }
 }
 
-/** A call in its last state, with its verdict. */
+/** Holds a call in its last state, with its verdict. */
 export class DecidedCall<Tenant = unknown> extends AssessedCall<Tenant> {
   readonly verdict: Verdict;
   readonly isMonitored: boolean;

@@ -66,8 +66,8 @@ interface ProblemExtra {
 }
 
 /**
- * A failure with a public code. Its message, `detail`, says what to change, and quotes neither secrets nor
- * content.
+ * Tells of a failure by a public code. Its message, `detail`, says what to change, and quotes neither secrets
+ * nor content.
  */
 export class GatewayError extends Error {
   readonly code: ProblemCode;

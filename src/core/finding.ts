@@ -13,7 +13,8 @@ export type ContentClass = (typeof contentClasses)[number];
 
 export const confidences = ['low', 'medium', 'high'] as const;
 /**
- * How sure a detector is. A class counts from `medium` on; a `low` finding is reported and weighs nothing.
+ * The certainty of a finding. A class counts from `medium` on; a `low` finding is reported and weighs
+ * nothing.
  */
 export type Confidence = (typeof confidences)[number];
 

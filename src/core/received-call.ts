@@ -113,8 +113,8 @@ export interface ReceivedFields {
 }
 
 /**
- * The readings of a body. Each is made once, by whoever asks first, and is shared by classification, budgets
- * and rules. They are the only part of a call that changes, and hold no judgement.
+ * Holds the readings of a body. Each is made once, by whoever asks first, and is shared by classification,
+ * budgets and rules. They are the only part of a call that changes, and hold no judgement.
  */
 export class BodyReadings {
   /** The body without its content coding. It is what is inspected, and findings count bytes in it. */

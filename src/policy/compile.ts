@@ -15,20 +15,23 @@ import type { Rule } from './schema.ts';
 import { usedKeys } from './warnings/used-keys.ts';
 
 /*
- * Policies are compiled when they are applied, each key of a rule to a closure. What rules have in common
- * (phrases, paths, clocks) stands once in the set. At a call the set looks up the rules that can apply to its
- * environment, tool, verb, method and URL, and asks those only.
+ * Policies are compiled when they are applied: each key of a rule becomes a function. Phrases, paths and
+ * clocks that several rules use stand once in the set. At a call the set looks up the rules that can apply to
+ * its environment, tool, verb, method and URL, and asks only those.
  */
 
 const routesMax = 1024;
-/** Bounds kept URLs and lists of rules: agents call few URLs many times. Longer URLs are not kept. */
+/**
+ * The bound of kept URLs and kept lists of rules. Agents call few URLs many times. Longer URLs than
+ * `urlLengthMax` are not kept.
+ */
 const keptMax = 4096;
 const urlLengthMax = 512;
 
-/** The policies of one tenant, ready to decide. Pure: the same facts give the same decision. */
+/** The policies of one tenant, ready to decide. The same facts always give the same decision. */
 export interface PolicySet {
   readonly ruleCount: number;
-  /** All words that its rules look for in bodies; a body's reader may look for them, too. */
+  /** All words that the rules look for in bodies. Whoever reads the body may look for them, too. */
   readonly words: readonly string[];
   decide(facts: Facts): PolicyDecision;
 }
@@ -41,7 +44,7 @@ export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
   }
 }
 
-/** Returns the same in slices, between which calls have their turns. */
+/** Compiles policies as `compilePolicies` does, in slices, between which calls have their turns. */
 export async function compileInSlices(policies: readonly CompiledInput[]): Promise<PolicySet> {
   const work = compiling(policies);
   const pace = new Pace();
@@ -52,7 +55,7 @@ export async function compileInSlices(policies: readonly CompiledInput[]): Promi
   }
 }
 
-/** Pauses behind each rule. */
+/** Compiles policies and pauses behind each rule. */
 function* compiling(policies: readonly CompiledInput[]): Generator<void, PolicySet> {
   const words = new WordList();
   const places = new PlaceTree();
@@ -79,7 +82,7 @@ function* compiling(policies: readonly CompiledInput[]): Generator<void, PolicyS
   };
 }
 
-/** Within a policy the first rule that holds decides; those behind it are not asked. */
+/** Returns the rule that holds in each policy. The first one decides, and those behind it are not asked. */
 function firstOfEachPolicy(candidates: readonly CompiledRule[], call: Evaluation): CompiledRule[] {
   const holding: CompiledRule[] = [];
   let decided: CompiledInput | undefined;
@@ -93,7 +96,10 @@ function firstOfEachPolicy(candidates: readonly CompiledRule[], call: Evaluation
   return holding;
 }
 
-/** Rules that can hold, in order; and those of them that a body without any of the set's words can meet. */
+/**
+ * The rules that can hold, in order. `wordless` are those of them that can hold where a body has none of the
+ * set's words.
+ */
 interface Candidates {
   readonly all: readonly CompiledRule[];
   readonly wordless: readonly CompiledRule[];
@@ -157,9 +163,9 @@ function reasonOf({ match, condition }: Rule, isUnclear: boolean): string {
 }
 
 /**
- * Finds the rules that can hold for a call, by environment, tool, verb and method, and then by URL. Lists are
- * made when the first such call comes. Names that no rule mentions share one list. Beyond a bound all lists
- * are forgotten, so that a caller cannot make the index grow.
+ * Returns a function that finds the rules that can hold for a call, by environment, tool, verb, method and
+ * URL. A list is made when the first such call comes. Names that no rule mentions share one list. Beyond a
+ * bound all lists are forgotten, so that a caller cannot make the index grow.
  */
 function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidates {
   const routeOf = routeReader(rules);
@@ -187,7 +193,10 @@ function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidat
   };
 }
 
-/** One unknown overriding method is not none: the empty name is told apart from the empty list. */
+/**
+ * Returns the text by which the rules of a route are kept. One overriding method that no rule mentions (an
+ * empty name) differs from no such method.
+ */
 function keyOf({ envName, toolName, verb, method, overridingMethods, unclear }: RuleRoute): string {
   let key = `${envName}\n${toolName}\n${verb}\n${method}`;
   for (const it of overridingMethods) key += `\n${it}`;
@@ -198,7 +207,7 @@ const holdsOn = ({ rule, policy }: CompiledRule, route: RuleRoute): boolean =>
   (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
   holdsOnRoute(rule.match, route, rule.action === 'ALLOW');
 
-/** Tells the route of a call; what no rule mentions is ''. */
+/** Returns a function that tells the route of a call. A name that no rule mentions is ''. */
 function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => RuleRoute {
   const matches = rules.map(({ rule }) => rule.match);
   const toolNames = new Set(
@@ -223,15 +232,15 @@ function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => RuleRout
 }
 
 /**
- * The rules of one route, by URL. URLs that leave the same rules share one list. Otherwise a caller of many
- * URLs would fill the memory with equal lists.
+ * Keeps the rules of one route by URL. URLs for which the same rules remain share one list. Otherwise a
+ * caller with many URLs would fill the memory with equal lists.
  */
 class RouteIndex {
   readonly #rules: readonly CompiledRule[];
   readonly #urlChecks: readonly UrlCheck[];
   readonly #onKept: () => void;
   readonly #byUrl = new Map<string, Candidates>();
-  /** Candidates by the answers of the checks, one letter each. */
+  /** The candidates by the answers of all checks, one letter each. */
   readonly #byAnswers = new Map<string, Candidates>();
 
   constructor(rules: readonly CompiledRule[], onKept: () => void) {

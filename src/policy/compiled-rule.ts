@@ -7,15 +7,15 @@ export interface CompiledRule {
   readonly rule: Rule;
   readonly matched: MatchedRule;
   readonly isEnforced: boolean;
-  /** Whose rule it is: equal for rules of one policy. */
+  /** The policy of the rule, the same object for all its rules. */
   readonly policy: CompiledInput;
   readonly checks: readonly RuleCheck[];
   readonly urlCheck: UrlCheck | undefined;
-  /** It can only hold where one of the set's words stands in the body. */
+  /** The rule can only hold where one of the set's words stands in the body. */
   readonly needsWord: boolean;
-  /** Why it applies, for the explanation. */
+  /** The reason why the rule applies, for the explanation. */
   readonly because: string;
-  /** The same for a body that does not tell. */
+  /** The reason where the body does not tell whether the rule applies. */
   readonly becauseUnclear: string;
 }
 
@@ -24,7 +24,7 @@ export interface CompiledInput {
   readonly policyId: string;
   readonly policyName: string;
   readonly version: number;
-  /** undefined: all environments. */
+  /** The environments that the policy is for; undefined for all. */
   readonly envNames: readonly string[] | undefined;
   readonly mode: 'enforce' | 'monitor';
   readonly rules: readonly Rule[];

@@ -2,27 +2,39 @@ import { type Band, bands, type ContentClass, type DataClass, type MatchedRule }
 import type { CompiledRule } from './compiled-rule.ts';
 import type { RuleAction } from './schema.ts';
 
-/** Is the policies' decision. Where no enforced rule matches, `action` is undefined for the posture. */
+/** The decision of the policies. */
 export interface PolicyDecision {
-  /** The strictest action of the enforced policies. */
+  /**
+   * The strictest action of the enforced policies. Where no enforced rule holds it is undefined, and the
+   * posture decides.
+   */
   readonly action: RuleAction | undefined;
   readonly decidedBy: MatchedRule | undefined;
   /** The rule that held in each enforced policy, the deciding one first. */
   readonly matched: readonly MatchedRule[];
-  /** The deciding rule's code first, then those of rules that say the same or sanitise beside an approval. */
+  /**
+   * The reason codes: first that of the deciding rule, then those of equally strict rules. Beside an approval
+   * there are also those of rules that sanitise.
+   */
   readonly reasonCodes: readonly string[];
-  /** The classes that sanitising rules name in `has_data_class`. Empty where the usual ones are redacted. */
+  /**
+   * The classes that sanitising rules name in `has_data_class`. Where it is empty, the usual classes are cut
+   * out.
+   */
   readonly namedClasses: readonly DataClass[];
-  /** On REQUIRE_APPROVAL: another policy wants the call sanitised, so an approved call is sanitised. */
+  /** Another policy wants the call sanitised beside REQUIRE_APPROVAL, so an approved call is sanitised. */
   readonly alsoSanitize: boolean;
   readonly tags: readonly string[];
-  /** Kinds of channels that must be told, whatever their filters. */
+  /** Kinds of channels that must be told of the call, whatever their filters say. */
   readonly escalateTo: readonly string[];
-  /** Set where an OPEN_INCIDENT rule holds, also beside a DENY: the highest severity asked for. */
+  /**
+   * The highest severity that the OPEN_INCIDENT rules that hold ask for, also beside a DENY; undefined where
+   * there is none.
+   */
   readonly incidentSeverity: Band | undefined;
-  /** Sentences that name rules and what they asked, never content of the call. */
+  /** Sentences that name rules and what those asked. They never name content of the call. */
   readonly explanation: readonly string[];
-  /** The decision of policies in monitor mode. */
+  /** The strictest action of the policies in monitor mode; undefined where none of their rules holds. */
   readonly wouldBe: RuleAction | undefined;
 }
 
@@ -52,7 +64,7 @@ export const noDecision: PolicyDecision = Object.freeze({
   wouldBe: undefined,
 });
 
-/** One decision of the rules that hold, at most one of each policy. Their order does not matter. */
+/** Makes one decision of the rules that hold, at most one of each policy. Their order does not matter. */
 export function combine(holding: readonly CompiledRule[]): PolicyDecision {
   if (holding.length === 0) return noDecision;
   const enforced = holding.filter(({ isEnforced }) => isEnforced).sort(strictestFirst);
@@ -92,7 +104,9 @@ export function combine(holding: readonly CompiledRule[]): PolicyDecision {
   };
 }
 
-/** Orders by DENY = OPEN_INCIDENT > REQUIRE_APPROVAL > SANITIZE > ALLOW, then priority, policy and rule. */
+/**
+ * Orders rules: DENY and OPEN_INCIDENT, REQUIRE_APPROVAL, SANITIZE, ALLOW; then by priority, policy and rule.
+ */
 function strictestFirst(a: CompiledRule, b: CompiledRule): number {
   return (
     strictness[b.rule.action] - strictness[a.rule.action] ||
@@ -110,14 +124,17 @@ const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
 const nameOf = ({ policy, rule }: CompiledRule): string =>
   `Rule "${rule.rule_id}" of policy "${policy.policyName}" (version ${policy.version})`;
 
-/** Returns the classes that several sanitising rules cut: no rule spares what another names. */
+/** Returns the classes that sanitising rules cut together; none of them spares what another one names. */
 function classesOf(sanitizing: readonly CompiledRule[]): readonly DataClass[] {
   const named = sanitizing.map(({ rule }) => (rule.condition.has_data_class ?? []).filter(isDataClass));
   if (named.every((classes) => classes.length === 0)) return [];
   return unique(named.flatMap((classes) => (classes.length === 0 ? usualClasses : classes)));
 }
 
-/** Unreadable content cannot be cut either. */
+/**
+ * Tells whether the class is one of data. OPAQUE_CONTENT is not, and content that nobody can read cannot be
+ * cut.
+ */
 const isDataClass = (name: ContentClass): name is DataClass => name !== 'OPAQUE_CONTENT';
 
 function severityOf(enforced: readonly CompiledRule[]): Band | undefined {

@@ -2,19 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PolicyDocument, Rule } from './schema.ts';
 
 /*
- * Finds the differences in meaning between two sets of policies. Policies are the same by name and
- * environment, rules by id. The order of the values of a list never counts. The order of rules counts only
- * among those of one priority, since nowhere else does it decide anything.
+ * Finds the differences in meaning between two sets of policies. A policy is known by name and environment, a
+ * rule by id. The order of the values of a list never counts. The order of rules counts only among those of
+ * one priority, since it decides nothing elsewhere.
  */
 
 export interface ComparedPolicy extends Pick<PolicyDocument, 'name' | 'description' | 'mode' | 'rules'> {
-  /** null: all environments. */
+  /** The environment; null for all. */
   readonly envName: string | null;
 }
 
-/** `before` is undefined where the key was not there, `after` where it is there no longer. */
+/** A key that was changed. `before` is undefined where the key is new, and `after` where it was removed. */
 export interface RuleKeyChange {
-  /** `action`, `match.verbs`, `condition.risk_score_gt` */
+  /** The name of the key: `action`, `match.verbs`, `condition.risk_score_gt`. */
   readonly key: string;
   readonly before: unknown;
   readonly after: unknown;
@@ -25,7 +25,7 @@ type Kind = 'added' | 'removed' | 'changed';
 interface RuleChange {
   readonly kind: Kind;
   readonly ruleId: string;
-  /** Empty unless it is changed. */
+  /** The keys that differ; empty unless the rule is changed. */
   readonly keys: readonly RuleKeyChange[];
 }
 
@@ -33,12 +33,15 @@ export interface PolicyChange {
   readonly kind: Kind;
   readonly name: string;
   readonly envName: string | null;
-  /** `description`, `mode`, and `order`: the ids of rules of one priority that have changed places. */
+  /**
+   * The keys that differ: `description`, `mode`, and `order`. The values of `order` are ids of rules of one
+   * priority that changed places.
+   */
   readonly keys: readonly RuleKeyChange[];
   readonly rules: readonly RuleChange[];
 }
 
-/** Returns the policies that differ. A name and environment may stand only once in each set. */
+/** Returns the policies that differ. Each name may stand only once for an environment in each set. */
 export function diffPolicies(
   before: readonly ComparedPolicy[],
   after: readonly ComparedPolicy[],
@@ -50,7 +53,7 @@ export function diffPolicies(
     .filter((change) => change !== undefined);
 }
 
-/** undefined: both mean the same. */
+/** Returns the difference between two policies; undefined where both mean the same. */
 function diffPolicy(
   before: ComparedPolicy | undefined,
   after: ComparedPolicy | undefined,
@@ -75,7 +78,7 @@ const byPlace = (policies: readonly ComparedPolicy[]): Map<string, ComparedPolic
 
 const byId = (rules: readonly Rule[]): Map<string, Rule> => new Map(rules.map((it) => [it.rule_id, it]));
 
-/** Changes in the order of the new rules; removed ones come last. */
+/** Returns the changes of rules in the order of the new rules, removed ones last. */
 function diffRules(before: readonly Rule[], after: readonly Rule[]): RuleChange[] {
   const [old, next] = [byId(before), byId(after)];
   const changes = after.map((rule): RuleChange => {
@@ -106,7 +109,10 @@ const diffKeys = (before: Flat, after: Flat): RuleKeyChange[] =>
     .map((key) => ({ key, before: before[key], after: after[key] }))
     .filter((it) => !isDeepStrictEqual(asSet(it.before), asSet(it.after)));
 
-/** The values of all lists of the language are alternatives, or must all be there: neither has an order. */
+/**
+ * Returns a list as a set. The values of all lists of the language are alternatives or must all be there, so
+ * they have no order.
+ */
 const asSet = (value: unknown): unknown => (Array.isArray(value) ? new Set<unknown>(value) : value);
 
 interface OrderChange {
@@ -114,7 +120,7 @@ interface OrderChange {
   readonly after: readonly string[];
 }
 
-/** Per priority, the rules that both have there, where they have changed places. */
+/** Returns the changes of order in each priority, among the rules that both sides have there. */
 function orderChanges(before: readonly Rule[], after: readonly Rule[]): OrderChange[] {
   const [old, next] = [byId(before), byId(after)];
   const isIn = (rules: ReadonlyMap<string, Rule>) => (rule: Rule) =>
@@ -128,7 +134,10 @@ function orderChanges(before: readonly Rule[], after: readonly Rule[]): OrderCha
 
 const idsOf = (rules: readonly Rule[]): string[] => rules.map((it) => it.rule_id);
 
-/** From the first place that differs to the last one, of two orders of the same ids. */
+/**
+ * Compares two orders of the same ids. Returns the part from the first to the last place that differs, or
+ * undefined.
+ */
 function changedStretch(before: readonly string[], after: readonly string[]): OrderChange | undefined {
   const differs = (id: string, at: number): boolean => id !== after[at];
   const [from, to] = [before.findIndex(differs), before.findLastIndex(differs) + 1];

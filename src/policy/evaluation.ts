@@ -7,15 +7,18 @@ import type { BodyValues } from './match/body-values.ts';
 /** Tells whether one key of a rule matches. */
 export type RuleCheck = (call: Evaluation) => boolean;
 
-/** A body path as compiled; `word` must stand in the body. */
+/**
+ * A compiled body path. Where `word` does not stand in the body, the path leads nowhere; undefined where
+ * there is no such word.
+ */
 export interface CompiledBodyPath {
   readonly place: BodyPlace;
   readonly word: number | undefined;
 }
 
 /**
- * One call while the rules of a set look at it. What costs something is done when the first rule asks and
- * kept for the rest. That is the pass over the body, its structure, and the values at each place.
+ * Holds one call while the rules of a set look at it. The pass over the body, its structure, and the values
+ * at each place cost something. Each is done when the first rule asks, and kept for the others.
  */
 export class Evaluation {
   readonly facts: Facts;
@@ -23,10 +26,10 @@ export class Evaluation {
   #found: Uint8Array | undefined;
   #hidesNames: boolean | undefined;
   readonly #places: PlaceTree;
-  /** Found values by the index of their place. */
+  /** The values that were found, by the index of their place. */
   #foundAt: readonly (BodyPlaceValue | undefined)[] | undefined;
   #body: BodyValue | undefined;
-  /** A condition held only because nobody can tell from the body; reset by whoever asks rule by rule. */
+  /** A condition held only because the body does not tell. Whoever asks rule by rule resets it. */
   heldUnclear = false;
 
   constructor(facts: Facts, words: Words, places: PlaceTree) {
@@ -49,17 +52,22 @@ export class Evaluation {
     return this.#found;
   }
 
-  /** Words found for other sets say nothing. */
+  /**
+   * Returns the words found by an earlier search, if it was for this set. Words found for other sets say
+   * nothing.
+   */
   get #foundBefore(): WordsFound | undefined {
     const { wordsFound } = this.facts.body;
     return wordsFound?.list === this.#words.list ? wordsFound : undefined;
   }
 
   /**
-   * Tells whether the values behind a path meet a condition; `isMet` answers undefined where they do not
-   * tell. A body without the word that the path needs cannot meet it, however unclear it is. That is mostly
+   * Tells whether the values at a path meet a condition. `isMet` answers undefined where the values do not
+   * tell.
+   *
+   * A body without the word that the path needs cannot meet it, however unclear the body is. That is mostly
    * known without parsing the body. Where the values are unclear the answer is the safe one: a rule that
-   * `allows` does not hold, any other does. A rule that `allows` does not hold either where the body has
+   * `allows` does not hold, any other rule does. A rule that `allows` does not hold either where the body has
    * several readings, or a name is spelt otherwise.
    */
   meetsAt(

@@ -6,12 +6,14 @@ import type { WordsFound } from '../inspect/match/rule-words.ts';
 export interface BodyFacts {
   readonly bytes: number;
   /**
-   * The body as received and each of its decoded forms; empty for a call without one. Every field name that
-   * `value` can produce stands in one of them as it is. Only characters written as JSON `\u` escapes are an
-   * exception. Body paths are skipped where their name is absent.
+   * The body as received and each of its decoded forms; empty for a call without a body. Every field name
+   * that `value` can give stands in one of them as it is, except for characters written as JSON `\u` escapes.
+   * Therefore a body path is skipped where its name is absent.
    */
   readonly texts: readonly Buffer[];
-  /** Results of an earlier search in `texts`, with the list of its words; undefined where there was none. */
+  /**
+   * The results of an earlier search in `texts`, with the words looked for; undefined where there was none.
+   */
   readonly wordsFound?: (WordsFound & { readonly list: readonly string[] }) | undefined;
   /** Returns the structure of the body. A form is an object of strings. */
   value(): BodyValue;
@@ -20,36 +22,38 @@ export interface BodyFacts {
 }
 
 /**
- * All that a rule may ask about a call: the one interface between the pipeline and the policies. Nothing in
- * it waits; getters and methods may do their work on first use and must then answer the same until the
- * decision is made. A signal that is not known is given as its harmless value (false, 0, trust 1), never
+ * All that a rule may ask about a call. This is the one interface between the pipeline and the policies.
+ * Nothing in it waits. Getters and methods may do their work on first use, and must answer the same until the
+ * decision is made. A signal that is not known is given as its harmless value (false, 0, trust 1) and never
  * guessed.
  */
 export interface Facts {
   readonly envName: string;
   readonly operation: Operation;
-  /** In any case. */
+  /** The HTTP method, in any case. */
   readonly method: string;
-  /** Upper case: the methods that the call names beside its own, and that some servers take instead. */
+  /** The methods that the call names beside its own and that some servers take instead, in upper case. */
   readonly overridingMethods: readonly string[];
   readonly target: Target;
-  /** Lower case: the agent that makes the call, as far as the call says. */
+  /** The agent that makes the call, as far as the call says, in lower case. */
   readonly agentId: string;
   readonly runtimeType: string | undefined;
-  /** The agent of the key: to a rule that refuses, a call that names another agent is still its. */
+  /** The agent of the key. A rule that refuses applies to it even where the call names another agent. */
   readonly ownAgent: Pick<OwnAgent, 'agentId' | 'runtimeType'>;
   readonly nowMs: number;
   readonly body: BodyFacts;
-  /** Classes found anywhere with medium confidence or more, and OPAQUE_CONTENT for unreadable content. */
+  /**
+   * The classes found with medium confidence or more, and OPAQUE_CONTENT for content that nobody can read.
+   */
   readonly classes: readonly ContentClass[];
-  /** 0 to 1. */
+  /** The risk score, 0 to 1. */
   readonly riskScore: number;
   readonly isNewDestination: boolean;
   readonly isExternalPrincipal: boolean;
   readonly isVolumeBurst: boolean;
-  /** 0 to 1. */
+  /** The trust in the agent, 0 to 1. */
   readonly trustScore: number;
   readonly threatIntelMatch: boolean;
-  /** Returns false for a budget that nobody defined. */
+  /** Tells whether a budget is used up; false for a budget that nobody defined. */
   isBudgetExceeded(name: string): boolean;
 }

@@ -4,26 +4,29 @@ import { typeNames } from '../util/schema-words.ts';
 import { shorten } from './warnings/shorten.ts';
 
 /*
- * Mistakes that a schema finds, for the author of the document: their place, the value, and what was probably
- * meant.
+ * Mistakes that a schema finds, for the author of the document. Each tells its place, its value, and what was
+ * probably meant.
  */
 
 export const errorsMax = 50;
 
 export interface PolicyError {
-  /** `rules[0].match.verbs[1]` */
+  /** The place in the document, such as `rules[0].match.verbs[1]`. */
   readonly path: string;
   readonly message: string;
 }
 
 export interface DocumentKeys {
-  /** The keys that are valid at a path. */
+  /** Returns the keys that are valid at a path. */
   at(path: readonly PropertyKey[]): readonly string[];
-  /** The places where misplaced keys belong. */
+  /** The names of places, with the keys that belong there; used for keys in a wrong place. */
   readonly homes?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Makes the first 50: finding a nearest word is costly. The issues need their input (`reportInput`). */
+/**
+ * Makes errors of the first 50 issues, because finding the nearest word is costly. The issues need their
+ * input (`reportInput`).
+ */
 export function toErrors(issues: readonly z.core.$ZodIssue[], keys: DocumentKeys): PolicyError[] {
   const errors: PolicyError[] = [];
   for (const issue of issues) {
@@ -78,7 +81,10 @@ function toMessage(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** Messages of the schema stay; those of its library are written anew. */
+/**
+ * Returns the message for a value beyond a bound. Messages of the schema stay, those of its library are
+ * written anew.
+ */
 function boundText({ message, origin }: Bounded, side: string, bound: number | bigint): string {
   if (!/^Too (?:big|small): /.test(message)) return message;
   const unit = units[origin];

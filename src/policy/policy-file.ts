@@ -7,14 +7,14 @@ import type { KnownNames } from './warnings/known-names.ts';
 export const policyFileLengthMax = 4 * 1024 * 1024;
 const documentsMax = 1000;
 
-/** One thing that is wrong in a file, or is accepted and may not do what its author thinks. */
+/** A mistake in a file, or a valid setting that may not do what its author thinks. */
 export interface FileProblem {
   readonly file: string;
-  /** From 1; undefined: the file as a whole. */
+  /** The line, from 1; undefined for the file as a whole. */
   readonly line: number | undefined;
-  /** From 1; only of what is no YAML. */
+  /** The column, from 1; only for what is no YAML. */
   readonly column?: number;
-  /** `rules[0].match.verbs[1]`; empty for the document as a whole. */
+  /** The place in the document, such as `rules[0].match.verbs[1]`; empty for the whole document. */
   readonly path: string;
   readonly message: string;
 }
@@ -28,7 +28,7 @@ export type PolicyFile =
   | { readonly ok: false; readonly errors: readonly FileProblem[] };
 
 /**
- * Reads the YAML documents of a policy file. Answers up to 50 mistakes of all of them at once, in the order
+ * Reads the YAML documents of a policy file. Returns up to 50 mistakes of all documents at once, in the order
  * of the text. A file without documents is valid and has no policies.
  */
 export function parsePolicyFile(text: string, file: string, known: KnownNames = {}): PolicyFile {

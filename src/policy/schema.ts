@@ -8,9 +8,9 @@ import { isTimeZone } from './match/time-window.ts';
 import { urlPatternProblem } from './match/url-pattern.ts';
 
 /*
- * The policy language, as data: what a rule may say. Keys are as users write them, since rules are stored and
- * answered in this form. What is parsed parses again to itself. Unknown keys are refused: a misspelt
- * condition must not widen a rule.
+ * The policy language as a schema: it tells what a rule may say. Keys are as users write them, since rules
+ * are stored and answered in this form. What was parsed can be parsed again, with the same result. Unknown
+ * keys are refused, because a misspelt condition must not widen a rule.
  */
 
 const rulesMax = 1000;
@@ -24,7 +24,7 @@ const descriptionLengthMax = 2000;
 export const ruleActions = ['ALLOW', 'DENY', 'SANITIZE', 'REQUIRE_APPROVAL', 'OPEN_INCIDENT'] as const;
 export type RuleAction = (typeof ruleActions)[number];
 
-/** What `trust_score_lt: true` stands for. */
+/** The threshold that `trust_score_lt: true` stands for. */
 const trustThreshold = 0.6;
 const defaultPriority = 100;
 
@@ -35,7 +35,10 @@ const text = (lengthMax: number) =>
     .max(lengthMax, `must not be longer than ${lengthMax} characters`)
     .regex(/^\P{Cc}*$/u, 'must not contain control characters');
 
-/** Returns a list of which any value counts. An empty one is refused, as it may be misread. */
+/**
+ * Returns the schema of a list that matches by any of its values. An empty list is refused, as it may be
+ * misread.
+ */
 const listOf = <T extends z.ZodType>(value: T) =>
   z
     .array(value)
@@ -63,7 +66,10 @@ const uuid = z.string().transform((value, context) => {
   return parsed ?? z.NEVER;
 });
 
-/** `Method:GET` or `category: code` would be taken for the name of an operation that nobody has. */
+/**
+ * Returns why a value is no operation; undefined where it is one. `Method:GET` or `category: code` would be
+ * taken for the name of an operation that nobody has.
+ */
 function operationProblem(value: string): string | undefined {
   if (
     !/^(?:method|category)\s*:/i.test(value) ||
@@ -73,7 +79,10 @@ function operationProblem(value: string): string | undefined {
   return 'must be method:<VERB> or category:<name> in small letters without spaces, such as method:POST';
 }
 
-/** Takes all own keys: a dropped `__proto__` as a tag would make the rule wider than written. */
+/**
+ * The schema of tags. It takes all own keys: if `__proto__` were dropped as a tag, the rule would be wider
+ * than written.
+ */
 const tags = z.custom<Record<string, string>>().superRefine((value, context) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return context.addIssue('must be an object of tag names and values');
@@ -254,7 +263,9 @@ const documentFields = {
   rules,
 };
 
-/** The body of an apply. Unknown fields are left out, as in every request; `validatePolicy` warns. */
+/**
+ * The body of an apply. Unknown fields are left out, as in every request, and `validatePolicy` warns of them.
+ */
 export const applySchema = z.object(documentFields);
 
 /** One YAML document of a policy file. */
@@ -263,15 +274,15 @@ export const fileSchema = z.strictObject({
   tenants: listOf(identifier).nullable().optional(),
 });
 
-/** A policy that is valid, however it came. */
+/** A valid policy, from an apply or from a file. */
 export interface PolicyDocument {
   readonly name: string;
   readonly description: string;
-  /** undefined: all environments. */
+  /** The environments of the policy; undefined for all. */
   readonly envNames: readonly string[] | undefined;
   /**
-   * The tenants of a policy from a file; undefined means all. It is always undefined for an apply, which has
-   * its tenant from the key.
+   * The tenants of a policy from a file; undefined for all. It is undefined for every apply, whose tenant
+   * comes from the key.
    */
   readonly tenants: readonly string[] | undefined;
   readonly mode: 'enforce' | 'monitor';

@@ -19,7 +19,10 @@ export type Validation =
   | { readonly ok: true; readonly policy: PolicyDocument; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly errors: readonly PolicyError[] };
 
-/** Checks an apply's body. Answers up to 50 mistakes, each with path, value and the nearest valid word. */
+/**
+ * Checks the body of an apply. Returns up to 50 mistakes, each with its path, its value and the nearest valid
+ * word.
+ */
 export function validatePolicy(value: unknown, known: KnownNames): Validation {
   const warnings = unknownFields(value).map((field) => {
     const near = nearestSuggestion(field, Object.keys(applySchema.shape));
@@ -33,7 +36,7 @@ export function validateDocument(value: unknown, known: KnownNames): Validation 
   return toValidation(fileSchema.safeParse(value, { reportInput: true }), known, []);
 }
 
-/** Reads stored rules. Throws for what this version cannot read: such a policy must not be skipped. */
+/** Reads stored rules. Throws where this version cannot read one, because a policy must not be skipped. */
 export function parseStoredRules(rules: readonly unknown[]): readonly Rule[] {
   return rules.map((rule) => ruleSchema.parse(rule));
 }
@@ -93,7 +96,7 @@ const keys: DocumentKeys = {
 };
 
 function unknownFields(value: unknown): string[] {
-  // `tenant_id` is the API's: it says for whom the admin secret acts.
+  // `tenant_id` is a field of the API. It says for which tenant the admin secret acts.
   const fields = [...Object.keys(applySchema.shape), 'tenant_id'];
   return typeof value === 'object' && value !== null
     ? Object.keys(value)

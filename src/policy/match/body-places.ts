@@ -1,10 +1,12 @@
 import { BodyValues } from './body-values.ts';
 import { foldName, type Step } from './json-path.ts';
 
-/** A place in bodies: the body, or a step on from another. Paths that begin alike share their places. */
+/**
+ * A place in bodies: the body itself, or one step on from another place. Paths that begin alike share places.
+ */
 export interface BodyPlace {
   readonly index: number;
-  /** Steps by folded name; there are several where rules spell it differently. */
+  /** The next places by folded name. One name has several where rules spell it differently. */
   readonly named: Map<string, { readonly name: string; readonly place: BodyPlace }[]>;
   readonly indexed: Map<number, BodyPlace>;
   each: BodyPlace | undefined;
@@ -20,9 +22,9 @@ export interface BodyPlaceValue {
 }
 
 /**
- * The places of all paths of a set. One walk over a body collects what stands at each, in time linear in the
- * fields that it passes, however many paths there are. Names are compared folded, for a field must not be
- * hidden by a spelling that its server accepts.
+ * Holds the places of all paths of a set. One walk over a body collects the values at each place. Its time is
+ * linear in the fields that it passes, however many paths there are. Names are compared folded, because a
+ * field must not be hidden by a spelling that its server accepts.
  */
 export class PlaceTree {
   readonly #root: BodyPlace = newPlace(0);
@@ -54,7 +56,7 @@ export class PlaceTree {
     return place;
   }
 
-  /** Reads all places, by their index; undefined where nothing stands. */
+  /** Returns the values at each place by its index; undefined where there are none. */
   read(readings: readonly unknown[]): readonly (BodyPlaceValue | undefined)[] {
     const walk = new Walk();
     for (const reading of readings) walk.visit(this.#root, reading, true);
@@ -70,7 +72,7 @@ const newPlace = (index: number): BodyPlace => ({
   isAsked: false,
 });
 
-/** Goes as deep as paths are long. */
+/** Walks over the readings of a body, as deep as the longest path. */
 class Walk {
   readonly found: ({ readonly values: unknown[]; isExact: boolean } | undefined)[] = [];
 

@@ -1,12 +1,15 @@
 type Scalar = string | number | boolean | null;
 
-/** The values that a path leads to in all readings of a body, to be compared with what rules name. */
+/** Holds the values that a path leads to in all readings of a body, to compare them with what rules name. */
 export class BodyValues {
   readonly #values: readonly unknown[];
-  /** Infinity and -Infinity where there is no number; numbers in texts count. */
+  /**
+   * The least and the greatest number. Numbers in texts count. Without a number they are Infinity and
+   * -Infinity.
+   */
   readonly least: number;
   readonly greatest: number;
-  /** A text with digits is among them that is a number to some servers only: `5,000`, `5000 EUR`. */
+  /** A text with digits is among the values that is a number to some servers only: `5,000`, `5000 EUR`. */
   readonly hasOddNumber: boolean;
 
   constructor(values: readonly unknown[]) {
@@ -27,16 +30,19 @@ export class BodyValues {
   }
 
   /**
-   * Tells whether any value equals. A number equals its text. If `isLenient`, true and false equal theirs as
-   * well, since a form has texts alone. It looks at one value after the other: a hash table would be filled
-   * with keys of the caller's choice.
+   * Tells whether any value equals the wanted one. A number equals its text. If `isLenient`, true and false
+   * equal their texts as well, since a form has only texts. It compares one value after the other, because a
+   * hash table would be filled with keys of the caller's choice.
    */
   has(wanted: Scalar, isLenient: boolean): boolean {
     const text = isLenient && typeof wanted === 'boolean' ? String(wanted) : undefined;
     return this.#values.some((value) => equals(value, wanted) || (text !== undefined && value === text));
   }
 
-  /** Sums what is above 0; infinite where one is too large or too odd. A value that is no number adds 0. */
+  /**
+   * Returns the sum of the numbers above 0; infinite where one is too large or too odd. A value that is no
+   * number adds 0.
+   */
   sum(): number {
     let sum = this.hasOddNumber ? Number.POSITIVE_INFINITY : 0;
     for (const value of this.#values) sum += Math.max(0, toNumber(value) ?? 0);
@@ -50,7 +56,10 @@ function equals(value: unknown, wanted: Scalar): boolean {
   return isMixed && toNumber(value) !== undefined && toNumber(value) === toNumber(wanted);
 }
 
-/** Is lenient (` +5000`, `5e3`, `05000`): a limit must read as a number what some server reads as one. */
+/**
+ * Returns the number in a value; undefined where there is none. It is lenient (` +5000`, `5e3`, `05000`): a
+ * limit must read as a number what some server reads as one.
+ */
 function toNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value.trim() === '') return undefined;

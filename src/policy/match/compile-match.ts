@@ -4,7 +4,7 @@ import { usedKeys } from '../warnings/used-keys.ts';
 import { callKeys, compileUrlPatterns, holdsOnRoute, type MatchFacts } from './match.ts';
 
 /**
- * Compiles a match for counting calls beside the policies. Ambiguous values match in their wider reading, so
+ * Compiles a match that counts calls, outside of policies. Ambiguous values match in their wider reading, so
  * that nothing is left uncounted.
  */
 export function compileMatch(match: RuleMatch): (facts: MatchFacts) => boolean {

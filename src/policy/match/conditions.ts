@@ -5,13 +5,14 @@ import type { BodyValues } from './body-values.ts';
 import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
 
 /*
- * One entry a condition: how it is checked, and how it is said to whoever asks why a call was stopped.
- * Sentences name harmless settings of the rule and nothing of the call. They never name its phrases or
- * values, since a code name in a policy is itself a secret. Conditions are checked in the order of the table:
- * what is at hand first, then what reads the body, then what parses it.
+ * The table of conditions. Each entry says how a condition is checked, and how it is explained to whoever
+ * asks why a call was stopped. Explanations name harmless settings of the rule and nothing of the call. They
+ * never name phrases or values of the rule, since a code name in a policy is itself a secret. Conditions are
+ * checked in the order of the table: first those that use known facts, then those that read the body, then
+ * those that parse it.
  */
 
-/** Parts that the conditions of one set share: each phrase, path and clock is there once. */
+/** Parts that the conditions of one set share. Each phrase, path and clock is there once. */
 export interface SetParts {
   word(text: string): number;
   path(text: string): CompiledBodyPath;
@@ -21,9 +22,9 @@ export interface SetParts {
 interface ConditionKey<V> {
   readonly compile: (value: V, parts: SetParts, allows: boolean) => RuleCheck;
   readonly says: (value: V) => string;
-  /** It asks for a field of the body, of which some bodies do not tell. */
+  /** The condition asks for a field of the body. Some bodies do not tell whether they have it. */
   readonly readsFields?: true;
-  /** Tells whether it can match only where one of the set's words stands in the body. */
+  /** Tells whether the condition can only hold where one of the set's words stands in the body. */
   readonly needsWord?: (value: V, parts: SetParts) => boolean;
 }
 
@@ -110,12 +111,12 @@ export const conditions: ConditionTable = {
   body_path_lte: bodyNumber(({ least }, limit) => least <= limit, 'is at or below the limit of the rule'),
 };
 
-/** Returns a condition on what is at hand. */
+/** Returns a condition on facts that are known without reading the body. */
 function ofFacts<V>(holds: (facts: Facts, value: V) => boolean, says: (value: V) => string): ConditionKey<V> {
   return { compile: (value) => (call) => holds(call.facts, value), says };
 }
 
-/** Returns a condition that something is so, or is not. */
+/** Returns a condition that a fact is true, or is false. */
 function isSo(of: (facts: Facts) => boolean, yes: string, no: string): ConditionKey<boolean> {
   return ofFacts(
     (facts, wanted) => of(facts) === wanted,
@@ -123,7 +124,10 @@ function isSo(of: (facts: Facts) => boolean, yes: string, no: string): Condition
   );
 }
 
-/** For a text that only some servers read as a number, nobody knows the side of the limit. */
+/**
+ * Returns a condition on the numbers at a path. A text that only some servers read as a number may be on
+ * either side of the limit, so the answer for it is undefined.
+ */
 function bodyNumber(
   compare: (values: BodyValues, limit: number) => boolean,
   says: string,

@@ -1,19 +1,19 @@
 /*
- * The JSONPath subset of body conditions: `$.field`, `$.nested.field`, `$['odd name']`, `$.items[0]`,
- * `$.items[*].field`. Only own properties are seen, so `__proto__`, `constructor` and `length` are fields
- * like others or absent.
+ * The subset of JSONPath for body conditions: `$.field`, `$.nested.field`, `$['odd name']`, `$.items[0]`,
+ * `$.items[*].field`. Only own properties are seen. So `__proto__`, `constructor` and `length` are fields
+ * like others, or absent.
  */
 
 const pathLengthMax = 512;
 const stepsMax = 32;
 
-/** A field's name, an index, or every element. */
+/** A step of a path: a field's name, an index, or every element. */
 export type Step = { readonly name: string } | { readonly index: number } | 'each';
 
 const stepForm =
   /\.([\p{L}\p{N}_$-]+)|\[(\d{1,9})\]|\[(\*)\]|\['((?:[^'\\]|\\['\\])*)'\]|\["((?:[^"\\]|\\["\\])*)"\]/uy;
 
-/** Returns the steps of a path, or undefined where it is none of the subset. */
+/** Returns the steps of a path; undefined where it is not of the subset. */
 export function parsePath(path: string): readonly Step[] | undefined {
   if (path.length > pathLengthMax || !path.startsWith('$')) return undefined;
   const steps: Step[] = [];
@@ -30,9 +30,9 @@ export function parsePath(path: string): readonly Step[] | undefined {
 }
 
 /**
- * Returns a word that a body must contain, in some case, for the path to lead anywhere. It is the longest run
- * of letters and digits of its names. Those have one spelling in a form and in JSON, save escapes and the two
- * letters of `foldsToAscii`.
+ * Returns a word that a body must contain, in upper or lower case, for the path to lead anywhere; undefined
+ * where there is none. It is the longest run of letters and digits in the path's names. Such a run has one
+ * spelling in forms and in JSON, except for escapes and the two letters of `foldsToAscii`.
  */
 export function requiredWord(steps: readonly Step[]): string | undefined {
   const names = steps.flatMap((step) => (step !== 'each' && 'name' in step ? [step.name] : []));
@@ -41,8 +41,8 @@ export function requiredWord(steps: readonly Step[]): string | undefined {
 }
 
 /**
- * Folds names that some server takes for one: any case (Go's `encoding/json`), spaces around it, and `_` for
- * dots and spaces (PHP).
+ * Folds names that some server takes for one. It ignores case (as Go's `encoding/json`) and spaces around the
+ * name, and takes `_` for dots and spaces (as PHP).
  */
 export function foldName(name: string): string {
   if (plainName.test(name)) return name;

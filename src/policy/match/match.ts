@@ -7,31 +7,34 @@ import { compilePrincipalPattern } from './principal.ts';
 import { compileUrlPattern, type UrlMatcher } from './url-pattern.ts';
 
 /*
- * One entry a match key, in two tables. Keys of the first depend only on what the index of a policy set knows
- * of a call: their rules are left out beforehand. Keys of the second are asked call by call, in the order of
- * the table, the cheapest first. Between the two stands `url_patterns`, asked once for each URL.
+ * The tables of match keys, one entry a key. Keys of the first table depend only on what the index of a
+ * policy set knows of a call. Rules whose keys do not match are left out beforehand. Keys of the second table
+ * are asked at each call, in the order of the table, the cheapest first. `url_patterns` stands between the
+ * two and is asked once for each URL.
  */
 
-/** The properties that the index tells calls apart by. A name that no rule mentions is ''. */
+/** The properties by which the index tells calls apart. A name that no rule mentions is ''. */
 export interface RuleRoute {
   readonly envName: string;
   readonly toolName: string;
   readonly verb: Verb;
-  /** Upper case. */
+  /** The HTTP method in upper case; '' where no rule mentions it. */
   readonly method: string;
-  /** Methods that a server may take instead. */
+  /** Methods that a server may take instead of `method`. */
   readonly overridingMethods: readonly string[];
-  /** Any rule may hold for what nobody can tell, save one that allows. */
+  /**
+   * The operations that the call may be, where nobody can tell. Any rule may hold then, but none that allows.
+   */
   readonly unclear: Unclear | undefined;
 }
 
-/** The facts that the keys ask for. */
+/** The facts that the match keys ask for. */
 export type MatchFacts = Pick<
   Facts,
   'envName' | 'operation' | 'method' | 'overridingMethods' | 'target' | 'agentId' | 'runtimeType' | 'ownAgent'
 >;
 
-/** Tells whether one key matches. */
+/** Tells whether one key matches a call. */
 type Check = (call: { readonly facts: MatchFacts }) => boolean;
 
 type RouteKey = 'tool_name' | 'tool_names' | 'verbs' | 'methods';
@@ -64,7 +67,10 @@ export function holdsOnRoute(match: RuleMatch, route: RuleRoute, allows: boolean
   return usedKeys(routeKeys, match).every(({ entry, value }) => entry(value, route, allows));
 }
 
-/** The server takes an unknown one of several methods: a rule that allows asks all, any other one. */
+/**
+ * Tells whether a rule holds where a server may take any of several methods. A rule that allows must match
+ * all, any other rule only one.
+ */
 function holdsForMethods(
   method: string,
   overriding: readonly string[],
@@ -77,7 +83,10 @@ function holdsForMethods(
 }
 
 type CallKey = Exclude<keyof RuleMatch, RouteKey | 'url_patterns'>;
-/** `allows`: the rule's action is ALLOW, so that what can be read in two ways is read in the narrower one. */
+/**
+ * Makes the check of a key. `allows` says that the rule's action is ALLOW. Then what can be read in two ways
+ * is read in the narrower one.
+ */
 type CallTable = { readonly [K in CallKey]: (value: NonNullable<RuleMatch[K]>, allows: boolean) => Check };
 
 export const callKeys: CallTable = {
@@ -103,7 +112,7 @@ export const callKeys: CallTable = {
     ),
   org_patterns: (patterns, allows) => {
     const ofOrg = identifierGlob(patterns, allows);
-    // `acme/*` is how many write all of an organisation's repositories; the organisation itself is `acme`.
+    // Many write `acme/*` for all repositories of an organisation. The organisation itself is `acme`.
     const withRepo = patterns.filter(hasSlash);
     const ofRepo = identifierGlob(withRepo, allows);
     return anyOf([
@@ -112,8 +121,8 @@ export const callKeys: CallTable = {
     ]);
   },
   repo_patterns: (patterns, allows) => {
-    // Without an organisation a pattern speaks of the name, whosever it is; `acme*` may also mean what begins
-    // with `acme/`.
+    // A pattern without an organisation is about the repository's name, in any organisation. `acme*` may also
+    // mean what begins with `acme/`.
     const ofName = identifierGlob(patterns.filter(hasNoSlash), allows);
     const ofRepo = identifierGlob(allows ? patterns.filter(hasSlash) : patterns, allows);
     return globsOn(
@@ -138,7 +147,7 @@ export const callKeys: CallTable = {
     const matchers = patterns.map((pattern) => compilePrincipalPattern(pattern, allows));
     const isMatched = (principal: string): boolean => matchers.some((matches) => matches(principal));
     // One known recipient among strangers does not make a mail harmless, but one stranger makes it suspect.
-    // `*` does so, too: everybody, or somebody whom the call does not name.
+    // So does `*`: everybody, or somebody whom the call does not name.
     return allows
       ? ({ facts: { operation } }) => operation.principals.length > 0 && operation.principals.every(isMatched)
       : ({ facts: { operation } }) => operation.principals.some((it) => it === '*' || isMatched(it));
@@ -146,7 +155,7 @@ export const callKeys: CallTable = {
 };
 
 /**
- * Returns the check of `url_patterns`, over all readings of a URL. It depends on the URL alone, so the index
+ * Returns the check of `url_patterns` over all readings of a URL. It depends on the URL alone, so the index
  * asks it once for each URL and not for each call.
  */
 export function compileUrlPatterns(patterns: readonly string[], allows: boolean): UrlCheck {
@@ -157,10 +166,13 @@ export function compileUrlPatterns(patterns: readonly string[], allows: boolean)
   };
 }
 
-/** Takes the readings of one URL. */
+/** Tells whether a URL matches, by all its readings. */
 export type UrlCheck = (urls: readonly string[]) => boolean;
 
-/** A loop: with `some` and its closure a policy of many URL rules costs a third more. */
+/**
+ * Tells whether any pattern matches. It is a loop, because `some` with a closure makes a policy of many URL
+ * rules cost a third more.
+ */
 function matchesAny(matchers: readonly UrlMatcher[], url: string): boolean {
   for (const matches of matchers) if (matches(url)) return true;
   return false;
@@ -191,7 +203,10 @@ function anyOf(checks: readonly Check[]): Check {
   return (call) => checks.some((check) => check(call));
 }
 
-/** `read` gives a value of the named agent and of the key's own: naming another one escapes no rule. */
+/**
+ * Makes a check of the calling agent. `read` gives a value of the agent that the call names and of the key's
+ * own agent. A rule that does not allow asks both, so that naming another agent escapes no rule.
+ */
 function isAgentAmong(
   values: readonly string[],
   allows: boolean,
@@ -207,9 +222,9 @@ function isAgentAmong(
 type Said = string | null | undefined;
 
 /**
- * Tells whether the values of a field match. The vendor takes one of several values, and we do not know
- * which. So a rule that allows needs all of them to match, any other rule only one. A value that the call
- * acts on without naming it may be anything: no rule allows it, and any other rule holds.
+ * Makes a check of the values of a field. Of several values the vendor takes one, and nobody knows which. So
+ * a rule that allows needs all of them to match, any other rule only one. A value that the call acts on
+ * without naming it may be anything: no rule allows it, and any other rule holds.
  */
 function globsOn(
   field: UnknownField,
@@ -225,7 +240,7 @@ function globsOn(
   };
 }
 
-/** The catalogue joins several values of one field by commas. */
+/** Returns the values of a field. The catalogue joins several values of one field by commas. */
 const valuesIn = (field: string | undefined): readonly string[] =>
   field === undefined ? noValues : field.includes(',') ? field.split(',') : [field];
 const noValues: readonly string[] = [];
@@ -235,7 +250,10 @@ function anyGlob(patterns: readonly string[], ignoresCase = false): Glob {
   return (value) => globs.some((glob) => glob(value));
 }
 
-/** Code hosts ignore case in names of organisations and repositories, so what refuses does, too. */
+/**
+ * Compiles patterns for names of organisations and repositories. Code hosts ignore case in them, so rules
+ * that do not allow ignore it, too.
+ */
 const identifierGlob = (patterns: readonly string[], allows: boolean): Glob => anyGlob(patterns, !allows);
 
 const orgOf = (repo: string): readonly string[] => (hasSlash(repo) ? [repo.slice(0, repo.indexOf('/'))] : []);

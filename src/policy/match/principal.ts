@@ -2,10 +2,12 @@ import { compileGlob, type Glob } from '../../util/glob.ts';
 
 /*
  * Principals are mail addresses, or names as the tool gives them (a login, an ARN, an account). A pattern
- * without a name before its `@` speaks of the domain: `acme.com`, `@acme.com`, `*.acme.com`, with a trailing
- * `$` as other tools write it. Domains are compared without case (RFC 5321, 2.4). Everything else is compared
- * with case in a rule that allows, and without it in any other. For mail servers and code hosts deliver to
- * `Bob` what is for `bob`. That must not be a way around a denial.
+ * without a name before its `@` is about the domain: `acme.com`, `@acme.com`, `*.acme.com`. It may end in
+ * `$`, as other tools write it.
+ *
+ * Domains are compared without case (RFC 5321, 2.4). Everything else is compared with case in a rule that
+ * allows, and without it in any other rule. Mail servers and code hosts deliver to `Bob` what is for `bob`,
+ * and that must not be a way around a denial.
  */
 
 /** Returns the pattern without its optional `$` and leading `@`. */
@@ -25,8 +27,8 @@ export function compilePrincipalPattern(pattern: string, allows: boolean): Glob 
 }
 
 /**
- * Returns the address in `Bob <bob@Acme.com.>`, its domain in lower case and without the final dot of a fully
- * qualified name.
+ * Returns the address in `Bob <bob@Acme.com.>`. Its domain is in lower case and without the final dot of a
+ * fully qualified name.
  */
 function addressOf(principal: string): string {
   const text = principal.trim();

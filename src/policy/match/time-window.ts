@@ -1,6 +1,6 @@
 const minuteMs = 60_000;
 
-/** Tells whether the runtime knows the zone (IANA names, and offsets such as `+02:00`). */
+/** Tells whether the runtime knows the zone: an IANA name, or an offset such as `+02:00`. */
 export function isTimeZone(zone: string): boolean {
   try {
     new Intl.DateTimeFormat('en-GB', { timeZone: zone });
@@ -10,10 +10,13 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** Minutes since midnight of `HH:MM`; `24:00` is the end of the day. */
+/** Returns the minutes since midnight of `HH:MM`; `24:00` is the end of the day. */
 export const parseClockTime = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
 
-/** Gives wall-clock time in a zone with daylight saving. It formats once a minute, as that costs 1 µs. */
+/**
+ * Tells the wall-clock time of a zone, with daylight saving. It formats once a minute, because that costs 1
+ * µs.
+ */
 export class ZoneClock {
   readonly #format: Intl.DateTimeFormat;
   #minute = Number.NaN;
@@ -39,7 +42,7 @@ export class ZoneClock {
 }
 
 /**
- * Tells whether a minute of the day lies outside the window, which has `start` and not `end` in it. A window
+ * Tells whether a minute of the day lies outside the window. `start` is in the window, `end` is not. A window
  * may pass midnight.
  */
 export function isOutside(minute: number, start: number, end: number): boolean {

@@ -4,13 +4,13 @@ import { toCanonical } from '../../core/url-readings.ts';
 import { compileGlob, type Glob, globProblem } from '../../util/glob.ts';
 
 /*
- * A URL pattern without `* ? [` is a prefix, any other a glob over the whole normalised URL, in which `*`
- * crosses `/`.
+ * A URL pattern without `* ? [` is a prefix. Any other one is a glob over the whole normalised URL, in which
+ * `*` crosses `/`.
  *
- * Three ways in which such patterns are fooled elsewhere, and what happens here:
- * - `https://api.x.com` is a prefix of `https://api.x.com.evil.com/`. A prefix that ends inside the authority
- *   must end where the host or the port ends.
- * - `https://*.x.com/*` matches `https://evil.com/?.x.com/`, since `*` crosses `/`. For a rule that denies or
+ * Such patterns are fooled elsewhere in three ways. Here they are stopped:
+ * - `https://api.x.com` is a prefix of `https://api.x.com.evil.com/`. Here a prefix that ends inside the
+ *   authority must end where the host or the port ends.
+ * - `https://*.x.com/*` matches `https://evil.com/?.x.com/`, since `*` crosses `/`. In a rule that denies or
  *   holds that is harmless, and wanted where somebody writes `https://*` + `/admin/*`. In a rule that allows,
  *   the stars of the authority stay in the authority.
  * - `/%61dmin`, `//admin` and `/x/..%2fadmin` may all reach `/admin`. Rules see all readings (`readingsOf`).
@@ -25,7 +25,10 @@ const parts = /^([^/?#]*):\/\/([^/]*)(.*)$/s;
 /** The ports that URLs leave out. */
 export const schemePorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
 
-/** Says why the text is no URL pattern for a rule of this kind, for its author; undefined where it is one. */
+/**
+ * Returns why a text is no URL pattern for a rule of this kind, as a message to its author; undefined where
+ * it is one.
+ */
 export function urlPatternProblem(pattern: string, allows: boolean): string | undefined {
   if (pattern.length > urlPatternLengthMax) return `is longer than ${urlPatternLengthMax} characters`;
   if (/[\s\p{Cc}]/u.test(pattern))
@@ -48,7 +51,10 @@ export function urlPatternProblem(pattern: string, allows: boolean): string | un
   return undefined;
 }
 
-/** Compiles a pattern in which `urlPatternProblem` sees none. `allows`: for a rule whose action is ALLOW. */
+/**
+ * Compiles a pattern in which `urlPatternProblem` finds nothing wrong. `allows` says that the rule's action
+ * is ALLOW.
+ */
 export function compileUrlPattern(pattern: string, allows: boolean): UrlMatcher {
   const { scheme, authority, rest, isGlob } = splitUrlPattern(pattern);
   if (scheme === undefined) return compileGlob(pattern);
@@ -63,10 +69,10 @@ export function compileUrlPattern(pattern: string, allows: boolean): UrlMatcher 
 }
 
 export interface UrlPattern {
-  /** In lower case; undefined where the text has no `://`. */
+  /** The scheme in lower case; undefined where the text has no `://`. */
   readonly scheme: string | undefined;
   readonly authority: string;
-  /** From the first `/` behind the authority on. */
+  /** The text from the first `/` behind the authority on. */
   readonly rest: string;
   readonly isGlob: boolean;
 }
@@ -81,15 +87,18 @@ export function splitUrlPattern(pattern: string): UrlPattern {
   return { scheme: scheme?.toLowerCase(), authority, rest, isGlob };
 }
 
-/** `[::1]:8080`: brackets of an IPv6 address (RFC 3986, 3.2.2), not of a set. */
+/**
+ * Tells whether the brackets of an authority are those of an IPv6 address (RFC 3986, 3.2.2), as in
+ * `[::1]:8080`, and not of a set.
+ */
 function isAddressLiteral(authority: string): boolean {
   const inner = /^\[([0-9a-f:.]+)\](?::\d*)?$/i.exec(authority)?.[1];
   return inner !== undefined && isIP(inner) === 6;
 }
 
 /**
- * Returns the authority of a normalised URL: lower case, punycode, without the scheme's own port. Undefined
- * where it is no host.
+ * Returns an authority as normalised URLs have it: lower case, punycode, without the scheme's own port.
+ * Returns undefined where it is no host.
  */
 function normalAuthority(scheme: string, authority: string): string | undefined {
   const port = schemePorts[scheme];

@@ -3,7 +3,7 @@ import type { ToolFacts } from '../../catalogue/catalogue.ts';
 /** The names of a tool that rules may use. */
 export type KnownTool = Omit<ToolFacts, 'title' | 'hosts'>;
 
-/** The names that a policy is checked against. A list that is left out is not checked. */
+/** The names that a policy is checked against. A list that is absent is not checked. */
 export interface KnownNames {
   readonly tenants?: readonly string[];
   readonly environments?: readonly string[];

@@ -5,14 +5,20 @@ import type { KnownTool } from './known-names.ts';
 import { shorten } from './shorten.ts';
 
 /*
- * Names of tools, operations and categories are compared as they stand: a misspelt one makes a rule that
- * never holds. Catalogues grow, so an unknown name is a warning. Some vendors' actions bear names that no
- * catalogue lists. Only a name one letter away from a listed one is taken for a mistake.
+ * Names of tools, operations and categories are compared as they stand, so a misspelt name makes a rule that
+ * never holds. Catalogues grow, and therefore an unknown name is only a warning. Some vendors have actions
+ * that no catalogue lists. There, only a name one letter away from a listed one is taken for a mistake.
  */
 
-/** A policy may name thousands of unlisted actions, each of which would be compared with every listed one. */
+/**
+ * The number of unlisted names that are compared with the listed ones. A policy may name thousands, and each
+ * is compared with all.
+ */
 const lookupsMax = 200;
-/** Among shorter names one letter makes another name: `ec2`, `ecs`. */
+/**
+ * The length from which one different letter is taken for a mistake. Shorter names may differ in one letter:
+ * `ec2`, `ecs`.
+ */
 const likeLengthMin = 6;
 const shownToolsMax = 3;
 
@@ -26,7 +32,7 @@ const fieldOf = {
   principal_patterns: 'principals',
 } as const;
 
-/** Operations or categories. */
+/** The operations, or the categories. */
 interface Kind {
   readonly what: string;
   readonly namesOf: (tool: KnownTool) => ReadonlySet<string>;
@@ -40,7 +46,10 @@ interface Table {
   readonly categories: Kind;
 }
 
-/** Keeps the table of each list of tools, since hundreds of policies are read against the same list. */
+/**
+ * The tables by their list of tools. They are kept, since hundreds of policies are read against the same
+ * list.
+ */
 const tables = new WeakMap<readonly KnownTool[], Table>();
 
 const tableOf = (tools: readonly KnownTool[]): Table =>
@@ -58,18 +67,27 @@ const tableOf = (tools: readonly KnownTool[]): Table =>
     },
   }));
 
-/** Makes the set of a tool when a rule first names the tool: most are named by none. */
+/**
+ * Returns a function that makes the set of a tool when a rule first names it. Most tools are named by no
+ * rule.
+ */
 function once(listed: (tool: KnownTool) => readonly string[]): Kind['namesOf'] {
   const sets = new Map<KnownTool, ReadonlySet<string>>();
   return (tool) => kept(sets, tool, () => new Set(listed(tool)));
 }
 
-/** Warns about what a rule asks for and no call of its tools can meet, while the answers are taken. */
+/**
+ * Returns a function that warns of what a rule asks for and no call of its tools can meet. It stops when no
+ * more warnings are taken.
+ */
 export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) => Generator<string> {
   const { byName, operations, categories } = tableOf(tools);
   let lookupsLeft = lookupsMax;
 
-  /** Warns about a name that no tool of `among` has; undefined also where one may have it all the same. */
+  /**
+   * Returns a warning about a name that no tool of `among` has. Returns undefined also where a tool may have
+   * the name all the same.
+   */
   function unknownName(
     word: string,
     { what, namesOf, isOpen }: Kind,
@@ -110,7 +128,10 @@ export function createToolWarnings(tools: readonly KnownTool[]): (rule: Rule) =>
 
 const categoryPrefix = 'category:';
 
-/** `method:POST`, `POST:/path/{id}` and `http_post` are what any host may be asked. */
+/**
+ * Tells whether an operation is one that any host may be asked for: `method:POST`, `POST:/path/{id}`,
+ * `http_post`.
+ */
 const isGeneric = (operation: string): boolean =>
   operation === '*' ||
   operation === 'category:http' ||
@@ -121,7 +142,7 @@ const asWritten = 'names are compared as they stand, without wildcards';
 
 const hasWildcard = (word: string): boolean => /[*?[]/.test(word);
 
-/** Returns each once; undefined where the rule is for all tools. */
+/** Returns the names of the rule's tools, each once; undefined where the rule is for all tools. */
 function toolsNamed({ tool_name, tool_names }: RuleMatch): readonly string[] | undefined {
   if (tool_name !== undefined) return [tool_name];
   return tool_names && [...new Set(tool_names)];

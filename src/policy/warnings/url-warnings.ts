@@ -4,8 +4,8 @@ import { schemePorts, splitUrlPattern, type UrlPattern } from '../match/url-patt
 import { shorten } from './shorten.ts';
 
 /**
- * Tells what an author may have missed in a pattern that is valid: it matches nothing, or less or more than
- * it seems to.
+ * Returns what an author may have missed in a valid pattern: it matches nothing, or less or more than it
+ * seems to. Returns undefined where there is nothing to say.
  */
 export function urlPatternWarning(pattern: string, allows: boolean): string | undefined {
   const parts = splitUrlPattern(pattern);
@@ -20,7 +20,7 @@ function whyNothing(pattern: string, { scheme, authority, rest, isGlob }: UrlPat
   const near =
     isWeb || scheme === undefined || /[*?[]/.test(scheme) ? undefined : nearest(scheme, webSchemes);
   if (near !== undefined) return `has the scheme ${shorten(scheme ?? '')}; did you mean ${near}?`;
-  // A host without wildcards is brought into the form of URLs; all else is compared as it stands.
+  // A host without wildcards is brought into the form of URLs. All other text is compared as it stands.
   const compared = scheme === undefined ? pattern : isWeb && !isGlob ? rest : authority + rest;
   if (/[^!-~]|["<>]/.test(compared))
     return 'matches nothing: in URLs a path is percent-encoded, and a host in punycode';
@@ -42,8 +42,8 @@ function whyLess({ scheme, authority, rest, isGlob }: UrlPattern): string | unde
 }
 
 /**
- * Tells whether it would match a port that no URL names. If a pattern writes out its scheme, that scheme's
- * port has been left out of the pattern, too.
+ * Tells whether a pattern's port would match a port that no URL names. If the pattern writes out its scheme,
+ * that scheme's port has been left out of the pattern, too.
  */
 function isPortMissed(scheme: string, port: string): boolean {
   if (port === String(schemePorts[scheme])) return false;
@@ -67,7 +67,10 @@ function whyMore({ scheme, authority, rest, isGlob }: UrlPattern): string | unde
     : undefined;
 }
 
-/** Returns a host of the pattern that anybody may register. Stars for whole labels match none. */
+/**
+ * Returns a host that the pattern matches and anybody may register; undefined where there is none. Stars for
+ * whole labels match no such host.
+ */
 function strangerIn(host: string): string | undefined {
   const labels = host.split('.');
   const [domain = '', top = ''] = labels.slice(-2);

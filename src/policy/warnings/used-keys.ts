@@ -1,7 +1,7 @@
 /**
- * The entries of a table for the keys that a rule uses, in the table's order, each with the rule's value.
- * Table and values are typed key by key where they are written; that they are paired rightly here is beyond
- * the type checker, hence `never`.
+ * Returns the entries of a table for the keys that a rule uses, in the table's order, each with the rule's
+ * value. Table and values are typed key by key where they are written. The type checker cannot prove that
+ * they are paired rightly here, hence `never`.
  */
 export function usedKeys<T extends object>(
   table: T,

@@ -5,7 +5,7 @@ import { shorten } from './shorten.ts';
 import { createToolWarnings } from './tool-warnings.ts';
 import { urlPatternWarning } from './url-warnings.ts';
 
-/** Warns about valid settings that may not do what their author thinks; at most `max` times. */
+/** Returns warnings about valid settings that may not do what their author thinks; at most `max`. */
 export function warningsOf(policy: PolicyDocument, known: KnownNames, max: number): string[] {
   const warnings: string[] = [];
   for (const text of allWarnings(policy, known)) {
@@ -59,7 +59,7 @@ function* ofMatch({ match, action, incident_severity: severity }: Rule): Generat
     yield `incident_severity has no effect on ${action}; only OPEN_INCIDENT opens an incident`;
 }
 
-/** Scores go from 0 to 1, and a day from 00:00 to 24:00. */
+/** Warns of conditions that never hold. Scores go from 0 to 1, and a day from 00:00 to 24:00. */
 function* ofCondition({ condition }: Rule): Generator<string> {
   const { risk_score_gt, trust_score_lt, time_of_day_outside: window } = condition;
   if (risk_score_gt === 1) yield never('risk_score_gt', 'no risk score is above 1');
@@ -70,7 +70,7 @@ function* ofCondition({ condition }: Rule): Generator<string> {
 
 const never = (key: keyof RuleCondition, because: string): string => `never holds: ${key}: ${because}`;
 
-/** Rules behind one that holds for every call, or for all that they ask for. */
+/** Warns of rules behind one that holds for every call, or behind one that asks for the same. */
 function* unreached(rules: readonly Rule[]): Generator<string> {
   const earlier = new Map<string, Rule>();
   let always: Rule | undefined;
@@ -83,8 +83,8 @@ function* unreached(rules: readonly Rule[]): Generator<string> {
     else if (same)
       yield `rule ${id}: is never reached, since rule ${same.rule_id} before it asks for the same`;
     else if (holdsAlways(rule)) always = rule;
-    // An ALLOW may not hold where a call can be read in two ways, and the rule behind it may. So it hides no
-    // rule.
+    // An ALLOW may not hold where a call can be read in two ways, and the rule behind it may. So an ALLOW
+    // hides no rule.
     else if (action !== 'ALLOW') earlier.set(asks, rule);
   }
 }
