@@ -6,7 +6,7 @@ const systemFile = '/etc/postern/postern.yaml';
 
 /** The source of a configuration's files: the disk, or files that were read before. */
 export interface Files {
-  /** The bytes of a regular file; throws where it is anything else, or longer. */
+  /** Returns the bytes of a regular file. Throws where it is anything else, or longer. */
   read(path: string, maxBytes: number): Buffer;
   /** Returns the paths that a glob matches, sorted. */
   find(pattern: string): readonly string[];
@@ -14,7 +14,7 @@ export interface Files {
 
 export const disk: Files = { read: readBytes, find: (pattern) => globSync(pattern).sort() };
 
-/** Returns the text of a file in UTF-8; throws where it is anything else. */
+/** Returns the text of a file in UTF-8. Throws where the file is anything else, or longer than `maxBytes`. */
 export const readText = ({ read }: Files, path: string, maxBytes: number): string =>
   decode(read(path, maxBytes));
 
@@ -22,8 +22,8 @@ function readBytes(path: string, maxBytes: number): Buffer {
   const file = openSync(path, 'r');
   try {
     if (!fstatSync(file).isFile()) throw new Error('it is not a regular file');
-    // One byte more than may be there, read to the end: the size that a file tells can change while it is
-    // read.
+    // The buffer has room for one byte more than may be there. The file is read to its end, because its size
+    // can change while it is read.
     const buffer = Buffer.alloc(Math.min(fstatSync(file).size, maxBytes) + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length < buffer.length; length += read) {
@@ -36,7 +36,7 @@ function readBytes(path: string, maxBytes: number): Buffer {
   }
 }
 
-/** A file has more bytes than may be read of it. */
+/** Says that a file has more bytes than may be read of it. */
 export class TooLongError extends Error {
   constructor(maxBytes: number) {
     super(`it has more than ${maxBytes} bytes`);
@@ -52,8 +52,9 @@ function decode(bytes: Buffer): string {
 }
 
 /**
- * The file to read: what was named, else `POSTERN_CONFIG`, else the system's where it exists. A named file is
- * answered whether it exists or not. So a misspelt path is an error, and never a start without configuration.
+ * Returns the file to read: the named one, else that of `POSTERN_CONFIG`, else the system's where it exists.
+ * A named file is returned whether it exists or not. So a misspelt path is an error, and never a start
+ * without configuration.
  */
 export function findConfigFile(
   explicit: string | undefined,
@@ -65,7 +66,7 @@ export function findConfigFile(
   return isAbsent(fallback) ? undefined : fallback;
 }
 
-/** Only what is certainly not there is absent; what may merely not be read is not. */
+/** Tells whether a file is certainly not there. A file that merely may not be read is not absent. */
 function isAbsent(path: string): boolean {
   try {
     statSync(path);

@@ -19,12 +19,15 @@ export interface JsonSchema {
 const reference = { type: 'string', pattern: '\\$\\{(env|file):' } as const;
 const notAsked = new Set(['$schema', 'title', 'description', 'default']);
 
-/** Returns the schema for editors: null is every key's default, and a reference can replace any scalar. */
+/**
+ * Returns the schema for editors. In it null stands for the default of every key, and a reference can replace
+ * any scalar.
+ */
 export function toJsonSchema(): JsonSchema {
   return loosened(plainSchema());
 }
 
-/** Returns the schema as zod tells it. */
+/** Returns the schema as zod makes it. */
 const plainSchema = (): JsonSchema =>
   z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
 
@@ -45,7 +48,7 @@ function loosened(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Returns the schema of a key that may also be a reference, and null where it has a default. */
+/** Returns the schema of a key that may also be a reference, and null if `allowNull`. */
 function allow(schema: JsonSchema, allowNull: boolean): JsonSchema {
   const said = Object.fromEntries(Object.entries(schema).filter(([keyword]) => notAsked.has(keyword)));
   const asked = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !notAsked.has(keyword)));

@@ -16,7 +16,7 @@ import { type ConfigYaml, readConfigYaml } from './yaml.ts';
 export { ConfigError, type Mistake, mistakeSentence } from './checks/mistakes.ts';
 export { disk, type Files, findConfigFile } from './files.ts';
 
-/** A file of this size takes seconds to read. */
+/** The largest configuration that is read. A file of this size takes seconds. */
 const configBytesMax = 4 * 1024 * 1024;
 const tooLong =
   'the file has more than 4 MB, which is the most: policies have files of their own, and keys, agents and routes can be made over the API';
@@ -24,14 +24,20 @@ const referencedBytesMax = 1024 * 1024;
 
 /** The surroundings of a configuration. */
 interface ConfigContext {
-  /** The file that it was read from; undefined: relative paths start from the working directory. */
+  /**
+   * The file that the configuration was read from. If undefined, relative paths start from the working
+   * directory.
+   */
   readonly file: string | undefined;
   readonly env: Environment;
-  /** Reads what `${file:path}` names, by absolute path. Without it: regular files of up to 1 MB. */
+  /** Reads what `${file:path}` names, by absolute path. By default it reads regular files of up to 1 MB. */
   readonly readFile?: (path: string) => string;
 }
 
-/** Parses a file; undefined is the empty configuration. Throws `ConfigError` with all that is wrong. */
+/**
+ * Loads and parses a file; undefined gives the empty configuration. Throws `ConfigError` with all that is
+ * wrong.
+ */
 export function loadConfig(file: string | undefined, env: Environment, files: Files = disk): Config {
   if (file === undefined) return parseConfig('', { file, env });
   const path = resolve(file);
@@ -39,12 +45,12 @@ export function loadConfig(file: string | undefined, env: Environment, files: Fi
   return parseConfig(readFileText(path, files), context);
 }
 
-/** Sections that say where the daemon is, and by what it knows its operator. */
+/** The sections that say where the daemon is, and by what it knows its operator. */
 const placeSections = ['proxy', 'control', 'state', 'authority', 'log', 'pid_file'];
 
 /**
- * Returns what a file with mistakes says of where its daemon is: those sections, without the keys with
- * mistakes. Throws `refusal` where the file cannot be read as YAML.
+ * Returns the part of a file with mistakes that says where its daemon is: those sections, without the keys
+ * that have mistakes. Throws `refusal` where the file cannot be read as YAML.
  */
 export function loadPlaces(refusal: ConfigError, env: Environment, files: Files = disk): Config {
   const { file, mistakes } = refusal;
@@ -94,7 +100,10 @@ function referencesOf({ file, env, readFile }: ConfigContext): References {
   return new References({ env, readFile: (path) => read(resolve(base, path)) });
 }
 
-/** Does the same for a plain value with the keys of the file. No reference in it is resolved. */
+/**
+ * Makes a configuration of a plain value with the keys of the file, and throws as `parseConfig` does. No
+ * reference in it is resolved.
+ */
 export function validateConfig(value: unknown, context: ConfigContext): Config {
   const source = {
     value: withoutNull(value, 0),
@@ -110,7 +119,7 @@ function makeConfig(source: ConfigYaml, context: ConfigContext): Config {
   const { value, findings, laid } = withSettings(source.value ?? {}, context.env);
   const parsed = configSchema.safeParse(value);
   const issues = parsed.error?.issues.flatMap((issue) => toFindings(issue, value)) ?? [];
-  // Without a mapping there is nothing more to check.
+  // If the value is no mapping, there is nothing more to check.
   const checks = isMapping(value) ? checkConfig(value, context.env) : [];
   const toMistake = ({ path, message }: UnplacedMistake): Mistake => {
     const { line, column } = source.placeOf(path);
@@ -131,7 +140,10 @@ function makeConfig(source: ConfigYaml, context: ConfigContext): Config {
   });
 }
 
-/** Keeps the first mistake of each place, in the file's order, since schema and checks may find the same. */
+/**
+ * Returns the first mistake of each place, in the order of the file, since schema and checks may find the
+ * same.
+ */
 function oncePerPath(mistakes: readonly Mistake[]): readonly Mistake[] {
   const seen = new Set<string>();
   const first = mistakes.filter(({ path, line, message }) => {
@@ -143,7 +155,7 @@ function oncePerPath(mistakes: readonly Mistake[]): readonly Mistake[] {
   return first.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
-/** Lays the settings of the environment over the file. Empty counts as not set. */
+/** Lays the settings of the environment over the file. An empty variable counts as not set. */
 function withSettings(
   root: unknown,
   env: Environment,
@@ -176,13 +188,13 @@ function withSettings(
   return { value: { ...root, ...Object.fromEntries(sections) }, findings, laid };
 }
 
-/** A section that is no mapping is left for the schema to complain of. */
+/** Lays values over a section. A section that is no mapping stays, so that the schema complains of it. */
 const lay = (section: unknown, values: Mapping): unknown =>
   section === undefined ? values : isMapping(section) ? { ...section, ...values } : section;
 
 const depthMax = 32;
 
-/** Returns a copy in which keys that say null say nothing, as in a file. */
+/** Returns a copy without the keys whose value is null, as those of a file are left out. */
 function withoutNull(value: unknown, depth: number): unknown {
   if (depth > depthMax)
     throw new ConfigError(undefined, [{ path: '', line: undefined, message: 'is nested too deep' }]);

@@ -2,32 +2,35 @@ import type { Environment } from './checks/references.ts';
 import { isMapping } from './written.ts';
 import type { ConfigYaml } from './yaml.ts';
 
-/* Says of each set value where it was set, so that whoever wonders about it knows where to change it. */
+/* Tells where each value was set, so that whoever wonders about it knows where to change it. */
 
 type OriginKind = 'file' | 'environment' | 'command line' | 'first start';
 
-/** The place where a value is set. What has none is a default. */
+/** The place where a value is set. A value without such a place is a default. */
 export interface ValueOrigin {
-  /** The path in the file, with dots; tenants and inbound routes stand in it by their names. */
+  /** The path in the file, with dots. Tenants and inbound routes stand in it by their names. */
   readonly path: string;
   readonly from: OriginKind;
-  /** From 1, in the file. */
+  /** The line in the file, from 1. */
   readonly line?: number;
-  /** The variable or the option that says it, or the file that a text is put in from. */
+  /** The variable or the option that sets the value, or the file that a text comes from. */
   readonly name?: string;
 }
 
-/** A value that a variable lays over the file. */
+/** A value from a variable, which replaces that of the file. */
 export interface LaidOver {
   readonly path: readonly [section: string, key: string];
   readonly variable: string;
 }
 
-/** This variable says which others an option of the command line, or the first start, has set. */
+/** The variable that says which other variables the command line or the first start has set. */
 const noteName = 'POSTERN_SET_BY';
 const noted = /^([A-Z_]{1,64})=(--[a-z]{1,32}|first-start)$/;
 
-/** Returns the environment with a variable that an option (`--listen`) or the `first-start` sets. */
+/**
+ * Returns the environment with a variable set. `by` is the option that sets it (`--listen`), or
+ * `first-start`.
+ */
 export function withSetting(env: Environment, variable: string, value: string, by: string): Environment {
   const others = (env[noteName] ?? '').split(' ').filter((it) => noted.exec(it)?.[1] !== variable);
   return { ...env, [variable]: value, [noteName]: [...others, `${variable}=${by}`].join(' ').trim() };
@@ -43,10 +46,10 @@ function originOf({ path, variable }: LaidOver, env: Environment): ValueOrigin {
 }
 
 const depthMax = 8;
-/** Lists whose items the configuration in effect keeps by name. */
+/** Lists whose items have names in the configuration in effect, and the key that names each. */
 const namedLists: Readonly<Record<string, string>> = { tenants: 'id', inbound: 'prefix' };
 
-/** Tells where each value of a configuration is set. A list is one value, unless its items have names. */
+/** Returns where each value of a configuration is set. A list is one value, unless its items have names. */
 export function originsOf(
   source: ConfigYaml,
   laid: readonly LaidOver[],

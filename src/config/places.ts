@@ -4,10 +4,13 @@ import { readConfigYaml } from './yaml.ts';
 
 const fileBytesMax = 4 * 1024 * 1024;
 
-/** Returns the same error; mistakes of a configuration say line and column wherever their file tells them. */
+/**
+ * Returns the same error, but with line and column in a configuration's mistakes wherever their file tells
+ * them.
+ */
 export const placed = (error: unknown): unknown => (error instanceof ConfigError ? withPlaces(error) : error);
 
-/** Returns the same error, whose mistakes say line and column wherever their file tells them. */
+/** Returns the same error, but with line and column in its mistakes wherever their file tells them. */
 export function withPlaces(error: ConfigError, files: Files = disk): ConfigError {
   const { file, mistakes } = error;
   if (file === undefined || mistakes.every(({ line, path }) => line !== undefined || path === ''))
@@ -22,7 +25,7 @@ export function withPlaces(error: ConfigError, files: Files = disk): ConfigError
       found.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)),
     );
   } catch {
-    // The file was read a moment ago; where it is gone since, the mistakes stand without places.
+    // The file was read a moment ago. If it is gone since, the mistakes stand without places.
     return error;
   }
 }

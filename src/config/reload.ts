@@ -15,7 +15,10 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   vault: (config) => config.vault,
 };
 
-/** Throws ConfigError, naming them, where `next` changes keys that hold for the life of the daemon. */
+/**
+ * Throws ConfigError where `next` changes keys that are fixed for the life of the daemon, and names those
+ * keys.
+ */
 export function checkFixedKeys(before: Config, next: Config): void {
   const changed = Object.keys(fixed).filter(
     (key) => !isDeepStrictEqual(fixed[key]?.(before), fixed[key]?.(next)),

@@ -22,18 +22,18 @@ import { catalogueAddition } from './sections/tools.ts';
 /** The surroundings that values of a file are resolved against. */
 interface Surroundings {
   readonly file: string | undefined;
-  /** Directory that relative paths start from. */
+  /** The folder that relative paths start from. */
   readonly base: string;
   readonly env: Environment;
   /** The `tools` as written, for the catalogue to read. */
   readonly toolsWritten: readonly unknown[];
-  /** Whether `limits.max_body_bytes` stands in the file, or MAX_BODY_BYTES in the environment. */
+  /** The body limit stands in the file (`limits.max_body_bytes`), or in the environment (MAX_BODY_BYTES). */
   readonly isBodyLimitWritten: boolean;
   readonly warnings: Config['warnings'];
   readonly origins: Config['origins'];
 }
 
-/** Makes the configuration of what was written and checked: nothing in here can fail. */
+/** Makes the configuration of what was written and checked. Nothing in here can fail. */
 export function resolveConfig(written: Written, surroundings: Surroundings): Config {
   const { base, env } = surroundings;
   const at = (path: string): string => resolve(base, path);
@@ -119,7 +119,7 @@ function resolveState(written: Written['state'], at: At): Config['state'] {
   });
 }
 
-/** A feed in a file is `file:///absolute` from here on. */
+/** Returns a feed with its format. The URL of a file is `file:///absolute` from here on. */
 function resolveFeed(feed: Written['feeds'][number], at: At): FeedConfig {
   const isRelative = /^file:(?!\/\/)/.test(feed.url);
   const url = isRelative ? pathToFileURL(at(feed.url.slice('file:'.length))).href : feed.url;
@@ -132,7 +132,9 @@ const resolveTools = (tools: Written['tools'], asWritten: readonly unknown[]): C
     return Object.freeze({ name, tenantId: tenant, maxBodyBytes, responseScan, sensitive, addition });
   });
 
-/** Puts in the tenant where it was left out, and the environment that follows from it. */
+/**
+ * Returns functions that put in the tenant where it was left out, and the environment that follows from it.
+ */
 function ownersAmong(tenants: ReadonlyMap<string, TenantConfig>) {
   const [only = ''] = tenants.keys();
   const ownerOf = (tenant: string | null): string => tenant ?? only;

@@ -8,11 +8,11 @@ import { parseSigningKey } from '../util/signing-key.ts';
 import { durationField, type Milliseconds } from './section.ts';
 
 /*
- * Schemas of single values. No message quotes the value: only the author of the file knows which of them is
- * secret.
+ * Schemas of single values. No message quotes the value, because only the author of the file knows which of
+ * them is secret.
  */
 
-/** Returns a text that `parse` understands; it answers undefined for any other. */
+/** Returns the schema of a text that `parse` understands. `parse` returns undefined for any other text. */
 export function parsed<T>(parse: (text: string) => T | undefined, message: string, max = 2048) {
   return z
     .string()
@@ -25,7 +25,7 @@ export function parsed<T>(parse: (text: string) => T | undefined, message: strin
     });
 }
 
-// Variables are text, so a number or a switch may come as text too: `workers: ${env:WORKERS}`.
+// Variables are texts, so a number or a switch may come as a text, too: `workers: ${env:WORKERS}`.
 const numberText = /^-?\d{1,15}(?:\.\d{1,15})?$/;
 const fromText = (value: unknown): unknown =>
   typeof value === 'string' && numberText.test(value) ? Number(value) : value;
@@ -44,7 +44,7 @@ export const day = 24 * hour;
 
 const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: second, m: minute, h: hour, d: day };
 
-/** Milliseconds of `250ms 30s 10m 1h 7d`; undefined for any other text. */
+/** Returns the milliseconds of `250ms`, `30s`, `10m`, `1h` or `7d`; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
   const [, digits, name] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits) * (durationUnits[name ?? ''] ?? 1);
@@ -58,7 +58,10 @@ const durationText = (ms: number): string => {
   return `${ms / length}${name}`;
 };
 
-/** Parses a duration. The upper bound of a day stays far below 2^31 ms, where Node's timers fire at once. */
+/**
+ * Returns the schema of a duration. The default bound of a day stays far below 2^31 ms, where Node's timers
+ * fire at once.
+ */
 export function duration(minMs = 1, maxMs = day) {
   const bounds = `a duration of ${durationText(minMs)} to ${durationText(maxMs)}, as 250ms, 30s, 10m, 1h or 7d`;
   return durationField(
@@ -71,7 +74,7 @@ export function duration(minMs = 1, maxMs = day) {
   );
 }
 
-/** A moment in ISO 8601 with its zone, as milliseconds since 1970. */
+/** The schema of a moment in ISO 8601 with its zone. The value is in milliseconds since 1970. */
 export const configInstant = durationField(
   z.string().transform((text, context): Milliseconds => {
     const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/.test(text)
@@ -85,7 +88,7 @@ export const configInstant = durationField(
 
 export { gigabyte, kilobyte, megabyte, parseSize };
 
-/** Returns bytes, as a number or as text. */
+/** Returns the schema of a size, written in bytes or as a text with its unit. */
 export function size(minBytes = 1, maxBytes = gigabyte) {
   const message = `must be a size of ${minBytes} to ${maxBytes} bytes, as 4096, 256KB or 1MB`;
   return z.union([z.number(), z.string()], { error: message }).transform((value, context): number => {
@@ -97,7 +100,7 @@ export function size(minBytes = 1, maxBytes = gigabyte) {
   });
 }
 
-/** Returns a text of one form. */
+/** Returns the schema of a text of one form. */
 export const matching = (pattern: RegExp, message: string) => z.string().regex(pattern, { error: message });
 
 export const identifier = matching(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"');
@@ -122,13 +125,16 @@ export const variable = matching(
   'must be the name of an environment variable',
 );
 
-/** A secret that is sent in a header or query as it stands, so it may have no line break (RFC 9110, 5.5). */
+/**
+ * The schema of a secret that is sent in a header or query as it stands. It may have no line break (RFC 9110,
+ * 5.5).
+ */
 export const secret = matching(
   /^[\t\x20-\x7e\x80-\xff]{1,65536}$/,
   'must be 1 to 65536 characters of one line of Latin-1',
 );
 
-/** A private key in PEM, of more than one line. */
+/** The schema of a private key in PEM, which has more than one line. */
 export const privateKey = z
   .string()
   .max(16_384)
@@ -137,14 +143,17 @@ export const privateKey = z
       'must be a private key in PEM: RSA of 2048 bits or more, P-256, P-384, P-521 or Ed25519, without a passphrase',
   });
 
-/** A secret that may be empty, which is none. */
+/** The schema of a secret that may be empty. An empty one is none. */
 export const optionalSecret = z.union([z.literal(''), secret], {
   error: 'must be one line of Latin-1, or empty',
 });
 
 export const configUuid = parsed(parseUuid, 'must be a UUID', 64);
 
-/** `10.0.0.0/8`, `2001:db8::/32`, or one address, which stands for itself alone. */
+/**
+ * Returns the range in `10.0.0.0/8`, `2001:db8::/32`, or one address with the whole as its prefix; undefined
+ * for any other text.
+ */
 export function parseCidr(text: string): string | undefined {
   const [, address = '', length] = /^([0-9a-fA-F:.]{2,45})(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
@@ -154,7 +163,10 @@ export function parseCidr(text: string): string | undefined {
 
 const globLabels = /^[a-z0-9*?_-]+(?:\.[a-z0-9*?_-]+)*$/;
 
-/** Returns a host or a glob of hosts as in targets: lower case, punycode, no final dot. `*` crosses dots. */
+/**
+ * Returns a host or a glob of hosts in the form of targets: lower case, punycode, no final dot. `*` crosses
+ * dots. Returns undefined for any other text.
+ */
 export function parseHostGlob(text: string): string | undefined {
   if (text.length > 253) return undefined;
   if (!/[*?]/.test(text)) return normaliseHost(text);
@@ -163,7 +175,10 @@ export function parseHostGlob(text: string): string | undefined {
   return globLabels.test(glob) ? glob : undefined;
 }
 
-/** Returns a URL prefix in its normal form, so `https://a.example` never reaches `https://a.example.org`. */
+/**
+ * Returns a URL prefix in its normal form; undefined for any other text. That form has a `/` behind the host,
+ * so `https://a.example` never reaches `https://a.example.org`.
+ */
 export function parseUrlPrefix(text: string): string | undefined {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : null;
   return url?.host && !url.username && !url.password && !url.hash ? url.href : undefined;
@@ -180,15 +195,18 @@ export const hostOrCidr = parsed(
   'must be a host, a glob of hosts or an address range',
 );
 /**
- * An entry of deny and allow lists: a range (with `/` and digits), a URL prefix (with `://`), or else a host
- * glob.
+ * The schema of an entry of deny and allow lists. It is a range (with `/` and digits), a URL prefix (with
+ * `://`), or else a host glob.
  */
 export const destination = parsed(
   (text) => parseCidr(text) ?? parseUrlPrefix(text) ?? parseHostGlob(text),
   'must be a host glob, an address range or a URL prefix',
 );
 
-/** Parses an absolute URL of these schemes, with a host and no fragment. Only some have user information. */
+/**
+ * Returns the schema of an absolute URL of these schemes, with a host and no fragment. User information is
+ * refused unless `userInfo`.
+ */
 export function url(schemes: readonly string[], options: { userInfo?: boolean; query?: boolean } = {}) {
   const { userInfo = false, query = true } = options;
   return parsed(
@@ -202,7 +220,7 @@ export function url(schemes: readonly string[], options: { userInfo?: boolean; q
   );
 }
 
-/** A zone of the tz database, as `Europe/Berlin`. */
+/** The schema of a zone of the tz database, such as `Europe/Berlin`. */
 export const timeZone = parsed((text) => {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;

@@ -60,7 +60,7 @@ export const configSchema = section({
   telemetry: daemon.telemetry.describe('Metrics and traces for others.'),
 }).prefault({});
 
-/** The file as it is read: every default filled in, nothing resolved yet. */
+/** The file as it is read. Every default is filled in, and nothing is resolved yet. */
 export type Written = z.output<typeof configSchema>;
 
 type Item<T extends readonly unknown[]> = T[number];
@@ -72,27 +72,30 @@ export type AgentConfig = Owned<Omit<Item<Written['agents']>, 'env' | 'name'>> &
   readonly name: string;
 };
 
-/** A key by its hash (SHA-256 of the key's text, hex). */
+/** A key by its hash, the SHA-256 of the key's text in hex. */
 export type KeyConfig = Owned<Omit<Item<Written['keys']>, 'env' | 'permissions' | 'agent'>> & {
   readonly agentId: string;
-  /** null: that of its agent. */
+  /** The environment of the key; null for that of its agent. */
   readonly envName: string | null;
   readonly permissions: readonly string[];
 };
 
 type OwnedEach<T> = T extends unknown ? Owned<T> : never;
-/** A credential, by `type`; its secrets are null where the vault holds them. */
+/** A credential by its `type`. Its secrets are null where the vault holds them. */
 export type CredentialConfig = OwnedEach<Item<Written['credentials']>>;
 
 export type InboundRoute = Owned<Omit<Item<Written['inbound']>, 'agent'>> & {
   readonly agentId: string | null;
-  /** The key that stands for callers without one, for routes of the API; those of the file have none. */
+  /** The key that stands for callers without one. Routes of the API have it, those of the file do not. */
   readonly keyId?: string | null;
 };
-/** Settings of a tool, for one tenant or (null) all. */
+/** The settings of a tool for one tenant, or for all where it is null. */
 type ToolConfig = Pick<Item<Written['tools']>, 'name' | 'maxBodyBytes' | 'responseScan' | 'sensitive'> & {
   readonly tenantId: string | null;
-  /** A tool in the form of the catalogue's files, to be added to it; undefined where only settings stand. */
+  /**
+   * The tool in the form of the catalogue's files, to be added to it; undefined where there are only
+   * settings.
+   */
   readonly addition: Readonly<Record<string, unknown>> | undefined;
 };
 export type FeedConfig = Omit<Item<Written['feeds']>, 'format'> & { readonly format: ConfigFeedFormat };
@@ -109,7 +112,7 @@ export interface TlsFiles {
 
 interface Listener {
   readonly listen: readonly ListenAddress[];
-  /** null: plain HTTP. */
+  /** The certificate of the listener; null for plain HTTP. */
   readonly tls: TlsFiles | null;
 }
 
@@ -131,38 +134,42 @@ type Resolved =
 
 /**
  * The configuration as the daemon uses it: parsed once, checked as a whole, frozen. Paths are absolute,
- * durations are in milliseconds and sizes in bytes, names lead to what exists, and what a tenant inherits is
+ * durations are in milliseconds and sizes in bytes. Names lead to what exists. What a tenant inherits is
  * already in it.
  */
 export interface Config extends Omit<Written, Resolved> {
-  /** The file that it was read from; undefined where there is none. */
+  /** The file that the configuration was read from; undefined where there is none. */
   readonly file: string | undefined;
   readonly proxy: Omit<Written['proxy'], 'listen' | 'tls'> & Listener;
-  /** `adminSecret` is null where there is none. */
+  /** The control plane. `adminSecret` is null where there is none. */
   readonly control: Omit<Written['control'], 'listen' | 'tls' | 'adminSecret'> &
     Listener & { readonly adminSecret: string | null };
-  /** `dir` holds the local files: that of an embedded state, or another one beside a Redis. */
+  /**
+   * The state. `dir` holds the local files: it is that of an embedded state, or another one beside a Redis.
+   */
   readonly state: Omit<Written['state'], 'url' | 'dir'> & {
     readonly url: StateAddress;
     readonly dir: string;
   };
-  /** At most one of both is set. `key` is the text of the variable that `key_env` names. */
+  /**
+   * The key of the vault. At most one of both is set. `key` is the text of the variable that `key_env` names.
+   */
   readonly vault: { readonly keyFile: string | null; readonly key: string | null };
   readonly plans: ReadonlyMap<string, Plan>;
   readonly tenants: ReadonlyMap<string, TenantConfig>;
-  /** A tenant that the file does not have, as minting for it registers one. */
+  /** Returns a tenant that the file does not have, as it is registered when a key is minted for it. */
   readonly defaultTenant: (id: string) => TenantConfig;
   readonly posture: PostureConfig;
   readonly agents: readonly AgentConfig[];
   readonly keys: readonly KeyConfig[];
   readonly credentials: readonly CredentialConfig[];
-  /** By prefix. */
+  /** The inbound routes by prefix. */
   readonly inbound: ReadonlyMap<string, InboundRoute>;
   readonly tools: readonly ToolConfig[];
   readonly feeds: readonly FeedConfig[];
   readonly notifications: readonly NotificationConfig[];
-  /** Warnings, as `config check` tells them. */
+  /** The warnings that `config check` shows. */
   readonly warnings: readonly Mistake[];
-  /** Tells of each value where it is set. */
+  /** The places where the values are set. */
   readonly origins: readonly ValueOrigin[];
 }

@@ -1,13 +1,16 @@
 import * as z from 'zod';
 
 /*
- * How the schema is written: users read and write `scan_timeout: 250ms`, the code reads `scanTimeoutMs`. A
- * section takes the keys as they stand in the file. It gives a frozen object with names in camelCase, with
- * `Ms` after times. So every key is written once, and no second list of names can fall behind the first.
+ * The way the schema is written: users read and write `scan_timeout: 250ms`, and the code reads
+ * `scanTimeoutMs`. A section takes the keys as they stand in the file. It gives a frozen object with names in
+ * camelCase, with `Ms` after times. So every key is written once, and no second list of names can fall behind
+ * the first.
  */
 
 declare const unit: unique symbol;
-/** Milliseconds come only from `duration` and `instant`. In a section they are a plain number named `…Ms`. */
+/**
+ * A time. Only `duration` and `configInstant` make it. In a section it becomes a plain number named `…Ms`.
+ */
 export type Milliseconds = number & { readonly [unit]: 'ms' };
 
 const times = z.registry<{ unit: 'ms' }>();
@@ -37,7 +40,10 @@ type Wrapper = z.core.$ZodTypeDef & { readonly innerType?: z.core.$ZodType };
 const camelCase = (key: string): string =>
   key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Describes a mapping with exactly these keys: a misspelt limit must not silently become no limit. */
+/**
+ * Returns the schema of a mapping with exactly these keys. Others are refused: a misspelt limit must not
+ * silently become no limit.
+ */
 export function section<S extends z.core.$ZodShape>(shape: S) {
   const names = Object.entries(shape).map(
     ([key, schema]) => [key, camelCase(key) + (isTime(schema) ? 'Ms' : '')] as const,
@@ -48,20 +54,23 @@ export function section<S extends z.core.$ZodShape>(shape: S) {
   });
 }
 
-/** Returns the same, or null; null where the file says nothing. */
+/** Returns a schema that takes null, too. Null is its value where the file says nothing. */
 export const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().default(null);
 
-/** Returns the values of `base`, in their place those of `own` that are not null. */
+/** Returns the values of `base`, each replaced by that of `own` unless it is null. */
 export const over = <T extends object>(base: T, own: { readonly [K in keyof T]: T[K] | null }): Readonly<T> =>
   Object.freeze(
     Object.fromEntries(Object.entries(base).map(([name, it]) => [name, own[name as keyof T] ?? it])),
   ) as Readonly<T>;
 
-/** Returns a bounded list, empty where the file says nothing. */
+/** Returns the schema of a bounded list, which is empty where the file says nothing. */
 export const list = <T extends z.core.$ZodType>(item: T, max = 10_000) =>
   z.array(item).max(max).readonly().prefault([]);
 
-/** Returns a bounded mapping whose keys users choose. A map, so no name finds what objects inherit. */
+/**
+ * Returns the schema of a bounded mapping whose keys users choose. Its value is a map, so that no name finds
+ * what objects inherit.
+ */
 export const table = <V extends z.core.$ZodType>(key: z.ZodType<string, string>, value: V, max = 10_000) =>
   z
     .record(key, z.optional(value))

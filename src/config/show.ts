@@ -17,13 +17,13 @@ const secretNames: ReadonlySet<string> = new Set([
   'signingSecret',
 ]);
 
-/** Mappings from names that are no secret to values that are. */
+/** Mappings whose values are secret, and whose names are not. */
 const secretTables: ReadonlySet<string> = new Set(['values', 'headers', 'otlpHeaders']);
 
 /**
  * Returns the configuration in effect as a plain value, for `config show`: names in snake_case, times in
- * `…_ms`, secrets as `***`. Of a notification's URL, which is a secret itself with most chat tools, only the
- * origin is told.
+ * `…_ms`, secrets as `***`. The URL of a notification is a secret itself with most chat tools, so only its
+ * origin is shown.
  */
 export function toShown(config: Config): Record<string, unknown> {
   const { defaultTenant: _, origins: __, vault, notifications, ...plain } = config;
@@ -53,7 +53,7 @@ function show(value: unknown, name: string): unknown {
   );
 }
 
-// Names that begin with a capital, as `HIGH`, were never changed.
+// Names that begin with a capital, such as `HIGH`, were never changed.
 const snakeCase = (name: string): string =>
   /^[a-z]/.test(name) ? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : name;
 

@@ -1,4 +1,7 @@
-/** Returns at most four keys, each `whsec_` and 24 to 64 bytes in base64; undefined for anything else. */
+/**
+ * Returns up to four keys, each written as `whsec_` and 24 to 64 bytes in base64; undefined for any other
+ * text.
+ */
 export function readWebhookSecret(text: string): readonly Buffer[] | undefined {
   const keys = text
     .trim()

@@ -1,9 +1,11 @@
 import type { Path } from './checks/mistakes.ts';
 
-/* Reads values before the schema has checked them: one that is not of the wanted type counts as absent. */
+/*
+ * Reads values before the schema has checked them. A value that is not of the wanted type counts as absent.
+ */
 
 export type Mapping = Readonly<Record<string, unknown>>;
-/** One mapping of a list, and where it stands. */
+/** A mapping in a list, and its place. */
 export interface WrittenEntry {
   readonly path: Path;
   readonly item: Mapping;

@@ -24,21 +24,24 @@ export function readConfigYaml(text: string, resolve: Resolve) {
   return {
     value,
     mistakes: reader.mistakes,
-    /** Returns the place of the key or item, or of the nearest thing around it. */
+    /** Returns the place of the key or item at a path, or of the nearest one around it. */
     placeOf: (path: Path) => reader.placeOf(path),
-    /** Tells whether a text stands in the file itself, and was not put in from outside. */
+    /** Tells whether a text stands in the file itself, and nothing was put into it from outside. */
     isLiteral: (path: Path) => reader.isLiteral(path),
-    /** Returns the variable or the file that the text at a path is put in from. */
+    /**
+     * Returns the variable or the file that the text at a path comes from; undefined where it is of the file
+     * itself.
+     */
     outsideOf: (path: Path) => reader.outsideOf(path),
   };
 }
 
-/** Returns the name in the first reference of a text; empty where it has none. */
+/** Returns the name in the first reference of a text; '' where it has none. */
 const outsideIn = (text: string): string => /\$\{(?:env|file):([^}:]+)/.exec(text)?.[1] ?? '';
 
 class Reader {
   readonly mistakes: Mistake[] = [];
-  /** Paths of texts into which something was put, and what it was put in from. */
+  /** The paths of texts into which something was put, and the variable or file that it came from. */
   readonly #resolved = new Map<string, string>();
   readonly #root: YamlNode | undefined;
   readonly #placeOf: ComposedYaml['placeOf'];
@@ -57,7 +60,7 @@ class Reader {
 
   read(node: YamlNode, path: Path, depth: number): unknown {
     if (++this.#nodes > nodesMax || depth > depthMax) {
-      // Said once: everything around it would say the same.
+      // The mistake is reported once, because all values around this one would report it again.
       if (this.#nodes < Number.MAX_SAFE_INTEGER)
         this.#complain(path, 'there are too many values, or they are nested too deep');
       this.#nodes = Number.MAX_SAFE_INTEGER;
@@ -87,7 +90,9 @@ class Reader {
     return this.#resolved.get(dotted(path)) || undefined;
   }
 
-  /** Returns the place of the path, or of the nearest thing around it, and whether it stands there itself. */
+  /**
+   * Returns the place of a path, or of the nearest value around it, and whether the path itself was found.
+   */
   #find(path: Path): { readonly place: Partial<Place>; readonly isWhole: boolean } {
     let node = this.#root;
     let place: Partial<Place> = {};
@@ -107,14 +112,17 @@ class Reader {
     const values: Record<string, unknown> = {};
     for (const [name, { value }] of entries) {
       const inner = [...path, name];
-      // The one key with which an ordinary object could be changed instead of filled.
+      // `__proto__` is the one key by which an ordinary object is changed instead of filled.
       if (name === '__proto__') this.#complain(inner, 'unknown key');
       else values[name] = this.read(value, inner, depth + 1) ?? undefined;
     }
     return values;
   }
 
-  /** A text to which its references add nothing counts as absent, as does `${env:PARENT_PROXY:-}`. */
+  /**
+   * Returns a text with its references resolved. A text to which they add nothing counts as absent, such as
+   * `${env:PARENT_PROXY:-}`.
+   */
   #text(text: string, path: Path): string | undefined {
     const value = this.#resolve(text, (message) => this.#complain(path, message));
     if (value === text) return text;

@@ -8,7 +8,10 @@ const totalPath: Path = ['limits', 'max_body_bytes_total'];
 const defaultTotal = 64 * megabyte;
 const defaultLimit = 256 * 1024;
 
-/** No limit of a body may exceed what all bodies of one agent have, for such a body could never be read. */
+/**
+ * Finds body limits above what all bodies of one agent may have together. A body of such a size could never
+ * be read.
+ */
 export function checkBodyLimits(root: Mapping): readonly UnplacedMistake[] {
   const limits = mapping(root['limits']);
   const total = sizeOf(limits['max_body_bytes_total']) ?? defaultTotal;

@@ -10,7 +10,7 @@ import {
 import type { UnplacedMistake } from './issues.ts';
 import { type Path, suggestion } from './mistakes.ts';
 
-/* Names that stand twice, and names that lead nowhere. */
+/* Finds names that stand twice, and names that lead nowhere. */
 
 // Names that stand twice
 
@@ -92,7 +92,7 @@ function checkCycle(plans: Mapping, name: string): readonly UnplacedMistake[] {
     const own: Mapping = Object.hasOwn(plans, at) ? mapping(plans[at]) : {};
     at = basePlan(at, writtenTextOf(own['extends']));
   }
-  // Only who stands in the circle itself is named, not who leads into it.
+  // Only the plans of the circle are named, not the plans that lead into it.
   return at === name
     ? [{ path: ['plans', name, 'extends'], message: 'the plan extends itself, in the end' }]
     : [];
@@ -102,9 +102,9 @@ function checkCycle(plans: Mapping, name: string): readonly UnplacedMistake[] {
 
 /** The tenants that can be named. */
 interface Tenants {
-  /** Environments by tenant. */
+  /** The environments by tenant. */
   readonly environments: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Stands in where a tenant is left out. */
+  /** The tenant that stands in where an entry names none; undefined unless there is exactly one. */
   readonly only: string | undefined;
 }
 
@@ -150,7 +150,10 @@ export function checkOwners(root: Mapping, { environments, only }: Tenants): rea
   ];
 }
 
-/** Keys and routes may name agents of the state. Agents of the file must belong to the same tenant. */
+/**
+ * Finds keys and routes whose agent, if it is in the file, is of another tenant or environment. They may also
+ * name agents of the state.
+ */
 export function checkAgents(root: Mapping, { environments, only }: Tenants): readonly UnplacedMistake[] {
   const ownerOf = (item: Mapping) => writtenTextOf(item['tenant']) ?? only;
   const envOf = (item: Mapping) =>

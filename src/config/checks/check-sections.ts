@@ -180,7 +180,10 @@ export function checkNotification({ path, item }: WrittenEntry): readonly Unplac
 const mailAddress =
   /^(?:[^<>@,;:"\\]{1,128} <[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+>|[^\s<>@,;:"()\\]+@[^\s<>@,;:"()\\]+)$/;
 
-/** Some types alone understand these keys. On another type they would do nothing, so they are refused. */
+/**
+ * The keys that only some types of channels understand. On another type they would do nothing, so they are
+ * refused there.
+ */
 const channelKeys: readonly (readonly [key: string, types: readonly string[]])[] = [
   ['signing_secret', ['slack']],
   ['headers', ['webhook', 'siem']],

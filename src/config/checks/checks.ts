@@ -15,12 +15,12 @@ import type { Environment } from './references.ts';
 
 /*
  * Finds mistakes that one value alone cannot show: names that lead nowhere or are given twice, wrong orders,
- * and exclusive options together. These checks read the file as it was written, not what the schema made of
- * it. So one wrong value does not hide the other mistakes. A value of the wrong type is passed over here,
+ * and options that exclude each other. These checks read the file as it was written, not what the schema made
+ * of it. So one wrong value does not hide the other mistakes. A value of the wrong type is passed over here,
  * since the schema has reported it.
  */
 
-/** Returns all that is wrong between the values of a file. `root` is its content with references resolved. */
+/** Returns the mistakes between the values of a file. `root` is its content with references resolved. */
 export function checkConfig(root: Mapping, env: Environment): readonly UnplacedMistake[] {
   const tenants = readTenants(root);
   return [

@@ -33,7 +33,10 @@ function valueAt(root: unknown, path: Path): unknown {
   return at;
 }
 
-/** Says zod's mistakes in plain words without the value. An issue with several keys becomes several. */
+/**
+ * Returns a mistake of zod in plain words, without the value. An issue with several keys becomes several
+ * mistakes.
+ */
 export function toFindings(
   issue: z.core.$ZodIssue,
   root: unknown,
@@ -48,7 +51,7 @@ export function toFindings(
     }));
   }
   if (issue.code === 'invalid_union') {
-    // The form that was meant is the one that was read furthest.
+    // The author meant the form of which the most was read.
     const meant = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0];
     if (meant && depthOf(meant) > 0) return meant.flatMap((inner) => toFindings(inner, root, path));
   }
@@ -59,7 +62,7 @@ const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
   Math.max(0, ...issues.map((it) => it.path.length));
 
 function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
-  // Messages that the schema writes begin so; all others are put into words here.
+  // The messages of the schema begin with `must`. All others are put into words here.
   if (value !== undefined && issue.message.startsWith('must ')) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
@@ -86,7 +89,7 @@ function wrongType(expected: string, value: unknown): string {
   return `must be ${nouns[expected] ?? expected}, not ${nouns[kindOf(value)] ?? kindOf(value)}`;
 }
 
-/** Allowed values where a union does not match: those of its discriminator, or its literals. */
+/** Returns the allowed values where a union does not match: those of its discriminator, or its literals. */
 function optionsOf(issue: z.core.$ZodIssueInvalidUnion): readonly unknown[] {
   const { options } = issue as { options?: unknown };
   if (Array.isArray(options)) return options;

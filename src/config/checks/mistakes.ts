@@ -1,22 +1,22 @@
 import { nearest } from '../../util/nearest.ts';
 
-/** A place in a document, from the root down. */
+/** A place in a document, as the steps from the root. */
 export type Path = readonly PropertyKey[];
 
-/** One thing that is wrong, said so that it can be mended; never with the value of a secret. */
+/** A mistake, in words by which it can be mended. It never has the value of a secret. */
 export interface Mistake {
-  /** `tenants[0].plan`; empty for the file as a whole. */
+  /** The path in the file, such as `tenants[0].plan`; empty for the file as a whole. */
   readonly path: string;
-  /** From 1; undefined where there is no text. */
+  /** The line, from 1; undefined where there is no text. */
   readonly line: number | undefined;
-  /** From 1, in that line. */
+  /** The column in that line, from 1; undefined where there is no text. */
   readonly column?: number | undefined;
   readonly message: string;
 }
 
 const shownMax = 100;
 
-/** The configuration cannot be used. Carries every mistake that was found, not only the first. */
+/** Says that the configuration cannot be used. It has every mistake that was found, not only the first. */
 export class ConfigError extends Error {
   readonly file: string | undefined;
   readonly mistakes: readonly Mistake[];
@@ -32,7 +32,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** `line 4, column 5, tenants[0].plan: there is no plan "prro"; did you mean "pro"?` */
+/**
+ * Returns a mistake as a sentence: `line 4, column 5, tenants[0].plan: there is no plan "prro"; did you mean
+ * "pro"?`
+ */
 export function mistakeSentence({ path, line, column, message }: Mistake): string {
   const places = [line === undefined ? '' : `line ${line}`, column === undefined ? '' : `column ${column}`];
   const where = [...places, path].filter((it) => it !== '').join(', ');
@@ -54,7 +57,7 @@ export function dotted(path: Path): string {
 
 const wordMax = 64;
 
-/** Returns `; did you mean "listen"?`, or nothing where no known word is near. */
+/** Returns `; did you mean "listen"?`, or '' where no known word is near. */
 export function suggestion(word: string, known: Iterable<string>): string {
   if (word.length < 3 || word.length > wordMax) return '';
   const near = nearest(word, [...known], Math.ceil(word.length / 3));

@@ -1,25 +1,29 @@
-/** Variables of the process. */
+/** The variables of the process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The outside facts that a configuration may refer to. */
 interface Outside {
   readonly env: Environment;
-  /** The text of a file, by a path relative to the configuration; throws where it cannot be read. */
+  /** Returns the text of a file, by a path relative to the configuration. Throws where it cannot be read. */
   readonly readFile: (path: string) => string;
 }
 
-// `$${` stands for `${`. The last alternative catches what looks like a reference and is none, because an
-// unresolved placeholder must never be sent out as if it were the credential.
+// `$${` stands for `${`. The last alternative finds what looks like a reference and is none. An unresolved
+// placeholder must never be sent out as if it were the credential.
 const reference =
   /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]{0,127})(?::-([^}]*))?\}|\$\{file:([^}]{1,4096})\}|\$\{/g;
 
 const resolvedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Puts variables and files into texts: `${env:NAME}`, `${env:NAME:-text}` (text where the variable is not set
- * or empty), `${file:path}` (without the line break at its end). It works on texts that were parsed, so
- * nothing that it puts in can become a key or a list. It works once, so nothing that it puts in is looked at
- * again. The result is bounded in total, since aliases can repeat a reference to a large file.
+ * Puts variables and files into texts.
+ * - `${env:NAME}` gives the variable.
+ * - `${env:NAME:-text}` gives the text where the variable is not set or empty.
+ * - `${file:path}` gives the file without the line break at its end.
+ *
+ * It works on texts that were parsed, so nothing that it puts in can become a key or a list. It works once,
+ * so nothing that it puts in is looked at again. The result is bounded in total, since aliases can repeat a
+ * reference to a large file.
  */
 export class References {
   readonly #outside: Outside;
@@ -30,7 +34,10 @@ export class References {
     this.#outside = outside;
   }
 
-  /** The text with everything put in. What cannot be had is left empty and complained of. */
+  /**
+   * Returns the text with all references put in. A reference that leads nowhere leaves nothing in its place,
+   * and is complained of.
+   */
   resolve(text: string, complain: (message: string) => void): string {
     if (!text.includes('${')) return text;
     return text.replace(reference, (whole, variable?: string, fallback?: string, file?: string) => {
@@ -69,11 +76,11 @@ export class References {
   }
 }
 
-/** Says which file cannot be read, and why. */
+/** Returns a message that says which file cannot be read, and why. */
 export const cannotBeRead = (file: string, error: unknown): string =>
   `the file ${file} cannot be read: ${reasonOf(error)}`;
 
-/** Says why a file cannot be read, without what stands in it. */
+/** Returns why a file cannot be read, without what stands in it. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const known: Readonly<Record<string, string>> = {

@@ -21,7 +21,7 @@ const writtenAs = {
   sessionToken: 'session_token',
 } as const;
 
-/** Over a wire: what goes to this machine itself stays in it. */
+/** Tells whether a URL goes over a wire unencrypted. What goes to this machine itself stays in it. */
 function isPlainHttp(upstream: string): boolean {
   const { protocol, hostname } = new URL(upstream);
   return protocol === 'http:' && !/^(?:127\.[\d.]+|\[::1\]|(?:.+\.)?localhost)$/.test(hostname);
@@ -31,8 +31,8 @@ const isLoopback = (address: ListenAddress): boolean =>
   address.kind === 'unix' || /^(?:127\.[\d.]+|\[?::1\]?|localhost)$/.test(address.host);
 
 /**
- * Warnings for what is allowed and yet unwise. `isLiteral` tells whether the text at a path stands in the
- * file itself.
+ * Returns warnings about settings that are allowed and yet unwise. `isLiteral` tells whether the text at a
+ * path stands in the file itself.
  */
 export function findWarnings(
   written: Written,
@@ -126,7 +126,7 @@ function weakChannel({ type, url, secret, allowPrivate }: Written['notifications
     const message = 'nothing is signed without it, so the receiver cannot tell who has sent a notice';
     findings.push({ path: [...path, 'secret'], message });
   }
-  // Plain traffic may stay inside, but a secret or token often goes with it.
+  // Plain traffic may stay inside the network, but a secret or token often goes with it.
   if (isPlainHttp(url) && !allowPrivate) {
     const message = 'notices go over plain http, for everybody on the way to read';
     findings.push({ path: [...path, 'url'], message });
@@ -134,7 +134,7 @@ function weakChannel({ type, url, secret, allowPrivate }: Written['notifications
   return findings;
 }
 
-/** Into a tunnel that is not read nothing can be put. */
+/** Warns of credentials for hosts whose tunnels are not read. Nothing can be put into such a tunnel. */
 function unreadCredentials({ intercept, credentials }: Written): readonly UnplacedMistake[] {
   return intercept.passthrough.flatMap((glob, index) => {
     const without = credentials.filter(({ hosts }) => hosts.some((host) => mayMatchAlike(glob, host)));
@@ -145,11 +145,11 @@ function unreadCredentials({ intercept, credentials }: Written): readonly Unplac
   });
 }
 
-/** A glob that every host matches. */
+/** Tells whether every host matches the glob. */
 const isAnyHost = (glob: string): boolean => /^[*?.]*\*[*?.]*$/.test(glob);
 const isAnyAddress = (range: string): boolean => range.endsWith('/0');
 
-/** Tells of lists that match every place, where some were meant. */
+/** Warns of lists that match every place, where some were meant. */
 function boundless({ intercept, upstream, credentials }: Written): readonly UnplacedMistake[] {
   const among = (path: Path, texts: readonly string[], isAll: (text: string) => boolean, message: string) =>
     texts.flatMap((text, index) => (isAll(text) ? [{ path: [...path, index], message }] : []));
@@ -184,10 +184,11 @@ function parentWarnings({ upstream: { proxy, proxyResolves } }: Written): readon
   return [{ path: ['upstream', 'proxy_resolves'], message }];
 }
 
-/** Tells whether some host matches both globs: `*` is any run of characters, `?` is one. */
+/** Tells whether some host matches both globs, in which `*` is any run of characters and `?` is one. */
 function mayMatchAlike(a: string, b: string): boolean {
   if (!/[*?]/.test(a + b)) return a === b;
-  // For each pair of ends, from the shortest: tells whether some text matches both.
+  // The cells tell whether some text matches what is left of both globs. They are filled from the shortest
+  // ends on.
   let below: readonly boolean[] = [];
   for (let i = a.length; i >= 0; i--) {
     const row: boolean[] = new Array<boolean>(b.length + 1).fill(false);

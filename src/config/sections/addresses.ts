@@ -3,16 +3,16 @@ import { normaliseHost } from '../../core/target.ts';
 import type { StateAddress } from '../../state/open.ts';
 import { parsed } from '../scalars.ts';
 
-/** The address of a listener. Port 0 means a free one. */
+/** The address of a listener. Port 0 stands for a free one. */
 export type ListenAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string };
 
-/** `host:port`, `[::1]:port`, `unix:/path`; undefined for any other text. */
+/** Parses `host:port`, `[::1]:port` or `unix:/path`. Returns undefined for any other text. */
 export function parseListenAddress(text: string): ListenAddress | undefined {
   if (text.startsWith('unix:')) {
     const path = text.slice('unix:'.length);
-    // 107 bytes are what sun_path holds on Linux (unix(7)).
+    // On Linux `sun_path` holds 107 bytes (unix(7)).
     return path === '' || path.includes('\0') || Buffer.byteLength(path) > 107
       ? undefined
       : { kind: 'unix', path };
@@ -28,7 +28,7 @@ function listenAddress(text: string, allowUnix: boolean): ListenAddress | undefi
   return address?.kind === 'unix' && !allowUnix ? undefined : address;
 }
 
-/** One address or a list of them, up to 16. */
+/** Returns the schema of one address or of a list of them, up to 16. */
 export function listenAddresses(options: { unix: boolean }) {
   const message = `must be host:port${options.unix ? ' or unix:/path' : ''}, or a list of them`;
   return z
@@ -62,7 +62,10 @@ function decoded(text: string): string | null | undefined {
   }
 }
 
-/** Parses `embedded:<dir>`, `redis://…`, `rediss://…`, `redis+cluster://h1:p1,h2:p2`; else undefined. */
+/**
+ * Parses `embedded:<dir>`, `redis://…`, `rediss://…` or `redis+cluster://h1:p1,h2:p2`. Returns undefined for
+ * any other text.
+ */
 export function parseStateUrl(text: string): StateAddress | undefined {
   if (text.startsWith('embedded:')) {
     const dir = text.slice('embedded:'.length);

@@ -11,7 +11,7 @@ import {
 } from '../scalars.ts';
 import { list, orNull, section } from '../section.ts';
 
-/** The permissions of a key minted without the field. */
+/** The permissions of a key that is minted without that field. */
 export const defaultPermissions: readonly Permission[] = [
   'scan',
   'policies:read',

@@ -15,7 +15,7 @@ import { configTenantId } from './agents.ts';
 
 /*
  * Credentials that the gateway sends instead of the agent. `secretFields` names the fields that are
- * write-only; they stand in the file or, with `vault: true`, in the vault.
+ * write-only. They stand in the file or, with `vault: true`, in the vault.
  */
 
 const stored = orNull(secret);
@@ -47,7 +47,7 @@ const basic = section({
   password: stored.describe('Password.'),
 });
 
-// Fields that frame the message or that the gateway itself sets cannot be a credential.
+// A field that frames the message, or that the gateway itself sets, cannot be a credential.
 const settable = headerName.refine(
   (name) =>
     !/^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*)$/i.test(
@@ -106,7 +106,10 @@ const awsSigV4 = section({
 
 export const credential = z.discriminatedUnion('type', [bearer, basic, headers, query, oauth, awsSigV4]);
 
-/** Names by type what must be set unless the vault has it. A client that signs has `private_key` alone. */
+/**
+ * The fields by type that must be set unless the vault has them. A client that signs has `private_key`
+ * instead.
+ */
 export const secretFields: Readonly<Record<string, readonly string[]>> = {
   bearer: ['value'],
   basic: ['username', 'password'],

@@ -47,7 +47,7 @@ export const routePrefix = z
   .regex(/^[a-z0-9-]{1,32}$/, { error: 'must be 1 to 32 of a-z, 0-9 and "-"' })
   .describe('First part of the path: /inbound/<prefix>/…; unique over the daemon.');
 
-/** Fields of a route beside prefix and tenant, in the file and in the API. */
+/** The fields of a route beside prefix and tenant, in the file and in the API. */
 export const routeFields = {
   agent: orNull(configUuid).describe("Agent that the calls are made by; null: the key's."),
   upstream: upstreamUrl.describe('Where calls go; the rest of the path and the query are appended.'),

@@ -51,7 +51,10 @@ const agent = parsed(
   'must be the id of an agent, or a glob of names with * ? [abc] only',
 );
 
-/** People are told of many at once, programs of each. */
+/**
+ * Returns the default digest time of a type of channel, in milliseconds. People are told of many events at
+ * once, programs of each.
+ */
 export const digestMsOf = (type: ChannelType): number => (type === 'webhook' || type === 'siem' ? 0 : minute);
 
 export const notification = section({
@@ -104,7 +107,10 @@ const feedFormats = [
 const feedFormat = z.enum(feedFormats);
 export type ConfigFeedFormat = (typeof feedFormats)[number];
 
-/** Feeds of a known name have their own format; others are read line by line unless they say otherwise. */
+/**
+ * Returns the format of a feed that names none. Feeds of a known name have their own, others are read line by
+ * line.
+ */
 export const formatOfFeed = (name: string): ConfigFeedFormat => feedFormat.safeParse(name).data ?? 'lines';
 
 const feedUrl = parsed((text) => {

@@ -5,7 +5,7 @@ import { orNull, section } from '../section.ts';
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 
-/** A plan as the file writes it: what is null is taken from the plan that it extends. */
+/** A plan as the file writes it. A value that is null comes from the plan that it extends. */
 export const plan = section({
   extends: orNull(dottedName).describe(
     'Plan whose values stand where this one says nothing; null: the built-in one of this name, else free.',
@@ -31,7 +31,7 @@ export interface Plan extends TenantTerms {
   readonly retentionMs: number;
 }
 
-/** The place where the body limit is written; null: nowhere, so the catalogue may raise it. */
+/** The place where the body limit is written; null for none, so that the catalogue may raise it. */
 export type BodyLimitSetBy = 'tenant' | 'plan' | 'limits' | null;
 
 type Grant = Omit<Plan, 'name' | 'maxBodyBytes' | 'bodyLimitSetBy'>;
@@ -59,11 +59,11 @@ const builtIn: ReadonlyMap<string, Grant> = new Map([
 
 export const builtInPlans: readonly string[] = [...builtIn.keys()];
 
-/** Returns the plan that stands behind `name`; undefined for a built-in one that extends no other. */
+/** Returns the name of the plan that `name` extends; undefined for a built-in one that extends no other. */
 export const basePlan = (name: string, written: string | null | undefined): string | undefined =>
   written ?? (builtIn.has(name) ? undefined : 'free');
 
-/** That of `limits`, and whether it is written there or in MAX_BODY_BYTES. */
+/** The body limit of `limits`, and whether it is written there or in MAX_BODY_BYTES. */
 interface DaemonBodyLimit {
   readonly maxBodyBytes: number;
   readonly isWritten: boolean;
@@ -71,8 +71,8 @@ interface DaemonBodyLimit {
 
 /**
  * Returns all plans, those of the file laid over those that they extend. A plan's own body limit holds for
- * its tenants. Otherwise the daemon's does, which on `pro` is at least 1 MB. Unknown bases and cycles have
- * been refused before.
+ * its tenants. Without it the daemon's limit holds, which on `pro` is at least 1 MB. Unknown bases and cycles
+ * have been refused before.
  */
 export function resolvePlans(
   written: ReadonlyMap<string, WrittenPlan>,

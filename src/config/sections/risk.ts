@@ -8,7 +8,10 @@ import { orNull, over, section } from '../section.ts';
 const decision = z.enum(decisions);
 const nullable = orNull(decision);
 
-/** A posture as the file writes it, laid over another one key by key: null says nothing. */
+/**
+ * A posture as the file writes it. It is laid over another one key by key, and a key that is null changes
+ * nothing.
+ */
 export const posture = section({
   secrets: nullable.describe(
     'What happens to a call that carries secrets when no rule matches; default SANITIZE.',
@@ -29,7 +32,7 @@ export const posture = section({
 type WrittenPosture = z.output<typeof posture>;
 type Decided<T> = { readonly [K in keyof T]: NonNullable<T[K]> };
 
-/** The decision on a call that no rule matches. */
+/** The decisions on calls that no rule matches, by class and by band. */
 export type PostureConfig = Decided<Omit<WrittenPosture, 'bands'>> & {
   readonly bands: Decided<WrittenPosture['bands']>;
 };
@@ -42,7 +45,7 @@ export const defaultPosture: PostureConfig = {
   bands: { LOW: 'ALLOW', MEDIUM: 'ALLOW', HIGH: 'REQUIRE_APPROVAL', CRITICAL: 'DENY' },
 };
 
-/** `own` over `base`, key by key. */
+/** Returns the posture `own` laid over the first one, key by key. */
 export function mergePosture({ bands, ...classes }: PostureConfig, own: WrittenPosture): PostureConfig {
   return Object.freeze({ ...over(classes, own), bands: over(bands, own.bands) });
 }
@@ -77,7 +80,7 @@ export const approvalsOverride = section({
 export const defaultBands = { MEDIUM: 0.25, HIGH: 0.5, CRITICAL: 0.75 } as const;
 
 export const risk = section({
-  // Engines are named in signals as they are here, so these names stay as they are written.
+  // Signals name their engines by these names, so the names stay as they are written.
   weights: z
     .strictObject({
       classifier: fraction.prefault(0.3).describe('Weight of what the detectors found.'),

@@ -105,7 +105,7 @@ export const tenant = section({
 
 type WrittenTenant = z.output<typeof tenant>;
 
-/** Bounds on the calls and connections of a tenant. */
+/** The bounds on the calls and connections of a tenant. */
 interface TenantBounds {
   readonly maxBodyBytes: number;
   readonly bodyLimitSetBy: BodyLimitSetBy;
@@ -113,26 +113,26 @@ interface TenantBounds {
   readonly scanTimeoutMs: number;
   readonly bodyTimeoutMs: number;
   readonly maxConnectionsPerAgent: number;
-  /** Null: as many as leave room for others. */
+  /** The limit of connections; null for as many as leave room for others. */
   readonly maxConnectionsPerTenant: number | null;
   readonly maxWsMessageBytes: number;
   readonly replayWindowMs: number;
   readonly retentionMs: number;
 }
 
-/** Holds what a call needs to know of its tenant, with plan, overrides and defaults already merged. */
+/** All that a call needs to know of its tenant. Plan, overrides and defaults are already merged. */
 export interface TenantConfig extends TenantBounds {
   readonly id: string;
   readonly name: string;
   readonly mode: 'enforce' | 'monitor';
   readonly onFailure: 'closed' | 'open';
   readonly plan: Plan;
-  /** At least one; the first is the default. */
+  /** The environments, at least one. The first is the default. */
   readonly environments: readonly [string, ...string[]];
   readonly responseScan: ResponseScanConfig;
-  /** Lower case, without `@`. */
+  /** The domains of the organisation, in lower case and without `@`. */
   readonly orgDomains: readonly string[];
-  /** By tool: accounts that are the organisation's own. */
+  /** The accounts of the organisation by tool. */
   readonly orgAccounts: Readonly<Record<string, readonly string[]>>;
   readonly internal: WrittenTenant['internal'];
   readonly posture: PostureConfig;
@@ -155,7 +155,7 @@ export interface TenantDetectors {
   readonly publishedExamples: 'ignore' | 'count';
 }
 
-/** The defaults of a tenant. */
+/** The values that a tenant has where it says nothing. */
 export interface TenantBase {
   readonly mode: TenantConfig['mode'];
   readonly onFailure: TenantConfig['onFailure'];
@@ -167,11 +167,11 @@ export interface TenantBase {
   readonly approvals: TenantConfig['approvals'];
   readonly blockThreats: boolean;
   readonly autoRegisterAgents: boolean;
-  /** null: as the plan says. */
+  /** The time for which traces are kept; null for that of the plan. */
   readonly retentionMs: number | null;
 }
 
-/** Returns the tenant as calls see it. Its plan must exist. */
+/** Returns the tenant as calls see it. Throws where its plan does not exist. */
 export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfig {
   const plan = base.plans.get(own.plan ?? base.defaultPlan);
   if (!plan) throw new Error(`tenant ${own.id} has a plan that does not exist`);
@@ -214,6 +214,6 @@ export function resolveTenant(own: WrittenTenant, base: TenantBase): TenantConfi
   });
 }
 
-/** Returns a tenant of which nothing is known but its id, as minting for it registers one. */
+/** Returns a tenant of which only the id is known, as it is registered when a key is minted for it. */
 export const bareTenant = (id: string, base: TenantBase): TenantConfig =>
   resolveTenant(tenant.parse({ id }), base);

@@ -3,10 +3,10 @@ import { flag, identifier, size } from '../scalars.ts';
 import { orNull, section } from '../section.ts';
 import { responseScanOverride } from './daemon.ts';
 
-// The limit of a tool's bodies is a setting, which goes before the catalogue.
+// The limit of a tool's bodies is a setting here. It goes before that of the catalogue.
 const { name, max_body_bytes: _, ...definition } = toolSchema.shape;
 
-/** Settings of a tool beside the catalogue. */
+/** The settings of a tool that the catalogue does not have. */
 const settings = {
   tenant: orNull(identifier).describe('Tenant that this holds for; null: all.'),
   max_body_bytes: orNull(size()).describe(
@@ -16,14 +16,16 @@ const settings = {
   sensitive: orNull(flag).describe('Whether its answers count as sensitive reads; null: as found.'),
 };
 
-/** Settings of a tool; with `hosts`, also an addition to the catalogue in the form of its own files. */
+/** A tool: its settings, and with `hosts` also an addition to the catalogue in the form of its own files. */
 export const tool = section({
   name: name.describe('Name of the tool.'),
   ...toolSchema.omit({ name: true }).partial().shape,
   ...settings,
 });
 
-/** Returns the part of a tool that the catalogue reads, as written; undefined where only settings stand. */
+/**
+ * Returns the part of a tool that the catalogue reads, as written; undefined where there are only settings.
+ */
 export function catalogueAddition(
   written: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> | undefined {
@@ -32,5 +34,5 @@ export function catalogueAddition(
   return { title: written['name'], name: written['name'], ...Object.fromEntries(own) };
 }
 
-/** Keys that mean nothing unless the tool has hosts. */
+/** The keys that mean nothing unless the tool has hosts. */
 export const definitionKeys: readonly string[] = Object.keys(definition);

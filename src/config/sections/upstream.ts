@@ -28,7 +28,9 @@ const parentUrl = parsed(
   'must be http://[user:password@]host:port or https://…, with what is special in user and password percent-encoded',
 );
 
-/** In its normal form, with the port behind it. */
+/**
+ * Returns an entry of `no_proxy` in its normal form, with its port behind it; undefined for any other text.
+ */
 function parsePassedBy(text: string): string | undefined {
   const entry = parseNoProxyEntry(text);
   if (!entry) return undefined;
@@ -43,7 +45,7 @@ const passedBy = parsed(
   'must be a domain, a glob of hosts, an address or an address range, each with or without :port',
 );
 
-/** How calls leave: what may be dialled, and how long it may take. */
+/** The way calls leave: what may be dialled, and how long it may take. */
 export const upstream = section({
   ca_files: list(path, 64).describe('PEM files of authorities that are trusted beside the built-in ones.'),
   resolve: list(resolution).describe('Replaces DNS, and nothing else, for these hosts.'),

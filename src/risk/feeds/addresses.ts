@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 
-/* Addresses as numbers: IPv4 as one, IPv6 as four of 32 bits. */
+/* Addresses as numbers. An IPv4 address is one number, an IPv6 address is four of 32 bits. */
 
-/** Four numbers of 32 bits, the highest first. */
+/** The bits of an address as four numbers of 32 bits, the highest first. */
 export type AddressWords = readonly [number, number, number, number];
 
-/** Returns the 32 bits of an address in dotted decimals, or -1. */
+/** Returns the 32 bits of an address in dotted decimals; -1 where the text is none. */
 export function parseIpv4(text: string): number {
   let value = 0;
   let part = -1;
@@ -25,7 +25,10 @@ export function parseIpv4(text: string): number {
   return parts === 4 ? value : -1;
 }
 
-/** Returns the words of an address in any spelling that `isIP` takes, but a zone; undefined for all else. */
+/**
+ * Returns the words of an IPv6 address in any spelling that `isIP` takes. Returns undefined for all other
+ * text, and for an address with a zone.
+ */
 export function parseIpv6(text: string): AddressWords | undefined {
   if (isIP(text) !== 6 || text.includes('%')) return undefined;
   const lastColon = text.lastIndexOf(':');
@@ -44,7 +47,7 @@ export function parseIpv6(text: string): AddressWords | undefined {
   return [word(0), word(2), word(4), word(6)];
 }
 
-/** Returns the IPv4 address in a mapped (RFC 4291), NAT64 (6052) or 6to4 (3056) one; else -1. */
+/** Returns the IPv4 address in a mapped (RFC 4291), NAT64 (RFC 6052) or 6to4 (RFC 3056) address, else -1. */
 export function embeddedIpv4([a, b, c, d]: AddressWords): number {
   const isMapped = a === 0 && b === 0 && c === 0xffff;
   const isNat64 = a === 0x64_ff9b && b === 0 && c === 0;
@@ -54,14 +57,17 @@ export function embeddedIpv4([a, b, c, d]: AddressWords): number {
 
 export interface Range {
   readonly isIpv6: boolean;
-  /** IPv4: in the first word alone. */
+  /** The first address. That of IPv4 is in the first word alone. */
   readonly first: AddressWords;
   readonly last: AddressWords;
-  /** Bits of its prefix. */
+  /** The number of bits of the prefix. */
   readonly bits: number;
 }
 
-/** Returns the range of an address or a CIDR without host bits; undefined for any other text. */
+/**
+ * Returns the range of an address or a CIDR. Host bits of a CIDR do not count. Returns undefined for any
+ * other text.
+ */
 export function parseRange(text: string): Range | undefined {
   const [address = '', prefix, ...rest] = text.split('/');
   if (rest.length > 0 || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return undefined;

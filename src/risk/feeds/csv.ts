@@ -7,16 +7,16 @@ const rowLengthMax = 65_536;
 
 interface CsvHandlers {
   onRow(fields: readonly string[]): void;
-  /** A line that begins with `#`, without it. */
+  /** Receives a comment: a line that begins with `#`, without the `#`. */
   onComment?(text: string): void;
 }
 
 type State = 'row' | 'field' | 'bare' | 'quoted' | 'quote' | 'comment';
 
 /**
- * Comma-separated values (RFC 4180), with comments, spaces before a quote, and any end of line. Throws
+ * Reads comma-separated values (RFC 4180), with comments, spaces before a quote, and any end of line. Throws
  * FeedRefused for a row of more than 64 fields or 65,536 characters, as after a quote that never ends. It
- * throws for a cut last row, too.
+ * throws for a last row that is cut, too.
  */
 export class CsvReader implements Reader {
   readonly #handlers: CsvHandlers;
@@ -26,7 +26,7 @@ export class CsvReader implements Reader {
   #field = '';
   #rowLength = 0;
   #line = 1;
-  /** The width of the first row, which the last one is compared with. */
+  /** The number of fields of the first row. A last row with fewer is cut. */
   #width = 0;
 
   constructor(handlers: CsvHandlers) {
@@ -56,7 +56,7 @@ export class CsvReader implements Reader {
     while (at < text.length) at = this.#step(text, at);
   }
 
-  /** Reads as far as nothing changes, and answers where it has come to. */
+  /** Reads as far as the state stays the same. Returns the place that it has come to. */
   #step(text: string, at: number): number {
     const char = text.charAt(at);
     switch (this.#state) {
@@ -103,7 +103,7 @@ export class CsvReader implements Reader {
       const code = text.charCodeAt(end);
       if (code === 0x0a || (code === 0x2c && !isComment)) break;
     }
-    // A comment may be of any length; its beginning is enough.
+    // A comment may be of any length. Its beginning is enough.
     this.#append(text, at, isComment ? Math.min(end, at + rowLengthMax - this.#rowLength - 1) : end);
     if (end === text.length) return end;
     if (!isComment) return this.#afterField(text.charAt(end), end);
@@ -119,7 +119,7 @@ export class CsvReader implements Reader {
     this.#field += text.slice(from, to);
   }
 
-  /** `char` stands behind a field. What is between a closing quote and the next comma is dropped. */
+  /** Ends a field before a comma or line end. What is between a closing quote and that is dropped. */
   #afterField(char: string, at: number): number {
     if (char === ',') {
       this.#endField();

@@ -3,21 +3,24 @@ import { overlaps, parseRange, type Range } from './addresses.ts';
 import { isSharedHost } from './index/shared-hosts.ts';
 
 /*
- * Indicators that would block what nobody wants blocked. Some only a mistaken or a poisoned feed can have.
- * They are fatal to the whole feed, for who wrote one may have written any of its lines. Others stand in
- * honest feeds now and then: they are dropped, and counted.
+ * Indicators that would block what nobody wants blocked. Only a mistaken or a poisoned feed can have some of
+ * them. Those are fatal to the whole feed, since whoever wrote one may have written any of its lines. Others
+ * stand in honest feeds now and then. Those are dropped and counted.
  */
 
-/** `fatal` is a sentence without its subject. */
+/** The danger of an indicator; undefined where there is none. `fatal` is a sentence without its subject. */
 export type Danger = { readonly fatal: string } | 'dropped' | undefined;
 
-/** No registry hands out more in one block (IANA: /8 of IPv4), and nobody has a /16 of IPv6. */
+/**
+ * The shortest prefixes that a feed may list. No registry gives out a wider block (IANA: /8 of IPv4), and
+ * nobody has a /16 of IPv6.
+ */
 const ipv4BitsMin = 8;
 const ipv6BitsMin = 16;
 
 /**
- * Never public hosts, so never somebody else's threat: ourselves, the own network, groups. Ranges for
- * documentation and measurements are not among them, for they reach nobody.
+ * Ranges that are never public hosts, and so never a threat of somebody else: the own host, the own network,
+ * groups. Ranges for documentation and measurements are not among them, because they reach nobody.
  */
 const special: readonly Range[] = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
@@ -34,7 +37,7 @@ export function rangeDanger(range: Range, text: string): Danger {
 
 const suffixOptions = { allowPrivateDomains: true, extractHostname: false, validateHostname: false } as const;
 
-/** Returns the danger of listing a canonical host name with all that is below it. */
+/** Returns the danger of listing a canonical host name with all names below it. */
 export function hostDanger(host: string): Danger {
   if (host === 'localhost' || host.endsWith('.localhost') || isSharedHost(host)) return 'dropped';
   if (getPublicSuffix(host, suffixOptions) !== host) return undefined;

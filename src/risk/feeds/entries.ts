@@ -1,9 +1,9 @@
 import { FeedRefused } from './refused.ts';
 
 /*
- * Indicators as a feed lists them, with what it says of them, as bytes one behind the other. A million
- * strings would be a million objects for the garbage collector to walk. They could not be handed from thread
- * to thread without copying.
+ * Indicators as a feed lists them, with what the feed says of them, stored as bytes one behind the other. A
+ * million strings would be a million objects for the garbage collector to walk. They could not be handed from
+ * thread to thread without copying.
  */
 
 const indicatorKinds = ['url', 'host', 'ip', 'cidr'] as const;
@@ -11,9 +11,9 @@ export type IndicatorKind = (typeof indicatorKinds)[number];
 
 interface Entry {
   readonly kind: IndicatorKind;
-  /** In canonical form; a URL without scheme and port. */
+  /** The indicator in canonical form; a URL without scheme and port. */
   readonly indicator: string;
-  /** The feed's name for it or its link, up to 256 characters; empty where there is none. */
+  /** The feed's name for the indicator, or its link, up to 256 characters; empty where there is none. */
   readonly reference: string;
   /** The kind of threat in the feed's words, up to 64 characters; empty where there is none. */
   readonly threat: string;
@@ -21,9 +21,9 @@ interface Entry {
 
 export interface EntriesData {
   readonly count: number;
-  /** ASCII: the indicator, then the reference. */
+  /** The text of all entries in ASCII: of each its indicator, then its reference. */
   readonly text: Uint8Array;
-  /** The start of each entry, and the end of the last one. */
+  /** The start of each entry in `text`, and the end of the last one. */
   readonly offsets: Uint32Array;
   /** The length of each indicator. */
   readonly lengths: Uint16Array;
@@ -35,7 +35,7 @@ export interface EntriesData {
 const textBytesMax = 256 * 1024 * 1024;
 const referenceMax = 256;
 const threatMax = 64;
-/** Kinds of threats; a feed with more of them than this says nothing of the others. */
+/** The most kinds of threats of a feed. Entries of further kinds have no kind. */
 const threatsMax = 4096;
 
 export class EntriesBuilder {
@@ -48,7 +48,7 @@ export class EntriesBuilder {
   #threatOf = new Uint16Array(1 << 12);
   readonly #threats = new Map<string, number>([['', 0]]);
 
-  /** Answers its number. The indicator is ASCII of up to 65,535 characters. */
+  /** Adds an entry and returns its number. The indicator is ASCII of up to 65,535 characters. */
   add({ kind, indicator, reference, threat }: Entry): number {
     const told = words(reference, referenceMax);
     this.#reserve(indicator.length + told.length);
@@ -86,7 +86,7 @@ export class EntriesBuilder {
     }
   }
 
-  /** Copies, each of its own memory and no longer than needed. */
+  /** Returns copies of all tables, each in memory of its own and no longer than needed. */
   finish(): EntriesData {
     const { count } = this;
     return {
@@ -106,7 +106,7 @@ function grow<T extends Uint32Array | Uint16Array | Uint8Array>(from: T, to: T):
   return to;
 }
 
-/** Words of strangers, for logs and pages: printable ASCII, cut to `max`. */
+/** Returns the words of a stranger for logs and pages: printable ASCII, cut to `max`. */
 const words = (text: string, max: number): string => text.slice(0, max).replace(/[^\x20-\x7e]/g, '?');
 
 export function entryAt(data: EntriesData, index: number): Entry {
@@ -122,8 +122,8 @@ export function entryAt(data: EntriesData, index: number): Entry {
 }
 
 /**
- * Tells whether entry `index` is `host` from `hostFrom` on, with the first `pathLength` characters of `path`
- * behind it.
+ * Tells whether an entry is `host` from `hostFrom` on, followed by the first `pathLength` characters of
+ * `path`.
  */
 export function isEntry(
   data: EntriesData,

@@ -11,7 +11,10 @@ import type { createTurns } from './turns.ts';
 
 export interface FeedSource {
   readonly name: string;
-  /** `https:`, `http:` or `file:///…`. May hold a secret: nothing but its origin is ever told. */
+  /**
+   * The URL of the feed: `https:`, `http:` or `file:///…`. It may hold a secret, so only its origin is ever
+   * shown.
+   */
   readonly url: string;
   readonly refreshMs: number;
   readonly format: FeedFormat;
@@ -19,15 +22,18 @@ export interface FeedSource {
 
 export interface FeedHealth {
   readonly name: string;
-  /** Scheme, host and port; `file:` for a file. */
+  /** The scheme, host and port of the feed; `file:` for a file. */
   readonly origin: string;
-  /** never: no fetch yet. failed: the last one failed. stale: the last good one is 3 intervals old. */
+  /**
+   * The state of the feed. `never`: no fetch yet. `failed`: the last fetch failed. `stale`: the last good
+   * text is more than 3 intervals old.
+   */
   readonly status: 'ok' | 'stale' | 'failed' | 'never';
-  /** In use. */
+  /** The number of indicators in use. */
   readonly indicators: number;
-  /** Left out because they would block what nobody wants blocked. */
+  /** The number of indicators that are left out because they would block what nobody wants blocked. */
   readonly dropped: number;
-  /** Since the feed was last fetched or said to be unchanged. */
+  /** The time since the feed was last fetched or said to be unchanged; undefined before that. */
   readonly ageMs: number | undefined;
   readonly lastSuccessMs: number | undefined;
   /** The failure of the last fetch as a sentence; empty where it went well. */
@@ -56,11 +62,11 @@ interface FeedSetting {
 /** Intervals without success after which a feed is stale. */
 const staleIntervals = 3;
 const firstRetryMs = 60_000;
-/** The random share of an interval. */
+/** The random share of an interval, by which a fetch may come earlier or later. */
 const jitter = 0.1;
 const readTimeoutMs = 2 * 60_000;
 
-/** Resolves when the last good text is loaded, where there is one. */
+/** Opens a feed. Resolves when its last good text is loaded, where there is one. */
 export async function openFeed(source: FeedSource, setting: FeedSetting): Promise<Feed> {
   const lastGood = lastGoodOf(setting.dir, source.name, source.url, source.format);
   const feed = new Feed(source, setting, lastGood);
@@ -75,7 +81,7 @@ export class Feed {
   readonly #lastGood: LastGood;
   #set: IndicatorSet | undefined;
   #kept: Validators = noValidators;
-  /** The version of the text in use. */
+  /** The version of the text in use; '' where there is none. */
   #version = '';
   #lastSuccessMs: number | undefined;
   #lastError = '';
@@ -124,7 +130,7 @@ export class Feed {
     this.watch();
   }
 
-  /** Takes what another process has fetched, unless this one is about to. Never rejects. */
+  /** Takes what another process has fetched, unless this one takes it already. Never rejects. */
   follow(): Promise<FeedHealth> {
     this.#following ??= this.#follow().finally(() => {
       this.#following = undefined;
@@ -159,7 +165,7 @@ export class Feed {
     if (isNew) this.#setting.onChange();
   }
 
-  /** Fetches, unless that is under way. Never rejects. */
+  /** Fetches the feed, or waits for a fetch that is under way. Never rejects. */
   refresh(): Promise<FeedHealth> {
     this.#flight ??= this.#afterFollowing().finally(() => {
       this.#flight = undefined;
@@ -197,7 +203,7 @@ export class Feed {
   async #fetch(): Promise<void> {
     const { download, maxBytes, fetchTimeoutMs, stopped } = this.#setting;
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(fetchTimeoutMs)]);
-    // For a feed that is not in use, `unchanged` would be no help.
+    // An answer `unchanged` would be no help for a feed that is not in use.
     const known = this.#set ? this.#kept : noValidators;
     const drafts: Draft[] = [];
     const sink = async (validators: Validators) => {
@@ -243,7 +249,7 @@ export class Feed {
     return reading(() => readFeedInThread(task, { signal, timeoutMs: readTimeoutMs }));
   }
 
-  /** To be called now and then: tells, once, of a feed that has become stale. */
+  /** Warns once of a feed that has become stale. Must be called now and then. */
   watch(): void {
     // A clock that was set back must not put the next fetch off.
     this.#dueAtMs = Math.min(this.#dueAtMs, this.#setting.now() + (1 + jitter) * this.source.refreshMs);
@@ -254,7 +260,7 @@ export class Feed {
     this.#setting.onTrouble(health);
   }
 
-  /** It is not among the feeds any more: what is under way ends without effect. */
+  /** Notes that the feed is no longer in use. Work that is under way ends without effect. */
   leave(): void {
     this.#isLeft = true;
   }
@@ -282,18 +288,21 @@ export class Feed {
     return ageMs === undefined ? 'never' : 'ok';
   }
 
-  /** Spreads the requests of nodes that were started together. */
+  /** Returns a time that varies at random, to spread the requests of nodes that were started together. */
   #jittered(ms: number): number {
     return Math.round(ms * (1 - jitter + 2 * jitter * this.#setting.random()));
   }
 }
 
-/** Returns a sentence without anything of the source's URL, which libraries put into their messages. */
+/**
+ * Returns the reason of a failure as a sentence. It has nothing of the source's URL, which libraries put into
+ * their messages.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof FeedRefused) return error.message;
   if (error instanceof GatewayError && error.code !== 'INTERNAL') return error.message;
   const { name, code } = error as { readonly name?: unknown; readonly code?: unknown };
-  // The only other signal is that of the end, and then nobody asks.
+  // The only other signal is that of the end, and then nobody asks for the reason.
   if (name === 'AbortError' || name === 'TimeoutError') return 'The feed did not arrive in time.';
   const isZlib = typeof code === 'string' && /^(?:Z_|ERR_BROTLI|ERR__ERROR)/.test(code);
   if (isZlib) return 'The content coding of the feed is broken or cut.';

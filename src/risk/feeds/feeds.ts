@@ -9,7 +9,10 @@ import { createTurns } from './turns.ts';
 
 interface Clock {
   now(): number;
-  /** Runs once, `ms` from now, unless the answer is called before. Must not keep the process alive. */
+  /**
+   * Runs `run` once, `ms` from now, unless the returned function is called before. Must not keep the process
+   * alive.
+   */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -18,29 +21,32 @@ export interface FeedsOptions {
   /** The folder of every feed's last good text. Nobody else writes there. */
   readonly dir: string;
   readonly log: Log;
-  /** Called once when a feed begins to fail, and when it becomes stale, until it is well. Must not throw. */
+  /**
+   * Called once when a feed begins to fail, and once when it becomes stale, until it is well again. Must not
+   * throw.
+   */
   readonly onTrouble?: (health: FeedHealth) => void;
   readonly download: Download;
-  /** The limit of a feed without gzip. Default 128 MB. */
+  /** The limit of a feed, in bytes without gzip. The default is 128 MB. */
   readonly maxBytes?: number;
-  /** From the first connection to the last byte. Default 5 minutes. */
+  /** The limit from the first connection to the last byte, in milliseconds. The default is 5 minutes. */
   readonly fetchTimeoutMs?: number;
   readonly clock?: Clock;
   /**
-   * The part of this process where several share the folder: the leader fetches, and all take what it has
-   * fetched. Default: nobody else has it.
+   * The part of this process where several share the folder. The leader fetches, and all take what it has
+   * fetched. By default no other process has the folder.
    */
   readonly part?: 'leader' | 'follower' | undefined;
-  /** 0 to 1, for the jitter. */
+  /** The source of numbers from 0 to 1 for the jitter; `Math.random` by default. */
   readonly random?: () => number;
 }
 
 const maxBytesDefault = 128 * 1024 * 1024;
 const fetchTimeoutMsDefault = 5 * 60_000;
 const fetchesAtOnce = 4;
-/** The timer wakes at least so often, for feeds that have become stale. */
+/** The longest sleep of the timer. It wakes to see which feeds have become stale. */
 const sleepMsMax = 60_000;
-/** How soon one process sees what another one has fetched. */
+/** The time after which a process looks for what another one has fetched. */
 const followMs = 2_000;
 
 const systemClock: Clock = {
@@ -81,12 +87,13 @@ export class Feeds {
       fetchTimeoutMs: options.fetchTimeoutMs ?? fetchTimeoutMsDefault,
       stopped: this.#stopped.signal,
       fetching: createTurns(fetchesAtOnce),
-      // One after the other: each takes a processor and some hundred megabytes while it lasts.
+      // Feeds are read one after the other, because each takes a processor and some hundred megabytes while
+      // it is read.
       reading: createTurns(1),
     };
   }
 
-  /** Returns the entries of all feeds, as of now. Ask anew for every call. */
+  /** Returns the entries of all feeds as they are now. Ask for it anew at every call. */
   get index(): ThreatIndex {
     return this.#index;
   }
@@ -95,13 +102,16 @@ export class Feeds {
     return this.#feeds.map((it) => it.health());
   }
 
-  /** Fetches a feed now, or waits for a running fetch. Bad feeds do not throw; undefined: unknown name. */
+  /**
+   * Fetches a feed now, or waits for a running fetch. Does not throw where the feed is bad. Returns undefined
+   * for an unknown name, and after the end.
+   */
   async refresh(name: string): Promise<FeedHealth | undefined> {
     const feed = this.#feeds.find((it) => it.source.name === name);
     return feed && !this.#stopped.signal.aborted ? await this.#track(feed.refresh()) : undefined;
   }
 
-  /** Goes on with other feeds. An unchanged one is not read again; a new one loads its last good text. */
+  /** Goes on with other feeds. An unchanged feed is not read again. A new feed loads its last good text. */
   async use(sources: readonly FeedSource[]): Promise<void> {
     const before = this.#feeds;
     const next = await Promise.all(
@@ -115,7 +125,7 @@ export class Feeds {
     this.#schedule();
   }
 
-  /** Stops fetching; resolves when nothing is under way. */
+  /** Stops fetching. Resolves when nothing is under way. */
   async close(): Promise<void> {
     this.#stopped.abort();
     this.#cancelTimer();
@@ -143,7 +153,7 @@ export class Feeds {
     );
   }
 
-  /** One timer for all. */
+  /** Sets the one timer of all feeds. */
   #schedule(): void {
     this.#cancelTimer();
     if (this.#stopped.signal.aborted || this.#feeds.length === 0) return;
@@ -168,7 +178,10 @@ export class Feeds {
 const isSame = (a: FeedSource, b: FeedSource): boolean =>
   a.name === b.name && a.url === b.url && a.format === b.format && a.refreshMs === b.refreshMs;
 
-/** Resolves when the last good text of every feed is loaded; what is due is fetched after that. */
+/**
+ * Opens all feeds. Resolves when the last good text of each is loaded; feeds that are due are fetched after
+ * that.
+ */
 export async function openFeeds(options: FeedsOptions): Promise<Feeds> {
   if (options.part === 'follower') await mkdir(options.dir, { recursive: true, mode: 0o700 });
   else await openFolder(options.dir);

@@ -8,8 +8,8 @@ import type { HttpAnswer, HttpRequest } from '../../wire/client/http-client.ts';
 import { FeedRefused } from './refused.ts';
 
 /**
- * Marks by which a source recognises what it gave: HTTP's validators (RFC 9110, 8.8), or what shows that a
- * file has changed.
+ * Marks by which a source recognises what it gave. They are HTTP's validators (RFC 9110, 8.8), or for a file
+ * a mark that changes with the file.
  */
 export interface Validators {
   readonly etag: string;
@@ -20,12 +20,15 @@ export const noValidators: Validators = { etag: '', lastModified: '' };
 
 interface FetchOptions {
   readonly download: Download;
-  /** The limit of the written text. */
+  /** The limit of the text that is written, in bytes. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** Sends a request; `isChosen` tells whether an administrator, not a server, has chosen the server. */
+/**
+ * Sends a request. `isChosen` tells whether an administrator has chosen the server, and not another server by
+ * a redirect.
+ */
 export type Download = (request: HttpRequest, isChosen: boolean) => Promise<HttpAnswer>;
 
 /** Opens the place where the feed is written, once there is something to write. */
@@ -36,7 +39,7 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308];
 const userAgent = 'Postern (threat feeds)';
 
 /**
- * Fetches a feed of an `https:`, `http:` or `file:` URL into the sink, its content coding taken off. Answers
+ * Fetches a feed of an `https:`, `http:` or `file:` URL into the sink, without its content coding. Returns
  * whether there was anything new. Throws FeedRefused, or an error of the network or the disk.
  */
 export async function fetchFeed(
@@ -52,7 +55,8 @@ export async function fetchFeed(
     if (status !== 200) throw new FeedRefused(`The server answered ${status}.`);
     const validators = { etag: fieldOf(headers, 'etag'), lastModified: fieldOf(headers, 'last-modified') };
     const decoders = decodersOf(fieldOf(headers, 'content-encoding'));
-    // Both sides of the decoder are bounded, each by itself: a bomb is small before it.
+    // Both sides of the decoder have the same bound, each by itself, because a decompression bomb is small
+    // before it.
     const steps = [
       atMost(options.maxBytes),
       ...decoders,
@@ -96,7 +100,7 @@ async function followed(
 
 const fieldLengthMax = 256;
 
-/** Returns the value of a field; '' where there is none, or one that nobody honest sends. */
+/** Returns the value of a header field; '' where there is none, or one that no honest server sends. */
 function fieldOf(headers: HttpAnswer['headers'], name: string): string {
   const value = headers[name];
   const isRight = typeof value === 'string' && (name === 'location' || value.length <= fieldLengthMax);
@@ -120,7 +124,7 @@ function decodersOf(coding: string): Transform[] {
   }
 }
 
-/** Lets through what comes, and fails at the first byte too many. */
+/** Returns a stream that passes on what comes, and fails at the first byte above the limit. */
 function atMost(maxBytes: number): Transform {
   let bytes = 0;
   return new Transform({
@@ -137,7 +141,7 @@ const fileTroubles: Readonly<Record<string, string>> = {
   EACCES: 'may not be read by the user of the daemon',
 };
 
-/** Says in words why a file cannot be opened, without its path. */
+/** Throws a sentence that says why a file cannot be opened, without its path. */
 function refuseFile(error: NodeJS.ErrnoException): never {
   const { code = '' } = error;
   throw new FeedRefused(`The file of the feed ${fileTroubles[code] ?? `cannot be opened (${code})`}.`);

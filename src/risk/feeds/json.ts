@@ -2,10 +2,10 @@ import type { Reader } from './readers.ts';
 import { FeedRefused } from './refused.ts';
 
 /*
- * Reads JSON (RFC 8259) piece by piece. It keeps members of some names of every object, where they are no
- * objects or arrays themselves. At the end of an object it tells these members. It also tells those of the
- * objects around it, as far as they have been read. That is enough for feeds, and a feed of any size needs no
- * more memory than its deepest nesting.
+ * Reads JSON (RFC 8259) piece by piece. Of every object it keeps the wanted members that are neither objects
+ * nor arrays. At the end of an object it tells these members, and those of the objects around it, as far as
+ * they have been read. That is enough for feeds, and a feed of any size needs no more memory than its deepest
+ * nesting.
  */
 
 const depthMax = 64;
@@ -13,23 +13,26 @@ const stringBytesMax = 16_384;
 const literal = /^(?:true|false|null|-?(?:0|[1-9]\d{0,400})(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?)$/;
 const literalLengthMax = 1000;
 
-/** Wanted members by name, as texts. */
+/** The wanted members of an object by name, as texts. */
 type Members = Readonly<Record<string, string>>;
 
 interface JsonOptions {
   readonly wanted: readonly string[];
-  /** `around`: the object that it lies in, and so on to the outermost. */
+  /**
+   * Receives an object at its end. `around` are the objects that it lies in, from the innermost to the
+   * outermost.
+   */
   onObject(members: Members, around: readonly Members[]): void;
-  /** A text that stands in an array by itself. */
+  /** Receives a text that is an element of an array. */
   onItem?(text: string): void;
-  /** Tells whether one document may follow another, as in JSON lines. */
+  /** Several documents may stand one behind the other, as in JSON lines. */
   readonly isMany?: boolean;
 }
 
 interface Frame {
   readonly isObject: boolean;
   readonly members: Record<string, string>;
-  /** The member whose value comes; undefined where it is not wanted. */
+  /** The member whose value comes next; undefined where it is not wanted. */
   name: string | undefined;
 }
 
@@ -45,7 +48,7 @@ export class JsonReader implements Reader {
   #expected: Expected = 'value';
   #isInString = false;
   #isAfterBackslash = false;
-  /** Pieces of the present string or literal. */
+  /** The pieces of the present string. */
   #held: Buffer[] = [];
   #heldBytes = 0;
   #literal = '';
@@ -123,7 +126,7 @@ export class JsonReader implements Reader {
       else if (byte === 0x0a) this.#refuse();
     }
     const room = stringBytesMax - this.#heldBytes;
-    // Pieces of one feed may share their memory, so what outlives this call is copied.
+    // The caller may use the memory of a piece again, so what outlives this call is copied.
     if (room > 0) this.#held.push(Buffer.from(bytes.subarray(from, Math.min(at, from + room))));
     this.#heldBytes += at - from;
     if (at === bytes.length) return at;

@@ -6,18 +6,18 @@ import type { Writable } from 'node:stream';
 import type { Validators } from './fetch-feed.ts';
 
 /*
- * The last good text of every feed, so that a daemon that starts knows at once what it knew before. Feed and
- * validators are one file: a line of JSON stands before the text. It takes its place by one rename, once it
- * was read without complaint. So the file is whole, whatever moment a crash picks. The time of its last
- * confirmation is its time of modification.
+ * The last good text of every feed, so that a daemon that starts knows at once what it knew before. Text and
+ * validators are one file, in which a line of JSON stands before the text. The file is renamed into its place
+ * once it was read without complaint. So it is whole, whatever moment a crash picks. Its time of modification
+ * is the time when the source last confirmed it.
  */
 
 export interface Kept extends Validators {
   readonly file: string;
-  /** Before the text begins. */
+  /** The number of bytes before the text. */
   readonly skipBytes: number;
   readonly confirmedAtMs: number;
-  /** The version of the text: another text is another file. */
+  /** The version of the text. Another text is another file, and has another version. */
   readonly version: string;
 }
 
@@ -26,9 +26,9 @@ export interface Draft extends Validators {
   readonly file: string;
   readonly skipBytes: number;
   readonly sink: Writable;
-  /** Makes it the last good one; answers its version. The sink must have ended. */
+  /** Makes the draft the last good text and returns its version. The sink must have ended. */
   keep(nowMs: number): Promise<string>;
-  /** Removes it, unless it was kept. */
+  /** Removes the draft, unless it was kept. */
   discard(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export type LastGood = ReturnType<typeof lastGoodOf>;
 const headBytesMax = 4096;
 const draftName = /\.[0-9a-f]{16}\.draft$/;
 
-/** Removes what a crash left half written. */
+/** Creates the folder, and removes drafts that a crash left there. */
 export async function openFolder(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const names = await readdir(dir);
@@ -46,13 +46,17 @@ export async function openFolder(dir: string): Promise<void> {
   );
 }
 
-/** The file must not tell `url`, which may hold a key. What was kept of another one does not count. */
+/**
+ * Returns the place of a feed's last good text. The file must not show `url`, which may hold a key. A text
+ * from another URL, or in another format, does not count.
+ */
 export function lastGoodOf(dir: string, name: string, url: string, format: string) {
   const source = createHash('sha256').update(`${format} ${url}`).digest('hex');
-  // Names differ where file systems fold their case, and none is a path.
+  // The hash of the name is the file's name. So names differ where file systems ignore case, and none is a
+  // path.
   const place = join(dir, `${createHash('sha256').update(name).digest('hex').slice(0, 32)}.feed`);
 
-  /** Returns undefined where there is none of this source. */
+  /** Returns the last good text; undefined where there is none from this source. */
   async function find(): Promise<Kept | undefined> {
     const head = await readHead(place);
     if (head?.source !== source) return undefined;
@@ -94,13 +98,16 @@ export function lastGoodOf(dir: string, name: string, url: string, format: strin
     };
   }
 
-  /** Says that what is kept is still what the source has. */
+  /** Notes that the source still has the text that is kept. */
   const confirm = (nowMs: number) => utimes(place, nowMs / 1000, nowMs / 1000);
 
   return { find, draft, confirm };
 }
 
-/** Tells files apart: a number may come back, but not with the same size and time of making. */
+/**
+ * Returns a mark that tells files apart. The number of a file may come back, but not with the same size and
+ * time of creation.
+ */
 const versionOf = ({ ino, size, birthtimeMs }: Stats): string => `${ino}-${size}-${birthtimeMs}`;
 
 interface Head extends Validators {
@@ -108,7 +115,7 @@ interface Head extends Validators {
   readonly skipBytes: number;
 }
 
-/** Returns undefined where there is no such file, or it is none of ours. */
+/** Returns the first line of a file; undefined where there is no file, or it is none of these. */
 async function readHead(place: string): Promise<Head | undefined> {
   try {
     await using file = await open(place, 'r');

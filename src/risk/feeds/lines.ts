@@ -3,7 +3,9 @@ import type { Reader } from './readers.ts';
 
 const lineLengthMax = 16_384;
 
-/** Cuts a feed into lines without their ends. Of one over 16,384 characters it gives the beginning. */
+/**
+ * Cuts a feed into lines without their ends. It gives only the beginning of a line over 16,384 characters.
+ */
 export class LineReader implements Reader {
   readonly #onLine: (line: string, isCut: boolean) => void;
   readonly #decoder = new StringDecoder('utf8');

@@ -9,18 +9,18 @@ import { FeedRefused } from './refused.ts';
 interface ReadOptions {
   readonly format: FeedFormat;
   readonly key: HashKey;
-  /** The limit of the text without gzip. */
+  /** The limit of the text, in bytes without gzip. */
   readonly maxBytes: number;
 }
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** How far is looked for the first line that is no comment. */
+/** The number of bytes in which the first line that is no comment is looked for. */
 const openingBytesMax = 65_536;
 
 /**
- * Makes a set of a feed, piece by piece: of the feed itself no more is held than its longest entry. Throws
- * FeedRefused, with a reason, where it is not what it should be.
+ * Makes a set of a feed, piece by piece. No more of the feed is held than its longest entry. Throws
+ * FeedRefused, with a reason, where the feed is not what it should be.
  */
 export async function readFeed(chunks: Chunks, options: ReadOptions): Promise<IndicatorSet> {
   const { open, referenceBase } = formats[options.format];
@@ -51,7 +51,7 @@ export async function readFeed(chunks: Chunks, options: ReadOptions): Promise<In
   return builder.finish(referenceBase);
 }
 
-/** Without gzip, which is known by its first bytes, whatever the name of the file. */
+/** Returns the feed without gzip. Gzip is recognised by its first bytes, whatever the name of the file. */
 async function* plainText(chunks: Chunks): AsyncGenerator<Buffer> {
   const source = chunks[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
@@ -90,11 +90,14 @@ const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const withoutMark = (bytes: Buffer): Buffer =>
   bytes.subarray(0, 3).equals(byteOrderMark) ? bytes.subarray(3) : bytes;
 
-/** Returns the first line of content; undefined if none has come yet. Throws FeedRefused for no feed. */
+/**
+ * Returns the first line of content; undefined if none has come yet. Throws FeedRefused where the text is
+ * HTML or XML.
+ */
 function openingOf(head: Buffer): string | undefined {
   const text = withoutMark(head).toString('latin1').trimStart();
   if (text.startsWith('<')) throw new FeedRefused('The feed is HTML or XML.');
-  // JSON may be one line of any length.
+  // JSON may be one line of any length, so its first character is enough.
   if (/^[[{]/.test(text)) return text.slice(0, 1);
   return text
     .split('\n')

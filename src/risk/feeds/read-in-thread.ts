@@ -8,7 +8,7 @@ import { FeedRefused } from './refused.ts';
 
 export interface ThreadTask {
   readonly file: string;
-  /** The bytes of the file before the feed. */
+  /** The number of bytes in the file before the feed. */
   readonly skipBytes: number;
   readonly format: FeedFormat;
   readonly key: HashKey;
@@ -17,12 +17,12 @@ export interface ThreadTask {
 
 export type ThreadResult = { readonly set: IndicatorSet } | { readonly refused: string };
 
-/** Of objects; what a set is made of lies outside. */
+/** The limit of the thread's heap, in MB. The arrays of a set lie outside the heap. */
 const heapMbMax = 512;
 
 /**
- * Reads a feed in a thread of its own. A hundred megabytes take seconds of work, which no call shall wait
- * behind. And the feed is a stranger's: whatever it does to its reader, it does there, within a bound of
+ * Reads a feed in a thread of its own. A hundred megabytes take seconds of work, and no call shall wait for
+ * that. Also, a stranger wrote the feed. Whatever it does to its reader, it does there, within a bound of
  * memory and time. Throws FeedRefused.
  */
 export async function readFeedInThread(

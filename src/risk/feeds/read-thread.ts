@@ -5,12 +5,12 @@ import { readFeed } from './read-feed.ts';
 import type { ThreadResult, ThreadTask } from './read-in-thread.ts';
 import { FeedRefused } from './refused.ts';
 
-/** The thread of `readFeedInThread` reads one feed. */
+/* The thread that `readFeedInThread` starts. It reads one feed. */
 const { file, skipBytes, ...options } = workerData as ThreadTask;
 
 const chunkBytes = 256 * 1024;
 
-// A message of a thread that ends by itself can be lost: this one stays until it is terminated.
+// A message of a thread that ends by itself can be lost, so this one stays until it is terminated.
 parentPort?.ref();
 
 try {

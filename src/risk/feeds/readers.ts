@@ -1,19 +1,19 @@
-/** Reads a feed piece by piece; nothing of it is kept but the beginning of what has not ended yet. */
+/** Reads a feed piece by piece. It keeps nothing but the beginning of what has not ended yet. */
 export interface Reader {
   write(bytes: Buffer): void;
-  /** After the last piece. Throws FeedRefused where the feed ends in the middle of something. */
+  /** Ends the feed after its last piece. Throws FeedRefused where it ends in the middle of something. */
   end(): void;
-  /** Returns the present place: `line 17`. */
+  /** Returns the place that is being read, such as `line 17`. */
   place(): string;
 }
 
-/** Receives what a format reads. */
+/** Receives what the reader of a format finds. */
 export interface Intake {
-  /** Takes an indicator. Without a kind it is taken for what it looks like. */
+  /** Takes an indicator. Where its kind is undefined, its look decides. */
   take(listed: Listed): void;
-  /** Notes that here should have been an indicator and is none. */
+  /** Notes an entry that should have been an indicator and is none. */
   malformed(): void;
-  /** Passes over what is right and none of our business, such as the hash of a file. */
+  /** Notes an entry that is valid but no indicator for us, such as the hash of a file. */
   skip(): void;
 }
 

@@ -1,4 +1,6 @@
-/** Lets at most `atOnce` tasks run; the others wait for their turn, in order. */
+/**
+ * Returns a function that runs at most `atOnce` tasks at a time. The others wait for their turn, in order.
+ */
 export function createTurns(atOnce: number): <T>(task: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -8,7 +10,7 @@ export function createTurns(atOnce: number): <T>(task: () => Promise<T>) => Prom
     try {
       return await task();
     } finally {
-      // The place is handed on, so that nobody who comes in between takes it.
+      // The place is handed on directly, so that nobody who comes in between takes it.
       const next = waiting.shift();
       if (next) next();
       else running--;

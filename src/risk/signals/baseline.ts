@@ -3,14 +3,14 @@ import { type Habits, sizeClassOf, sizedMin, sizeStepMin } from '../../core/hist
 import { joined, type SafeName, safely } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
-/** Fewer calls tell nothing of what is usual. */
+/** The number of calls from which it is known what is usual for an agent. */
 export const callsMin = 50;
-/** An hour can be unusual for an agent that has been seen through several days. */
+/** The time after an agent's first call from which an hour can be unusual. It spans several days. */
 export const hourKnownMs = 3 * 86_400_000;
-/** The share of calls around an hour that makes it usual, and a number that does in any case. */
+/** The share of calls around an hour that makes the hour usual, and a number of calls that always does. */
 const usualHourShare = 0.01;
 const usualHourCalls = 10;
-/** Bodies that are smaller carry little, whatever is usual. */
+/** The size, in bytes, below which no body is unusual. Smaller ones carry little. */
 export const sizeBytesMin = 4_096;
 const deviationsMax = 4;
 
@@ -28,7 +28,7 @@ export const baseline: SignalEngine = {
       (it) => it !== undefined,
     );
     if (oddities.length === 0) return undefined;
-    // Combined as independent causes: together they weigh more, and never more than 1.
+    // The oddities are combined as independent causes: together they weigh more, and never more than 1.
     const score = 1 - oddities.reduce((left, it) => left * (1 - it.score), 1);
     return {
       engine: 'baseline',

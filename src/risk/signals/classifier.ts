@@ -14,7 +14,7 @@ const ownScore = (finding: Finding): number =>
 
 const none: readonly Finding[] = [];
 
-/** How sensitive is what the call carries? The gravest finding counts; credentials at home do not. */
+/** Reports how sensitive the data in the call is. The gravest finding counts, credentials at home do not. */
 export const classifier: SignalEngine = {
   name: 'classifier',
   assess(call) {

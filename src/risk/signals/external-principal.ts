@@ -3,8 +3,8 @@ import { safely } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
 /**
- * Does it address somebody outside, or take what was found in it outside? By itself that is no risk: mail
- * goes to customers. Rules may ask for it, and people should know.
+ * Reports a call that addresses somebody outside the organisation, or carries findings to a host outside.
+ * That alone is no risk, since mail goes to customers. Rules may ask for it, and people should know.
  */
 export const externalPrincipal: SignalEngine = {
   name: 'external',

@@ -2,11 +2,11 @@ import type { TrustMark } from '../../core/history.ts';
 import { joined, ownName, type SafeName, safely } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
-/** Calls of an agent that is trusted less are looked at more strictly. */
+/** The trust below which the calls of an agent are judged more strictly. */
 export const trustMin = 0.6;
 const namedMax = 4;
 
-/** Reports lost trust. Trust moves each score by itself (`trustModifier`); the signal says why. */
+/** Reports lost trust. The trust itself changes each score (`trustModifier`), and the signal says why. */
 export const lowTrust: SignalEngine = {
   name: 'trust',
   assess({ history: { trustScore, trustMarks } }) {

@@ -3,7 +3,7 @@ import type { SignalEngine } from './engine.ts';
 
 export const mutationsEnough = 10;
 
-/** Does the agent change many things with one tool within a minute, on all nodes together? */
+/** Reports many changes by one agent with one tool within a minute, on all nodes together. */
 export const massAction: SignalEngine = {
   name: 'correlation',
   assess({ history: { habits }, operation, safeName }) {

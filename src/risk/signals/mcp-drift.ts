@@ -2,7 +2,9 @@ import type { ToolConcern, ToolConcernKind } from '../../core/call.ts';
 import { joined, ownName, type SafeName, safely } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
-/** By itself; a tool that has changed and is bad now is worse than either. */
+/**
+ * The score of each concern alone. A tool that is new or changed and bad as well is worse (`scoreOfConcern`).
+ */
 const scoreOf: Readonly<Record<ToolConcernKind, number>> = {
   injected: 0.9,
   changed: 0.8,
@@ -20,8 +22,9 @@ const sentenceOf: Readonly<Record<ToolConcernKind, string>> = {
 const namedMax = 8;
 
 /**
- * Is the tool still what it was when the agents of the tenant got to know it? Counted by the weight of the
- * correlation: it is what calls of all agents have shown, one after the other.
+ * Reports tools of an MCP server that are not what they were when the tenant's agents came to know them. It
+ * counts by the weight of the correlation, because calls of all agents, one after the other, have shown the
+ * change.
  */
 export const mcpDrift: SignalEngine = {
   name: 'correlation',

@@ -2,7 +2,10 @@ import { safely, shortened } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 import { redactedDestination } from './redacted-destination.ts';
 
-/** Has this agent been there before? From the first call on: what is unusual beside it takes a baseline. */
+/**
+ * Reports a destination that the agent has never called. It does so from the first call on; other oddities
+ * take a baseline.
+ */
 export const newDestination: SignalEngine = {
   name: 'baseline',
   assess(call) {

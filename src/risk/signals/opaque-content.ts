@@ -1,7 +1,10 @@
 import { ownName } from '../../core/safe-name.ts';
 import type { SignalEngine } from './engine.ts';
 
-/** Reports unreadable content. It is no risk by itself, since agents send pictures, but rules may ask. */
+/**
+ * Reports content that nobody can read. It is no risk by itself, since agents send pictures, but rules may
+ * ask for it.
+ */
 export const opaqueContent: SignalEngine = {
   name: 'content',
   assess({ inspection: { opaque } }) {

@@ -5,7 +5,10 @@ import type { SignalEngine } from './engine.ts';
 
 export const escalationMs = 2 * 60_000;
 
-/** Reports rights for somebody whom an agent of the tenant, or the same call, made a moment before. */
+/**
+ * Reports rights for somebody whom an agent of the tenant, or the same call, created less than two minutes
+ * before.
+ */
 export const privilegeEscalation: SignalEngine = {
   name: 'correlation',
   assess(call, { privileges: { grants, creates } }) {

@@ -3,7 +3,9 @@ import * as z from 'zod';
 import type { Operation, PrivilegedOperation, Privileges } from '../../core/call.ts';
 import { readDataFile } from '../../util/data-file.ts';
 
-/** Tells what of a call makes somebody who may be given rights, and what gives rights. */
+/**
+ * Returns the part of a call that creates somebody who may be given rights, and the part that gives rights.
+ */
 export type PrivilegesOf = (operation: Operation) => Privileges;
 
 const names = z.array(z.string()).min(1);
@@ -11,14 +13,17 @@ const schema = z.array(z.strictObject({ tool: z.string(), creates: names, grants
 
 export type PrivilegeTable = z.output<typeof schema>;
 
-/** Reads the table. Throws an Error that says what is wrong with the file. */
+/** Reads the table from a file. Throws an Error that says what is wrong with the file. */
 export function loadPrivileges(file: string): PrivilegeTable {
   const { documents, mistake } = readDataFile(readFileSync(file, 'utf8'));
   if (mistake !== undefined) throw new Error(`${file} is not valid:\n${mistake}`);
   return schema.parse(documents[0]);
 }
 
-/** Finds privileged operations of calls. If a call does several things, the first of each kind counts. */
+/**
+ * Returns a function that finds the privileged operations of a call. If a call does several things, the first
+ * of each kind counts.
+ */
 export function createPrivilegesOf(table: PrivilegeTable): PrivilegesOf {
   const byTool = new Map(
     table.map(({ tool, creates, grants }) => [tool, { creates: new Set(creates), grants: new Set(grants) }]),

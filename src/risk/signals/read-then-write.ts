@@ -4,22 +4,28 @@ import type { SignalEngine } from './engine.ts';
 
 const namedMax = 4;
 
-/** Does it carry out of the organisation what the same agent was answered a moment before? */
+/** Reports a call that carries out of the organisation what the same agent was answered a moment before. */
 export const readThenWrite: SignalEngine = {
   name: 'correlation',
   assess: (call, evidence) => signalOf(call, evidence, 'READ_THEN_WRITE'),
 };
 
-/** The same of what another agent of the tenant was answered. */
+/** Reports a call that carries out of the organisation what another agent of the tenant was answered. */
 export const crossAgent: SignalEngine = {
   name: 'correlation',
   assess: (call, evidence) => signalOf(call, evidence, 'CROSS_AGENT_EXFIL'),
 };
 
-/** Tells whether it is the content word for word, of an answer with more than two things of a class. */
+/**
+ * Tells whether the call carries the content word for word, of an answer with more than two things of a
+ * class.
+ */
 export const isCertain = ({ by, read }: CarriedRead): boolean => by === 'content' && read.isSlight !== true;
 
-/** Data of the same class, or a ticket's text with one address in it, may go out in a day's work. */
+/**
+ * Returns the score of one read. Data of the same class, or a ticket's text with one address in it, may go
+ * out in a day's work.
+ */
 const scoreOf = (carried: CarriedRead): number => (isCertain(carried) ? 1 : 0.5);
 
 function signalOf(

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import type { Finding, NamedCall } from '../../core/call.ts';
 import { ownName, type SafeName } from '../../core/safe-name.ts';
 
-/** Shorter texts that were found are in many names. */
+/** The length from which a found text is looked for in names. Shorter texts are in many names. */
 const foundLengthMin = 4;
 
 /**
- * Answers the call's destination as answers and traces may have it: by its hash where something was found in
- * it. A host, a channel or a repository can carry a secret as well as a body.
+ * Returns the call's destination as answers and traces may show it. Where something was found in it, that is
+ * its hash. A host, a channel or a repository can carry a secret as well as a body.
  */
 export function redactedDestination(call: NamedCall): SafeName {
   const { destination } = call;
@@ -24,7 +24,10 @@ function hashed(destination: string): SafeName {
   return ownName(`${kind}sha256:${hash('sha256', destination)}`);
 }
 
-/** A scheme may be anything; a tool's name is none. */
+/**
+ * The kind in front of a destination, such as `host:`. A scheme may be anything, but the name of a tool is no
+ * scheme.
+ */
 const kindText = /^\w{1,32}:/;
 
 /** Tells whether a name made of the call shows a finding. */
@@ -36,11 +39,16 @@ interface Named {
   readonly name: string;
 }
 
-/** Tells whether a name may be kept. That a host is the tenant's own need not be hidden from the state. */
+/**
+ * Tells whether a name may be kept. INTERNAL findings may stay in it: the state may know that a host is the
+ * tenant's own.
+ */
 export const mayBeKept = (call: NamedCall, name: string): boolean =>
   call.safeName(name) === name && !showsFinding({ call, name }, (it) => it.class !== 'INTERNAL');
 
-/** Decoded, or in several labels. */
+/**
+ * Tells whether a finding lies in the host of the URL. It may be decoded there, or reach over several labels.
+ */
 function isInHost({ received }: NamedCall, { part, start, end }: Finding): boolean {
   const { scheme, host, href } = received.target;
   const from = href.indexOf(host, scheme.length);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { readDataFile } from '../../util/data-file.ts';
 
-/** Tells parameters that ask for what no tool needs. */
+/** Tells which parameters of a tool ask for what no tool needs. */
 export type RiskyParameters = ReturnType<typeof createRiskyParameters>;
 
 export interface ToolParameter {
@@ -20,26 +20,29 @@ const kindSchema = z.strictObject({
   why: z.string(),
   names: words,
   phrases,
-  /** `name`, or `name: description`. */
+  /** Parameters, each as `name` or `name: description`. */
   examples: z.strictObject({ match: z.array(z.string()).min(1), pass: z.array(z.string()).min(1) }),
 });
 
 type RiskyKind = z.output<typeof kindSchema>;
 
-/** Reads the kinds. Throws an Error that says what is wrong with the file. */
+/** Reads the kinds from a file. Throws an Error that says what is wrong with the file. */
 export function loadRiskyKinds(file: string): readonly RiskyKind[] {
   const { documents, mistake } = readDataFile(readFileSync(file, 'utf8'));
   if (mistake !== undefined) throw new Error(`${file} is not valid:\n${mistake}`);
   return z.array(kindSchema).parse(documents[0]);
 }
 
-/** A name that is longer has no more meaning. */
+/** The length to which a name is read. A longer one has no more meaning. */
 const nameLengthMax = 256;
 const descriptionLengthMax = 16_384;
 
 export function createRiskyParameters(kinds: readonly RiskyKind[]) {
   return {
-    /** The kind of it, or undefined. Linear in the length of both. */
+    /**
+     * Returns the kind of a risky parameter; undefined where it is none. Its time is linear in the length of
+     * both texts.
+     */
     kindOf({ name, description }: ToolParameter) {
       const written = `_${toWords(name.slice(0, nameLengthMax))}_`;
       const said = plain(description.slice(0, descriptionLengthMax));
@@ -51,7 +54,10 @@ export function createRiskyParameters(kinds: readonly RiskyKind[]) {
   };
 }
 
-/** `chatHistory`, `chat-history` and `Chat History` are `chat_history`. */
+/**
+ * Returns a name as words joined by `_`. `chatHistory`, `chat-history` and `Chat History` give
+ * `chat_history`.
+ */
 const toWords = (name: string): string =>
   name
     .normalize('NFKC')
@@ -60,7 +66,7 @@ const toWords = (name: string): string =>
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '_');
 
-/** In small letters, without characters that nobody sees, with one space between words. */
+/** Returns a text in small letters, without characters that nobody sees, with one space between words. */
 function plain(text: string): string {
   return text
     .normalize('NFKC')

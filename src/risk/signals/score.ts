@@ -1,7 +1,7 @@
 import type { Band, InspectedCall, RiskPart, Signal } from '../../core/call.ts';
 import { trustMin } from './low-trust.ts';
 
-/** Weights by engine name; they need not add up to 1. */
+/** The weights of engines by name. They need not add up to 1. */
 export type SignalWeights = Readonly<Record<string, number>>;
 /** The lower bound of each band above LOW. */
 export type BandBounds = Readonly<Record<'MEDIUM' | 'HIGH' | 'CRITICAL', number>>;
@@ -15,18 +15,18 @@ export const defaultWeights: SignalWeights = {
 };
 
 const misdirectedSecretFloor = 0.6;
-/** Whatever else is known of the call. */
+/** The least score of a call to what a threat feed lists, whatever else is known of the call. */
 const threatFloor = 0.75;
-/** Content that was read a moment before, on its way out of the organisation. */
+/** The least score of a call that carries content that was read a moment before out of the organisation. */
 const carriedFloor = 0.75;
 /**
- * The minimum score for a tool that has changed or gives away too much, and for one that has changed for the
- * worse.
+ * The least scores for a tool that has changed or is bad, and for a tool that is new or changed and bad as
+ * well.
  */
 const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
 
-/** The parts of a weighted mean, 0 to 1 together; an engine that is silent adds nothing. */
+/** Returns the parts of a weighted mean, 0 to 1 together. An engine without a signal has no part. */
 export function riskParts(signals: readonly Signal[], weights: SignalWeights): readonly RiskPart[] {
   if (signals.length === 0) return noParts;
   let total = 0;
@@ -44,8 +44,9 @@ const noParts: readonly RiskPart[] = Object.freeze([]);
 const sumOf = (parts: readonly RiskPart[]): number => parts.reduce((sum, { part }) => sum + part, 0);
 
 /**
- * Is the weighted mean, moved by the trust in the agent. It is at least what a signal, or what was found,
- * stands for by itself, whatever the weights. `parts` are those of the mean, where they are known already.
+ * Returns the score: the weighted mean, moved by the trust in the agent. It is at least what a signal or a
+ * finding stands for by itself, whatever the weights. `parts` are those of the mean, where the caller knows
+ * them already.
  */
 export function riskOf(
   signals: readonly Signal[],
@@ -64,12 +65,13 @@ const round = (score: number): number => Math.round(score * 1000) / 1000;
 const wholeTrustModifier = -0.1;
 const noTrustModifier = 0.2;
 
-/** Calls that earn a trusted agent its whole bonus. */
+/** The number of calls after which a trusted agent has its whole bonus. */
 const provenCalls = 500;
 
 /**
- * From -0.1 with whole trust over nothing at the threshold of scrutiny to 0.2 without any. Trust that nothing
- * has been built on yet is no bonus: it grows with the calls that were let out.
+ * Returns what trust adds to the score. It goes from -0.1 with whole trust over 0 at `trustMin` to 0.2
+ * without any trust. Trust that nothing has been built on yet is no bonus: the bonus grows with the calls
+ * that were let out.
  */
 export const trustModifier = (trust: number, calls: number): number =>
   round(
@@ -85,7 +87,10 @@ function floorOfSignal({ name, score }: Signal): number {
   return score === 1 ? turnedToolFloor : driftFloor;
 }
 
-/** A secret beyond doubt, on its way to another host than its vendor's, is at least this grave. */
+/**
+ * Returns the least score for the findings of a call. A certain secret on its way to a host that is not its
+ * vendor's has one.
+ */
 export function floorOf(call: Pick<InspectedCall, 'findings'>): number {
   return call.findings.some((it) => it.class === 'SECRETS' && it.confidence === 'high' && !it.atHome)
     ? misdirectedSecretFloor

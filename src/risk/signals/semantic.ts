@@ -17,7 +17,10 @@ const promptInjection: SignalEngine = {
   },
 };
 
-/** Reports that context or body ask for something delicate. It weighs words and never decides. */
+/**
+ * Returns an engine that reports that context or body ask for something delicate. It weighs words and never
+ * decides.
+ */
 const asking = (category: Meaning['category']): SignalEngine => ({
   name: 'semantic',
   assess({ inspection: { meanings } }) {
@@ -27,7 +30,7 @@ const asking = (category: Meaning['category']): SignalEngine => ({
       engine: 'semantic',
       name: category,
       score: meaning.score,
-      // Its details name words of the lexicon, never those of the text.
+      // The details name words of the lexicon, never those of the text.
       details: shortened(safely`the context or the body asks for it: ${ownName(meaning.details)}`, 512),
     };
   },

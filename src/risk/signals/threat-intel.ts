@@ -4,7 +4,7 @@ import type { SignalEngine } from './engine.ts';
 
 const namedMax = 4;
 
-/** Does a threat feed list where it goes, or a URL that it carries? */
+/** Reports a destination, or a URL in the body, that a threat feed lists. */
 export const threatIntel: SignalEngine = {
   name: 'threat_intel',
   assess(_, { threats }) {
@@ -18,7 +18,10 @@ export const threatIntel: SignalEngine = {
   },
 };
 
-/** A listed indicator is public, so it may stand here; its surroundings in the call may not. */
+/**
+ * Describes a threat. A listed indicator is public, so it may stand here; its surroundings in the call may
+ * not.
+ */
 const describe = ({ feed, kind, indicator, threat, location }: Threat): SafeName => {
   const what = location === 'target' ? 'the destination' : 'a URL in the body';
   return ownName(

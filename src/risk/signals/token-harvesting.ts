@@ -4,9 +4,9 @@ import type { SignalEngine } from './engine.ts';
 export const credentialsEnough = 3;
 
 /**
- * Has the agent had several distinct credentials in its hands within ten minutes that stand where they do not
- * belong? Those in calls and in answers are counted together. Those at home are not: an agent has one of each
- * service, new ones when it renews them, and makes some anew for each call.
+ * Reports several distinct credentials, in calls of an agent and answers to it within ten minutes, that stand
+ * where they do not belong. Credentials at home do not count. An agent has one for each service, gets new
+ * ones when it renews them, and makes some anew for each call.
  */
 export const tokenHarvesting: SignalEngine = {
   name: 'correlation',

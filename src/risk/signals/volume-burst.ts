@@ -3,13 +3,19 @@ import { safely } from '../../core/safe-name.ts';
 import { callsMin } from './baseline.ts';
 import type { SignalEngine } from './engine.ts';
 
-/** An hour of ten-minute windows in which the agent called at all: with fewer nobody knows what is normal. */
+/**
+ * The number of ten-minute windows, those with calls alone, from which it is known what is normal. Together
+ * they are an hour.
+ */
 export const windowsMin = 6;
-/** Calls in ten minutes that are no burst, however seldom the agent calls. */
+/** The number of calls in ten minutes below which there is no burst, however seldom the agent calls. */
 export const burstCallsMin = 30;
 const timesNormal = 5;
 
-/** Returns from how many calls in ten minutes on it is a burst; undefined while normal is unknown. */
+/**
+ * Returns the number of calls in ten minutes from which on there is a burst; undefined while it is not known
+ * what is normal.
+ */
 export function burstFrom({ windows, windowCalls }: Habits): number | undefined {
   if (windows < windowsMin || windowCalls < callsMin) return undefined;
   return Math.max(burstCallsMin, Math.ceil((timesNormal * windowCalls) / windows));

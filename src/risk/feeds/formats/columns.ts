@@ -1,12 +1,12 @@
 import { CsvReader } from '../csv.ts';
 import type { Reader } from '../readers.ts';
 
-/** The value of a column in a row, or '' where there is none. */
+/** Returns the value of a column in a row, or '' where there is none. */
 type Row = (column: string) => string;
 
 /**
- * Reads CSV by the names of its columns in any order, from its first row or a comment before it. By default
- * `columns` holds. A row of names is known by `mark`, one of its columns.
+ * Reads CSV by the names of its columns, in any order. The names come from the first row, or from a comment
+ * before it. Without them `columns` holds. A row of names is recognised by `mark`, one of its columns.
  */
 export function readColumns(columns: readonly string[], mark: string, onRow: (row: Row) => void): Reader {
   let places = placesOf(columns);

@@ -5,7 +5,10 @@ import { readLines } from './plain-lines.ts';
 
 const columns = ['first_seen_utc', 'dst_ip', 'dst_port', 'c2_status', 'last_online', 'malware'];
 
-/** Feodo Tracker (abuse.ch): `ipblocklist.json`, `.csv`, `.txt`. Ports are ignored: the host is bad. */
+/**
+ * Feodo Tracker (abuse.ch): `ipblocklist.json`, `.csv` and `.txt`. Ports are ignored, because the whole host
+ * is bad.
+ */
 export const feodo: Format = {
   referenceBase: '',
   open(intake, opening) {

@@ -1,9 +1,12 @@
 import type { Intake, Reader } from '../readers.ts';
 
-/** How a kind of feed is read. */
+/** The way a kind of feed is read. */
 export interface Format {
-  /** The prefix of all references of its indicators. */
+  /** The beginning that all references of its indicators share. */
   readonly referenceBase: string;
-  /** `opening`: the first line that is neither blank nor a comment, as far as it has come. */
+  /**
+   * Creates the reader of a feed. `opening` is the first line that is neither blank nor a comment, as far as
+   * it has come.
+   */
   open(intake: Intake, opening: string): Reader;
 }

@@ -4,9 +4,12 @@ import { FeedRefused } from '../refused.ts';
 import type { Format } from './format.ts';
 import { readLines } from './plain-lines.ts';
 
-/* Lists of other names: what an entry is, is seen by its look. */
+/* Lists whose format has no name of its own. The kind of an entry is seen by its look. */
 
-/** Reads a URL, host, address or CIDR a line, up to a space, or lines of a hosts file (`0.0.0.0 host`). */
+/**
+ * Lines that each begin with a URL, host, address or CIDR, up to a space, or are of a hosts file (`0.0.0.0
+ * host`).
+ */
 export const lines: Format = {
   referenceBase: '',
   open: (intake) =>
@@ -19,7 +22,7 @@ export const lines: Format = {
     }),
 };
 
-/** An address or CIDR a line, with a comment behind `;` or `#`. */
+/** Lines that are each an address or CIDR, with a comment behind `;` or `#`. */
 export const cidr: Format = {
   referenceBase: '',
   open: (intake) =>
@@ -50,7 +53,9 @@ const threatNames = ['threat', 'threat_type', 'malware', 'category', 'descriptio
 const firstOf = (names: readonly string[], value: (name: string) => string | undefined): string | undefined =>
   names.map(value).find((it) => it !== undefined && it !== '');
 
-/** Reads rows under named columns, one of them `indicator`, `url`, `host`, `domain`, `ip` or `cidr`. */
+/**
+ * Rows under named columns, one of which is `indicator`, `url`, `host`, `domain`, `ip`, `cidr` or the like.
+ */
 export const csv: Format = {
   referenceBase: '',
   open(intake) {
@@ -76,7 +81,10 @@ export const csv: Format = {
   },
 };
 
-/** Objects at any depth with a member of such a name, in one document or in lines; or arrays of texts. */
+/**
+ * JSON of one document or of lines: objects at any depth with a member named like the columns of `csv`, or
+ * arrays of texts.
+ */
 export const json: Format = {
   referenceBase: '',
   open: (intake) =>

@@ -7,7 +7,7 @@ import { phishtank } from './phishtank.ts';
 import { spamhausDrop } from './spamhaus-drop.ts';
 import { urlhaus } from './urlhaus.ts';
 
-/** How feeds are read, by the name of their format. */
+/** The formats of feeds by the name that the configuration has. */
 export const formats = {
   urlhaus,
   openphish,

@@ -15,8 +15,8 @@ const kinds: Readonly<Record<string, Listed['kind']>> = {
 
 /**
  * Open Threat Exchange: pulses as JSON (one, a list, or pages of them), the export of indicators as JSON, and
- * the CSV of a pulse. What is neither URL nor host nor address, such as the hash of a file, is passed over.
- * So is what the pulse has taken back.
+ * the CSV of a pulse. An entry that is neither URL nor host nor address is passed over, such as the hash of a
+ * file. So is an entry that the pulse has taken back.
  */
 export const otx: Format = {
   referenceBase: 'https://otx.alienvault.com/pulse/',
@@ -25,7 +25,7 @@ export const otx: Format = {
       const name = type.toLowerCase();
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
       const reference = /^[0-9a-f]{24}$/.test(pulse) ? pulse : '';
-      // A URI may be a path alone.
+      // A URI may be only a path.
       const isOurs = kind !== undefined && !(kind === 'url' && indicator.startsWith('/'));
       if (type === '') intake.malformed();
       else if (!isOurs) intake.skip();

@@ -15,7 +15,9 @@ const columns = [
   ],
 ];
 
-/** PhishTank: `online-valid.json` and `online-valid.csv`. Those that nobody has verified are passed over. */
+/**
+ * PhishTank: `online-valid.json` and `online-valid.csv`. Entries that nobody has verified are passed over.
+ */
 export const phishtank: Format = {
   referenceBase: 'https://phishtank.org/phish_detail.php?phish_id=',
   open(intake, opening) {
@@ -29,7 +31,7 @@ export const phishtank: Format = {
         wanted: ['url', 'phish_id', 'verified', 'target'],
         onObject: ({ url, phish_id = '', verified = '', target = '' }, around) => {
           if (url !== undefined) take(url, phish_id, verified, target);
-          // The addresses that a page was seen at lie in its object.
+          // The object of a page holds objects without URL: the addresses that the page was seen at.
           else if (around.length === 0) intake.malformed();
         },
       });

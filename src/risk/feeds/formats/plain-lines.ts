@@ -1,7 +1,7 @@
 import { LineReader } from '../lines.ts';
 import type { Intake, Reader } from '../readers.ts';
 
-/** One entry a line. Blank lines and comments (`#`, `;`, `//`, `!` at their beginning) are passed over. */
+/** Reads one entry a line. Passes over blank lines and comments (`#`, `;`, `//`, `!` at their beginning). */
 export function readLines(intake: Intake, onEntry: (line: string) => void): Reader {
   return new LineReader((line, isCut) => {
     const text = line.trim();

@@ -5,8 +5,8 @@ import type { Format } from './format.ts';
 import { readLines } from './plain-lines.ts';
 
 /**
- * Spamhaus DROP: `drop_v4.json` and `drop_v6.json` (JSON lines, the last of which says how many there are),
- * and the old `drop.txt` (`CIDR ; SBL…`).
+ * Spamhaus DROP: `drop_v4.json` and `drop_v6.json`, and the old `drop.txt` (`CIDR ; SBL…`). The first two are
+ * JSON lines, and the last line says how many entries there are.
  */
 export const spamhausDrop: Format = {
   referenceBase: 'https://check.spamhaus.org/sbl/query/',
@@ -24,7 +24,7 @@ export const spamhausDrop: Format = {
 };
 
 function readJsonLines(intake: Intake, take: (cidr: string, sblId: string) => void): Reader {
-  /** Since the last metadata: several lists may stand in one file. */
+  /** The number of entries since the last metadata. Several lists may stand in one file. */
   let records = 0;
   let isTold = false;
   const json = new JsonReader({

@@ -8,7 +8,7 @@ const columns = [
   ...['id', 'dateadded', 'url', 'url_status', 'last_online', 'threat', 'tags', 'urlhaus_link', 'reporter'],
 ];
 
-/** URLhaus (abuse.ch): `csv_recent`, `csv_online`, `json_recent`, `text`, `text_recent`, `text_online`. */
+/** URLhaus (abuse.ch): `csv_recent`, `csv_online`, `json_recent`, `text`, `text_recent` and `text_online`. */
 export const urlhaus: Format = {
   referenceBase: 'https://urlhaus.abuse.ch/url/',
   open(intake, opening): Reader {

@@ -3,29 +3,32 @@ import { normaliseHost } from '../../../core/target.ts';
 import { hexDigit } from '../../../util/hex-digit.ts';
 
 /*
- * URLs in the form in which feeds and calls are compared: as Google Safe Browsing v4 describes it ("URLs and
- * Hashing"), with these differences. The parts are found as the URL standard finds them, before anything is
- * unescaped, so that `http://good.example%2F@evil.example/` is at the host that would be dialled. A back
- * slash of the path counts as a slash, as it does for clients. An empty query is none.
+ * URLs in the form in which feeds and calls are compared. The form is that of Google Safe Browsing v4 ("URLs
+ * and Hashing"), with three differences. The parts are found as the URL standard finds them, before anything
+ * is unescaped. So `http://good.example%2F@evil.example/` is at the host that would be dialled. A backslash
+ * in the path counts as a slash, as it does for clients. An empty query counts as none.
  */
 
 interface SplitUrl {
-  /** Lower case, punycode, addresses in their one spelling, no trailing dot. */
+  /** The host in lower case and punycode, without a trailing dot. Each address has one spelling. */
   readonly host: string;
   readonly isAddress: boolean;
-  /** Path and query; begins with `/`. Not canonical yet. */
+  /** The path and query, beginning with `/`, not canonical yet. */
   readonly path: string;
 }
 
 const textLengthMax = 65_536;
 const plainUrl =
   /^(?:https?|wss?|ftp):\/\/([a-z0-9](?:[a-z0-9-]|\.(?!\.))*[a-z])(?::\d{1,5})?(\/[\x21\x22\x24-\x7e]*)?$/;
-/** Slashes may lean the other way, and of http be too many or too few, as for the URL parser. */
+/**
+ * The scheme and the slashes behind it. As for the URL parser, slashes may be backslashes, and those of http
+ * too many or too few.
+ */
 const schemeOf = /^(?:https?:[\\/]*|(?:[a-z][a-z0-9+.-]{0,31}:)?[\\/]{2})/i;
 
 /**
- * Returns undefined where the text is no URL with a host. Whatever the scheme, `hxxp` and none included, it
- * is read as http; scheme, user, port and fragment are left out. Only the first 65,536 characters are read.
+ * Splits a URL; undefined where the text is no URL with a host. It is read as http, whatever its scheme, even
+ * `hxxp` or none. Scheme, user, port and fragment are left out. Only the first 65,536 characters are read.
  */
 export function splitUrl(text: string): SplitUrl | undefined {
   const plain = text.length <= textLengthMax ? plainUrl.exec(text) : null;
@@ -40,7 +43,10 @@ export function splitUrl(text: string): SplitUrl | undefined {
   return { host, isAddress: isIP(host) !== 0, path: url.pathname + url.search };
 }
 
-/** Returns a host in any spelling, with dots too many; undefined where it is none. */
+/**
+ * Returns the normal form of a host in any spelling, also with superfluous dots; undefined where it is no
+ * host.
+ */
 export function canonicalHost(written: string): string | undefined {
   return normaliseHost(
     written.includes('..') || written.startsWith('.') ? withoutStrayDots(written) : written,
@@ -52,7 +58,7 @@ const withoutStrayDots = (host: string): string => host.replace(/\.{2,}/g, '.').
 const percent = 0x25;
 const slash = 0x2f;
 
-/** Path and query, beginning with `/`, in canonical form. */
+/** Returns a path with query, beginning with `/`, in canonical form. */
 export function canonicalPath(path: string): string {
   if (isPlain(path)) return path;
   const mark = path.indexOf('?');
@@ -61,7 +67,9 @@ export function canonicalPath(path: string): string {
   return escaped(resolved) + (query === '' ? '' : `?${escaped(unescaped(query))}`);
 }
 
-/** Tells whether canonicalisation would change nothing. Some texts that it would not change are not plain. */
+/**
+ * Tells whether canonicalisation would change nothing. It says no of some texts that would not change either.
+ */
 function isPlain(path: string): boolean {
   let isQuery = false;
   for (let index = 0; index < path.length; index++) {
@@ -79,9 +87,9 @@ function isPlain(path: string): boolean {
 }
 
 /**
- * Undoes percent-escapes until there are none, as a character for each byte. One pass is enough, since no two
- * escapes overlap. A decoded character is looked at again together with what stands before it. So `%25%32%35`
- * costs no more than its length, however deep.
+ * Undoes percent-escapes until there are none. Returns one character for each byte. One pass is enough, since
+ * no two escapes overlap. A decoded character is looked at again together with what stands before it. So
+ * `%25%32%35` costs no more than its length, however deep its escapes are.
  */
 function unescaped(text: string): string {
   if (/^[^%\x80-\uffff]*$/.test(text)) return text;
@@ -96,13 +104,13 @@ function unescaped(text: string): string {
       byte = high * 16 + low;
       length -= 2;
     }
-    // Written over what was read: the result is never ahead of its source.
+    // The byte is written over bytes that were read. The result is never ahead of its source.
     bytes[length++] = byte;
   }
   return bytes.toString('latin1', 0, length);
 }
 
-/** Without `.`, `..` and empty segments; what ended in a slash still does. */
+/** Returns a path without `.`, `..` and empty segments. A path that ended in a slash still does. */
 function resolveSegments(path: string): string {
   if (path.startsWith('/') && !/\/[./]/.test(path)) return path;
   const segments = path.split('/');
@@ -119,7 +127,7 @@ function resolveSegments(path: string): string {
 const unsafe = /[^\x21\x22\x24\x26-\x7e]/;
 const unsafes = new RegExp(unsafe, 'g');
 
-/** Control characters, spaces, `#`, `%` and all that is not ASCII, escaped again, once. */
+/** Escapes control characters, spaces, `#`, `%` and all that is not ASCII, once. */
 const escaped = (bytes: string): string =>
   unsafe.test(bytes)
     ? bytes.replace(unsafes, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)

@@ -10,7 +10,7 @@ import { coverage, RangesBuilder, type RangeTable } from './range-table.ts';
 import { emptyTable, putEntry, type TextTable } from './text-table.ts';
 
 /**
- * The entries of one feed, ready for look-ups. It never changes, and is plain memory, so that one thread can
+ * The entries of one feed, ready for look-ups. It never changes and is plain memory, so that one thread can
  * give it to another.
  */
 export interface IndicatorSet {
@@ -18,36 +18,42 @@ export interface IndicatorSet {
   readonly entries: EntriesData;
   readonly hosts: TextTable;
   readonly urls: TextTable;
-  /** Has a bit, at its hash, for each host that has URLs: of most hosts no path need be looked at. */
+  /**
+   * A bit, at the place of its hash, for each host that has URLs. Thus paths are looked up only for few
+   * hosts.
+   */
   readonly urlHosts: Uint32Array;
   readonly ipv4: RangeTable;
   readonly ipv6: RangeTable;
-  /** The prefix of all references. */
+  /** The beginning that all references share. */
   readonly referenceBase: string;
-  /** Different ones. */
+  /** The number of different indicators. */
   readonly indicators: number;
-  /** Left out because they would block what nobody wants blocked: see `danger.ts`. */
+  /**
+   * The number of indicators that are left out because they would block what nobody wants blocked
+   * (`danger.ts`).
+   */
   readonly dropped: number;
   readonly malformed: number;
 }
 
 const indicatorsMax = 2_000_000;
-/** More of a feed than this is never malformed in a feed that is what it says it is. */
+/** The largest share of malformed entries. A feed that has the format of its configuration stays below it. */
 const malformedShareMax = 0.05;
-/** Is the share of a family's addresses that a range may cover. Large public lists cover under 1 %. */
+/** The largest share of a family's addresses that ranges may cover. Large public lists cover under 1 %. */
 const coverageMax = 1 / 8;
 const textLengthMax = 8192;
 
-/** The fate of an entry; absent where it was taken. */
+/** The fate of an entry; undefined where it was taken. */
 type Outcome = Danger | 'malformed';
 
-/** Takes in what a feed lists; then `finish` makes a set of it, or says why the feed is refused. */
+/** Takes the entries of a feed. Then `finish` makes a set of them, or throws why the feed is refused. */
 export class SetBuilder implements Intake {
   readonly #key: HashKey;
   readonly #place: () => string;
   readonly #entries = new EntriesBuilder();
   readonly #scratch = new Hashes();
-  /** Hashes by number of entry; none for ranges. */
+  /** The hash of each entry by its number; none for ranges. */
   #hashes = new Uint32Array(1 << 12);
   readonly #hosts: number[] = [];
   readonly #urls: number[] = [];
@@ -59,7 +65,7 @@ export class SetBuilder implements Intake {
   #malformed = 0;
   #firstMalformed = '';
 
-  /** `place`: where the feed is being read. */
+  /** Begins with no entry. `place` returns the place where the feed is being read. */
   constructor(key: HashKey, place: () => string) {
     this.#key = key;
     this.#place = place;
@@ -193,13 +199,18 @@ function kindOf(text: string): 'url' | 'host' | 'range' {
   return text.includes('/') ? 'url' : 'host';
 }
 
-/** `192.0.2.1:443` and `[2001:db8::1]:443` as addresses; any other text as it stands. */
+/**
+ * Returns `192.0.2.1:443` and `[2001:db8::1]:443` without port and brackets, and any other text as it stands.
+ */
 const withoutPort = (text: string): string =>
   /^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/.exec(text)?.[1] ??
   /^\[([0-9a-fA-F:.]+)\](?::\d{1,5})?$/.exec(text)?.[1] ??
   text;
 
-/** A feed of pages means a page: only at the root does it mean all of a host. */
+/**
+ * Returns the danger of a URL. An entry for a page means that page. Only at the root does it mean the whole
+ * host.
+ */
 function dangerOfUrl(host: string, isAddress: boolean, isRoot: boolean): Danger {
   if (isAddress) {
     const range: Range | undefined = parseRange(host);
@@ -209,7 +220,10 @@ function dangerOfUrl(host: string, isAddress: boolean, isRoot: boolean): Danger 
   return host === 'localhost' || host.endsWith('.localhost') || !host.includes('.') ? 'dropped' : undefined;
 }
 
-/** Sixteen bits for each hash and one of them set, so that of sixteen others one is mistaken for it. */
+/**
+ * Returns bits with one set for each hash. There are sixteen bits for each hash, so that one of sixteen other
+ * hashes is mistaken for one of them.
+ */
 function bitsAt(hashes: readonly number[]): Uint32Array {
   const bits = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(2, hashes.length / 2))));
   for (const hash of hashes) {

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { beginSip, sipRound } from '../../../util/half-sip-hash.ts';
 
 /*
- * HalfSipHash-1-3 (32 bits out) with each character as one word. So the beginning of a text leaves a state to
- * go on from. One pass over a host gives the hashes of all its parents, and one pass over a path those of all
- * its directories. The key is drawn once for each process: whoever writes a feed cannot make its entries fall
- * into one place of a table. And a hash never decides, for what it finds is compared with the text.
+ * HalfSipHash-1-3 with 32 bits of output, in which each character is one word. Thus the state behind the
+ * beginning of a text can be kept and gone on from. One pass over a host gives the hashes of all its parents,
+ * and one pass over a path those of all its directories.
+ *
+ * The key is drawn once for each process, so that whoever writes a feed cannot make its entries fall into one
+ * place of a table. A hash never decides: what it finds is compared with the text.
  */
 
 export type HashKey = Uint32Array;
@@ -15,25 +17,29 @@ export function newHashKey(): HashKey {
   return new Uint32Array([bytes.readUInt32LE(0), bytes.readUInt32LE(4)]);
 }
 
-/** More than a host of 253 characters has labels, and than there are directories that are looked up. */
+/**
+ * The bounds of parts and of directories that are looked up. A host of 253 characters has at most 127 labels.
+ */
 const partsMax = 128;
 const directoriesMax = 32;
-/** Paths are looked up as far as this; longer ones are in no feed. */
+/** The length up to which paths are looked up. Longer ones are in no feed. */
 export const pathLengthMax = 4096;
 const hostLengthMax = 253;
 
 const dot = 0x2e;
 const slash = 0x2f;
 const question = 0x3f;
-/** Stands between host and path; no character is it. */
+/** The word between host and path. No character has its value. */
 const separator = 0x10000;
 
-/** Holds where each part of a text begins (host) or ends (path), and its hash. Look-ups reuse it. */
+/**
+ * Holds the place where each part of a text begins (host) or ends (path), and its hash. Look-ups reuse it.
+ */
 export class Hashes {
   count = 0;
   readonly at = new Uint16Array(partsMax);
   readonly hash = new Uint32Array(partsMax);
-  /** Four words for each part of a host: where the hash of a path on it goes on. */
+  /** The states of the parts of a host, four words each, from which the hash of a path goes on. */
   readonly states = new Int32Array(4 * partsMax);
 
   add(at: number): void {
@@ -44,11 +50,13 @@ export class Hashes {
   }
 }
 
-/** The state of the present hash: all of this is synchronous. */
+/** The state of the present hash. It is shared, because all work on it is synchronous. */
 const state = new Int32Array(4);
 const last = new Int32Array(4);
 
-/** Hashes a host and its parents of two labels or more, shortest first; itself alone if `isWhole`. */
+/**
+ * Hashes a host and its parents of two labels or more, the shortest first. Hashes only the host if `isWhole`.
+ */
 export function hashHost(host: string, isWhole: boolean, key: HashKey, into: Hashes): void {
   const [k0 = 0, k1 = 0] = key;
   beginSip(state, k0, k1);
@@ -86,7 +94,7 @@ export function hashPath(path: string, states: Int32Array, host: number, into: H
   if (path.length <= pathLengthMax) into.add(path.length);
 }
 
-/** Four words; for so few this is quicker than `set`. */
+/** Copies four words. For so few a loop is quicker than `set`. */
 function copy(from: Int32Array, fromAt: number, to: Int32Array, toAt: number): void {
   for (let word = 0; word < 4; word++) to[toAt + word] = from[fromAt + word] ?? 0;
 }

@@ -1,8 +1,8 @@
 import type { AddressWords, Range } from '../addresses.ts';
 
-/** Ranges of one family that do not overlap, in order; found by halving. */
+/** Ranges of one family that do not overlap, in order. They are found by binary search. */
 export interface RangeTable {
-  /** Words of a bound: 1 for IPv4, 4 for IPv6. */
+  /** The words of a bound: 1 for IPv4, 4 for IPv6. */
   readonly width: 1 | 4;
   readonly firsts: Uint32Array;
   readonly lasts: Uint32Array;
@@ -34,7 +34,7 @@ export class RangesBuilder {
     this.#entries[this.count - 1] = entry;
   }
 
-  /** Merges the ranges: of two CIDRs that overlap, one contains the other. */
+  /** Returns the ranges without those that lie in another one. Two CIDRs that overlap are always so. */
   finish(): RangeTable {
     const width = this.#width;
     const [firsts, lasts] = [this.#firsts, this.#lasts];
@@ -52,7 +52,7 @@ export class RangesBuilder {
   }
 }
 
-/** Returns the bounds of these ranges, in this order. */
+/** Returns the bounds of the ranges with these indexes, in this order. */
 const boundsAt = (indexes: Uint32Array, bounds: Uint32Array, width: number): Uint32Array =>
   Uint32Array.from({ length: indexes.length * width }, (_, at) => {
     return bounds[(indexes[Math.floor(at / width)] ?? 0) * width + (at % width)] ?? 0;
@@ -64,7 +64,7 @@ function doubled(from: Uint32Array): Uint32Array<ArrayBuffer> {
   return to;
 }
 
-/** Returns which of two bounds stands first: negative, 0 or positive. */
+/** Returns the order of two bounds as a number that is negative, 0 or positive. */
 function compare(left: Uint32Array, a: number, right: Uint32Array, b: number, width: number): number {
   for (let word = 0; word < width; word++) {
     const difference = (left[a * width + word] ?? 0) - (right[b * width + word] ?? 0);
@@ -73,7 +73,7 @@ function compare(left: Uint32Array, a: number, right: Uint32Array, b: number, wi
   return 0;
 }
 
-/** Returns how much of the family's addresses the ranges cover, 0 to 1. */
+/** Returns the share of the family's addresses that the ranges cover, 0 to 1. */
 export function coverage({ firsts, lasts, width }: RangeTable): number {
   let covered = 0;
   for (let at = 0; at < firsts.length; at++) {
@@ -84,7 +84,7 @@ export function coverage({ firsts, lasts, width }: RangeTable): number {
   return covered;
 }
 
-/** Returns the entry of the range that an IPv4 address is in, or -1. */
+/** Returns the entry of the range that has an IPv4 address; -1 where none has it. */
 export function findIpv4({ firsts, lasts, entries }: RangeTable, address: number): number {
   let low = 0;
   let high = firsts.length;

@@ -1,7 +1,7 @@
 /*
- * Hosts that half of the world's programs call. A feed means a page on them when it names one bare: such an
- * entry is dropped, entries for their pages count. What strangers get a subdomain of (`github.io`,
- * `workers.dev`) is in the public suffix list.
+ * Hosts that half of the world's programs call. A feed that names such a host alone means a page on it. Such
+ * an entry is dropped, while entries for pages of the host count. Domains under which strangers get a
+ * subdomain (`github.io`, `workers.dev`) are in the public suffix list.
  */
 
 const names = `
@@ -26,6 +26,6 @@ const names = `
 
 const shared: ReadonlySet<string> = new Set(names.trim().split(/\s+/));
 
-/** Tells whether unrelated owners share this very host, with `www.` or without. */
+/** Tells whether unrelated owners share this host, with `www.` or without. */
 export const isSharedHost = (host: string): boolean =>
   shared.has(host.startsWith('www.') ? host.slice('www.'.length) : host);

@@ -1,20 +1,23 @@
 import { type EntriesData, isEntry, isSameText } from '../entries.ts';
 
-/** Entries by the hash of their text: open addressing, at most two thirds full. */
+/** Entries by the hash of their text, in a table with open addressing that is at most two thirds full. */
 export interface TextTable {
-  /** The number of an entry and one more; 0 where there is none. A power of two of them. */
+  /**
+   * The number of an entry plus one in each slot; 0 where the slot is free. The number of slots is a power of
+   * two.
+   */
   readonly slots: Uint32Array;
   /** The hash of the text in each slot. */
   readonly hashes: Uint32Array;
 }
 
-/** Returns a table with room for as many. */
+/** Returns an empty table with room for a number of entries. */
 export function emptyTable(entries: number): TextTable {
   const size = 2 ** Math.ceil(Math.log2(Math.max(2, entries * 1.5)));
   return { slots: new Uint32Array(size), hashes: new Uint32Array(size) };
 }
 
-/** Puts an entry in, unless one of the same text is there; answers whether it did. */
+/** Puts an entry in, unless one of the same text is there. Returns whether it was put in. */
 export function putEntry(table: TextTable, hash: number, entry: number, data: EntriesData): boolean {
   const { slots, hashes } = table;
   const mask = slots.length - 1;
@@ -27,7 +30,10 @@ export function putEntry(table: TextTable, hash: number, entry: number, data: En
   return true;
 }
 
-/** Finds the entry whose text is `host` from `hostFrom` on and `pathLength` characters of `path`; or -1. */
+/**
+ * Returns the entry whose text is `host` from `hostFrom` on and `pathLength` characters of `path`; -1 where
+ * there is none.
+ */
 export function findEntry(
   { slots, hashes }: TextTable,
   hash: number,

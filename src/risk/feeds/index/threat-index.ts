@@ -10,11 +10,14 @@ import { findEntry } from './text-table.ts';
 export interface ThreatHit {
   readonly feed: string;
   readonly kind: IndicatorKind;
-  /** The indicator in canonical form, a URL without scheme and port. */
+  /** The indicator in canonical form; a URL without scheme and port. */
   readonly indicator: string;
-  /** The feed's link or name for it, up to 320 printable characters; empty where there is none. */
+  /**
+   * The feed's link to the indicator, or name for it, up to 320 printable characters; empty where there is
+   * none.
+   */
   readonly reference: string;
-  /** In the feed's words; up to 64 printable characters. */
+  /** The kind of threat in the feed's words, up to 64 printable characters. */
   readonly threat: string;
 }
 
@@ -23,14 +26,15 @@ export interface NamedSet {
   readonly set: IndicatorSet;
 }
 
-/* Look-ups are synchronous, so all of them share this. */
+/* Buffers that all look-ups share, since look-ups are synchronous. */
 const hostHashes = new Hashes();
 const pathHashes = new Hashes();
 
 /**
- * Looks up in all sets; if several have it, the first set's hit counts. A URL is found by whatever a feed may
- * mean by it. Every parent of its host of two labels and more is looked up. Each is joined with the path with
- * and without its query, and with each directory above it. The sets must have been made with one key.
+ * Looks up indicators in all sets. If several have one, the hit of the first set counts. A URL is found by
+ * whatever a feed may mean by it. That is its host or a parent of two labels or more, alone or with a part of
+ * its path. Such a part is the whole, the path without query, or a directory above. Throws where the sets
+ * were made with different keys.
  */
 export class ThreatIndex {
   readonly indicators: number;
@@ -47,18 +51,24 @@ export class ThreatIndex {
     this.indicators = sets.reduce((sum, { set }) => sum + set.indicators, 0);
   }
 
-  /** Looks up a call's address, its host with all parents, and its URL. */
+  /**
+   * Returns the hit of a call's address, of its host or a parent, or of its URL; undefined where there is
+   * none.
+   */
   findTarget({ host, path, isAddress }: Pick<Target, 'host' | 'path' | 'isAddress'>): ThreatHit | undefined {
     return this.#find(host, isAddress, path);
   }
 
-  /** Returns the same for the text of a URL, as it stands in a body; undefined also where it is none. */
+  /** Returns the hit of a URL as it stands in a body; undefined also where the text is no URL. */
   findUrl(text: string): ThreatHit | undefined {
     const url = splitUrl(text);
     return url && this.#find(url.host, url.isAddress, url.path);
   }
 
-  /** Finds an address, such as a dialled one; IPv6 also by its IPv4 part. Undefined for other text. */
+  /**
+   * Returns the hit of an address, such as a dialled one. IPv6 is looked up by its IPv4 part, too. Returns
+   * undefined for other text.
+   */
   findAddress(address: string): ThreatHit | undefined {
     if (this.#withRanges.length === 0) return undefined;
     const ipv4 = parseIpv4(address);
@@ -114,7 +124,10 @@ export class ThreatIndex {
 
 const toIpv4 = (address: number): string => [24, 16, 8, 0].map((bits) => (address >>> bits) & 0xff).join('.');
 
-/** Returns the longest listed part of a path, on the host that is number `at` of those hashed; or -1. */
+/**
+ * Returns the entry of the longest listed part of a path, on the hashed host number `at`; -1 where there is
+ * none.
+ */
 function findPath(set: IndicatorSet, host: string, at: number, path: string): number {
   hashPath(path, hostHashes.states, at, pathHashes);
   for (let part = pathHashes.count - 1; part >= 0; part--) {
