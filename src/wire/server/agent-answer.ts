@@ -8,44 +8,48 @@ import { holdBack } from './hold-back.ts';
 /** The parts of a connection that an answer needs. */
 export interface AnswerLine {
   readonly socket: Socket;
-  /** The field lines of an answer that others may follow. */
+  /** Last lines of the head of an answer that others may follow. */
   readonly keepAliveLines: string;
   /** Tells whether the connection ends with the answer whose head is being written. */
   endsWithAnswer(): boolean;
-  /** The last byte was given to the socket, which may still hold it. */
+  /** Notes that the last byte was given to the socket, which may still hold it. */
   answerEnded(): void;
 }
 
 type Listener = () => void;
 
-/** More is not copied into a buffer with its frame; one system call sends both all the same. */
+/**
+ * Longest chunk that is copied into one buffer with its frame. A longer one goes out in one system call with
+ * its frame all the same.
+ */
 const copiedBytesMax = 16_384;
 const noData = Buffer.alloc(0);
 
 /**
- * An answer on an `AgentConnection`. It frames the body itself (RFC 9112, 6): by the declared Content-Length,
- * which it enforces. Else it frames in chunks, or for HTTP/1.0 by the end of the connection.
+ * Writes an answer on an `AgentConnection`. It frames the body itself (RFC 9112, 6): by the declared
+ * Content-Length, which it enforces, else in chunks. For HTTP/1.0 the end of the connection takes the place
+ * of chunks.
  */
 export class AgentAnswer implements Answer {
   headersSent = false;
   writableEnded = false;
   chunkedEncoding = false;
-  /** Known once the head is written. */
+  /** Tells whether the connection ends with this answer. Known once the head is written. */
   isLast = false;
   readonly #line: AnswerLine;
   readonly #isHead: boolean;
   readonly #isHttp10: boolean;
   #isBodiless = false;
-  /** Written, and waiting for the first chunk. */
+  /** Head that waits for the first chunk; '' where none waits. */
   #head = '';
-  /** Bytes that the declared length still wants; -1 where none is declared. */
+  /** Bytes of the declared length that are still to be written; -1 where nothing has to be counted. */
   #left = -1;
   #trailers = '';
   #isClosed = false;
   readonly #onClose: Listener[] = [];
   readonly #onDrain: Listener[] = [];
 
-  /** `isHead`, `isHttp10`: of the request. */
+  /** `isHead` and `isHttp10` say whether the request is a HEAD, and whether it is one of HTTP/1.0. */
   constructor(line: AnswerLine, isHead: boolean, isHttp10: boolean) {
     this.#line = line;
     this.#isHead = isHead;
@@ -57,9 +61,9 @@ export class AgentAnswer implements Answer {
   }
 
   /**
-   * Adds Date and what frames the body; `Connection` is heard where it says `close`, and made anew. Throws
-   * for an interim status, names and values that no head may have, a Transfer-Encoding, and two lengths. It
-   * throws before anything was sent or changed.
+   * Makes the head, with a Date and what frames the body. `Connection: close` among the fields is obeyed; all
+   * else in that field is replaced. Throws for an interim status, a name or value that no head may have, a
+   * Transfer-Encoding, and a malformed or second length. It throws before anything was sent or changed.
    */
   writeHead(status: number, fields: string[]): void {
     if (this.headersSent) throw new Error('The head of an answer is written once.');
@@ -121,7 +125,10 @@ export class AgentAnswer implements Answer {
     this.#line.answerEnded();
   }
 
-  /** Without effect where the body does not go in chunks. Throws as `writeHead` does. */
+  /**
+   * Adds trailers, which are sent only where the body goes in chunks. Throws for a name or value that no head
+   * may have.
+   */
   addTrailers(trailers: [string, string][]): void {
     for (const [name, value] of trailers) {
       if (!isField(name, value)) {
@@ -134,8 +141,8 @@ export class AgentAnswer implements Answer {
   destroy(): void {
     const { socket } = this.#line;
     if (this.#isClosed) return;
-    // A body that ends with its connection is whole at a clean end; over TLS the missing close_notify says
-    // that it is cut.
+    // A body that ends with its connection would look whole at a clean end, so the connection is reset. Over
+    // TLS the missing close_notify says that the body is cut.
     if (this.#isHttp10 && this.headersSent && !('encrypted' in socket)) socket.resetAndDestroy();
     else socket.destroy();
   }
@@ -149,23 +156,28 @@ export class AgentAnswer implements Answer {
     if (at >= 0) this.#onDrain.splice(at, 1);
   }
 
-  /** The listener is never called from within a call to this answer. */
+  /** Calls a listener once the answer is closed, and never from within a call to this answer. */
   once(_event: 'close', listener: Listener): void {
     this.#onClose.push(listener);
   }
 
-  /** For the connection to call: the socket takes more. */
+  /** Tells the listeners that the socket takes more. The connection calls this. */
   drained(): void {
     for (const listener of [...this.#onDrain]) listener();
   }
 
-  /** For the connection to call, once: all is written, or the connection is gone. */
+  /**
+   * Tells the listeners that all is written, or that the connection is gone. The connection calls this once.
+   */
   closed(): void {
     this.#isClosed = true;
     for (const listener of this.#onClose) listener();
   }
 
-  /** Counts the bytes down that the head declared. */
+  /**
+   * Tells whether so many bytes may be written, and counts them down from the declared length. Cuts the
+   * answer off where they are more.
+   */
   #mayWrite(bytes: number): boolean {
     if (!this.headersSent) throw new Error('The head of an answer comes before its body.');
     if (this.writableEnded || this.destroyed) return false;
@@ -193,7 +205,10 @@ export class AgentAnswer implements Answer {
   }
 }
 
-/** One write, and one TLS record, for what is small. */
+/**
+ * Writes data with its frame: what is small in one write, and one TLS record. Returns false where the socket
+ * is full.
+ */
 function writeTogether(socket: Socket, before: string, data: Buffer, after: string): boolean {
   if (before === '' && after === '') return data.length === 0 || socket.write(data);
   if (data.length <= copiedBytesMax) {
@@ -211,7 +226,10 @@ function writeTogether(socket: Socket, before: string, data: Buffer, after: stri
   return mayGoOn;
 }
 
-/** Returns a field about date or framing in lower case, else ''. The length excludes most. */
+/**
+ * Returns a name in lower case where it may be that of a field about date or framing, else ''. Most names are
+ * told by their length.
+ */
 function toKnown(name: string): string {
   const { length } = name;
   return length === 4 || length === 10 || length === 14 || length === 17 ? name.toLowerCase() : '';
@@ -222,5 +240,5 @@ function toLength(value: string, before: number): number {
   return Number(value);
 }
 
-/** RFC 9110, 6.6.1. */
+/** Returns the line of the Date field (RFC 9110, 6.6.1). */
 const dateLine = bySecond((second) => `Date: ${new Date(second * 1000).toUTCString()}\r\n`);

@@ -15,38 +15,41 @@ import { RequestHeadReader } from './request-head-reader.ts';
 import { cutShort, tooSlow, toReadingFailure, unmetExpectation } from './request-problems.ts';
 import type { AllowedTicks, Served, ServingContext } from './serving-context.ts';
 
-/** Bytes of later requests that are kept while one is answered; above this nothing more is read. */
+/** Bytes of later requests that are kept while one is answered. Beyond them nothing more is read. */
 const waitingBytesMax = 65_536;
-/** Bytes of a refused body that are read and dropped, so that the client lives to read why. */
+/** Bytes of a refused body that are read and dropped, so that the client stays connected to read why. */
 const lingerBytesMax = 16 * 1024 * 1024;
 
 /** A request for a tunnel (RFC 9110, 9.3.6). */
 export interface ConnectRequest {
   /** The target as it was sent, not parsed. */
   readonly target: string;
-  /** Flat. */
+  /** Flat [name, value, …]. */
   readonly fields: readonly string[];
 }
 
-/** Is handed the connection, of which the server has let go, with what came behind the request. */
+/**
+ * Takes over a connection on which a tunnel was asked for. The server has let go of it; `early` is what came
+ * behind the request.
+ */
 export type OnConnect = (request: ConnectRequest, socket: Socket, early: Buffer) => void;
 
 const continueHead = 'HTTP/1.1 100 Continue\r\n\r\n';
 const noBody = Buffer.alloc(0);
 
 /**
- * `switched`: something else is spoken on it, and only its end concerns us. `head`: the next request is
- * awaited, or is coming. `exchange`: a request is being read or answered. `closing`: our side is closed, and
- * what still comes is dropped until the client closes too.
+ * What is done on a connection. `head`: the next request is awaited, or is coming. `exchange`: a request is
+ * being read or answered. `switched`: something else than HTTP is spoken, and only the end concerns us.
+ * `closing`: our side is closed, and what still comes is dropped until the client closes too.
  */
 type Phase = 'head' | 'exchange' | 'switched' | 'closing' | 'closed';
 
 /**
- * The server's side of one HTTP/1.1 connection (RFC 9112), of a listener or inside a tunnel. It takes the
- * place of a `node:http` server: its parser is stricter, and a small request costs about a quarter less CPU.
- * Measured without TLS it took 13 microseconds where `node:http` took 17, most of them for the write.
- * Requests may be pipelined, and they are handed on one after the other. A malformed request is answered and
- * ends the connection, since nothing behind it can be trusted.
+ * Serves one HTTP/1.1 connection (RFC 9112), on a listener or inside a tunnel. It takes the place of a
+ * `node:http` server: its parser is stricter, and a small request costs about a quarter less CPU. Measured
+ * without TLS it took 13 microseconds where `node:http` took 17, most of them for the write. Requests may be
+ * pipelined, and are handed on one after the other. A malformed request is answered and ends the connection,
+ * since nothing behind it can be trusted.
  */
 export class AgentConnection implements AnswerLine, RequestLine, Served {
   slot = 0;
@@ -54,10 +57,13 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   readonly #context: ServingContext;
   readonly #onExchange: (exchange: Exchange) => void;
   #phase: Phase = 'head';
-  /** When the request began, or what followed it. */
+  /**
+   * Tick from which a deadline counts: a request began, its answer ended, or the connection went idle or
+   * began to close.
+   */
   #sinceTick: number;
   #isFirst = true;
-  /** The client has closed its side. */
+  /** Tells whether the client has closed its side. */
   #hasEnded = false;
   /** Bytes not read yet: a part of a head, or requests behind the one that is being answered. */
   readonly #waiting = new Gathered();
@@ -65,12 +71,14 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   readonly #onConnect: OnConnect | undefined;
   #droppedBytes = 0;
   #head: ParsedRequestHead | undefined;
-  /** After a request to switch, the client may speak something else: nothing more is read as a request. */
+  /**
+   * Tells whether the request asks to switch. What follows may be no request, so nothing more is read as one.
+   */
   #asksForUpgrade = false;
   #body: RequestBody | undefined;
   #answer: AgentAnswer | undefined;
 
-  /** Without `onConnect` a request for a tunnel is refused. */
+  /** Where `onConnect` is left out, a request for a tunnel is refused. */
   constructor(
     socket: Socket,
     context: ServingContext,
@@ -102,16 +110,15 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
 
   answerEnded(): void {
     if (this.socket.writableNeedDrain) this.#sinceTick = this.#context.tick;
-    // Later: nobody is told of an end from within the call that makes it, and pipelined requests do not nest.
+    // This comes later, so that nobody is told of an end from within the call that makes it, and pipelined
+    // requests do not nest.
     else void settled.then(this.#leaveLater);
   }
 
-  /** Closes it where no request is under way; else the next answer does. */
   drain(): void {
     if (this.#phase === 'head' && this.#waiting.length === 0) this.#leave();
   }
 
-  /** Asked at every tick. */
   checkDeadline(allowed: AllowedTicks): void {
     const ticks = this.#context.tick - this.#sinceTick;
     if (this.#phase === 'switched') return;
@@ -150,7 +157,8 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     const body = this.#body;
     const isHere = (): boolean => this.#body === body && body?.isAwaited === true;
     if (head === this.#head) body?.receive(into);
-    // Later: who receives does not have the flow yet, which may have to be stopped at the first piece.
+    // The body is read later: the receiver does not have the flow yet, and may have to stop it at the first
+    // piece.
     process.nextTick(() => {
       if (this.#phase === 'closed') body?.abandon();
       if (!body || !isHere()) return;
@@ -158,7 +166,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
       if (this.#waiting.length === 0 && expectation(head) !== '') this.socket.write(continueHead);
       this.#readBody(body, this.#waiting.take());
     });
-    // The receiver of the body cannot stop what follows it.
+    // The receiver of a body cannot stop what follows the body.
     return {
       pause: () => isHere() && this.socket.pause(),
       resume: () => isHere() && this.socket.resume(),
@@ -173,7 +181,10 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     return socket;
   }
 
-  /** Nothing more is read here; hands out what was read already. */
+  /**
+   * Reads nothing more from the connection, which somebody else takes over. Returns what was read and not
+   * used.
+   */
   #letGo(): Buffer {
     this.#phase = 'switched';
     this.socket.pause();
@@ -184,7 +195,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
 
   readonly #leaveLater = (): void => this.leaveExchange();
 
-  /** The answer has left: the next request may begin. */
+  /** Ends the exchange once its answer has left, so that the next request may begin. */
   leaveExchange(): void {
     const answer = this.#answer;
     // A connection that closed meanwhile has told its answer already.
@@ -201,7 +212,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
       return;
     }
     this.#readHead(this.#waiting.take());
-    // It stands still where the client sent too far ahead.
+    // The socket was paused where the client sent too far ahead.
     if (this.#phase === 'head') this.socket.resume();
   }
 
@@ -221,9 +232,9 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   };
 
   /**
-   * A client that closes its side while it is owed an answer has left, and what was begun for it must end.
-   * One that only says that it has no more requests looks the same. There are few of those, and Node's own
-   * server does not answer them either.
+   * Ends the connection when the client closes its side. A client that does so while it is owed an answer has
+   * left, and what was begun for it must end. One that only says that it has no more requests looks the same.
+   * There are few of those, and Node's own server does not answer them either.
    */
   readonly #onEnd = (): void => {
     this.#hasEnded = true;
@@ -254,7 +265,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
       this.#refuse(toReadingFailure(error));
       return;
     }
-    // The first one has had its time since the connection began, and an empty line between requests begins
+    // The first request has had its time since the connection began. An empty line between requests begins
     // none.
     const hasBegun = head !== undefined || this.#waiting.length > 0;
     if (isBeginning && hasBegun && !this.#isFirst) this.#sinceTick = this.#context.tick;
@@ -287,23 +298,29 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     const end = body.read(bytes);
     if (end < bytes.length) this.#waiting.add(bytes.subarray(end));
     if (body.isWhole) body.deliver();
-    // It failed: whoever collects has been told, and answers.
+    // The body failed. Whoever collects it was told, and answers.
     else if (!body.isAwaited) this.socket.pause();
   }
 
-  /** Nothing more is read; whoever collects is told, and answers. */
+  /** Ends a body that failed. Nothing more is read; whoever collects the body is told, and answers. */
   #failBody(error: GatewayError): void {
     this.socket.pause();
     this.#body?.fail(error);
   }
 
-  /** Nothing runs, so that this answer cannot come into another one. */
+  /**
+   * Answers with a problem and closes. No request is under way then, so this answer cannot come into another
+   * one.
+   */
   #refuse(error: GatewayError): void {
     this.socket.write(rawProblem(error));
     this.#close();
   }
 
-  /** Closes our side. Closing both with bytes unread would reset the answer away (RFC 9112, 9.6). */
+  /**
+   * Closes our side, and waits for the client to close its own. Closing both while bytes are unread would
+   * make a reset, by which the answer may be lost (RFC 9112, 9.6).
+   */
   #close(): void {
     if (this.#hasEnded) {
       this.#leave();
@@ -332,5 +349,8 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   }
 }
 
-/** A job in its queue costs a third of a `process.nextTick`, which makes an object with computed names. */
+/**
+ * Source of jobs that run later. A job in this queue costs a third of a `process.nextTick`, which makes an
+ * object with computed names.
+ */
 const settled = Promise.resolve();

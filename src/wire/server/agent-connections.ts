@@ -8,13 +8,16 @@ export type AgentConnections = ReturnType<typeof createAgentConnections>;
 
 const tickMsMin = 10;
 const tickMsMax = 1000;
-/** For a client to read its last answer and to close its side; never more than it has for a head. */
+/**
+ * Longest time for a client to read its last answer and to close its side. It is never longer than that for a
+ * head.
+ */
 const lingerMsMax = 5000;
 
 /**
- * Returns all connections of clients, on listeners and inside tunnels, under one coarse clock. A timer for
- * each would cost each request its setting and clearing. What is late is noticed up to two ticks later, a
- * quarter of the shortest limit each.
+ * Creates the server's side of all connections of clients, on listeners and inside tunnels, under one coarse
+ * clock. A timer for each would cost each request its setting and clearing. What is late is noticed up to two
+ * ticks later, a quarter of the shortest limit each.
  */
 export function createAgentConnections(limits: () => ConnectionLimits) {
   const open: Served[] = [];
@@ -28,7 +31,7 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
     isDraining: false,
     keepAliveLines: toKeepAliveLines(idleTimeoutMs),
     limits,
-    // The last one takes the place. Not a Set: those keep what was deleted from being collected early.
+    // The last connection takes the place. A Set would keep what was deleted from being collected early.
     delete(connection: Served): void {
       const last = open.pop();
       if (last === undefined || last === connection) return;
@@ -58,7 +61,7 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
      * for.
      */
     serve(socket: Socket, onExchange: (exchange: Exchange) => void, onConnect?: OnConnect) {
-      // Its `close` has come, or will come before anybody listens.
+      // The `close` of this socket has come, or will come before anybody listens.
       if (socket.destroyed) return;
       const connection = isHttp2(socket)
         ? new AgentSession(socket, context, onExchange)
@@ -71,14 +74,17 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
       context.isDraining = true;
       for (const connection of [...open]) connection.drain();
     },
-    /** Stops the clock: the sockets are the caller's to close. */
+    /** Stops the clock. The caller closes the sockets. */
     close() {
       clearInterval(timer);
     },
   };
 }
 
-/** Returns the idle time for clients, so that none sends into a connection that closes. */
+/**
+ * Returns the last lines of a head, which tell the idle time, so that no client sends into a connection that
+ * closes.
+ */
 const toKeepAliveLines = (idleTimeoutMs: number): string =>
   `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(idleTimeoutMs / 1000)}\r\n\r\n`;
 

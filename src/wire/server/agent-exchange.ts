@@ -10,15 +10,15 @@ import { switchingHead } from './switching-head.ts';
 /** The parts of a connection that an exchange needs. */
 export interface RequestLine {
   readonly socket: Socket;
-  /** Without effect where this is not the head that is being answered. */
+  /** Collects the body of the request. It does nothing where `head` is not the one that is being answered. */
   collect(head: ParsedRequestHead, bounds: BodyBounds, into: Collected): void;
-  /** Likewise, as it comes. */
+  /** Hands the body on as it comes. It does nothing where `head` is not the one that is being answered. */
   receive(head: ParsedRequestHead, into: Receiver): Flow;
   /** Writes the head of the last answer and lets go of the connection, for another protocol. */
   handOver(head: string): Duplex;
 }
 
-/** A request on an `AgentConnection`. */
+/** Reads a request on an `AgentConnection`, and answers it. */
 export class AgentExchange implements Exchange {
   readonly answer: Answer;
   readonly #line: RequestLine;
@@ -63,7 +63,7 @@ export class AgentExchange implements Exchange {
     this.answer.end(body);
   }
 
-  /** RFC 9110, 7.8: what HTTP/1.0 asks for is not heard. */
+  /** Tells whether the client may ask for another protocol. Over HTTP/1.0 it may not (RFC 9110, 7.8). */
   get maySwitch(): boolean {
     return !this.#head.isHttp10;
   }

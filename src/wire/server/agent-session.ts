@@ -7,17 +7,17 @@ import type { AllowedTicks, Served, ServingContext } from './serving-context.ts'
 import { StreamExchange } from './stream-exchange.ts';
 import { readStreamRequest, type StreamRequest } from './stream-request.ts';
 
-/** Requests of one connection at once. */
+/** Requests that one connection may have at once. */
 const streamsMax = 100;
-/** Memory kept for one connection, beside the windows of its streams. */
+/** Megabytes of memory for one connection, beside the windows of its streams. */
 const sessionMegabytesMax = 4;
-/** Pairs beyond the limit that are still read, so that the client is told; with more the stream is reset. */
+/** Fields beyond the limit that are still read, so that the client is told. With more the stream is reset. */
 const pairsBeyond = 8;
 
 /**
- * The server's side of one HTTP/2 connection (RFC 9113). Node's own implementation, which is nghttp2's,
- * speaks it: it refuses what is malformed, and bounds floods of settings, pings, empty frames and resets.
- * Each stream is one exchange.
+ * Serves one HTTP/2 connection (RFC 9113). Node's own implementation, which is nghttp2's, speaks it: it
+ * refuses what is malformed, and bounds floods of settings, pings, empty frames and resets. Each stream is
+ * one exchange.
  */
 export class AgentSession implements Served {
   slot = 0;
@@ -25,9 +25,9 @@ export class AgentSession implements Served {
   readonly #session: ServerHttp2Session;
   readonly #context: ServingContext;
   readonly #onExchange: (exchange: Exchange) => void;
-  /** Those whose stream is open. */
+  /** Exchanges whose stream is open. */
   readonly #exchanges = new Set<StreamExchange>();
-  /** When the connection began, or its last stream ended. */
+  /** Tick at which the connection began, or its last stream ended. */
   #sinceTick: number;
   #isFirst = true;
 
@@ -40,11 +40,11 @@ export class AgentSession implements Served {
     this.#session = performServerHandshake(socket, {
       maxSessionMemory: sessionMegabytesMax,
       maxHeaderListPairs: maxHeaders + pairsBeyond,
-      // An upstream's doubled field goes on, as over HTTP/1.1; by default Node throws.
+      // A doubled field of an upstream is passed on, as over HTTP/1.1. By default Node throws.
       strictSingleValueFields: false,
       settings: {
         ...{ maxConcurrentStreams: streamsMax, maxHeaderListSize: maxHeaderBytes, enablePush: false },
-        // RFC 8441, 3.
+        // RFC 8441, 3: this offers WebSocket on streams.
         enableConnectProtocol: true,
       },
     });
@@ -56,7 +56,7 @@ export class AgentSession implements Served {
     socket.once('end', () => socket.destroy());
   }
 
-  /** Lets the streams end that are open. */
+  /** Ends the connection once the streams that are open have ended. */
   drain(): void {
     this.#session.close();
   }
@@ -71,7 +71,7 @@ export class AgentSession implements Served {
   }
 
   #onStream(stream: ServerHttp2Stream, raw: readonly string[]): void {
-    // Its `close` says all that matters.
+    // The `close` of the stream says all that matters.
     stream.on('error', () => stream.destroy());
     this.#isFirst = false;
     let request = unreadable;
@@ -93,7 +93,10 @@ export class AgentSession implements Served {
     else answerProblem(exchange, toGatewayError(failure), []);
   }
 
-  /** Cuts off a client that does not close after our goodbye: Node would wait for it without end. */
+  /**
+   * Says goodbye to an idle client. Cuts it off where it did not close after that: Node would wait for it
+   * without end.
+   */
   #leave(): void {
     if (this.#session.closed) this.#socket.destroy();
     else this.#session.close();

@@ -7,27 +7,27 @@ import type { ConnectionOwner } from './connections.ts';
 /*
  * Counts how many bytes of bodies the daemon holds at one time. A body counts from when it begins to be kept
  * until its call has ended. It is held for as long: it may wait for a reader, for an upstream, or for the end
- * of a streamed answer. Each agent has the room that the configuration says, and all together have a few
- * times as much. No tenant among several holds more than stays free for others.
+ * of a streamed answer. Each agent has the room that the configuration says, and all agents together have a
+ * few times as much. Of several tenants none holds more than stays free for others.
  */
 
-/** Shorter bodies are not counted: connections bound them, and most calls never ask the ledger. */
+/** Longest body that is not counted. Connections bound such bodies, and most calls never ask the ledger. */
 export const uncountedBytesMax = 65_536;
-/** Room for all agents together, in rooms of one agent. */
+/** Room of all agents together, as a multiple of the room of one agent. */
 const agentsInAll = 4;
 
-/** The room of one body. */
+/** The room that the body of one call takes. */
 export interface BodyRoom {
   /**
-   * Takes room for a body of so many bytes, in all or so far. Answers why there is none; a call keeps its
-   * room until it ends.
+   * Takes room for a body that has `bytes` bytes, in all or so far. Returns the error where there is none. A
+   * call keeps its room until it ends.
    */
   hold(bytes: number): GatewayError | undefined;
 }
 
 export type BodyLedger = ReturnType<typeof createBodyLedger>;
 
-/** `perAgentMax` is asked for each body, so that a reload counts from the next one on. */
+/** Creates the count. `perAgentMax` is asked for each body, so that a reload counts from the next one on. */
 export function createBodyLedger(perAgentMax: () => number) {
   const agents = new Tally();
   const tenants = new Tally();
@@ -60,7 +60,10 @@ export function createBodyLedger(perAgentMax: () => number) {
     get heldBytes() {
       return held;
     },
-    /** Takes room for a call's body until `answer` closes. `isShared`: room is kept for some tenants. */
+    /**
+     * Returns the room for a call's body, which is given back when `answer` closes. With `isShared` room is
+     * kept for other tenants.
+     */
     roomFor(answer: Closable, owner: ConnectionOwner, isShared: boolean): BodyRoom {
       let own = 0;
       return {

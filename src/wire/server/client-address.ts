@@ -6,9 +6,9 @@ import { peerAddress } from './peer-address.ts';
 
 /**
  * Returns the address that a request comes from. Behind a trusted proxy it is the rightmost entry of
- * X-Forwarded-For that is none. Everything to the left of it is what that client says of itself. An entry
- * that is no address ends the search: nobody can tell more than who sent it, so the proxy itself is the
- * client.
+ * X-Forwarded-For that is not a trusted proxy. Everything to the left of that entry is what the client says
+ * of itself. An entry that is no address ends the search. The proxy that sent it is taken for the client, as
+ * nobody can tell more.
  */
 export function clientAddressOf(
   { socket, fields }: Pick<Exchange, 'socket' | 'fields'>,
@@ -27,7 +27,10 @@ export function clientAddressOf(
   return address;
 }
 
-/** Removes a port and brackets, which some proxies write; a mapped IPv4 address becomes IPv4. */
+/**
+ * Returns an address without a port and brackets, which some proxies write. A mapped IPv4 address becomes
+ * IPv4.
+ */
 function plain(text: string): string {
   if (/^[\d.]+$/.test(text)) return text;
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];

@@ -5,19 +5,19 @@ import type { BodyRoom } from './body-ledger.ts';
 /** Bounds of a body while it is collected. */
 export interface BodyBounds {
   readonly bytesMax: number;
-  /** The body may have no more than there is place for; undefined where it is not counted. */
+  /** Room that the body takes as it grows, and may be refused; undefined where the body is not counted. */
   readonly room?: BodyRoom | undefined;
-  /** Instead of the daemon's time for a body. */
+  /** Time for the body instead of the daemon's. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** A body of at most `bytesMax` bytes, while it arrives. */
+/** Collects a body of at most `bytesMax` bytes while it arrives. */
 export class BodyCollector {
   readonly #bounds: BodyBounds;
   readonly #gathered: Gathered;
   #receivedBytes = 0;
 
-  /** `declaredBytes` is negative where nothing was declared. Throws at once if it is too much. */
+  /** Throws where `declaredBytes` is too much. It is negative where nothing was declared. */
   constructor(bounds: BodyBounds, declaredBytes: number) {
     this.#bounds = bounds;
     const problem = this.#problemOf(declaredBytes);
@@ -25,7 +25,7 @@ export class BodyCollector {
     this.#gathered = new Gathered(declaredBytes);
   }
 
-  /** Answers why it may not go on; what passes a bound is not kept. */
+  /** Adds data. Where a bound is passed, returns the error and does not keep the data. */
   add(data: Buffer): GatewayError | undefined {
     this.#receivedBytes += data.length;
     const problem = this.#problemOf(this.#receivedBytes);
@@ -43,7 +43,10 @@ export class BodyCollector {
   }
 }
 
-/** `actual` is what was declared, or what had come when the limit was passed. */
+/**
+ * Returns the error for a body over its limit. `actual` is what was declared, or what had come when the limit
+ * was passed.
+ */
 export const tooLarge = (actual: number, limit: number): GatewayError =>
   new GatewayError('PAYLOAD_TOO_LARGE', `The body may have ${limit} bytes.`, {
     actual_bytes: actual,

@@ -7,22 +7,25 @@ import type { Closable } from './closable.ts';
 import { peerAddress } from './peer-address.ts';
 
 /*
- * Who holds how many connections of a listener. Until its client is known a connection is a stranger's; then
- * it counts for an agent and a tenant. Strangers together have half of all places, and one address half of
- * theirs. Where those are taken, the stranger that has waited longest for a request gives way to the next
- * one, and to clients. So nobody is shut out by connections that say nothing. Agents and tenants may have
- * fixed bounds. Beside them no tenant may hold more than are still free of what is not a stranger's. The
- * first one gets half of all, the next one half of the rest. A fixed share would either be small, or leave
- * nothing once a few have taken theirs.
+ * Counts who holds how many connections of a listener. Until its client is known, a connection is a
+ * stranger's; then it counts for an agent and a tenant. Strangers together have half of all places, and one
+ * address has half of those. Where they are taken, the stranger that has waited longest for a request gives
+ * way to the next stranger, and to clients. So nobody is shut out by connections that say nothing. Agents and
+ * tenants may have fixed bounds. Where there are several tenants, none may hold more connections than are
+ * still free, and those of strangers count as free. So the first tenant gets half of all, the next one half
+ * of the rest. A fixed share would either be small, or leave nothing once a few have taken theirs.
  */
 
-/** For whom a connection counts. An ephemeral key counts for the agent that it was made for. */
+/**
+ * The agent and the tenant that a connection counts for. An ephemeral key counts for the agent that it was
+ * made for.
+ */
 export interface ConnectionOwner {
   readonly tenantId: string;
   readonly agentId: string;
 }
 
-/** For whom the connections of a key count: for its own agent, whatever agents its calls name. */
+/** Returns the owner of a key's connections: the key's own agent, whatever agents its calls name. */
 export const ownerOf = ({
   tenantId,
   ownAgent,
@@ -33,24 +36,24 @@ export const ownerOf = ({
 
 export interface ConnectionBounds {
   readonly perAgent: number;
-  /** Null: as many as leave room for others. */
+  /** Connections of one tenant; null for as many as leave room for others. */
   readonly perTenant: number | null;
   /** Tells whether there are other tenants, for whom room is kept. */
   readonly isShared: boolean;
 }
 
-/** The address of those whose load balancer has yet to tell it. */
+/** Stands for the address of a connection whose load balancer has yet to tell it. */
 export const untold = 'untold';
 
-/** A request of a listener: its connection, and the answer that ends it. */
+/** A request on a listener: its connection, and the answer that ends it. */
 interface Arrived {
   readonly socket: Socket;
   readonly answer: Closable;
 }
 
 /**
- * Counts a connection for the owner of its request. Where it is a trusted proxy's, which many clients share,
- * it counts only until the answer is done. Throws GATEWAY_BUSY where the owner may have no more.
+ * Counts a connection for the owner of its request. A connection of a trusted proxy, which many clients
+ * share, counts only until the answer is done. Throws GATEWAY_BUSY where the owner may have no more.
  */
 export function claimRequest(
   connections: Connections,
@@ -65,7 +68,10 @@ export function claimRequest(
   if (isTrusted(socket, trustedProxies)) answer.once('close', () => connections.release(socket, owner));
 }
 
-/** Returns the address that a connection counts for until its client is known; undefined if shared. */
+/**
+ * Returns the address that a connection counts for until its client is known; undefined where many clients
+ * share the connection.
+ */
 export const countedAddress = (socket: Socket, trustedProxies: readonly string[]): string | undefined =>
   isTrusted(socket, trustedProxies) ? undefined : peerAddress(socket) || undefined;
 
@@ -74,15 +80,20 @@ const isTrusted = (socket: Socket, trustedProxies: readonly string[]): boolean =
 
 /** The record of one connection in the counts. */
 interface Place {
-  /** False once the connection has closed: from then on nothing would take back what it counts for. */
+  /**
+   * Tells whether the connection is open. Once it has closed, nothing would take back what is counted for it.
+   */
   isOpen: boolean;
-  /** The address of a stranger. */
+  /** Address of a stranger; undefined for any other connection. */
   address: string | undefined;
-  /** Agents and their tenants: several, where a proxy of the agents' own shares a connection. */
+  /**
+   * Tenants by agent: those that the connection counts for. There are several where a proxy of the agents'
+   * own shares a connection.
+   */
   readonly owners: Map<string, string>;
 }
 
-/** The connections of one listener, and the streams in them. */
+/** Counts the connections of one listener, and the streams in them. */
 export class Connections {
   readonly #connectionsMax: () => number;
   #open = 0;
@@ -91,14 +102,17 @@ export class Connections {
   readonly #agents = new Tally();
   readonly #tenants = new Tally();
   readonly #places = new WeakMap<Closable, Place>();
-  /** Those of strangers without a request, in the order in which they began to wait. */
+  /** Connections of strangers without a request, in the order in which they began to wait. */
   readonly #waiting = new Map<Place, Socket>();
 
   constructor(connectionsMax: () => number) {
     this.#connectionsMax = connectionsMax;
   }
 
-  /** Counts a connection until it closes. Answers why there is no place for it; then it counts no more. */
+  /**
+   * Counts a connection until it closes. Where there is no place for it, returns the error and counts it no
+   * more.
+   */
   arrive(socket: Socket): GatewayError | undefined {
     const place = this.#enter(socket);
     if (this.#open <= this.#connectionsMax() || this.#makeRoom(place)) return undefined;
@@ -107,8 +121,9 @@ export class Connections {
   }
 
   /**
-   * The connection is a stranger's of this address until it is claimed. Answers why there is no place for it;
-   * then it counts no more. Undefined: many share it, and it is no stranger's.
+   * Counts a connection for a stranger at this address until it is claimed. Where there is no place for it,
+   * returns the error and counts it no more. Without an address many clients share the connection, and it is
+   * no stranger's.
    */
   comeFrom(socket: Socket, address: string | undefined): GatewayError | undefined {
     const place = this.#places.get(socket);
@@ -136,26 +151,29 @@ export class Connections {
     return undefined;
   }
 
-  /** Notes a running request. Until `rest` it gives way to nobody. False if it would not in any case. */
+  /**
+   * Notes that a request runs on a connection, which gives way to nobody until `rest`. Returns false where
+   * the connection gives way to nobody anyway.
+   */
   begin(socket: Socket): boolean {
     const place = this.#places.get(socket);
     return place !== undefined && this.#waiting.delete(place);
   }
 
-  /** It waits for a request, or for its end. */
+  /** Notes that no request runs on a connection: a stranger's may give way to others again. */
   rest(socket: Socket): void {
     const place = this.#places.get(socket);
     if (place?.isOpen && place.address !== undefined) this.#waiting.set(place, socket);
   }
 
-  /** The connection is also known as this one from now on, which speaks TLS on it. */
+  /** Makes a connection known under a second socket, which speaks TLS on it. */
   alias(socket: Socket, as: Socket): void {
     const place = this.#places.get(socket);
     if (place) this.#places.set(as, place);
   }
 
   /**
-   * Counts the connection or stream for its owner until it closes or is released; once, however often it is
+   * Counts a connection or stream for its owner until it closes or is released; once, however often it is
    * claimed. What has closed already counts for nobody. Throws GATEWAY_BUSY where the owner may have no more.
    */
   claim(
@@ -179,7 +197,7 @@ export class Connections {
     this.#tenants.add(tenantId);
   }
 
-  /** Takes a claim back, for connections that others share. */
+  /** Takes a claim back, for a connection that others share. */
   release(connection: Closable, { agentId }: ConnectionOwner): void {
     const place = this.#places.get(connection);
     if (place) this.#disown(place, agentId);
@@ -202,7 +220,7 @@ export class Connections {
     for (const agentId of [...place.owners.keys()]) this.#disown(place, agentId);
   }
 
-  /** It is no stranger's any more. */
+  /** Counts a connection as a stranger's no more. */
   #known(place: Place): void {
     if (place.address === undefined) return;
     this.#addresses.add(place.address, -1);
@@ -219,7 +237,10 @@ export class Connections {
     this.#tenants.add(tenantId, -1);
   }
 
-  /** Closes the connection that has waited longest, of an address or all; false if only `place` waits. */
+  /**
+   * Closes the stranger's connection that has waited longest, of `address` or of all. Returns false where
+   * none but `place` waits.
+   */
   #makeRoom(place: Place, address?: string): boolean {
     for (const [other, socket] of this.#waiting) {
       if (other === place || (address !== undefined && other.address !== address)) continue;
@@ -231,8 +252,8 @@ export class Connections {
   }
 
   /**
-   * Tells whether a holder of so many connections may have another one, in a place already counted or that a
-   * stranger has.
+   * Tells whether a tenant that holds `held` connections leaves room for others with one more. `place` may be
+   * counted already, or have been a stranger's.
    */
   #leavesRoom(held: number, place: Place): boolean {
     return (

@@ -1,6 +1,6 @@
 import type { Verdict } from '../../core/call.ts';
 
-/** Names the gateway's own response fields; the middle word is the administrator's choice. */
+/** Names of the gateway's own fields. The middle word of each is the administrator's choice. */
 export interface HeaderNames {
   readonly decision: string;
   readonly traceId: string;
@@ -20,7 +20,7 @@ export function headerNames(word: string): HeaderNames {
   };
 }
 
-/** Flat [name, value, …] that says what was decided; stands on every answer of the proxies. */
+/** Returns the fields that say what was decided, flat. They stand on every answer of the proxies. */
 export function decisionHeaders(names: HeaderNames, traceId: string, verdict: Verdict): string[] {
   const headers = [names.decision, verdict.decision, names.traceId, traceId];
   if (verdict.reasonCodes.length > 0) headers.push(names.reasons, verdict.reasonCodes.join(','));
@@ -28,7 +28,7 @@ export function decisionHeaders(names: HeaderNames, traceId: string, verdict: Ve
   return headers;
 }
 
-/** The same for a call that got no verdict: it did not go out, and why. */
+/** Returns the same fields for a call that got no verdict: it did not go out, and `code` says why. */
 export const refusalHeaders = (names: HeaderNames, traceId: string, code: string): string[] => [
   names.decision,
   'DENY',

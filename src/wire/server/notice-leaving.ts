@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 
 /**
- * Closes a connection that nobody reads when its client closes its side: what is done for it must not go on
- * for nobody. Answers what ends that, and is to be called before the connection is read. Once the client has
- * sent bytes nothing more is read, and of its leaving nothing is known.
+ * Closes a connection that nobody reads when its client closes its side: what is done for the client must not
+ * go on for nobody. Returns a function that ends the watch, which the next reader of the connection calls
+ * first. Once the client has sent bytes, the watch is over, and its leaving is not noticed.
  */
 export function noticeLeaving(socket: Socket): () => void {
   const onReadable = (): void => {

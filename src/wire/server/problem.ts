@@ -3,8 +3,8 @@ import { STATUS_CODES } from '../../util/plain-http.ts';
 import type { Exchange } from './exchange.ts';
 
 /**
- * Answers with a problem (RFC 9457) and `Proxy-Status` (RFC 9209); `headers` stand beside it. When the head
- * is already on its way, the connection is closed instead: a cut answer must not look whole.
+ * Answers with a problem (RFC 9457), with `Proxy-Status` (RFC 9209) and with `headers`. When the head is
+ * already on its way, the connection is closed instead: a cut answer must not look whole.
  */
 export function answerProblem(exchange: Exchange, error: GatewayError, headers: readonly string[]): void {
   const { answer } = exchange;
@@ -30,8 +30,8 @@ function problemMessage(error: GatewayError): { fields: string[]; body: Buffer }
 }
 
 /**
- * Returns a whole answer as bytes, for sockets on which no server speaks HTTP any more; `headers` stand
- * beside what belongs to it. The connection ends with it.
+ * Returns a whole answer as text, for sockets on which no server speaks HTTP any more. `headers` are added to
+ * the fields of the problem. The connection ends with this answer.
  */
 export function rawProblem(error: GatewayError, headers: readonly string[] = []): string {
   const { status } = problems[error.code];
@@ -40,7 +40,7 @@ export function rawProblem(error: GatewayError, headers: readonly string[] = [])
   return `${head}Connection: close\r\n\r\n${body.toString()}`;
 }
 
-/** Flat fields as they stand in a head. */
+/** Returns flat fields as the lines of a head. */
 export function toLines(fields: readonly string[]): string {
   let lines = '';
   for (let i = 0; i + 1 < fields.length; i += 2) lines += `${fields[i]}: ${fields[i + 1]}\r\n`;

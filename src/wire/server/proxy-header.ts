@@ -3,28 +3,34 @@ import { isIP } from 'node:net';
 /*
  * The header of the PROXY protocol, versions 1 and 2, by which a load balancer says before anything else
  * where a connection comes from (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). It is read
- * strictly. The lines after it are whatever the client sends, and must not be taken for more of it, nor it
- * for some of them.
+ * strictly. The bytes after it are whatever the client sends. None of those may be read as a part of the
+ * header, and no part of the header as theirs.
  */
 
 /** A whole header, which takes up the first `length` bytes. */
 export interface ProxyHeader {
   readonly length: number;
-  /** Undefined where it tells none, as for checks of the load balancer's own: then the peer is the client. */
+  /**
+   * Address of the client. Undefined where the header tells none, as for checks of the load balancer's own:
+   * then the peer is the client.
+   */
   readonly address: string | undefined;
 }
 
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const fixedBytes = 16;
 const textStart = Buffer.from('PROXY ', 'latin1');
-/** With its CRLF (2.1). */
+/** Length of the longest header of version 1, with its CRLF (2.1). */
 const textBytesMax = 107;
-/** The limit of version 2 with all that follows the addresses (2.2): client certificates are the largest. */
+/**
+ * Limit of a header of version 2 with all that follows the addresses (2.2). Client certificates are the
+ * largest part.
+ */
 export const proxyHeaderBytesMax = 16_384;
 
 /**
- * Returns the header at the beginning of a connection; `undefined` while more of it must come, and
- * `malformed` as soon as it is none, whatever would come.
+ * Returns the header at the beginning of a connection, or `undefined` while more of it must come. Returns
+ * `malformed` as soon as the bytes cannot be a header, whatever would come.
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
   if (beginsAs(bytes, signature)) return bytes.length < fixedBytes ? undefined : readBinary(bytes);
@@ -32,7 +38,7 @@ export function readProxyHeader(bytes: Buffer): ProxyHeader | 'malformed' | unde
   return 'malformed';
 }
 
-/** Compares as many bytes as there are. */
+/** Tells whether bytes begin as `start` does, as far as there are bytes. */
 function beginsAs(bytes: Buffer, start: Buffer): boolean {
   const length = Math.min(bytes.length, start.length);
   return bytes.compare(start, 0, length, 0, length) === 0;
@@ -60,10 +66,10 @@ function readText(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
 
 const local = 0;
 const proxied = 1;
-/** The size of both addresses, by the upper half of the thirteenth byte. */
+/** Bytes that both addresses with their ports take up, by family, which is the upper half of `bytes[13]`. */
 const addressBytes: readonly (number | undefined)[] = [0, 12, 36, 216];
 const [ipv4, ipv6] = [1, 2];
-/** Unspecified, stream, datagram. */
+/** Number of known transports: unspecified, stream, datagram. */
 const transports = 3;
 
 function readBinary(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
@@ -77,7 +83,7 @@ function readBinary(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
   if (version !== 2 || command > proxied || needed === undefined || transport >= transports)
     return 'malformed';
   if (length > proxyHeaderBytesMax) return 'malformed';
-  // A LOCAL command says nothing of addresses, so neither they nor their size count.
+  // A LOCAL command says nothing of addresses, so neither the addresses nor their size count.
   if (command === proxied && restBytes < needed) return 'malformed';
   if (bytes.length < length) return undefined;
   const isTold = command !== local && transport !== 0;
@@ -86,7 +92,7 @@ function readBinary(bytes: Buffer): ProxyHeader | 'malformed' | undefined {
   return { length, address: undefined };
 }
 
-/** In its shortest form (RFC 5952), as sockets tell theirs. */
+/** Returns an address in its shortest form (RFC 5952), in which sockets tell theirs, too. */
 function ipv6Text(bytes: Buffer): string {
   const words = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16));
   return new URL(`http://[${words.join(':')}]`).hostname.slice(1, -1);

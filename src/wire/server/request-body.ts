@@ -4,7 +4,10 @@ import { type BodyBounds, BodyCollector } from './collect.ts';
 import type { Collected, Receiver } from './exchange.ts';
 import { cutShort, toReadingFailure } from './request-problems.ts';
 
-/** The body of a request on an `AgentConnection`: nothing of it is read before somebody collects it. */
+/**
+ * Reads the body of a request on an `AgentConnection`. Nothing of it is read before somebody collects or
+ * receives it.
+ */
 export class RequestBody {
   readonly #declaredBytes: number;
   readonly #reader: BodyReader;
@@ -14,7 +17,7 @@ export class RequestBody {
   #timeoutMs: number | undefined;
   #receiver: Receiver | undefined;
 
-  /** `length` in bytes, or `chunked`. */
+  /** `length` is in bytes, or `chunked`. */
   constructor(length: number) {
     this.#declaredBytes = length;
     this.#reader = new BodyReader(length);
@@ -24,17 +27,17 @@ export class RequestBody {
     return this.#reader.isDone;
   }
 
-  /** Instead of the daemon's time for a body. */
+  /** Returns the time for this body, or undefined where the daemon's time counts. */
   get timeoutMs(): number | undefined {
     return this.#timeoutMs;
   }
 
-  /** Somebody waits for what is to come. */
+  /** Tells whether somebody waits for what is still to come. */
   get isAwaited(): boolean {
     return this.#into !== undefined || this.#receiver !== undefined;
   }
 
-  /** A body that is declared too large fails before its first byte. */
+  /** Begins to collect the body. One that is declared too large fails before its first byte. */
   collect(bounds: BodyBounds, into: Collected): void {
     this.#timeoutMs = bounds.timeoutMs;
     try {
@@ -45,12 +48,15 @@ export class RequestBody {
     }
   }
 
-  /** In place of `collect`: hands the body on as it comes. */
+  /** Hands the body on as it comes, in place of `collect`. */
   receive(into: Receiver): void {
     this.#receiver = into;
   }
 
-  /** Returns where the body ended, or `bytes.length`. If it is whole, `deliver` comes next. */
+  /**
+   * Reads a part of the body. Returns where the body ended, or `bytes.length`. If the body is whole,
+   * `deliver` comes next.
+   */
   read(bytes: Buffer): number {
     let end = bytes.length;
     try {
@@ -78,7 +84,10 @@ export class RequestBody {
     into?.failed(error);
   }
 
-  /** The client has left. Who collects is not told; who receives has begun with what came. */
+  /**
+   * Drops the body of a client that has left. Who collects is not told; who receives has begun with what
+   * came, and is.
+   */
   abandon(): void {
     const receiver = this.#receiver;
     this.#drop();

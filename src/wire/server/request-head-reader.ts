@@ -16,23 +16,32 @@ interface HeadLimits {
 const cr = 0x0d;
 const lf = 0x0a;
 const methodLengthMax = 32;
-/** Matches any request line's beginning, so that a client which speaks TLS, say, is told at once. */
+/**
+ * Matches the beginning of any request line. A client that speaks something else, such as TLS, is told at
+ * once.
+ */
 const beginning = /^\r?$|^[A-Z-]{1,32}(?: |$)/;
 
 /** Cuts the heads of requests out of what comes on a connection. */
 export class RequestHeadReader {
   readonly #waiting: Gathered;
   readonly #mayConnect: boolean;
-  /** Waiting bytes that were searched and hold no end of a head. */
+  /** Number of waiting bytes that were searched and hold no end of a head. */
   #searchedBytes = 0;
 
-  /** `waiting` takes half a head, and what follows a whole one. `mayConnect`: tunnels are allowed. */
+  /**
+   * `waiting` holds a part of a head, and what follows a whole one. `mayConnect` says whether tunnels are
+   * allowed.
+   */
   constructor(waiting: Gathered, mayConnect: boolean) {
     this.#waiting = waiting;
     this.#mayConnect = mayConnect;
   }
 
-  /** Returns the head that `chunk` completes; undefined until more comes. Throws where none can come. */
+  /**
+   * Returns the head that `chunk` completes, or undefined until more comes. Throws where no valid head can
+   * come.
+   */
   read(chunk: Buffer, { maxHeaderBytes, maxHeaders }: HeadLimits): ParsedRequestHead | undefined {
     const bytes = this.#append(chunk);
     const end = findHeadEnd(bytes, this.#searchedBytes);
@@ -40,7 +49,7 @@ export class RequestHeadReader {
       throw new MalformedMessage('The head is too long.', true);
     }
     if (end < 0) {
-      // A client that ends its lines so would wait for its answer until it is late.
+      // A client that ends its lines with a bare LF would wait for an answer until its time is over.
       if (hasBareLineFeed(bytes, this.#searchedBytes))
         throw new MalformedMessage('A line does not end in CRLF.');
       if (!beginning.test(bytes.toString('latin1', 0, methodLengthMax + 1)))
@@ -74,8 +83,8 @@ export class RequestHeadReader {
 }
 
 /**
- * Bytes behind its head belong to the tunnel (RFC 9110, 9.3.6), so it has no body. Its target says what Host
- * would say.
+ * Checks a request for a tunnel. It has no body, since bytes behind its head belong to the tunnel (RFC 9110,
+ * 9.3.6). It needs no Host, since its target says the same.
  */
 function checkConnect({ contentLength, isChunked }: ParsedRequestHead, mayConnect: boolean): void {
   if (!mayConnect) throw nestedTunnel();
@@ -83,8 +92,8 @@ function checkConnect({ contentLength, isChunked }: ParsedRequestHead, mayConnec
 }
 
 /**
- * Checks Host: one, which only HTTP/1.0 may leave out (RFC 9112, 3.2). Else a server of several hosts would
- * pick whichever it likes.
+ * Checks the method, and that there is one Host, which only HTTP/1.0 may leave out (RFC 9112, 3.2). Of two, a
+ * server of several hosts would pick whichever it likes.
  */
 function checkHead({ method, fields, isHttp10 }: ParsedRequestHead): void {
   if (!knownMethods.has(method)) throw new MalformedMessage('The method is unknown.');

@@ -4,7 +4,10 @@ import { MalformedMessage } from '../http1/head.ts';
 
 /* Problems of a request that show before anybody looks at what it wants. */
 
-/** They are upper case: rules name methods so, and an upstream may take `delete` for DELETE. */
+/**
+ * Methods that are taken. They are upper case: rules name methods so, and an upstream may take `delete` for
+ * DELETE.
+ */
 export const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
 export const headTooLarge = (): GatewayError =>
@@ -25,7 +28,7 @@ export const nestedTunnel = (): GatewayError =>
 export const unmetExpectation = (): GatewayError =>
   new GatewayError('EXPECTATION_FAILED', 'The only expectation that can be met is 100-continue.');
 
-/** Returns the parser's error in the form that the client may see. */
+/** Returns the error of a parser in the form that the client may see. */
 export function toReadingFailure(thrown: unknown): GatewayError {
   if (!(thrown instanceof MalformedMessage)) return toGatewayError(thrown);
   if (thrown.isTooLarge) return headTooLarge();

@@ -1,19 +1,22 @@
 export interface ConnectionLimits {
-  /** The limit of the request line and all fields together. */
+  /** Bytes that the request line and all fields together may have. */
   readonly maxHeaderBytes: number;
   readonly maxHeaders: number;
-  /** For a head, from its first byte; for the first one from the beginning of the connection. */
+  /** Time for a head, from its first byte; for the first head from the beginning of the connection. */
   readonly headerTimeoutMs: number;
-  /** For a body, beyond what its head might have taken. */
+  /** Time for a body, beyond what its head might have taken. */
   readonly bodyTimeoutMs: number;
-  /** Between requests, and for the end of an answer to be taken. */
+  /** Time between requests, and for the client to take the end of an answer. */
   readonly idleTimeoutMs: number;
 }
 
-/** For how many ticks a connection may do what. */
+/** Ticks that a connection may take, by what it does. */
 export interface AllowedTicks {
   readonly head: number;
-  /** Returns a whole request, from its first byte, with this time for its body or with the daemon's. */
+  /**
+   * Returns the ticks for a whole request, from its first byte. Its body may take `bodyTimeoutMs`, or the
+   * daemon's time where that is not given.
+   */
   request(bodyTimeoutMs?: number): number;
   readonly idle: number;
   readonly linger: number;
@@ -21,21 +24,21 @@ export interface AllowedTicks {
 
 /** A connection that is served. */
 export interface Served {
-  /** Its place among the others. */
+  /** Index of the connection among all that are served. */
   slot: number;
-  /** Asked at every tick. */
+  /** Ends what is late. It is called at every tick. */
   checkDeadline(allowed: AllowedTicks): void;
-  /** Closes it where no request is under way; else the next answer does. */
+  /** Closes the connection where no request is under way; else the connection closes with the answer. */
   drain(): void;
 }
 
 /** State that all connections share. */
 export interface ServingContext {
-  /** The present, in ticks of their clock. */
+  /** The present, in ticks of the clock that all connections share. */
   readonly tick: number;
   readonly isDraining: boolean;
   readonly keepAliveLines: string;
   limits(): ConnectionLimits;
-  /** It is closed. */
+  /** Forgets a connection, which has closed or was handed on. */
   delete(connection: Served): void;
 }

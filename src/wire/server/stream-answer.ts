@@ -5,21 +5,21 @@ import { isField } from '../http1/field.ts';
 
 type Listener = () => void;
 
-/** Answers on a stream of HTTP/2 (RFC 9113, 8.1). Names become lower case; the stream frames it. */
+/** Writes an answer on a stream of HTTP/2 (RFC 9113, 8.1), which frames it. Names become lower case. */
 export class StreamAnswer implements Answer {
   headersSent = false;
   writableEnded = false;
   chunkedEncoding = false;
-  /** Nothing stands behind the head. Known once that is sent. */
+  /** Tells whether nothing stands behind the head. Known once the head is sent. */
   endsWithHead = false;
   readonly #stream: ServerHttp2Stream;
   readonly #isHead: boolean;
   #isBodiless = false;
-  /** Written, and waiting for the first chunk; flat. */
+  /** Head that waits for the first chunk; flat. */
   #head: string[] = [];
   #trailers: [string, string][] = [];
 
-  /** `isHead`: of the request. */
+  /** `isHead` says whether the request is a HEAD. */
   constructor(stream: ServerHttp2Stream, isHead: boolean) {
     this.#stream = stream;
     this.#isHead = isHead;
@@ -29,7 +29,10 @@ export class StreamAnswer implements Answer {
     return this.#stream.destroyed || this.#stream.closed;
   }
 
-  /** Throws for interim status, forbidden names and values, and a connection's fields (RFC 9113, 8.2.2). */
+  /**
+   * Makes the head. Throws for an interim status, forbidden names and values, and fields of a connection (RFC
+   * 9113, 8.2.2).
+   */
   writeHead(status: number, fields: string[]): void {
     if (this.headersSent) throw new Error('The head of an answer is written once.');
     if (!Number.isInteger(status) || status < 200 || status > statusMax) {
@@ -72,7 +75,10 @@ export class StreamAnswer implements Answer {
     else this.#stream.end();
   }
 
-  /** Without effect where there is no body. Throws as `writeHead` does. */
+  /**
+   * Adds trailers, which are sent only where there is a body. Throws for names and values as `writeHead`
+   * does.
+   */
   addTrailers(trailers: [string, string][]): void {
     for (const [name, value] of trailers) {
       if (!isField(name, value)) {
@@ -83,7 +89,7 @@ export class StreamAnswer implements Answer {
     this.#trailers.push(...trailers);
   }
 
-  /** Resets the stream alone: its connection serves others. A close would end it in order first. */
+  /** Resets the stream alone: its connection serves others. `close` would end the stream in order first. */
   destroy(): void {
     if (!this.#stream.destroyed) this.#stream.destroy(new Error('The answer is cut off.'));
   }
@@ -105,7 +111,7 @@ export class StreamAnswer implements Answer {
     return !this.writableEnded && !this.destroyed;
   }
 
-  /** `isWhole`: nothing follows. */
+  /** Sends the head, once. `isWhole` says that nothing follows it. */
   #sendHead(isWhole: boolean): void {
     if (this.#stream.headersSent) return;
     const stream = this.#stream;
@@ -133,7 +139,7 @@ const ofConnection: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** Node takes no other ones. */
+/** Highest status that Node takes. */
 const statusMax = 599;
-/** Node ends the stream with their heads. */
+/** Statuses with whose head Node ends the stream. */
 const emptyStatuses: ReadonlySet<number> = new Set([204, 205, 304]);

@@ -10,7 +10,7 @@ import type { AllowedTicks } from './serving-context.ts';
 import { StreamAnswer } from './stream-answer.ts';
 import type { StreamRequest } from './stream-request.ts';
 
-/** A request on a stream of HTTP/2, and the answer to it. */
+/** Reads a request on a stream of HTTP/2, and answers it. */
 export class StreamExchange implements Exchange {
   readonly method: string;
   readonly target: string;
@@ -21,13 +21,14 @@ export class StreamExchange implements Exchange {
   readonly stream: ServerHttp2Stream;
   readonly #request: StreamRequest;
   readonly #clock: { readonly tick: number };
-  /** When the stream began, or its answer was whole. */
+  /** Tick at which the stream began, or its answer was whole. */
   #sinceTick: number;
   #failBody: ((error: GatewayError) => void) | undefined;
   #bodyTimeoutMs: number | undefined;
   #receiver: Receiver | undefined;
-  /** Since when the receiver waits for the end of the same message, and how many were whole then. */
+  /** Tick since which the receiver has waited for the end of the same message. */
   #midwayTick = 0;
+  /** Messages that were whole at `#midwayTick`. */
   #messages = 0;
 
   constructor(
@@ -52,12 +53,12 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * Checks the times at every tick: of a body or of each message, and of a client that does not take its
-   * answer.
+   * Ends what is late; it is called at every tick. Times are those of a body or of each message, and of a
+   * client that does not take its answer.
    */
   checkDeadline({ request, idle }: AllowedTicks): void {
-    // Node keeps a stream that is closed until its rest was read, and its connection with it; nobody reads it
-    // any more.
+    // Node keeps a closed stream, and its connection with it, until the rest of the stream is read. Nobody
+    // reads it any more.
     if (this.stream.closed) {
       this.stream.destroy();
       return;
@@ -109,8 +110,9 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * RFC 8441, 5: the key and its answer are for connections that have spoken HTTP/1.1. The WebSocket of Node
-   * 26 sends a key on a stream, too, and waits for its answer.
+   * Answers with status 200 and hands over the stream. The key and its answer are for connections that have
+   * spoken HTTP/1.1 (RFC 8441, 5). But the WebSocket of Node 26 sends a key on a stream, too, and waits for
+   * its answer.
    */
   switchProtocols(fields: readonly string[]): Duplex {
     const key = keyIn(this.fields);
@@ -153,8 +155,8 @@ export class StreamExchange implements Exchange {
   }
 
   /**
-   * Tells whether the client need not send the rest of its request (RFC 9113, 8.1). It is asked at a tick,
-   * since a reset drops what waits to be written.
+   * Tells whether the client need not send the rest of its request, since its answer has gone out (RFC 9113,
+   * 8.1). It is asked at a tick, and not at once, because a reset drops what waits to be written.
    */
   get #isAnsweredEarly(): boolean {
     const { stream } = this;

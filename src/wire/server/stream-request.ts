@@ -7,35 +7,39 @@ import {
   unmetExpectation,
 } from './request-problems.ts';
 
-/** The head of a request on a stream of HTTP/2, as one of HTTP/1.1 would say it. */
+/** The head of a request on a stream of HTTP/2, in the form that one of HTTP/1.1 has. */
 export interface StreamRequest {
   readonly method: string;
   readonly target: string;
-  /** Flat; the `:authority` is the Host among them. */
+  /** Flat [name, value, …]. The Host among them says what `:authority` says. */
   readonly fields: readonly string[];
-  /** -1 where none is declared. */
+  /** Declared length of the body in bytes; -1 where none is declared. */
   readonly contentLength: number;
   readonly expectsContinue: boolean;
-  /** Is an extended CONNECT for WebSocket (RFC 8441), shown as in HTTP/1.1: a GET that asks to upgrade. */
+  /**
+   * Tells whether it is an extended CONNECT for WebSocket (RFC 8441). It is shown as in HTTP/1.1: a GET that
+   * asks to upgrade.
+   */
   readonly isConnect: boolean;
 }
 
-/** How a stream's head is judged. */
+/** Scheme and bounds that the head of a stream is held to. */
 interface StreamRequestOptions {
-  /** The scheme of the connection: `:scheme` may name nothing else. */
+  /** Scheme of the connection; `:scheme` may name no other one. */
   readonly scheme: string;
   readonly fieldsMax: number;
   readonly bytesMax: number;
 }
 
-/** Names and values, each as long as it stands there, and 32 bytes for each field (RFC 9113, 10.5.1). */
+/** Bytes that a field counts beside its name and its value (RFC 9113, 10.5.1). */
 const fieldOverheadBytes = 32;
 const cookieSeparator = '; ';
 
 /**
- * Reads the flat head of a stream (RFC 9113, 8.3.1), whose well-formedness as HTTP/2 has been checked. Throws
- * VALIDATION_FAILED where `:authority` and Host disagree, the method is unknown or the path is no ASCII,
- * MISDIRECTED_REQUEST for another scheme, and HEADERS_TOO_LARGE.
+ * Reads the flat head of a stream (RFC 9113, 8.3.1), whose well-formedness as HTTP/2 was checked before.
+ * Throws VALIDATION_FAILED where `:authority` and Host disagree, the method is unknown, a tunnel is asked
+ * for, or the path is not visible ASCII. Throws MISDIRECTED_REQUEST for another scheme, EXPECTATION_FAILED,
+ * and HEADERS_TOO_LARGE.
  */
 export function readStreamRequest(
   raw: readonly string[],
@@ -72,7 +76,7 @@ export function readStreamRequest(
   if (authority !== undefined && host !== undefined && authority !== host) throw contradiction();
   if (!visible.test(path ?? '')) throw oddPath();
   if (authority !== undefined && host === undefined) fields.push('host', authority);
-  // RFC 9113, 8.2.3: the parts of a cookie are one field to whoever does not speak HTTP/2.
+  // The parts of a cookie are one field for whoever does not speak HTTP/2 (RFC 9113, 8.2.3).
   if (cookies.length > 0) fields.push('cookie', cookies.join(cookieSeparator));
   if (expected !== '' && expected !== '100-continue') throw unmetExpectation();
   if (isConnect) fields.push('connection', 'Upgrade', 'upgrade', 'websocket');
@@ -82,7 +86,7 @@ export function readStreamRequest(
   };
 }
 
-/** Visible ASCII, as in a request line of HTTP/1.1; a path percent-encodes the rest. */
+/** Matches visible ASCII, as in a request line of HTTP/1.1; a path percent-encodes the rest. */
 const visible = /^[!-~]+$/;
 
 const oddPath = (): GatewayError =>

@@ -7,8 +7,8 @@ import type { HeaderNames } from '../decision-headers.ts';
 type Listener = () => void;
 
 /**
- * Writes the answer to a gRPC call. One that is cut off ends in the status of a failed call instead of a
- * reset, which a client would show to its program.
+ * Writes the answer to a gRPC call. One that is cut off after its head ends with the status of a failed call.
+ * Of a reset the client's program would see nothing but the reset.
  */
 export class GrpcAnswer implements Answer {
   readonly #answer: Answer;
@@ -35,7 +35,7 @@ export class GrpcAnswer implements Answer {
     return this.#answer.chunkedEncoding;
   }
 
-  /** Sets the trailers for an answer that is cut off. */
+  /** Sets the trailers with which the answer ends where it is cut off. */
   failWith(trailers: [string, string][]): void {
     this.#trailers = trailers;
   }
@@ -61,7 +61,7 @@ export class GrpcAnswer implements Answer {
     this.#answer.addTrailers(trailers);
   }
 
-  /** Cuts it off. */
+  /** Cuts the answer off: one of gRPC with the trailers of a failed call, any other one without an end. */
   destroy(): void {
     const answer = this.#answer;
     if (answer.writableEnded) return;
@@ -87,7 +87,10 @@ export class GrpcAnswer implements Answer {
 const unavailable = 14;
 const internal = 13;
 
-/** Maps HTTP status to gRPC ("HTTP to gRPC Status Code Mapping"), and too much to RESOURCE_EXHAUSTED. */
+/**
+ * Status of gRPC by status of HTTP ("HTTP to gRPC Status Code Mapping"). Too large and too many are
+ * RESOURCE_EXHAUSTED, unlike there.
+ */
 const codes: Readonly<Record<number, number>> = {
   401: 16,
   403: 7,
@@ -99,7 +102,10 @@ const codes: Readonly<Record<number, number>> = {
   504: unavailable,
 };
 
-/** The trailers of a call that failed after it began: reasons or detail, neither of which quotes content. */
+/**
+ * Returns the trailers of a call that failed after it began. They hold reasons or the detail, neither of
+ * which quotes content.
+ */
 export function failureFields(error: GatewayError, names: HeaderNames): [string, string][] {
   const { reason_codes: reasons } = error.extra;
   const message = reasons ? `${error.code}: ${reasons.join(', ')}` : error.message;
@@ -109,7 +115,10 @@ export function failureFields(error: GatewayError, names: HeaderNames): [string,
     : fields;
 }
 
-/** The message is percent-encoded where it is not plain ASCII ("gRPC over HTTP2", Status-Message). */
+/**
+ * Returns the trailers that tell a status. The message is percent-encoded where it is not plain ASCII ("gRPC
+ * over HTTP2", Status-Message).
+ */
 function statusFields(code: number, message: string): [string, string][] {
   const encoded = message.replace(/[^ -$&-~]+/g, encodeURIComponent);
   return [

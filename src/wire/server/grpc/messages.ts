@@ -6,11 +6,14 @@ import { tooLarge } from '../collect.ts';
 
 const noBytes = Buffer.alloc(0);
 
-/** Is a message as it stands in a body. */
+/** A message of gRPC as it stands in a body. */
 export interface GrpcMessage {
-  /** Comes behind its prefix. Empty neighbours are one frame, as there is nothing to read in them. */
+  /**
+   * Prefix and payload. Empty messages that follow each other are one frame, as there is nothing to read in
+   * them.
+   */
   readonly frame: Buffer;
-  /** Without it. */
+  /** The message without its prefix. */
   readonly payload: Buffer;
   readonly isCompressed: boolean;
 }
@@ -25,12 +28,12 @@ export class MessageReader {
   readonly #frame = new Gathered();
   #unread: Buffer = noBytes;
 
-  /** `bytesMax` is that of one message. */
+  /** `bytesMax` bounds the payload of one message. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** A message has begun that is not whole. */
+  /** Tells whether a message has begun that is not whole. */
   get isMidway(): boolean {
     return this.#frame.length > 0;
   }
@@ -43,7 +46,10 @@ export class MessageReader {
     this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
   }
 
-  /** Returns undefined until more comes. Throws PAYLOAD_TOO_LARGE, and VALIDATION_FAILED for no message. */
+  /**
+   * Returns the next whole message, or undefined until more comes. Throws PAYLOAD_TOO_LARGE, and
+   * VALIDATION_FAILED for what is not gRPC.
+   */
   next(): GrpcMessage | undefined {
     const empty = this.isMidway ? 0 : emptyMessageBytes(this.#unread);
     if (empty > 0) return { frame: this.#take(empty), payload: noBytes, isCompressed: false };
@@ -73,7 +79,7 @@ export class MessageReader {
   }
 }
 
-/** Returns how many bytes of empty messages stand at the beginning. */
+/** Returns how many bytes the empty messages at the beginning take up. */
 function emptyMessageBytes(bytes: Buffer): number {
   let at = 0;
   while (at + prefixBytes <= bytes.length && isFlag(bytes[at] as number) && lengthAt(bytes, at) === 0)
