@@ -1,6 +1,6 @@
 /*
  * The prefix of a gRPC message: a flag, and the length in four bytes ("gRPC over HTTP2",
- * Length-Prefixed-Message). Callers make sure that so many bytes are there.
+ * Length-Prefixed-Message). Callers make sure that the bytes of a prefix are there.
  */
 
 export const prefixBytes = 5;

@@ -3,10 +3,13 @@
  * take behind the name; here any of that counts.
  */
 export const isGrpcType = (contentType: string): boolean =>
-  // Nearly all others are told by the letter behind `application/`.
+  // The letter behind `application/` excludes nearly all other types.
   (contentType.charCodeAt(12) | 0x20) === 0x67 && /^application\/grpc(?!-web)/i.test(contentType);
 
-/** The letter behind `application/` excludes nearly all other types. */
+/**
+ * Tells whether a type may have envelopes, by the letter behind `application/`, which excludes nearly all
+ * others.
+ */
 function mayBeEnveloped(contentType: string): boolean {
   const letter = contentType.charCodeAt(12) | 0x20;
   return letter === 0x67 || letter === 0x63;
@@ -23,5 +26,5 @@ export const isEnvelopedType = (contentType: string): boolean =>
 export const isEnvelopedText = (contentType: string): boolean =>
   mayBeEnveloped(contentType) && /^application\/grpc-web-text/i.test(contentType);
 
-/** The fields that say the coding of messages in envelopes. */
+/** Fields that say the coding of the messages in envelopes. */
 export const messageCodingFields: readonly string[] = ['grpc-encoding', 'connect-content-encoding'];

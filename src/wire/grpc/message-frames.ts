@@ -27,7 +27,7 @@ export class MessageFrames {
     return this.#bytesLeft;
   }
 
-  /** Reads on in a prefix, or passes over what there is of a message. */
+  /** Reads on from `at`: in a prefix, or over what there is of a message. Returns where that part ends. */
   partEnd(chunk: Buffer, at: number): number {
     if (this.isAtEnd) this.#prefixBytes = 0;
     if (this.#prefixBytes < prefixBytes) {

@@ -3,16 +3,19 @@
  * is sent before `writeHead`; the head goes out with the first chunk, the end, or `flushHeaders`.
  */
 export interface Answer {
-  /** A head was sent, or is about to be: there is no second one. */
+  /** Tells whether a head was sent, or is about to be: there is no second one. */
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
   readonly destroyed: boolean;
-  /** Known once the head is written: only a body in chunks can have trailers. */
+  /** Tells whether the body may have trailers, as only one in chunks can. Known once the head is written. */
   readonly chunkedEncoding: boolean;
-  /** `fields` is flat [name, value, …]. Throws where a name or value has characters that no head may have. */
+  /**
+   * Makes the head; `fields` is flat [name, value, …]. Throws where a name or value has characters that no
+   * head may have.
+   */
   writeHead(status: number, fields: string[]): unknown;
   flushHeaders(): void;
-  /** Returns false when it should wait for `drain`. */
+  /** Writes a part of the body. Returns false where the writer should wait for `drain`. */
   write(chunk: Buffer): boolean;
   end(chunk?: Buffer): unknown;
   addTrailers(trailers: [string, string][]): void;
@@ -20,6 +23,6 @@ export interface Answer {
   destroy(): unknown;
   on(event: 'drain', listener: () => void): unknown;
   off(event: 'drain', listener: () => void): unknown;
-  /** `close` comes once: after the last byte was handed over, or when the connection ends before. */
+  /** Calls the listener once: after the last byte was handed over, or when the connection ends before. */
   once(event: 'close', listener: () => void): unknown;
 }

@@ -1,6 +1,6 @@
 /*
- * The content coding `aws-chunked` of Amazon S3. Chunks have their sizes in hex, each with a signature or
- * none, and trailers stand behind the last one. The S3 API reference describes it in "Signature calculations:
+ * The content coding `aws-chunked` of Amazon S3. Each chunk has its size in hex in front, with a signature or
+ * none. Trailers stand behind the last chunk. The S3 API reference describes it in "Signature calculations:
  * transferring payload in multiple chunks" and "… including trailing headers". It is read strictly: what S3
  * would pass over could carry something out that nobody looked at.
  */
@@ -8,24 +8,36 @@
 export interface AwsChunks {
   /** The chunks of content, without the empty last one. */
   readonly chunks: readonly Buffer[];
-  /** Without a signature of their own. Names in lower case. */
+  /** Trailers but for the one that signs them. Names are in lower case. */
   readonly trailers: readonly (readonly [name: string, value: string])[];
 }
 
-/** Matches a size and a signature by HMAC, or a longer one of Version 4A, filled up with stars. */
+/**
+ * Matches the line of a chunk: a size, and a signature or none. A signature is one by HMAC, or a longer one
+ * of Version 4A, filled up with stars.
+ */
 const chunkLine = /^(0|[1-9a-fA-F][0-9a-fA-F]{0,7})(;chunk-signature=(?:[0-9a-f]{64}|[0-9a-f*]{144}))?$/;
-/** The longest chunk line is shorter. */
+/** Bytes within which a line must end. The longest chunk line is shorter. */
 const lineBytesMax = 256;
 const trailerLine = /^(x-amz-checksum-[a-z0-9]{1,16}):[\t ]*([A-Za-z0-9+/]{1,88}={0,2})$/i;
 const trailerSignature = /^x-amz-trailer-signature:[\t ]*(?:[0-9a-f]{64}|[0-9a-f*]{144})$/i;
 const trailersMax = 4;
-/** S3 takes only a last chunk below this. Small chunks would give unreadable signatures too much room. */
+/**
+ * Smallest signed chunk that may have another one behind it; S3 demands it. In small chunks signatures, which
+ * nobody can read, would have too much room.
+ */
 const signedChunkBytesMin = 8_192;
-/** Each takes its time and its place in memory, however little is in it: a megabyte has room for 170,000. */
+/**
+ * Chunks that one body may have. Each takes its time and its place in memory, however little is in it: a
+ * megabyte has room for 170,000.
+ */
 export const awsChunksMax = 16_384;
 const lineEnd = '\r\n';
 
-/** Returns undefined unless the bytes are exactly such a body, with at most `awsChunksMax` chunks. */
+/**
+ * Returns what such a body carries. Returns undefined unless the bytes are exactly one, with at most
+ * `awsChunksMax` chunks.
+ */
 export function parseAwsChunked(bytes: Buffer): AwsChunks | undefined {
   const chunks: Buffer[] = [];
   let isLastSmall = false;
@@ -48,7 +60,7 @@ export function parseAwsChunked(bytes: Buffer): AwsChunks | undefined {
   }
 }
 
-/** Up to the empty line, which ends the bytes. */
+/** Returns the trailers up to the empty line, which must end the bytes; else undefined. */
 function parseTrailers(bytes: Buffer, start: number): AwsChunks['trailers'] | undefined {
   const trailers: (readonly [string, string])[] = [];
   for (let at = start, lines = 0; lines <= trailersMax; lines++) {
@@ -69,11 +81,11 @@ function lineAt(bytes: Buffer, start: number): string | undefined {
   return end < 0 ? undefined : text.slice(0, end);
 }
 
-/** One chunk as it is sent; an empty one is the last, and trailers follow it. */
+/** Returns one chunk as it is sent. An empty one is the last, and trailers follow it. */
 export const awsChunk = (content: Buffer, signature: string): readonly Buffer[] => [
   Buffer.from(`${content.length.toString(16)};chunk-signature=${signature}${lineEnd}`),
   ...(content.length > 0 ? [content, Buffer.from(lineEnd)] : []),
 ];
 
-/** Tells whether `x-amz-content-sha256` names this coding; then Content-Encoding need not. */
+/** Tells whether `x-amz-content-sha256` names this coding; Content-Encoding need not name it then. */
 export const saysAwsChunked = (contentSha256: string): boolean => /^STREAMING-/i.test(contentSha256.trim());

@@ -2,30 +2,31 @@ import { GatewayError } from '../../core/errors.ts';
 
 /*
  * Bodies that a server may take for requests. There are servers that ignore the body of a GET, and some paths
- * of some servers ignore the body of any request. What they have not read stands at the front of their
- * connection, and they answer it as the next request, which nobody has judged. So a connection on which that
+ * of some servers ignore the body of any request. What a server has not read stands at the front of the
+ * connection, and it is answered as the next request, which nobody has judged. So a connection on which that
  * may happen is asked to end with the answer. A body that begins like a request is refused where servers
- * expect none: a proxy in front of such a server would hand it on over a connection that stays.
+ * expect none. A proxy in front of such a server would hand it on over a connection that stays.
  */
 
-/** Servers read the bodies of these methods. */
+/** Methods whose bodies servers read. */
 const bodyMethods: ReadonlySet<string> = new Set([
   ...['POST', 'PUT', 'PATCH', 'QUERY', 'DELETE', 'PROPFIND', 'REPORT', 'SEARCH'],
 ]);
-/** Texts that begin like a request are sent with these alone, as captures or lessons. */
+/** Methods whose bodies may begin like a request, as captures and lessons do. */
 const textMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 const methodBytesMax = 64;
-/** Servers take no longer line for that of a request. */
+/** Bytes that are searched for a request line. Servers take no longer line for one. */
 const lineBytesMax = 65_536;
+/** Bytes of blanks and empty lines that are skipped. */
 const skippedBytesMax = 65_536;
 const cr = 0x0d;
 const lf = 0x0a;
 const tab = 0x09;
 const space = 0x20;
-/** Nearly no body begins so. */
+/** Matches a beginning that may be a method. Nearly no body has one. */
 const methodStart = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]/;
-/** A request line of any version; that of HTTP/0.9 has none, and no other method. */
+/** Matches a request line of any version. That of HTTP/0.9 names no version, and has no method but GET. */
 const requestLine = /^\S+[ \t][^\r\n]*?HTTP\/\d|^GET[ \t]+[^ \t\r\n]+[ \t]*(?:[\r\n]|$)/i;
 
 /** Tells whether a server may leave the body unread, and then take it for another request. */
@@ -42,8 +43,9 @@ export const whyHidesRequest = (method: string, body: Buffer): GatewayError | un
     : undefined;
 
 /**
- * Tells whether a server may find a request at the start of a body. Servers skip empty lines before a request, and
- * some skip blanks. Nobody sends so many that it would take long to look behind them: they are answered with true.
+ * Tells whether a server may find a request at the start of a body. Servers skip empty lines before a
+ * request, and some skip blanks. Nobody sends `skippedBytesMax` of them, and what stands behind so many is
+ * not looked at: the answer is true.
  */
 function beginsLikeRequest(body: Buffer): boolean {
   const startMax = Math.min(body.length, skippedBytesMax);

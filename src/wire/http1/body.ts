@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { Gathered } from './gathered.ts';
 import { MalformedMessage, parseTrailers, textChars, tokenChars } from './head.ts';
 
-/** How a body ends where it is not a number of bytes. Neither is the -1 of a head that declares no length. */
+/**
+ * Stand in place of a number of bytes where a body ends with its last chunk, or with the connection. Neither
+ * is -1, as a head has it that declares no length.
+ */
 export const chunked = -2;
 export const untilClose = -3;
 
-/** A chunk's size and its extensions. */
+/** Bytes of the line with a chunk's size and its extensions. */
 const sizeLineBytesMax = 256;
 const trailersBytesMax = 16_384;
 const trailersFieldsMax = 100;
@@ -14,9 +17,9 @@ const trailersFieldsMax = 100;
 const token = `[${tokenChars}]+`;
 const quoted = String.raw`"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[${textChars}])*"`;
 /**
- * RFC 9112, 7.1 and 7.1.1, without the white space around `;` and `=` that it calls bad. Twelve hexadecimal
- * digits are 256 TB, and exact in a number. The extensions are dropped, but what could be read as something
- * else is refused.
+ * Matches the size of a chunk and its extensions (RFC 9112, 7.1 and 7.1.1). It leaves out the white space
+ * around `;` and `=` that the RFC calls bad. Twelve hexadecimal digits are 256 TB, and exact in a number. The
+ * extensions are dropped, but what could be read as something else is refused.
  */
 const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${quoted}))?)*$`);
 
@@ -26,20 +29,20 @@ const lf = 0x0a;
 type State = 'size' | 'data' | 'data-end' | 'trailers' | 'done';
 
 /**
- * Cuts the body of one message out of the bytes of a connection (RFC 9112, 6.3 and 7.1). It keeps nothing of
- * what came in but the beginning of a size line or of the trailers, as a copy and within bounds.
+ * Cuts the body of one message out of the bytes of a connection (RFC 9112, 6.3 and 7.1). Of what came in it
+ * keeps only the beginning of a size line or of the trailers, as a copy and within bounds.
  */
 export class BodyReader {
-  /** Flat; of a chunked body, once it is whole. */
+  /** Trailers of a chunked body, flat; empty until the body is whole. */
   trailers: readonly string[] = [];
   readonly #isChunked: boolean;
   #state: State;
-  /** Bytes to come, of the body or of the chunk; without end where the connection's end is the body's. */
+  /** Bytes to come, of the body or of the chunk; infinite where the body ends with the connection. */
   #left: number;
   /** The beginning of a line whose end has not come yet, or of the trailers. */
   #held: Gathered | undefined;
 
-  /** `length` in bytes, or `chunked`, or `untilClose`. */
+  /** `length` is in bytes, or `chunked`, or `untilClose`. */
   constructor(length: number) {
     assert(length >= 0 || length === chunked || length === untilClose);
     this.#isChunked = length === chunked;
@@ -51,7 +54,7 @@ export class BodyReader {
     return this.#state === 'done';
   }
 
-  /** Tells whether the end of the connection ends the body, and does not cut it. */
+  /** Tells whether the body is whole where the connection ends here, and not cut. */
   get mayEndHere(): boolean {
     return this.isDone || this.#left === Number.POSITIVE_INFINITY;
   }
@@ -59,7 +62,7 @@ export class BodyReader {
   /**
    * Takes the bytes that arrived, from `at` on, and hands their data to `onData` in one piece. The data of
    * several chunks is moved together within `bytes`. So a body of tiny chunks costs neither a view nor a
-   * write for each. Answers where the body ended: the next message begins there, untouched. Throws
+   * write for each. Returns where the body ended: the next message begins there, untouched. Throws
    * `MalformedMessage`, after which nothing of the connection can be trusted.
    */
   read(bytes: Buffer, at: number, onData: (data: Buffer) => void): number {
@@ -83,7 +86,7 @@ export class BodyReader {
     return from;
   }
 
-  /** The end of the data that begins at `from`, as far as it is there. */
+  /** Returns where the data that begins at `from` ends, as far as it is there. */
   #takeData(available: number, from: number): number {
     const end = Math.min(available, from + this.#left);
     this.#left -= end - from;
@@ -91,7 +94,10 @@ export class BodyReader {
     return end;
   }
 
-  /** Most lines arrive whole and are read in place; one that comes in pieces is put together first. */
+  /**
+   * Reads a line, or as much of it as is there, and returns where that ends. Most lines arrive whole and are
+   * read in place. A line that comes in pieces is put together first.
+   */
   #readLine(bytes: Buffer, from: number): number {
     const newlineAt = bytes.indexOf(lf, from);
     const end = newlineAt < 0 ? bytes.length : newlineAt + 1;
@@ -101,14 +107,17 @@ export class BodyReader {
     }
     if (this.#held === undefined && newlineAt >= 0 && this.#takeLine(bytes, from, end)) return end;
     this.#held ??= new Gathered();
-    // A copy: the bytes belong to the connection, which may write over them.
+    // This is a copy: the bytes belong to the connection, which may write over them.
     this.#held.add(Buffer.from(bytes.subarray(from, end)));
     const line = this.#held.peek();
     if (newlineAt >= 0 && this.#takeLine(line, 0, line.length)) this.#held = undefined;
     return end;
   }
 
-  /** The line, or the section of trailers so far, ends in LF. False where more lines belong to it. */
+  /**
+   * Takes a line, or the section of trailers so far, which ends in LF. Returns false where more lines belong
+   * to it.
+   */
   #takeLine(bytes: Buffer, from: number, end: number): boolean {
     if (end - from < 2 || bytes[end - 2] !== cr) {
       throw new MalformedMessage('A line between chunks does not end in CRLF.');
@@ -127,7 +136,10 @@ export class BodyReader {
     this.#state = this.#left === 0 ? 'trailers' : 'data';
   }
 
-  /** The section is kept until its empty line: that makes one bound, and one parse. */
+  /**
+   * Takes the section of trailers, which is kept until its empty line: that makes one bound, and one parse.
+   * Returns false before that line.
+   */
   #takeTrailers(bytes: Buffer, from: number, end: number): boolean {
     const isLast = end - from === 2 || (end - from > 3 && bytes[end - 3] === lf && bytes[end - 4] === cr);
     if (!isLast) return false;

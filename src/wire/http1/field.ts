@@ -1,13 +1,16 @@
-/** The characters of a field name (RFC 9110, 5.6.2). */
+/** Matches a field name (RFC 9110, 5.6.2). */
 export const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Characters that no field value may have (RFC 9110, 5.5), or that latin1 lacks. */
+/** Matches a character that no field value may have (RFC 9110, 5.5), or that latin1 lacks. */
 const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Tells whether a head may have the field: both are characters of latin1. */
+/** Tells whether a head may have the field: name and value have only allowed characters, all of latin1. */
 export const isField = (name: string, value: string): boolean =>
   token.test(name) && !forbiddenInValue.test(value);
 
-/** `lower` is in lower case. The length spares nearly all other names the lower-casing. */
+/**
+ * Tells whether a name is `lower`, which is in lower case. The length spares nearly all other names the
+ * lower-casing.
+ */
 export const isNamed = (name: string, lower: string): boolean =>
   name.length === lower.length && name.toLowerCase() === lower;
 
@@ -22,10 +25,10 @@ export function fieldOf(fields: readonly string[], name: string): string {
   return values ?? '';
 }
 
-/** Values by name in lower case; those of one name as one list. */
+/** Values by name in lower case. Values of one name are one list. */
 export type FieldsByName = Readonly<Record<string, string | undefined>>;
 
-/** For whoever asks for several of them; nothing is inherited by it. */
+/** Returns the fields by name, for whoever asks for several of them. The object inherits nothing. */
 export function toFieldsByName(fields: readonly string[]): FieldsByName {
   const byName: Record<string, string> = Object.create(null);
   for (let i = 0; i + 1 < fields.length; i += 2) {

@@ -1,6 +1,6 @@
 /**
- * A field name as CGI and what came of it compare names (RFC 3875, 4.1.18): `X_Hook` is `X-Hook` there, and
- * some servers take every other sign for `_` as well.
+ * Returns a field name in the form in which CGI and what came of it compare names (RFC 3875, 4.1.18). There
+ * `X_Hook` is `X-Hook`, and some servers take every other sign for `_` as well.
  */
 export function foldedName(name: string): string {
   const lower = name.toLowerCase();
@@ -15,7 +15,7 @@ export function isSameFolded(one: string, other: string): boolean {
     const code = one.charCodeAt(i);
     const beside = other.charCodeAt(i);
     if (code === beside) continue;
-    // Some letters beyond ASCII have lower-case forms within.
+    // Some letters beyond ASCII have lower-case forms in ASCII.
     if (code > asciiMax || beside > asciiMax) return foldedName(one) === foldedName(other);
     if (foldedCode(code) !== foldedCode(beside)) return false;
   }

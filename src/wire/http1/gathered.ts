@@ -4,15 +4,15 @@ const empty = Buffer.alloc(0);
 const capacityMin = 1024;
 
 /**
- * Bytes that arrive in pieces, made one. However small the pieces are, each costs its own length only; and a
- * single one, which is the rule, is not copied at all.
+ * Joins bytes that arrive in pieces. However small the pieces are, each costs its own length only. A single
+ * one, which is the rule, is not copied at all.
  */
 export class Gathered {
   readonly #expectedBytes: number;
   #bytes: Buffer = empty;
   #length = 0;
 
-  /** Room for a known number of bytes is made at once when they come in pieces, with some for a head. */
+  /** Room for `expectedBytes` is made at once where they come in pieces, with room for a head before them. */
   constructor(expectedBytes = 0) {
     this.#expectedBytes = expectedBytes;
   }
@@ -28,8 +28,8 @@ export class Gathered {
       return;
     }
     const length = this.#length + piece.length;
-    // A piece that was not copied leaves no room behind it, so that nothing is ever written into what belongs
-    // to others.
+    // A piece that was not copied leaves no room behind it, so that nothing is ever written into memory of
+    // others.
     if (length > this.#bytes.length) {
       const isExpected = length <= this.#expectedBytes;
       const grown = isExpected
@@ -42,12 +42,12 @@ export class Gathered {
     this.#length = length;
   }
 
-  /** Returns all of it, which stays. */
+  /** Returns all bytes, which stay. */
   peek(): Buffer {
     return this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
   }
 
-  /** Returns all of it; what comes now begins anew. */
+  /** Returns all bytes. What comes after that begins anew. */
   take(): Buffer {
     const bytes = this.peek();
     this.#bytes = empty;

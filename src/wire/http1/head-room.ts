@@ -3,12 +3,12 @@
  * and nothing is copied.
  */
 
-/** For nearly all heads. */
+/** Bytes of room, which suffice for nearly all heads. */
 export const headRoomBytes = 2048;
 
 const roomy = new WeakSet<Buffer>();
 
-/** Returns a buffer of its own with room before it; what stands in both is arbitrary. */
+/** Returns a buffer with memory of its own and room before it. What stands in both is arbitrary. */
 export function allocateRoomy(bytes: number): Buffer {
   const body = Buffer.allocUnsafeSlow(headRoomBytes + bytes).subarray(headRoomBytes);
   roomy.add(body);
@@ -16,8 +16,8 @@ export function allocateRoomy(bytes: number): Buffer {
 }
 
 /**
- * Returns head (Latin-1) and body in one without a copy, valid until the next call for the body; undefined
- * where it has no room.
+ * Returns head (Latin-1) and body as one buffer, without a copy. It is valid until the next call for this
+ * body. Returns undefined where the body has no room for the head.
  */
 export function withHead(head: string, body: Buffer): Buffer | undefined {
   if (!roomy.has(body) || head.length > headRoomBytes) return undefined;

@@ -16,7 +16,7 @@
 
 /** Says why the bytes are no HTTP/1.1 that this gateway passes on, without quoting them. */
 export class MalformedMessage extends Error {
-  /** It may be well-formed, but is longer than what is taken. */
+  /** Tells whether the message is only longer than what is taken; it may be well-formed. */
   readonly isTooLarge: boolean;
 
   constructor(message: string, isTooLarge = false) {
@@ -29,10 +29,10 @@ export interface Head {
   readonly isHttp10: boolean;
   /** Flat [name, value, …] in the message's order and casing; values without white space around them. */
   readonly fields: string[];
-  /** As declared; -1 where it is not. */
+  /** Declared length of the body in bytes; -1 where none is declared. */
   readonly contentLength: number;
   readonly isChunked: boolean;
-  /** Has all Connection options in lower case, without white space, between commas; '' for none. */
+  /** All Connection options in lower case, without white space, between commas; '' for none. */
   readonly connection: string;
 }
 
@@ -54,8 +54,8 @@ const lf = 0x0a;
 export const emptyLineBytes = '\r\n\r\n'.length;
 
 /**
- * The end of the last line of the head, where `\r\n\r\n` begins, or -1. Bytes before `from` were searched
- * already.
+ * Returns where the last line of the head ends, which is where `\r\n\r\n` begins, or -1. Bytes before `from`
+ * were searched already.
  */
 export function findHeadEnd(bytes: Buffer, from: number): number {
   const { length } = bytes;
@@ -73,16 +73,22 @@ export function findHeadEnd(bytes: Buffer, from: number): number {
 
 /** Characters of a token, as a class of a regular expression (RFC 9110, 5.6.2). */
 export const tokenChars = "!#$%&'*+.^_`|~0-9A-Za-z-";
-/** Likewise of a value: white space, what is visible, and obs-text (RFC 9110, 5.5). */
+/** Characters of a value, as such a class: white space, what is visible, and obs-text (RFC 9110, 5.5). */
 export const textChars = String.raw`\t\x20-\x7e\x80-\xff`;
 
 const requestLine = new RegExp(String.raw`^([${tokenChars}]{1,32}) ([\x21-\x7e]+) HTTP/1\.([01])\r\n`);
 const statusLine = new RegExp(String.raw`^HTTP/1\.([01]) ([1-9][0-9]{2})(?: [${textChars}]*)?\r\n`);
-/** Leaves out the tabs of RFC 9110: for some parsers `chunked` before a tab is another coding. */
+/**
+ * Matches the line of the one transfer coding. It allows no tabs, unlike RFC 9110: for some parsers `chunked`
+ * before a tab is another coding.
+ */
 const chunkedLine = /\ntransfer-encoding: *chunked *\r/i;
 const fieldLines = new RegExp(String.raw`(?:[${tokenChars}]+:[${textChars}]*\r\n)*$`, 'y');
 
-/** Parses a head in latin1 with its last CRLF but without the empty line. Throws `MalformedMessage`. */
+/**
+ * Parses the head of a request: latin1, with its last CRLF but without the empty line. Throws
+ * `MalformedMessage`.
+ */
 export function parseRequestHead(text: string, fieldsMax: number): ParsedRequestHead {
   const line = requestLine.exec(text);
   if (!line) throw new MalformedMessage('The request line is malformed.');
@@ -94,7 +100,9 @@ export function parseRequestHead(text: string, fieldsMax: number): ParsedRequest
   return head;
 }
 
-/** Likewise, for an answer. */
+/**
+ * Parses the head of an answer, which has the same form but for its first line. Throws `MalformedMessage`.
+ */
 export function parseResponseHead(text: string, fieldsMax: number): ResponseHead {
   const line = statusLine.exec(text);
   if (!line) throw new MalformedMessage('The status line is malformed.');
@@ -125,10 +133,16 @@ export function parseTrailers(text: string, fieldsMax: number): string[] {
   return fields;
 }
 
-/** Tells whether the connection may carry another message (RFC 9112, 9.3); HTTP/1.0 is not asked to. */
+/**
+ * Tells whether the connection may carry another message (RFC 9112, 9.3). One of HTTP/1.0 never may, as it is
+ * not asked to.
+ */
 export const isPersistent = (head: Head): boolean => !head.isHttp10 && !head.connection.includes(',close,');
 
-/** RFC 9112, 5. */
+/**
+ * Reads the fields of a head or of trailers, flat (RFC 9112, 5). Throws where a line is malformed, or where
+ * there are more than `fieldsMax` fields.
+ */
 function readFields(text: string, start: number, fieldsMax: number): string[] {
   fieldLines.lastIndex = start;
   if (!fieldLines.test(text)) throw new MalformedMessage('A field line is malformed.');
@@ -143,7 +157,7 @@ function readFields(text: string, start: number, fieldsMax: number): string[] {
   return fields;
 }
 
-/** How long the message is and what becomes of its connection (RFC 9112, 6.1 to 6.3 and 9.3). */
+/** Reads how long the message is and what becomes of its connection (RFC 9112, 6.1 to 6.3 and 9.3). */
 function readFraming(text: string, head: { -readonly [key in keyof Head]: Head[key] }): void {
   const { fields } = head;
   for (let i = 0; i < fields.length; i += 2) {
@@ -159,26 +173,29 @@ function readFraming(text: string, head: { -readonly [key in keyof Head]: Head[k
       head.isChunked = true;
     } else if (isNamed(name, 'connection')) head.connection += readOptions(value);
   }
-  // RFC 9112, 6.1: where one hop believes the length and the next one the encoding, a request can be
-  // smuggled.
+  // Where one hop believes the length and the next one the encoding, a request can be smuggled (RFC 9112,
+  // 6.1).
   if (head.isChunked && (head.contentLength >= 0 || head.isHttp10)) {
     throw new MalformedMessage('The message says in two ways how long it is.');
   }
 }
 
-/** `lower` is lower case. Nearly all other names differ in length or first letter, checked first. */
+/**
+ * Tells whether a name is `lower`, which is in lower case. Nearly all other names differ in length or first
+ * letter, which are checked first.
+ */
 const isNamed = (name: string, lower: string): boolean =>
   name.length === lower.length &&
   (name.charCodeAt(0) | 0x20) === lower.charCodeAt(0) &&
   name.toLowerCase() === lower;
 
-/** RFC 9110, 8.6: digits only. Fifteen of them are as many as a number keeps exactly. */
+/** Reads a declared length, which has digits only (RFC 9110, 8.6). A number keeps fifteen of them exactly. */
 function readLength(value: string): number {
   if (!/^[0-9]{1,15}$/.test(value)) throw new MalformedMessage('The declared length is malformed.');
   return Number(value);
 }
 
-/** RFC 9110, 7.6.1. */
+/** Reads the options of a Connection field (RFC 9110, 7.6.1), in the form of `Head.connection`. */
 function readOptions(value: string): string {
   if (value === 'keep-alive') return ',keep-alive,';
   const options = value.toLowerCase().split(',');
@@ -188,7 +205,10 @@ function readOptions(value: string): string {
 const space = 0x20;
 const tab = 0x09;
 
-/** HTTP knows only space and tab (RFC 9110, 5.6.3); `trim` takes more, such as latin1's no-break space. */
+/**
+ * Returns a part of a text without blanks around it. HTTP knows only space and tab (RFC 9110, 5.6.3); `trim`
+ * takes more, such as latin1's no-break space.
+ */
 function withoutBlanks(text: string, start: number, end: number): string {
   let from = start;
   let to = end;

@@ -11,13 +11,14 @@ export { fieldOf } from './field.ts';
  */
 
 /**
- * Field names, found in any casing and with any sign for `-`, as servers of CGI take them. A look at the
- * length and the first letter spares nearly all other names the folding: this runs for every field.
+ * Holds field names, and finds them in any casing and with any sign for `-`, as servers of CGI take them. A
+ * look at the length and the first letter spares nearly all other names the folding: this runs for every
+ * field.
  */
 class NameSet {
-  /** For each length the names. */
+  /** Names by their length. */
   readonly #names: readonly (readonly string[])[];
-  /** For each length the first letters, as bits. */
+  /** First letters of the names by their length, as bits. */
   readonly #firstLetters = new Uint32Array(lengthMax + 1);
 
   constructor(...names: string[]) {
@@ -39,7 +40,7 @@ class NameSet {
 
 const lengthMax = 31;
 
-/** Returns the same for both casings of a letter, whose codes differ in a higher bit. */
+/** Returns the bit of a first letter. It is the same for both casings, whose codes differ in a higher bit. */
 const letterBit = (name: string): number => 1 << (name.charCodeAt(0) & 31);
 
 const hopByHop = [
@@ -55,17 +56,23 @@ const hopByHop = [
   'http2-settings',
 ];
 
-/** `host` and `content-length` are made anew; `expect` was answered by us, who have the whole body. */
+/**
+ * Fields of a request that are not passed on as they came. `host` and `content-length` are made anew.
+ * `expect` was answered by the gateway, which reads the body itself.
+ */
 const notToUpstream = new NameSet(...hopByHop, 'host', 'content-length', 'expect');
 
 /**
- * `alt-svc` would lead the agent to the upstream's other ports and protocols, past us (RFC 7838, 2).
- * `proxy-status` is how the gateway says why a call failed (RFC 9209), and an upstream could say it in its
- * name.
+ * Fields of an answer that are not passed on. `alt-svc` would lead the agent to the upstream's other ports
+ * and protocols, past the gateway (RFC 7838, 2). By `proxy-status` the gateway says why a call failed (RFC
+ * 9209), and an upstream could say so in the gateway's name.
  */
 const notToClient = new NameSet(...hopByHop, 'alt-svc', 'proxy-status');
 
-/** Fields that frame, route or guard a message must come before it (RFC 9110, 6.5.1). */
+/**
+ * Fields that are dropped from trailers: what frames, routes or guards a message must come before it (RFC
+ * 9110, 6.5.1).
+ */
 const notInTrailers = new NameSet(
   ...[
     'content-length',
@@ -79,12 +86,12 @@ const notInTrailers = new NameSet(
   ...['set-cookie', 'authorization', 'www-authenticate', 'age', 'expires', 'date', 'vary', 'retry-after'],
 );
 
-/** A list to which every hop appends (RFC 9110, 7.6.3): ours beside theirs is no contradiction. */
+/** Lists to which every hop appends (RFC 9110, 7.6.3). Our entry beside theirs is no contradiction. */
 const appended = new NameSet('via');
 
 /**
- * End-to-end fields, which a Connection field has no business to name (RFC 9110, 7.6.1). They stay: else an
- * agent could have us judge one request and send another, or strip what the gateway puts in.
+ * End-to-end fields, which a Connection field has no business to name (RFC 9110, 7.6.1). They stay where it
+ * does: else an agent could have us judge one request and send another, or strip what the gateway puts in.
  */
 const notConnectionOptions = new NameSet(
   ...['authorization', 'cookie', 'host', 'content-length', 'content-type', 'content-encoding', 'content-md5'],
@@ -129,8 +136,8 @@ const isProxyField = (name: string): boolean =>
   (name.charCodeAt(0) | 0x20) === 0x70 && foldedName(name.slice(0, 6)) === 'proxy-';
 
 /**
- * Returns the head of a request to an upstream. `raw` is a flat head from `withoutNamedFields`; `authority`
- * becomes the only Host; `via` is a whole entry (`1.1 postern`) and goes behind those that are there.
+ * Returns the head of a request to an upstream. `raw` is a flat head from `withoutNamedFields`. `authority`
+ * becomes the only Host. `via` is a whole entry (`1.1 postern`) and goes behind those that are there.
  */
 export function toUpstreamHeaders(raw: readonly string[], authority: string, via: string): string[] {
   const headers: string[] = [];
@@ -138,7 +145,7 @@ export function toUpstreamHeaders(raw: readonly string[], authority: string, via
     const name = raw[i] as string;
     const value = raw[i + 1] as string;
     if (notToUpstream.has(name)) {
-      // The one thing in TE that is about the message (RFC 9110, 10.1.4): its sender reads trailers.
+      // One item of TE is about the message (RFC 9110, 10.1.4): it says that the sender reads trailers.
       if (name.length === 2 && /(?:^|,)[\t ]*trailers[\t ]*(?:,|$)/i.test(value))
         headers.push(name, 'trailers');
     } else if (!isProxyField(name)) {
@@ -151,15 +158,18 @@ export function toUpstreamHeaders(raw: readonly string[], authority: string, via
 
 /**
  * Returns a request's fields without those that Connection names (RFC 9110, 7.6.1), unless they are
- * end-to-end ones; `connection` is all of that field. They go before the request is judged: whoever could
- * have them taken out afterwards would have one request judged and another one sent.
+ * end-to-end ones. `connection` is all of that field. They are removed before the request is judged. Whoever
+ * could have them removed afterwards would have one request judged and another one sent.
  */
 export const withoutNamedFields = (fields: readonly string[], connection: string): readonly string[] =>
   withoutOptions(fields, `,${connection},`);
 
 const ownFates: ReadonlySet<string> = new Set([',keep-alive,', ',close,']);
 
-/** Takes out the fields that Connection names: nearly always none, or the connection's own fate. */
+/**
+ * Removes the fields that Connection names. Nearly always it names none, or says only what becomes of the
+ * connection.
+ */
 function withoutOptions<Fields extends readonly string[]>(headers: Fields, connection: string): Fields {
   if (connection === '' || ownFates.has(connection.toLowerCase())) return headers;
   const names = connection.toLowerCase().split(',');
@@ -172,7 +182,7 @@ function withoutOptions<Fields extends readonly string[]>(headers: Fields, conne
 
 /**
  * Returns the head of an upstream's answer as the client may see it, with `extra` (flat) behind. Upstream
- * fields with the names of `extra`, or beginning with `ownPrefix` (lower case), are dropped: only the gateway
+ * fields that are named in `extra`, or begin with `ownPrefix` (lower case), are dropped: only the gateway
  * speaks in its own name. A field of `extra` without a value is not sent itself.
  */
 export function toClientHeaders(
@@ -194,13 +204,16 @@ export function toClientHeaders(
 }
 
 /**
- * Tells the cookie of the console's sessions. Cookies do not know ports, so an upstream whose answers come
- * from this host could sign people in as somebody else.
+ * Tells whether a field sets the cookie of the console's sessions. Cookies do not know ports, so an upstream
+ * whose answers come from this host could sign people in as somebody else.
  */
 const isOwnCookie = (name: string, value: string): boolean =>
   isNamed(name, 'set-cookie') && isSessionCookie(value);
 
-/** Returns the trailers of an answer, as pairs, by the rules of its head, without fields of heads alone. */
+/**
+ * Returns the trailers of an answer as pairs, by the rules of its head. Fields that only a head may have are
+ * dropped.
+ */
 export function toClientTrailers(
   fields: readonly string[],
   extra: readonly string[],
@@ -219,7 +232,7 @@ export function toClientTrailers(
 export const withoutField = (headers: readonly string[], name: string): string[] =>
   withoutFields(headers, (it) => isNamed(it, name));
 
-/** Returns a flat head without the fields of which this is true. */
+/** Returns a flat head without the fields of which `isOut` is true. */
 export const withoutFields = (
   headers: readonly string[],
   isOut: (name: string, value: string) => boolean,

@@ -8,7 +8,7 @@ import {
 } from './head.ts';
 
 const headBytesMax = 65_536;
-/** Limits of an answer's head, in any protocol. */
+/** Limits of an answer in any protocol: the fields of its head, and the interim heads before it. */
 export const fieldsMax = 200;
 export const interimMax = 16;
 const statusLineStart = 'HTTP/1.';
@@ -17,13 +17,16 @@ const nothing = Buffer.alloc(0);
 
 /** Finds the head of one answer in the bytes of a connection, behind the interim ones. */
 export class ResponseHeadReader {
-  /** The bytes behind the head that `read` gave. */
+  /** Bytes behind the head that `read` returned. */
   rest: Buffer = nothing;
-  /** The beginning of a head whose end has not come yet. */
+  /** Beginning of a head whose end has not come yet. */
   readonly #held = new Gathered();
   #interimHeads = 0;
 
-  /** Returns the final head, if it has come. Throws `MalformedMessage`. `maySwitch`: 101 is final. */
+  /**
+   * Returns the final head, or undefined until it has come. With `maySwitch` 101 is final. Throws
+   * `MalformedMessage`.
+   */
   read(bytes: Buffer, maySwitch = false): ResponseHead | undefined {
     let seen = this.#held.length;
     let unread = bytes;
@@ -43,9 +46,9 @@ export class ResponseHeadReader {
       const head = parseResponseHead(unread.toString('latin1', 0, end + 2), fieldsMax);
       this.rest = unread.subarray(end + emptyLineBytes);
       if (head.status >= 200 || (maySwitch && head.status === 101)) return head;
-      // Nobody else asks for an upgrade: the field is removed.
+      // Without `maySwitch` nobody asked for an upgrade: the field is removed.
       if (head.status === 101) throw new MalformedMessage('It switched protocols unasked.');
-      // The others are about the hop to us, or hints that a client can do without (RFC 9110, 15.2).
+      // Other interim heads are about the hop to us, or hints that a client can do without (RFC 9110, 15.2).
       if (++this.#interimHeads > interimMax)
         throw new MalformedMessage('There are too many interim answers.');
       unread = this.rest;
@@ -53,7 +56,10 @@ export class ResponseHeadReader {
     }
   }
 
-  /** A server of another protocol may be waiting for us now, and will not send what would end a head. */
+  /**
+   * Keeps the beginning of a head. Throws where it is not one of HTTP/1.1. A server of another protocol may
+   * be waiting for us now, and will not send what would end a head.
+   */
   #hold(unread: Buffer): void {
     if (!statusLineStart.startsWith(unread.toString('latin1', 0, statusLineStart.length))) {
       throw new MalformedMessage('It does not speak HTTP/1.1.');

@@ -1,12 +1,12 @@
 export interface TurnEndListener {
-  /** Called once for each `wait`; may not throw. */
+  /** Continues what waited. It is called once for each `wait`, and may not throw. */
   onTurnEnd(): void;
 }
 
 /** Runs what waits for the end of this turn of the event loop: by then all that has arrived is read. */
 export type TurnEnd = ReturnType<typeof createTurnEnd>;
 
-/** One `setImmediate` for all that wait in a turn. */
+/** Creates a queue that needs one `setImmediate` for all that wait in a turn. */
 export function createTurnEnd() {
   let waiting: TurnEndListener[] = [];
   const tell = () => {

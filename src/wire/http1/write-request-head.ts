@@ -1,15 +1,18 @@
 import { GatewayError } from '../../core/errors.ts';
 import { isField, token } from './field.ts';
 
-/** Matches origin-form (RFC 9112, 3.2.1) in visible ASCII: all else is escaped. OPTIONS may have `*`. */
+/**
+ * Matches a path in origin-form (RFC 9112, 3.2.1) of visible ASCII: all else is escaped. OPTIONS may have `*`
+ * instead.
+ */
 const originForm = /^\/[!-~]*$/;
-/** RFC 9110, 8.6: whoever defines a body for a method says that there is none. */
+/** Methods for which a body is defined. Their heads say so where there is none (RFC 9110, 8.6). */
 const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
 /**
- * Returns the head of a request as it is sent, one character for each byte. `headers` is flat, with its Host;
- * how long the body is, is said here alone. Throws VALIDATION_FAILED for anything that would be read as more
- * than one request, or as none.
+ * Returns the head of a request as it is sent, one character for each byte. `headers` is flat, with its Host.
+ * Only `bodyBytes` says how long the body is. Throws VALIDATION_FAILED for anything that would be read as
+ * more than one request, or as none.
  */
 export function toRequestHead(
   method: string,

@@ -33,7 +33,7 @@ export function acceptTls(socket: Socket, options: AcceptOptions): Promise<TLSSo
   return new Promise((resolve, reject) => {
     const onSecure = (): void => {
       settle();
-      // `tls.Server` says so of its own sockets; until somebody does, Node's HTTP/2 waits for the handshake.
+      // `tls.Server` sets this on its own sockets. Until it is set, Node's HTTP/2 waits for the handshake.
       Object.assign(secure, { secureConnecting: false });
       resolve(secure);
     };
@@ -56,6 +56,6 @@ export function acceptTls(socket: Socket, options: AcceptOptions): Promise<TLSSo
   });
 }
 
-/** RFC 7301, 3.1: each name after its length, in one byte. */
+/** Returns protocols as the handshake has them: each name after its length, in one byte (RFC 7301, 3.1). */
 const toAlpn = (protocols: readonly string[]): Buffer =>
   Buffer.concat(protocols.map((name) => Buffer.from(String.fromCharCode(name.length) + name, 'latin1')));

@@ -28,7 +28,8 @@ export interface PairFiles {
 }
 
 /**
- * Far above any chain of certificates; a device or a log that was named by mistake is not read into memory.
+ * Bytes of the largest file that is read, far above any chain of certificates. A device or a log that was
+ * named by mistake is not read into memory.
  */
 const fileBytesMax = 1_048_576;
 const othersMayReadOrWrite = 0o077;
@@ -55,12 +56,15 @@ export function ensurePair(files: PairFiles, create: () => KeyAndCertificate): v
   if (!hasCert) finish(files);
 }
 
-/** Names end in .pem so that whatever keeps `*.pem` out of a repository keeps these out too. */
+/**
+ * Returns the name of a file before it has its final one. It ends in .pem, so that whatever keeps `*.pem` out
+ * of a repository keeps it out, too.
+ */
 const pendingName = (file: string, keyId: string): string => `${file}.${keyId}.new.pem`;
 
 /**
- * Both files under pending names, then the key under its own: `link` fails where a name is taken, `rename`
- * would replace.
+ * Writes both files under pending names, then gives the key its own. `link` fails where a name is taken;
+ * `rename` would replace the file.
  */
 function publish({ certFile, keyFile }: PairFiles, pair: KeyAndCertificate): void {
   const pendingCert = pendingName(certFile, pair.keyId);
@@ -81,7 +85,7 @@ function publish({ certFile, keyFile }: PairFiles, pair: KeyAndCertificate): voi
   syncFolder(dirname(keyFile));
 }
 
-/** Gives the certificate of the key that stands its final name. */
+/** Gives the certificate its final name, where the key has its own already. */
 function finish({ certFile, keyFile }: PairFiles): void {
   const keyId = keyIdOf(createPublicKey(loadKey(keyFile))).toString('hex');
   try {
@@ -118,7 +122,10 @@ export function loadKey(file: string): KeyObject {
   }
 }
 
-/** The mode is that of the open file: it cannot be swapped between the check and the reading. */
+/**
+ * Returns the text of a file after `checkMode` has seen its mode. The mode is that of the open file, which
+ * cannot be swapped between the check and the reading.
+ */
 function readBounded(file: string, checkMode: (mode: number) => void): string {
   const descriptor = openSync(file, 'r');
   try {
@@ -131,7 +138,7 @@ function readBounded(file: string, checkMode: (mode: number) => void): string {
   }
 }
 
-/** A new file (`wx`: O_CREAT | O_EXCL), on disk when this returns. */
+/** Writes a new file (`wx`: O_CREAT | O_EXCL), which is on disk when this returns. */
 const writeNew = (file: string, text: string, mode: number): void =>
   writeFileSync(file, text, { flag: 'wx', mode, flush: true });
 

@@ -66,7 +66,10 @@ const newPair = 'Bring a valid pair, or move both files away to have a new CA ma
 const curves = ['prime256v1', 'secp384r1', 'secp521r1'];
 const rsaBitsMin = 2048;
 
-/** The reason against signing leaves with this pair, as the end of a sentence. */
+/**
+ * Returns the reason against signing leaves with this pair, as the end of a sentence; undefined where there
+ * is none.
+ */
 function complaintAbout(certificate: X509Certificate, key: KeyObject, nowMs: number): string | undefined {
   if (!certificate.checkPrivateKey(key)) return `does not belong to the key beside it. ${newPair}`;
   if (!certificate.ca) return `is not one of a CA (basicConstraints CA:TRUE, keyCertSign). ${newPair}`;
@@ -82,8 +85,8 @@ function complaintAbout(certificate: X509Certificate, key: KeyObject, nowMs: num
 }
 
 /**
- * Subject and key id as they stand in the certificate: clients compare them byte for byte with what a leaf
- * says.
+ * Returns subject and key id as they stand in the certificate. Clients compare them byte for byte with what a
+ * leaf says.
  */
 function namesOf(certificate: X509Certificate): { name: Buffer; keyId: Buffer } {
   const [body] = derChildrenOf(certificate.raw);
@@ -103,7 +106,7 @@ function namesOf(certificate: X509Certificate): { name: Buffer; keyId: Buffer } 
 }
 
 /**
- * The first leaf is tried out at the start. So a pair that TLS cannot use is an error now and not at each
+ * Tries the first leaf out, at the start. So a pair that TLS cannot use is an error now and not at each
  * handshake.
  */
 function proveUsable(leaf: Leaf, certificate: X509Certificate, certFile: string): void {

@@ -21,19 +21,19 @@ import {
 
 /** Fields of our certificates as DER, in the order of RFC 5280, 4.1. */
 interface CertificateFields {
-  /** The issuer's subject, byte for byte: chains are built by comparing these. */
+  /** Subject of the issuer, byte for byte: chains are built by comparing subjects. */
   readonly issuer: Buffer;
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
   readonly subject: Buffer;
-  /** SubjectPublicKeyInfo. */
+  /** Public key, as SubjectPublicKeyInfo. */
   readonly publicKey: Buffer;
   readonly extensions: readonly Buffer[];
 }
 
 export interface Signer {
   readonly key: KeyObject;
-  /** AlgorithmIdentifier of the signature. */
+  /** AlgorithmIdentifier of the signature, as DER. */
   readonly algorithm: Buffer;
 }
 
@@ -43,10 +43,13 @@ const ecdsaWithSha256 = encode(sequence(oid('1.2.840.10045.4.3.2')));
 const rsaWithSha256 = encode(sequence(oid('1.2.840.113549.1.1.11'), nothing()));
 const version3 = Buffer.from([0xa0, 3, 2, 1, 2]);
 const extensionsTag = 0xa3;
-/** A signature fills whole bytes: no unused bits at its end. */
+/** Byte in front of a signature that counts unused bits at its end: a signature fills whole bytes. */
 const wholeBytes = Buffer.from([0]);
 
-/** Signs with SHA-256 whatever the key. Only EC and RSA keys: what browsers and TLS libraries all accept. */
+/**
+ * Returns a signer, which signs with SHA-256 whatever the key. Keys are EC or RSA, which browsers and TLS
+ * libraries all accept.
+ */
 export function createSigner(key: KeyObject): Signer {
   return { key, algorithm: key.asymmetricKeyType === 'rsa' ? rsaWithSha256 : ecdsaWithSha256 };
 }
@@ -68,21 +71,24 @@ export function signCertificate(fields: CertificateFields, signer: Signer): Buff
   return wrap(sequenceTag, body, signer.algorithm, wrap(bitStringTag, wholeBytes, signature));
 }
 
-/** 16 random bytes; positive and of full length because the first two bits are 01 (RFC 5280, 4.1.2.2). */
+/**
+ * Returns a serial of 16 random bytes. It is positive and of full length because the first two bits are 01
+ * (RFC 5280, 4.1.2.2).
+ */
 function newSerial(): Buffer {
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40;
   return serial;
 }
 
-/** Returns a Name of one attribute per type; empty where there is none. */
+/** Returns a Name with one part for each attribute; an empty one for none. */
 export const distinguishedName = (attributes: readonly (readonly [type: string, value: string])[]): Asn1 =>
   sequence(...attributes.map(([type, value]) => set(sequence(oid(type), utf8(value)))));
 
 export const commonNameOid = '2.5.4.3';
 export const organizationOid = '2.5.4.10';
 
-/** Returns an extension; `critical` false is the default and hence left out (X.690, 11.5). */
+/** Returns an extension. Where `critical` is false, which is the default, it is left out (X.690, 11.5). */
 export function extension(id: string, critical: boolean, value: Asn1): Buffer {
   const flag = critical ? [encode(boolean(true))] : [];
   return wrap(sequenceTag, encode(oid(id)), ...flag, wrap(octetStringTag, encode(value)));

@@ -1,6 +1,6 @@
 import { DEFAULT_CIPHERS } from 'node:tls';
 
-/** The one that every client and server of TLS 1.3 has (RFC 8446 section 9.1). */
+/** The suite that every client and server of TLS 1.3 has (RFC 8446, 9.1). */
 const common = 'TLS_AES_128_GCM_SHA256';
 
 /**
@@ -9,7 +9,7 @@ const common = 'TLS_AES_128_GCM_SHA256';
  */
 export const cipherSuites = inOrder(DEFAULT_CIPHERS);
 
-/** Orders suites as OpenSSL lists them. */
+/** Returns suites, which are listed as OpenSSL does, with `common` first if it is one of them. */
 export function inOrder(suites: string): string {
   const all = suites.split(':');
   return all.includes(common) ? [common, ...all.filter((it) => it !== common)].join(':') : suites;

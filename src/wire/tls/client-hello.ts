@@ -1,24 +1,26 @@
 /*
- * Reads the server name of a client's first bytes without doing TLS. A hello may be cut into records and
+ * Reads the server name from a client's first bytes without doing TLS. A hello may be cut into records and
  * segments anywhere (RFC 8446, 5.1), so it is read when it is whole. An ambiguous one is refused.
  */
 
-/** `serverName` is as the client wrote it, '' where it named none (RFC 6066, 3). */
+/** What a client says first. `serverName` is as the client wrote it, '' where it named none (RFC 6066, 3). */
 type FirstWords =
   | { readonly kind: 'tls'; readonly serverName: string }
-  /** Not TLS. */
+  /** Bytes that are not TLS. */
   | { readonly kind: 'other' }
-  /** TLS, and yet no hello that can be told. */
+  /** Bytes of TLS that are no hello, or none that is clear. */
   | { readonly kind: 'malformed' };
 
-/** Limits records with their headers. The largest keys and tickets in use make some five thousand. */
+/**
+ * Bytes of a hello's records with their headers. The largest keys and tickets in use make some five thousand.
+ */
 export const helloBytesMax = 16_384;
 
 const other: FirstWords = { kind: 'other' };
 const malformed: FirstWords = { kind: 'malformed' };
 
 const handshakeRecord = 0x16;
-/** Change cipher spec, alert, handshake, application data, heartbeat. */
+/** Types of records: change cipher spec, alert, handshake, application data, heartbeat. */
 const [firstRecordType, lastRecordType] = [0x14, 0x18];
 const majorVersion = 3;
 const recordHeaderBytes = 5;
@@ -26,21 +28,27 @@ const recordBytesMax = 16_384;
 const clientHello = 1;
 const helloHeaderBytes = 4;
 
-/** Returns undefined while more must come to tell; never for more than `helloBytesMax` bytes. */
+/**
+ * Returns what a client says first, or undefined while more must come to tell; never for `helloBytesMax`
+ * bytes or more.
+ */
 export function readFirstWords(bytes: Buffer): FirstWords | undefined {
   const [type, major] = bytes;
   if (type === undefined) return undefined;
   if (type < firstRecordType || type > lastRecordType) return other;
   if (major === undefined) return undefined;
   if (major !== majorVersion) return other;
-  // Some servers pass over what stands before the hello.
+  // A hello comes first. Some servers pass over what stands before it, so we would read it differently.
   if (type !== handshakeRecord) return malformed;
   const hello = gatherHello(bytes);
   if (hello === undefined) return bytes.length < helloBytesMax ? undefined : malformed;
   return hello === 'malformed' ? malformed : readHello(hello);
 }
 
-/** Returns the content of the first handshake message, out of as many records as it takes. */
+/**
+ * Returns the content of the first handshake message, out of as many records as it takes; undefined while
+ * more must come.
+ */
 function gatherHello(bytes: Buffer): Buffer | 'malformed' | undefined {
   const fragments: Buffer[] = [];
   let length = 0;
@@ -64,7 +72,7 @@ function gatherHello(bytes: Buffer): Buffer | 'malformed' | undefined {
 
 const versionAndRandomBytes = 34;
 
-/** RFC 8446, 4.1.2; RFC 5246, 7.4.1.2. */
+/** Reads a hello (RFC 8446, 4.1.2; RFC 5246, 7.4.1.2). */
 function readHello(hello: Buffer): FirstWords {
   try {
     const reader = new Reader(hello);
@@ -87,7 +95,10 @@ function readHello(hello: Buffer): FirstWords {
 const serverNameExtension = 0;
 const hostName = 0;
 
-/** Returns undefined where there is no such extension. Throws RangeError for two, or two names. */
+/**
+ * Returns the name, or undefined where there is no such extension. Throws RangeError for two extensions, or
+ * two names.
+ */
 function readServerName(extensions: Reader): string | undefined {
   let found: string | undefined;
   while (!extensions.isAtEnd) {
@@ -98,7 +109,7 @@ function readServerName(extensions: Reader): string | undefined {
     const list = new Reader(content.take(content.uint16()));
     const nameType = list.uint8();
     const name = list.take(list.uint16());
-    // Others of its kind have never been defined, and a name that is empty is none.
+    // Other types of names have never been defined, and an empty name is none.
     if (nameType !== hostName || name.length === 0 || !list.isAtEnd || !content.isAtEnd)
       throw new RangeError('No one host name.');
     found = name.toString('latin1');
@@ -106,7 +117,7 @@ function readServerName(extensions: Reader): string | undefined {
   return found;
 }
 
-/** Takes one thing after the other. Throws RangeError past the end. */
+/** Reads one value after the other. Throws RangeError past the end. */
 class Reader {
   readonly #bytes: Buffer;
   #at = 0;

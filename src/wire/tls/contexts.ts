@@ -6,10 +6,10 @@ import { dayMs } from './certificate.ts';
 import { cipherSuites } from './cipher-suites.ts';
 
 interface ContextsOptions {
-  /** At most this many hosts are kept; the one that was not used for the longest makes room. */
+  /** Number of hosts that are kept. The one that was not used for the longest time makes room. */
   readonly contextsMax?: number;
   readonly now: () => number;
-  /** Added to each context. The certificate, its key and the floor of TLS 1.2 are not to be changed by it. */
+  /** Options for each context. They do not change the certificate, its key and the floor of TLS 1.2. */
   readonly secureContextOptions?: Omit<SecureContextOptions, 'cert' | 'key' | 'minVersion'>;
 }
 
@@ -18,27 +18,30 @@ export type Contexts = ReturnType<typeof createContexts>;
 interface Entry {
   readonly context: SecureContext;
   /**
-   * The leaf is used from here to `renewAtMs`: a clock that is set back must not leave one that is not valid
-   * yet.
+   * Time from which the leaf is used, until `renewAtMs`. After the clock was set back, no leaf is used that
+   * is not valid yet.
    */
   readonly notBeforeMs: number;
   readonly renewAtMs: number;
   readonly ballast: Buffer;
 }
 
-/** Leaves are replaced this long before they expire, so that clients whose clock is ahead accept them too. */
+/**
+ * Time before its end at which a leaf is replaced, so that clients whose clock is ahead accept leaves, too.
+ */
 const renewalMs = dayMs;
 
 /**
- * The memory that OpenSSL holds for one context (measured). V8 sees some hundred bytes of it and lets
- * thousands of dead contexts wait for a collection. So each entry carries as much memory that V8 does count.
- * Nobody writes to that memory, so it takes no pages. After 20,000 handshakes with new names the process had
- * 223 MB instead of 619 MB.
+ * Bytes that OpenSSL holds for one context (measured). V8 sees some hundred of them and lets thousands of
+ * dead contexts wait for a collection. So each entry carries as much memory that V8 does count. Nobody writes
+ * to that memory, so it takes no pages. After 20,000 handshakes with new names the process had 223 MB instead
+ * of 619 MB.
  */
 const contextBytes = 40_000;
 
 /**
- * TLS contexts by host, made when they are first asked for (0.25 ms, of which the leaf takes 0.03).
+ * Creates the keeper of TLS contexts by host, each of which is made when it is first asked for (0.25 ms, of
+ * which the leaf takes 0.03).
  *
  * A flood of new names costs its sender a handshake each, and pushes out hosts that are not in use. A host
  * that is used once in every `contextsMax` new names stays. One that was pushed out is back for the price of
@@ -81,7 +84,7 @@ export function createContexts(authority: Authority, options: ContextsOptions) {
     contextFor(host: string) {
       const nowMs = now();
       const kept = entries.get(host);
-      // Nothing stays where no new one can be made.
+      // The old entry does not stay where no new one can be made.
       entries.delete(host);
       const isFresh = kept && nowMs >= kept.notBeforeMs && nowMs < kept.renewAtMs;
       const entry = isFresh ? kept : create(host, nowMs);

@@ -9,7 +9,10 @@ const { Class, Type } = asn1;
 
 export type Asn1 = asn1.Asn1;
 
-/** Tag bytes of the values that `wrap` joins: universal, constructed (X.690, 8.1.2). */
+/**
+ * Tag bytes of the values that `wrap` joins (X.690, 8.1.2). All are universal, and the sequence is
+ * constructed.
+ */
 export const sequenceTag = 0x30;
 export const bitStringTag = 0x03;
 export const octetStringTag = 0x04;
@@ -34,7 +37,8 @@ export const tagged = (number: number, bytes: Buffer): Asn1 =>
   asn1.create(Class.CONTEXT_SPECIFIC, number, false, bytes.toString('latin1'));
 
 /**
- * RFC 5280, 4.1.2.5: UTCTime through 2049, GeneralizedTime from 2050. Whole seconds; a fraction is cut off.
+ * Returns a time: UTCTime through 2049, GeneralizedTime from 2050 (RFC 5280, 4.1.2.5). It is in whole
+ * seconds; a fraction is cut off.
  */
 export function derTime(atMs: number): Asn1 {
   const date = new Date(atMs);
@@ -45,7 +49,7 @@ export function derTime(atMs: number): Asn1 {
 
 export const encode = (node: Asn1): Buffer => Buffer.from(asn1.toDer(node).getBytes(), 'latin1');
 
-/** One value with the given tag byte around parts that are encoded already. */
+/** Returns one value: a tag byte and a length before parts that are encoded already. */
 export function wrap(tag: number, ...parts: readonly Buffer[]): Buffer {
   let size = 0;
   for (const part of parts) size += part.length;

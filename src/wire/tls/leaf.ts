@@ -14,11 +14,11 @@ import {
 } from './certificate.ts';
 import { type Asn1, bits, encode, oid, sequence, tagged } from './der.ts';
 
-/** The authority as its leaves need it. */
+/** An authority, with what its leaves need of it. */
 export interface Issuer extends Signer {
-  /** Its subject, as DER. */
+  /** Subject of the authority, as DER. */
   readonly name: Buffer;
-  /** Its subject key identifier, as its own certificate has it. */
+  /** Subject key identifier of the authority, as its own certificate has it. */
   readonly keyId: Buffer;
   readonly notBeforeMs: number;
   readonly expiresAtMs: number;
@@ -36,26 +36,27 @@ export interface Leaf {
 }
 
 /**
- * Far under the 47 days that browsers will allow public leaves from 2029 on; private authorities are not held
- * to it yet.
+ * Time for which a leaf is valid. It is far under the 47 days that browsers will allow public leaves from
+ * 2029 on; private authorities are not held to that yet.
  */
 const lifetimeMs = 30 * dayMs;
-/** Clients whose clock is behind accept the leaf too. */
+/** Time by which a leaf is backdated, so that clients whose clock is behind accept it, too. */
 const backdatingMs = dayMs;
-/** RFC 5280, appendix A.1: ub-common-name. */
+/** Characters of a common name (RFC 5280, appendix A.1: ub-common-name). */
 const commonNameMax = 64;
 
-/** Names as `normaliseHost` gives them, and nothing else: no `*`, no upper case, no NUL. */
+/** Matches names as `normaliseHost` gives them, and nothing else: no `*`, no upper case, no NUL. */
 const dnsName = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 
 /**
- * Makes leaves for an issuer. The returned function is synchronous: it signs once (0.03 ms in all with a
- * P-256 authority, 1.5 ms with RSA of 4096 bits). All leaves share one key pair that is made here and never
- * leaves the process. A pair for each would cost another 0.07 ms. It would protect nothing: whoever reads one
- * key out of this process can read them all.
+ * Returns a function that makes leaves for an issuer. The function is synchronous: it signs once (0.03 ms in
+ * all with a P-256 authority, 1.5 ms with RSA of 4096 bits). All leaves share one key pair that is made here
+ * and never leaves the process. A pair for each would cost another 0.07 ms. It would protect nothing: whoever
+ * reads one key out of this process can read them all.
  *
- * A leaf holds from a day ago until in 30 days, never longer than its issuer. Throws RangeError once the
- * issuer has expired, TypeError for a host that is neither a normalised name nor an address.
+ * A leaf is valid from a day ago until in 30 days, and never outside of its issuer's time. The function
+ * throws RangeError once the issuer has expired, and TypeError for a host that is neither a normalised name
+ * nor an address.
  */
 export function createLeafMaker(issuer: Issuer): (host: string, nowMs: number) => Leaf {
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -94,7 +95,7 @@ export function createLeafMaker(issuer: Issuer): (host: string, nowMs: number) =
   };
 }
 
-/** dNSName or iPAddress (RFC 5280, 4.2.1.6): clients look an address up in the latter alone. */
+/** Returns a dNSName or an iPAddress (RFC 5280, 4.2.1.6). Clients look an address up in the latter alone. */
 function toGeneralName(host: string): Asn1 {
   if (isIP(host) && !host.includes('%')) return tagged(7, Buffer.from(ipaddr.parse(host).toByteArray()));
   if (!dnsName.test(host)) throw new TypeError('The host is neither a normalised name nor an address.');

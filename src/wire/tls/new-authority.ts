@@ -19,15 +19,15 @@ const backdatingMs = dayMs;
 export interface KeyAndCertificate {
   readonly keyPem: string;
   readonly certPem: string;
-  /** Hex; names the pair. */
+  /** Id of the key in hex, which names the pair. */
   readonly keyId: string;
 }
 
 /**
  * Returns a new authority: ECDSA P-256, self-signed, ten years including the day by which it is backdated. It
- * may sign leaves and revocation lists, no further authorities (pathLen 0). Its name carries its key's, so
- * that two Posterns in one trust store are told apart. So a client never tries the key of one on a leaf of
- * the other.
+ * may sign leaves and revocation lists, but no further authorities (pathLen 0). Its name carries the id of
+ * its key, so that two Posterns in one trust store are told apart. So a client never tries the key of one on
+ * a leaf of the other.
  *
  * It has no name constraints. They would be frozen for ten years, while the policy decides anew at each call
  * which hosts may be reached. And a client that meets a host outside of them reports a broken certificate

@@ -4,7 +4,7 @@ import { type Asn1, encode, octetStringTag, octets, oid, sequence, sequenceTag, 
 const dataType = '1.2.840.113549.1.7.1';
 const certBagType = '1.2.840.113549.1.12.10.1.3';
 const x509Type = '1.2.840.113549.1.9.22.1';
-/** Java takes a certificate without it for one that is not trusted. */
+/** Attribute without which Java does not trust a certificate. */
 const trustedKeyUsage = '2.16.840.1.113894.746875.1.1';
 const anyUsage = '2.5.29.37.0';
 const explicitTag = 0xa0;

@@ -22,10 +22,10 @@ export function keyIn(fields: readonly string[]): string {
   return at < 0 ? '' : (fields[at + 1] ?? '');
 }
 
-/** 16 bytes in base64. */
+/** Tells whether a text is a key: 16 bytes in base64. */
 export const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(text);
 
-/** Returns the items of a list field (RFC 9110, 5.6.1); none are empty. */
+/** Returns the items of a list field (RFC 9110, 5.6.1) but for empty ones. */
 export const itemsOf = (value: string): string[] =>
   value
     .split(',')

@@ -2,23 +2,25 @@ import type { Duplex } from 'node:stream';
 import { Receiver, Sender } from 'ws';
 
 /*
- * Is one end of a WebSocket connection (RFC 6455, 5). What comes is asked for message by message, and while
+ * One end of a WebSocket connection (RFC 6455, 5). What comes is asked for message by message, and while
  * nobody asks nothing more is read. The frames are read by the parser of `ws`, without any extension: bits
- * that an extension would set end it.
+ * that an extension would set are an error.
  */
 
 export type Incoming =
   | { readonly kind: 'message'; readonly data: Buffer; readonly isBinary: boolean }
   | { readonly kind: 'ping' | 'pong'; readonly data: Buffer }
-  /** `code` is 1005 where the frame has none. Nothing follows. */
+  /** A close frame. `code` is 1005 where the frame has none. Nothing follows. */
   | { readonly kind: 'close'; readonly code: number; readonly reason: Buffer }
-  /** The bytes are no WebSocket, or too many: the code with which to close. Nothing follows. */
+  /** Bytes that are no WebSocket, or too many; `code` is the one to close with. Nothing follows. */
   | { readonly kind: 'broken'; readonly code: number }
-  /** The connection ended without a word. Nothing follows. */
+  /** The end of a connection without a close frame. Nothing follows. */
   | { readonly kind: 'gone' };
 
 interface PeerOptions {
-  /** We are the server: what comes must be masked, and what goes is not (RFC 6455, 5.1). */
+  /**
+   * Tells whether we are the server: then what comes must be masked, and what goes is not (RFC 6455, 5.1).
+   */
   readonly isServer: boolean;
   readonly maxMessageBytes: number;
 }
@@ -33,25 +35,29 @@ const codes: Readonly<Record<string, number>> = {
 };
 const opcodes = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 export const controlBytesMax = 125;
-/** The limit of the text behind a close frame's code. */
+/** Bytes of the text behind a close frame's code. */
 export const reasonBytesMax = controlBytesMax - 2;
-/** Frames of one message, and pieces in which one frame may come: each costs memory beside its bytes. */
+/** Frames that one message may have. Each costs memory beside its bytes. */
 const fragmentsMax = 8_192;
+/** Pieces in which a message may come. Each costs memory beside its bytes. */
 const chunksMin = 8_192;
+/** Bytes of a piece, of which a large message may have more than `chunksMin`. */
 const chunkBytes = 512;
 
 export class Peer {
   readonly #socket: Duplex;
   readonly #isServer: boolean;
   readonly #receiver: Receiver;
-  /** Messages of one chunk that nobody has asked for yet. */
+  /** What came in one chunk and nobody has asked for yet. */
   readonly #waiting: Incoming[] = [];
   #wanted: ((incoming: Incoming) => void) | undefined;
-  /** The last thing that is answered was queued. */
+  /**
+   * Tells whether nothing more is taken in: the last thing was queued or handed out, or our side has ended.
+   */
   #isOver = false;
   #hasClosed = false;
 
-  /** All events of the connection are heard here from now on. */
+  /** Hears all events of the connection from now on. */
   constructor(socket: Duplex, { isServer, maxMessageBytes }: PeerOptions) {
     socket.pause();
     this.#socket = socket;
@@ -78,7 +84,7 @@ export class Peer {
     socket.on('close', () => this.#last({ kind: 'gone' }));
   }
 
-  /** Gives the next message. It is asked for one at a time, and not again after the last. */
+  /** Returns the next message. Messages are asked for one at a time, and none after the last. */
   next(): Promise<Incoming> {
     const incoming = this.#waiting.shift();
     if (incoming) return Promise.resolve(incoming);
@@ -89,12 +95,12 @@ export class Peer {
     });
   }
 
-  /** Resolves when the connection takes more, or is gone. */
+  /** Sends a message. Resolves when the connection takes more, or is gone. */
   send(data: Buffer, isBinary: boolean): Promise<void> {
     return this.#write(isBinary ? opcodes.binary : opcodes.text, data);
   }
 
-  /** `data` has at most `controlBytesMax` bytes. */
+  /** Sends a ping. `data` has at most `controlBytesMax` bytes. */
   ping(data: Buffer): Promise<void> {
     return this.#write(opcodes.ping, data);
   }
@@ -103,13 +109,13 @@ export class Peer {
     return this.#write(opcodes.pong, data);
   }
 
-  /** The first one goes out, and nothing behind it. `reason` has at most `reasonBytesMax` bytes. */
+  /** Sends a close frame, once; nothing goes out behind it. `reason` has at most `reasonBytesMax` bytes. */
   close(code: number, reason: Buffer): void {
     if (this.#hasClosed) return;
     const status = Buffer.alloc(2);
     status.writeUInt16BE(code);
     const payload = code === noStatus ? Buffer.alloc(0) : Buffer.concat([status, reason]);
-    // Nobody waits for it: whoever does not read is cut off in the end.
+    // Nobody waits until this is sent: a peer that does not read is cut off in the end.
     void this.#write(opcodes.close, payload);
     this.#hasClosed = true;
   }

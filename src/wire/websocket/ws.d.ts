@@ -1,14 +1,16 @@
-/** Declares what is used of `ws`, which brings no types; the ones of others leave its parser out. */
+/**
+ * Declares what is used of `ws`, which brings no types. The types that others publish leave its parser out.
+ */
 declare module 'ws' {
   import type { EventEmitter } from 'node:events';
   import type { Agent, IncomingMessage, Server } from 'node:http';
   import { type Duplex, Writable } from 'node:stream';
 
-  /** Reads frames (RFC 6455, 5.2) and puts messages together; an error has a `code`, and ends it. */
+  /** Reads frames (RFC 6455, 5.2) and puts messages together. An error has a `code`, and ends the reading. */
   export class Receiver extends Writable {
     constructor(options: {
       readonly isServer: boolean;
-      /** Of a message in bytes. */
+      /** Bytes that a message may have. */
       readonly maxPayload: number;
       readonly maxFragments: number;
       readonly maxBufferedChunks: number;
