@@ -9,49 +9,62 @@ import type { Deadlines } from './deadlines.ts';
 export interface Outgoing {
   readonly method: string;
   readonly target: Target;
-  /** Flat, with its Host: made by `toUpstreamHeaders`. */
+  /** Flat fields with the Host: made by `toUpstreamHeaders`. */
   readonly headers: readonly string[];
-  /** The same as text, for HTTP/1.1: made by `toRequestHead`. */
+  /** Head of the request as text, for HTTP/1.1: made by `toRequestHead`. */
   readonly head: string;
   readonly body: Buffer | undefined;
-  /** In place of `body`, for carriers that can send and be answered at the same time. */
+  /**
+   * Body that is sent as it comes, in place of `body`, on carriers that can send and be answered at the same
+   * time.
+   */
   readonly messages: StreamedBody | undefined;
-  /** Asks to go on in WebSocket. */
+  /** Tells whether the request asks to go on in WebSocket. */
   readonly isWebSocket: boolean;
-  /** No other request follows on its connection: its body may be taken for one. */
+  /** Tells whether no other request may follow on the connection, because the body may be taken for one. */
   readonly isAlone: boolean;
-  /** Its connection may be its sender's from then on (RFC 4559). */
+  /**
+   * Tells whether the request may authenticate its connection, which is the sender's from then on (RFC 4559).
+   */
   readonly isAuthenticating: boolean;
 }
 
 /** A body that is sent as it comes, or as it is let through. */
 export interface StreamedBody {
-  /** Counts all that comes and goes: while it changes, the call is alive. */
+  /** Count of all that comes and goes: while it changes, the call is alive. */
   readonly moves: number;
-  /** Its end was sent. */
+  /** Tells whether the end of the body was sent. */
   readonly isEnded: boolean;
-  /** Called once, when there is something to write to. */
+  /** Takes what the body is to be written to. It is called once. */
   start(sink: BodySink): void;
-  /** The sink takes more. */
+  /** Notes that the sink takes more. */
   drained(): void;
 }
 
-/** Takes nothing any more, and says nothing, once the exchange is over. */
+/**
+ * Takes the bytes of a streamed body. Once the exchange is over it takes nothing any more, and says nothing.
+ */
 export interface BodySink {
-  /** False where it should wait for `drained`. */
+  /** Writes a chunk. Returns false where the body should wait for `drained`. */
   write(chunk: Buffer): boolean;
   end(): void;
 }
 
-/** Hears a request's answer, and nothing after `onEnd`, `onFailure`, or once it destroyed the carrier. */
+/**
+ * Hears the answer to a request. It hears nothing after `onEnd` or `onFailure`, or once it has destroyed the
+ * carrier.
+ */
 export interface ResponseHandler {
   onHead(head: ResponseHead): void;
-  /** The exchange gets the connection or stream for WebSocket. Nothing more is heard after it. */
+  /** Takes over the connection or stream for WebSocket. Nothing more is heard after it. */
   onSwitch(head: ResponseHead, connection: Duplex): void;
   onData(chunk: Buffer): void;
-  /** The answer is whole; `trailers` is flat. */
+  /** Notes that the answer is whole; `trailers` is flat. */
   onEnd(trailers: readonly string[]): void;
-  /** `isLost`: before a byte of the answer came, so that the request may never have been read. */
+  /**
+   * Notes that the exchange failed. `isLost` says that no byte of the answer came, so that the request may
+   * never have been read.
+   */
   onFailure(error: unknown, isLost: boolean): void;
 }
 
@@ -60,13 +73,13 @@ export interface Carrier {
   ask(outgoing: Outgoing, exchange: ResponseHandler): void;
   pause(): void;
   resume(): void;
-  /** At once, without a word to the exchange. */
+  /** Ends the carrying at once, without a word to the exchange. */
   destroy(): void;
 }
 
 /** A request that wants a carrier. */
 export interface Waiting {
-  /** A kept connection was lost under it: another one could be lost as well. */
+  /** Tells whether a kept connection was lost under the request: another one could be lost as well. */
   readonly needsFresh: boolean;
   sendOn(carrier: Carrier): void;
   fail(error: GatewayError): void;
@@ -74,16 +87,16 @@ export interface Waiting {
 
 /** Carries requests to one scheme, host and port. */
 export interface Origin {
-  /** Requests that have a carrier or wait for one. */
+  /** Number of requests that have a carrier or wait for one. */
   readonly running: number;
   usedTick: number;
-  /** Each is answered by one `release`. */
+  /** Sends a request, or keeps it until there is a carrier. Each call is answered by one `release`. */
   dispatch(request: Waiting): void;
-  /** Once more for a request whose carrier was lost, on another one. */
+  /** Sends a request once more whose carrier was lost, on another one. */
   repeat(request: Waiting): void;
-  /** The request is over, or waits no longer. */
+  /** Notes that a request is over, or waits no longer. */
   release(request: Waiting, tick: number): void;
-  /** Keeps no connection any more; those that run are closed when their requests are over. */
+  /** Keeps no connection any more. Those in use are closed when their requests are over. */
   retire(): void;
   /** Closes the connections that have waited for too long. */
   sweep(tick: number): void;
@@ -95,6 +108,9 @@ export interface OriginContext {
   readonly turnEnd: TurnEnd;
   readonly connectionsMax: number;
   readonly keptMs: number;
-  /** Waits for the settings of an HTTP/2 session: the first request must know what the upstream can do. */
+  /**
+   * Tells whether requests wait for the settings of an HTTP/2 session: the first one must know what the
+   * upstream can do.
+   */
   readonly awaitsSettings?: boolean;
 }

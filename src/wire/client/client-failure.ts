@@ -2,16 +2,16 @@ import { GatewayError } from '../../core/errors.ts';
 import { MalformedMessage } from '../http1/head.ts';
 import { ConnectionEnded, timedOut, toExchangeFailure } from './failures.ts';
 
-/** undici's words for a connection that the other side has closed. */
+/** Codes that undici has for a connection which the other side has closed. */
 const closed: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
 
 /**
- * Returns the failure of a request that undici has sent; `isAnswering` once the head of the answer was read.
- * Errors of undici are not kept as causes: they hold pieces of the answer.
+ * Returns the failure of a request that undici has sent. `isAnswering` says that the head of the answer was
+ * read. Errors of undici are not kept as causes: they hold pieces of the answer.
  */
 export function toClientFailure(error: unknown, isAnswering: boolean): GatewayError {
   const { name, code, message } = Object(error) as NodeJS.ErrnoException;
-  // Errors of its parser have no code.
+  // Errors of undici's parser have no code.
   const isMalformed = name === 'HTTPParserError';
   if (closed.has(code) || (isMalformed && message.includes('(Invalid EOF state)')))
     return toExchangeFailure(new ConnectionEnded(), isAnswering);

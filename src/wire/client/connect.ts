@@ -24,16 +24,21 @@ import { contextFor } from './reach/root-context.ts';
 export interface DialerOptions {
   readonly guard: Guard;
   readonly resolver: Resolver;
-  /** PEM certificates of the authorities that upstreams may lead to: see `loadRoots`. */
+  /** PEM certificates of the authorities that the certificates of upstreams may lead to: see `loadRoots`. */
   readonly roots: readonly string[];
-  /** For DNS, TCP and TLS together. */
+  /** Time for DNS, TCP and TLS together. */
   readonly connectTimeoutMs: number;
-  /** Through which all leaves but what it lets pass by; undefined: none. */
+  /**
+   * Parent proxy through which all calls leave but those that it lets pass by; undefined where there is none.
+   */
   readonly parent?: ParentOptions | undefined;
 }
 
 export interface Endpoint {
-  /** `tcp`: for bytes of any protocol; whoever takes the connection closes each side of it. */
+  /**
+   * Scheme of what is spoken. `tcp` is for bytes of any protocol, and whoever takes the connection closes
+   * each side of it.
+   */
   readonly scheme: 'http' | 'https' | 'tcp';
   readonly host: string;
   readonly port: number;
@@ -42,7 +47,7 @@ export interface Endpoint {
 /** The protocols by their names in ALPN (RFC 7301). */
 export type Protocol = 'http/1.1' | 'h2';
 
-/** Keeps an origin's last TLS session. Hosts must not share one: resumption skips the name check. */
+/** The last TLS session with an origin. Hosts must not share one: resumption skips the name check. */
 export interface TlsSessionStore {
   session: Buffer | undefined;
 }
@@ -53,7 +58,7 @@ interface Parent {
   connect(timeoutMs: number, allowHalfOpen: boolean): Promise<net.Socket>;
 }
 
-/** A name with more addresses than this is not tried to its end; all of them are judged. */
+/** Number of a name's addresses that are tried. All of them are judged. */
 const addressesTriedMax = 8;
 
 export class Dialer {
@@ -78,8 +83,8 @@ export class Dialer {
 
   /**
    * Opens a TCP connection, and TLS on top of it for `https`. Throws EGRESS_BLOCKED, UPSTREAM_UNREACHABLE,
-   * UPSTREAM_TLS or UPSTREAM_TIMEOUT. The host is normalised. `session` resumes an earlier TLS session with
-   * this same host and port.
+   * UPSTREAM_TLS or UPSTREAM_TIMEOUT. The host is normalised. `store` has an earlier TLS session with this
+   * same host and port, which is resumed, and gets the new one.
    */
   async dial(endpoint: Endpoint, protocol: Protocol, store?: TlsSessionStore): Promise<net.Socket> {
     const deadlineMs = performance.now() + this.#connectTimeoutMs;
@@ -97,7 +102,10 @@ export class Dialer {
       : await this.#dialStraight(wanted, protocol, store);
   }
 
-  /** Returns the judged addresses of an endpoint. */
+  /**
+   * Returns the addresses of an endpoint, which were judged, and the parent to go through. A parent that
+   * resolves names gets the host in their place.
+   */
   async #locate({ host, port }: Endpoint) {
     this.#guard.checkHost(host, port);
     if (
@@ -131,7 +139,7 @@ export class Dialer {
         return await attempt.opened;
       } catch (error) {
         failure = error as GatewayError;
-        // Its TCP answered, so this is the upstream; its siblings would fail at TLS as well.
+        // TCP was answered, so this is the upstream. Its other addresses would fail at TLS as well.
         if (attempt.isTcpOpen) break;
       }
     }
@@ -165,7 +173,7 @@ export class Dialer {
     throw failure;
   }
 
-  /** TLS with a host, on a connection that stands or one that is opened for it. */
+  /** Opens TLS with a host, on a connection that stands or one that is opened for it. */
   #secure(
     host: string,
     way: { readonly socket: net.Socket } | net.TcpNetConnectOpts,
@@ -175,9 +183,9 @@ export class Dialer {
     const socket = tls.connect({
       ...way,
       secureContext: this.#secureContext,
-      // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
+      // This is said aloud, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
-      // RFC 6066, 3: a literal address is no server name. The certificate is compared with the host that was
+      // A literal address is no server name (RFC 6066, 3). The certificate is compared with the host that was
       // asked for.
       servername: net.isIP(host) === 0 ? host : '',
       checkServerIdentity: (_name, certificate) => tls.checkServerIdentity(host, certificate),
@@ -204,8 +212,8 @@ export class Dialer {
           timeoutMs,
           this.#resolver.resolve(address.host, address.port),
         );
-        // Who has chosen it may choose an address of the inside, but not this gateway: a call would go round
-        // for ever.
+        // Whoever chose the parent may choose an address of the inside, but not this gateway: a call would go
+        // round for ever.
         for (const it of addresses) this.#guard.checkChosen(it, port);
         const wanted: Wanted = {
           endpoint: { ...address, port },
@@ -220,7 +228,7 @@ export class Dialer {
   }
 }
 
-/** The endpoint to dial. */
+/** An endpoint to dial, and how. */
 interface Wanted {
   readonly endpoint: Endpoint;
   readonly addresses: readonly string[];
@@ -232,7 +240,10 @@ interface Wanted {
 const keepAliveProbeMs = 60_000;
 const late = (peer: PeerKind): string => `The ${peer} did not accept the connection in time.`;
 
-/** Yields the addresses with their shares of the time: a dead one may not use up that of the others. */
+/**
+ * Yields the addresses, each with its share of the time in milliseconds. A dead one may not use up the time
+ * of the others.
+ */
 function* inTurn(all: readonly string[], deadlineMs: number): Generator<[address: string, ms: number]> {
   const addresses = all.slice(0, addressesTriedMax);
   for (const [index, address] of addresses.entries()) {
@@ -242,7 +253,7 @@ function* inTurn(all: readonly string[], deadlineMs: number): Generator<[address
   }
 }
 
-/** One connection being opened, until it stands, fails or is late. */
+/** Opens one connection, which stands, fails or is late. */
 class Attempt {
   isTcpOpen: boolean;
   readonly opened: Promise<net.Socket>;
@@ -253,7 +264,7 @@ class Attempt {
       const timer = setTimeout(() => {
         socket.destroy(new GatewayError('UPSTREAM_TIMEOUT', late(peer)));
       }, timeoutMs);
-      // Stays on the socket: an error between here and the listener of whoever takes it would end the
+      // This listener stays on the socket. An error before whoever takes the socket listens would end the
       // process.
       socket.on('error', (error) => {
         clearTimeout(timer);

@@ -6,24 +6,30 @@ import { ConnectionEnded, isClosedByPeer } from './failures.ts';
 import { RequestSender } from './request-sender.ts';
 import { ResponseReader } from './response-reader.ts';
 
-/** Whose connection it is. */
+/** The keeper of a connection. */
 export interface Home {
-  /** It may be asked, or put by with `keep`. */
+  /** Takes a connection that is ready: it may be asked, or put by with `keep`. */
   onReady(connection: Connection): void;
-  /** It is closed, for whatever reason; where that was a failure, its exchange was told. Called once. */
+  /**
+   * Notes that a connection is closed, for whatever reason. It is called once; where a failure closed it, its
+   * exchange was told.
+   */
   onGone(connection: Connection, reason: unknown): void;
 }
 
 /**
- * One HTTP/1.1 connection to an upstream: one request, then its answer, then the next. It is ready only in
- * the turn of the event loop after the one in which it stood or its last answer ended. Whatever arrives until
- * then, or while it waits, nobody asked for; it ends the connection, and never becomes the answer to a later
- * request.
+ * Carries one request and its answer, then the next, over one HTTP/1.1 connection to an upstream. It is ready
+ * only in the turn of the event loop after the one in which it was opened or its last answer ended. Whatever
+ * arrives until then, or while it waits, nobody asked for. That ends the connection, and never becomes the
+ * answer to a later request.
  */
 export class Connection implements Carrier, TurnEndListener {
-  /** Is `new` until first ready, and `kept` once asked or put by: then the upstream may close it. */
+  /**
+   * Age of the connection. It is `new` until it is first ready, and `kept` once it was asked or put by: then
+   * the upstream may close it.
+   */
   age: 'new' | 'fresh' | 'kept' = 'new';
-  /** When its home closes it, in ticks; written by `keep`. */
+  /** Tick at which the connection's home closes it; `keep` writes it. */
   expiresTick = 0;
   readonly #socket: Socket;
   readonly #home: Home;
@@ -35,7 +41,10 @@ export class Connection implements Carrier, TurnEndListener {
   #wasKept = false;
   #hasBegun = false;
 
-  /** `socket` is connected; all of its events are heard here from now on. */
+  /**
+   * Hears all events of `socket`, which is connected, from now on. `unhintedKeptMs` is for upstreams that do
+   * not say how long they keep connections.
+   */
   constructor(socket: Socket, home: Home, turnEnd: TurnEnd, unhintedKeptMs: number) {
     this.#socket = socket;
     this.#home = home;
@@ -49,17 +58,17 @@ export class Connection implements Carrier, TurnEndListener {
     turnEnd.wait(this);
   }
 
-  /** For how long it may wait for its next request. */
+  /** Returns how many milliseconds the connection may wait for its next request. */
   get keptMs(): number {
     return this.#reader.keptMs;
   }
 
-  /** Returns false where the socket knows already that it is closing. */
+  /** Tells whether a request may be sent. Returns false where the socket knows already that it is closing. */
   get isUsable(): boolean {
     return this.#isOpen && this.#socket.writable && !this.#socket.readableEnded;
   }
 
-  /** Only when it is ready. */
+  /** Sends a request, whose answer `exchange` hears. The connection must be ready. */
   ask(outgoing: Outgoing, exchange: ResponseHandler): void {
     this.#exchange = exchange;
     this.#wasKept = this.age === 'kept';
@@ -69,7 +78,7 @@ export class Connection implements Carrier, TurnEndListener {
     this.#sender.send(outgoing.head, outgoing.body);
   }
 
-  /** Its home has nobody for it now. */
+  /** Puts the connection by, since its home has no request for it now. */
   keep(expiresTick: number): void {
     this.age = 'kept';
     this.expiresTick = expiresTick;
@@ -83,7 +92,7 @@ export class Connection implements Carrier, TurnEndListener {
     this.#socket.resume();
   }
 
-  /** At once, without a word to the exchange. */
+  /** Closes the connection at once, without a word to the exchange. */
   destroy(): void {
     this.#exchange = undefined;
     this.#fail(new ConnectionEnded());
@@ -91,9 +100,9 @@ export class Connection implements Carrier, TurnEndListener {
 
   onTurnEnd(): void {
     if (!this.#isOpen) return;
-    // Its end may have come before anyone listened. A request that was answered before all of it was sent
-    // stands in the way of the next one. A small one is known to be sent at the end of the turn, perhaps
-    // after its answer.
+    // The end of the socket may have come before anyone listened. A request that was answered before all of
+    // it was sent stands in the way of the next one. A small request is known to be sent only at the end of
+    // the turn, perhaps after its answer.
     if (!this.isUsable || this.#sender.isSending || this.#socket.writableLength > 0) {
       this.#fail(new ConnectionEnded());
       return;
@@ -135,10 +144,10 @@ export class Connection implements Carrier, TurnEndListener {
     if (reader.isDone) this.#finish(end === unread.length);
   }
 
-  /** Without effect once the exchange has let go: it may do so in any call. */
+  /** Hands content on. It does nothing once the exchange has let go, as it may do in any call. */
   readonly #handOn = (chunk: Buffer): void => this.#exchange?.onData(chunk);
 
-  /** Counts as ours until it is closed. */
+  /** Hands the connection over, which counts as ours until it is closed. */
   #handOver(head: ResponseHead, unread: Buffer): void {
     const exchange = this.#exchange;
     const socket = this.#socket;
@@ -152,7 +161,7 @@ export class Connection implements Carrier, TurnEndListener {
     exchange?.onSwitch(head, socket);
   }
 
-  /** `isExact`: nothing stands behind the answer. */
+  /** Ends the exchange with a whole answer. `isExact` says that nothing stands behind it. */
   #finish(isExact: boolean): void {
     const exchange = this.#exchange;
     if (!exchange) return;

@@ -2,16 +2,16 @@ import type { GatewayError } from '../../core/errors.ts';
 
 /*
  * All exchanges and connections share one coarse clock. Timers of their own cost 8 to 12 % of a small
- * request. The clock counts ticks, so that a byte that arrives costs one assignment; an exchange is ended up
+ * request. The clock counts ticks, so that a byte that arrives costs one assignment. An exchange is ended up
  * to one tick late. While the event loop stands still no ticks pass, and a call is not blamed for our own
  * delay.
  */
 
 /** An exchange that runs. */
 export interface Timed {
-  /** Its place in the list of those that run; `Deadlines` alone writes it. */
+  /** Index in the list of exchanges that run; `Deadlines` alone writes it. */
   slot: number;
-  /** Asked at every tick; ends the exchange when it is late. */
+  /** Ends the exchange when it is late. It is called at every tick. */
   checkDeadline(tick: number): void;
   fail(error: GatewayError): void;
 }
@@ -20,15 +20,15 @@ export interface Deadlines {
   /** The present, in ticks. */
   readonly tick: number;
   add(exchange: Timed): void;
-  /** Only once, and only what was added. */
+  /** Removes an exchange that was added. It is called once. */
   delete(exchange: Timed): void;
   /** Returns a duration in ticks, never shorter than asked. */
   toTicks(durationMs: number): number;
   /** Returns a duration in ticks, never longer than asked; 0 where it is too short for this clock. */
   toTicksWithin(durationMs: number): number;
-  /** Fails all that run. */
+  /** Fails all exchanges that run. */
   failAll(error: GatewayError): void;
-  /** Resolves once none runs. */
+  /** Resolves once no exchange runs. */
   whenIdle(): Promise<void>;
   close(): void;
 }
@@ -36,15 +36,18 @@ export interface Deadlines {
 const tickMsMin = 10;
 const tickMsMax = 500;
 
-/** Makes a clock exact to a quarter of the shortest duration asked about, within 10 and 500 ms. */
+/** Creates a clock that is exact to a quarter of the shortest duration asked about, within 10 and 500 ms. */
 export function createDeadlines(shortestMs: number, onTick: (tick: number) => void): Deadlines {
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, shortestMs / 4));
-  // It is no Set, whose replaced hash tables point to their successors. One that has grown old keeps every
-  // later exchange from being collected young. That cost a fifth of a small request.
+  // This is no Set. A Set's replaced hash tables point to their successors, and one that has grown old keeps
+  // every later exchange from being collected young. That cost a fifth of a small request.
   const running: Timed[] = [];
   let onIdle: (() => void)[] = [];
 
-  /** From the end, because whoever ends leaves, and the last then takes its place. */
+  /**
+   * Visits all from the end of the list, because an exchange that ends leaves it, and the last one takes its
+   * place.
+   */
   function forEach(act: (exchange: Timed) => void): void {
     for (let i = running.length - 1; i >= 0; i--) {
       const exchange = running[i];

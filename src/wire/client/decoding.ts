@@ -1,23 +1,29 @@
 /** Takes the content codings off an answer as it comes; no faster than what is decoded is taken. */
 export interface Decoding {
-  /** False where it takes no more for now: `onFlow` follows. */
+  /** Decodes a chunk. Returns false where it takes no more for now; `onFlow` follows. */
   write(chunk: Buffer): boolean;
   end(): void;
-  /** After `take` has answered false: it takes more again. */
+  /** Goes on after `take` has returned false, since more is taken again. */
   resume(): void;
-  /** Nobody wants it any more. */
+  /** Ends the decoding: nobody wants the rest any more. */
   close(): void;
 }
 
-/** Takes what is decoded. One of `ended` and `broken` is called, once, unless it is closed before. */
+/**
+ * Takes what is decoded. One of `ended` and `broken` is called, once, unless the decoding is closed before.
+ */
 interface Decoded {
-  /** False where it takes no more until `resume`. */
+  /** Takes a decoded chunk. Returns false where no more is taken until `resume`. */
   take(chunk: Buffer): boolean;
+  /** Notes that `write` takes more again. */
   onFlow(): void;
   ended(): void;
-  /** It is not what its coding says. */
+  /** Notes that the body is not what its coding says. */
   broken(error: Error): void;
 }
 
-/** Undefined for a coding that is not known; `contentEncoding` is all of the field. */
+/**
+ * Opens a decoding, or returns undefined for a coding that is not known. `contentEncoding` is the whole
+ * field.
+ */
 export type OpenDecoding = (contentEncoding: string, decoded: Decoded) => Decoding | undefined;

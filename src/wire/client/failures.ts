@@ -6,7 +6,7 @@ import { MalformedMessage } from '../http1/head.ts';
  * repeats Node's message, which may quote addresses, certificates or content.
  */
 
-/** Why a certificate was refused: OpenSSL's verification codes as node:tls names them. */
+/** Reasons why a certificate was refused, by OpenSSL's verification codes as node:tls names them. */
 const certificateFailures: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
@@ -44,10 +44,10 @@ const codeOf = (error: unknown): string => {
   return typeof code === 'string' ? code : '';
 };
 
-/** Whom a connection is opened to, as it stands in a sentence. */
+/** The peer to which a connection is opened, as it stands in a sentence. */
 export type PeerKind = 'upstream' | 'parent proxy';
 
-/** Returns a failure before the connection stood; after TCP, all failures are of TLS. */
+/** Returns the failure of a connection that was being opened. Once TCP is open, all failures are of TLS. */
 export function toConnectFailure(
   error: unknown,
   isTcpOpen: boolean,
@@ -72,7 +72,10 @@ function handshakeFailure(code: string): string {
   return reason === undefined ? 'the handshake failed' : reason.toLowerCase().replaceAll('_', ' ');
 }
 
-/** Returns a failure of an exchange on a standing connection; `isAnswering` after the answer's head. */
+/**
+ * Returns the failure of an exchange on a standing connection. `isAnswering` says that the answer's head was
+ * read.
+ */
 export function toExchangeFailure(error: unknown, isAnswering: boolean): GatewayError {
   if (error instanceof MalformedStream) {
     return toProtocolFailure(`The upstream broke HTTP/2. ${error.message}`, error);
@@ -102,13 +105,15 @@ export function toExchangeFailure(error: unknown, isAnswering: boolean): Gateway
 const toProtocolFailure = (detail: string, cause: unknown): GatewayError =>
   new GatewayError('UPSTREAM_PROTOCOL', detail, {}, cause);
 
-/** The answer is none that HTTP/2 would carry on. The message says why, and quotes nothing of it. */
+/** Says why the answer is none that HTTP/2 would carry on, and quotes nothing of it. */
 export class MalformedStream extends Error {}
 
-/** The upstream closed its side of the connection in order. */
+/** Says that a connection or stream closed, and names no other error. */
 export class ConnectionEnded extends Error {}
 
-/** The peer closed or reset the connection, which says nothing of what it made of the request. */
+/**
+ * Tells whether the peer closed or reset the connection, which says nothing of what it made of the request.
+ */
 export function isClosedByPeer(error: unknown): boolean {
   const code = codeOf(error);
   return error instanceof ConnectionEnded || code === 'ECONNRESET' || code === 'EPIPE';
@@ -120,6 +125,6 @@ export const shuttingDown = (): GatewayError =>
 export const timedOut = (what: string): GatewayError =>
   new GatewayError('UPSTREAM_TIMEOUT', `The upstream ${what}.`);
 
-/** The upstream speaks TLS and not the protocol that was offered (RFC 7301, 3.2). */
+/** Tells whether the upstream speaks TLS and not the protocol that was offered (RFC 7301, 3.2). */
 export const isProtocolRefused = (error: GatewayError): boolean =>
   codeOf(error.cause) === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';

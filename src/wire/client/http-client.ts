@@ -12,13 +12,16 @@ import { toClientFailure } from './client-failure.ts';
  */
 
 export interface HttpRequest {
-  /** `http` or `https`. A user and password in it are sent as basic authentication. */
+  /** URL with `http` or `https`. A user and password in it are sent as basic authentication. */
   readonly url: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** If two names differ in case alone, the last one counts. */
+  /** Values by name. If two names differ in case alone, the last one counts. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Ends the exchange, also while the body is read. The error is then the reason of the signal. */
+  /**
+   * Ends the exchange when it is aborted, also while the body is read. The error is then the reason of the
+   * signal.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -26,7 +29,7 @@ export interface HttpAnswer {
   readonly status: number;
   /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Is the body in its content coding. Read or destroy it; a cut one fails with a GatewayError. */
+  /** Body in its content coding. Read or destroy it; a cut one fails with a GatewayError. */
   readonly body: Readable;
 }
 
@@ -44,9 +47,12 @@ export type Connect = (to: {
 }) => Promise<Socket>;
 
 interface HttpClientOptions {
-  /** `unguarded`: straight to whatever address the URL names, with the authorities that Node knows. */
+  /**
+   * Opens connections. With `unguarded` they go straight to whatever address the URL names, and trust the
+   * authorities that Node knows.
+   */
   readonly connect: Connect | 'unguarded';
-  /** Without a byte of the answer for so long, the exchange ends. */
+  /** Time without a byte of the answer after which the exchange ends. */
   readonly idleTimeoutMs: number;
 }
 
@@ -75,7 +81,7 @@ export function createHttpClient({ connect, idleTimeoutMs }: HttpClientOptions):
             );
           };
     const origin = `${scheme}://${toAuthority(scheme, host, port)}`;
-    // Loaded with the first request: many daemons send none.
+    // The client is loaded with the first request: many daemons send none.
     const { default: Client } = await import('undici/lib/dispatcher/client.js');
     signal?.throwIfAborted();
     const exchange = new Exchange(new Client(origin, { ...options, connect: connector }), signal);
@@ -87,7 +93,10 @@ export function createHttpClient({ connect, idleTimeoutMs }: HttpClientOptions):
 const byLowerName = (headers: HttpRequest['headers']): HttpRequest['headers'] =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** Basic authentication (RFC 7617) with the user and password of a URL, as far as it has any. */
+/**
+ * Returns the field for basic authentication (RFC 7617) with the user and password of a URL; none where it
+ * has neither.
+ */
 function authorizationOf(userInfo: string): Readonly<Record<string, string>> {
   if (userInfo === '') return {};
   const [user = '', password = ''] = userInfo.split(':').map(decoded);
@@ -105,7 +114,7 @@ function decoded(written: string): string {
   }
 }
 
-/** One request and its answer, as undici tells of them. */
+/** Runs one request and its answer, as undici tells of them. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #client: UndiciClient;
   readonly #signal: AbortSignal | undefined;
@@ -124,7 +133,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         done(error);
       },
     });
-    // Whoever reads is told by the stream; nobody has to read what is destroyed.
+    // Whoever reads is told by the stream, and nobody has to read what is destroyed.
     this.#body.on('error', () => {});
   }
 

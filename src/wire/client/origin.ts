@@ -6,10 +6,10 @@ import { Connection, type Home } from './connection.ts';
 import { isProtocolRefused, toExchangeFailure } from './failures.ts';
 
 /**
- * The HTTP/1.1 connections to one scheme, host and port. A request takes the connection that was used last,
- * so that surplus ones grow old and are closed. A request that finds none free waits, and a connection is
- * opened for it, up to the limit. The first connection that becomes ready serves the request that has waited
- * longest.
+ * Sends requests over HTTP/1.1 connections to one scheme, host and port. A request takes the connection that
+ * was used last, so that surplus ones grow old and are closed. A request that finds none free waits, and a
+ * connection is opened for it, up to the limit. The first connection that becomes ready serves the request
+ * that has waited longest.
  */
 export class ConnectionOrigin implements Origin, Home {
   /** Requests that have a connection or wait for one. */
@@ -18,16 +18,18 @@ export class ConnectionOrigin implements Origin, Home {
   readonly #context: OriginContext;
   readonly #dial: (session: TlsSessionStore) => Promise<Socket>;
   readonly #makeSuccessor: (() => Origin) | undefined;
-  /** Takes all requests since the upstream has said that it does not speak HTTP/1.1. */
+  /** Origin that takes all requests since the upstream has said that it does not speak HTTP/1.1. */
   #successor: Origin | undefined;
   readonly #session: TlsSessionStore = { session: undefined };
-  /** The one that was used last stands last. */
+  /** Connections without a request. The one that was used last stands last. */
   readonly #idle: Connection[] = [];
-  /** Those that need a fresh connection stand first; each of them has one on its way. */
+  /**
+   * Requests without a connection. Those that need a fresh one stand first; each of them has one on its way.
+   */
   readonly #waiting: Waiting[] = [];
   /** Connections that stand or are being opened. */
   #open = 0;
-  /** Those of them that have not been ready yet. */
+  /** Connections of `#open` that have not been ready yet. */
   #opening = 0;
   #isRetired = false;
 
@@ -41,7 +43,7 @@ export class ConnectionOrigin implements Origin, Home {
     this.#makeSuccessor = makeSuccessor;
   }
 
-  /** Each is answered by one `release`. */
+  /** Sends a request, or keeps it until a connection is ready. Each call is answered by one `release`. */
   dispatch(request: Waiting): void {
     this.running++;
     if (this.#successor) {
@@ -56,7 +58,7 @@ export class ConnectionOrigin implements Origin, Home {
     }
   }
 
-  /** Asks once more for a request that lost its kept connection, on a fresh one in place of that. */
+  /** Sends a request once more that lost its kept connection, on a fresh one in place of that. */
   repeat(request: Waiting): void {
     if (this.#successor) {
       this.#successor.repeat(request);
@@ -66,7 +68,7 @@ export class ConnectionOrigin implements Origin, Home {
     this.#openOne();
   }
 
-  /** The request is over, or waits no longer. */
+  /** Notes that a request is over, or waits no longer. */
   release(request: Waiting, tick: number): void {
     this.running--;
     this.usedTick = tick;
@@ -74,7 +76,7 @@ export class ConnectionOrigin implements Origin, Home {
     else if (this.#waiting.length > 0) remove(this.#waiting, request);
   }
 
-  /** Keeps no connection any more; those that run are closed when their requests are over. */
+  /** Keeps no connection any more. Those in use are closed when their requests are over. */
   retire(): void {
     this.#isRetired = true;
     this.#successor?.retire();
@@ -139,7 +141,10 @@ export class ConnectionOrigin implements Origin, Home {
     this.#openAsNeeded();
   }
 
-  /** Others that are being opened fail in the same way, and find nobody waiting. */
+  /**
+   * Hands all requests to a successor. Connections that are still being opened fail in the same way, and find
+   * nobody waiting.
+   */
   #succeed(makeSuccessor: () => Origin): void {
     this.#successor ??= makeSuccessor();
     for (const request of this.#waiting.splice(0)) this.#successor.dispatch(request);
@@ -147,7 +152,7 @@ export class ConnectionOrigin implements Origin, Home {
   }
 }
 
-/** Takes the connection that was used last; those that the upstream has closed are dropped. */
+/** Takes the connection that was used last. Those that the upstream has closed are dropped. */
 function takeUsable(idle: Connection[]): Connection | undefined {
   for (let last = idle.pop(); last; last = idle.pop()) {
     if (last.isUsable) return last;
@@ -156,7 +161,9 @@ function takeUsable(idle: Connection[]): Connection | undefined {
   return undefined;
 }
 
-/** Takes the request that has waited longest; for a kept connection only one that needs no fresh one. */
+/**
+ * Takes the request that has waited longest. For a kept connection it takes only one that needs no fresh one.
+ */
 function takeNext(waiting: Waiting[], isKept: boolean): Waiting | undefined {
   const at = isKept ? waiting.findIndex(({ needsFresh }) => !needsFresh) : 0;
   return at < 0 ? undefined : waiting.splice(at, 1)[0];

@@ -8,35 +8,40 @@ import type { Guard } from './reach/guard.ts';
 import { SessionOrigin } from './session-origin.ts';
 
 /*
- * The connections of each tenant to each origin: where an upstream loses count of what it was sent, its
- * answers stay with whoever sent it. Agents choose the origins, so their number is bounded. The least
- * recently used one is let go when there are too many, and so is one that idles.
+ * The connections of each tenant to each origin. Tenants share none: where an upstream loses count of what it
+ * was sent, its answers stay with whoever sent it. Agents choose the origins, so their number is bounded. The
+ * least recently used one is let go when there are too many, and so is one that idles.
  */
 
 interface PoolsOptions extends OriginContext {
   readonly guard: Guard;
   readonly dialer: Dialer;
-  /** Origins that speak HTTP/2 alone are spoken to in it. */
+  /** Tells whether origins that speak HTTP/2 alone are spoken to in HTTP/2. */
   readonly mayFallBack: boolean;
   readonly originsMax: number;
-  /** Requests that may wait for one origin. */
+  /** Number of requests that may wait for one origin. */
   readonly waitingMax: number;
   readonly idleTicks: number;
 }
 
-/** Connections that stay open for hours do not take the places of those that calls take turns on. */
+/**
+ * The use of connections. Those that stay open for hours do not take the places of those that calls take
+ * turns on.
+ */
 type Purpose = 'calls' | 'websocket';
 
-/** WebSockets of one tenant to one origin, where not more calls than that may go there. */
+/**
+ * Number of WebSockets that one tenant may have to one origin, at least: no fewer than connections for calls.
+ */
 const webSocketsLeast = 1_024;
 
 export class Pools {
   readonly #options: PoolsOptions;
   readonly #requestsMax;
   readonly #webSocketsMax;
-  /** Origins in the order of their last use, to the tick. */
+  /** Origins by their key, in the order of their last use, to the tick. */
   readonly #origins = new Map<string, Origin>();
-  /** The origin of the last request. The next one nearly always goes there too, and needs no key made. */
+  /** Origin of the last request. The next one nearly always goes there too, and needs no key made. */
   #last: Taken | undefined;
   #isDestroyed = false;
 
@@ -77,12 +82,12 @@ export class Pools {
     }
   }
 
-  /** Keeps no connection any more; those that run or wait go on. */
+  /** Keeps no connection any more. Requests that run or wait go on. */
   close(): void {
     for (const [key, origin] of this.#origins) this.#drop(key, origin);
   }
 
-  /** The same, and nothing is dialled any more. */
+  /** Keeps no connection any more, and dials none. */
   destroy(): void {
     this.#isDestroyed = true;
     this.close();
@@ -112,7 +117,7 @@ export class Pools {
     if (scheme !== 'http' && scheme !== 'https') {
       throw new GatewayError('VALIDATION_FAILED', 'Only http and https URLs can be forwarded.');
     }
-    // The dialer asks too; here it keeps a refused host from taking the place of another.
+    // The dialer asks the guard, too. Asked here, it keeps a refused host from taking the place of another.
     this.#options.guard.checkHost(host, port);
     if (this.#origins.size >= this.#options.originsMax) this.#evict();
     const endpoint: Endpoint = { scheme, host, port };

@@ -16,28 +16,45 @@ import { isLinewise, notDecodable, stillCoded, tooFarExpanded, toScrubbable } fr
 
 export interface RelayOptions {
   readonly response: Answer;
-  /** Flat; appended to the head of the answer, and wins over upstream fields of the same names. */
+  /**
+   * Flat fields that are appended to the head of the answer, and win over upstream fields of the same names.
+   */
   readonly extraHeaders: readonly string[];
   /** Takes our credential out of the answer. The request must ask for one without content coding. */
   readonly scrub?: Scrub | undefined;
-  /** The answer may be a part, or be stored with a coding, so it is searched as it comes. */
+  /** Tells whether the answer may be a part, or be stored with a coding. It is then searched as it comes. */
   readonly mayBeStored?: boolean;
-  /** Takes off an unwanted coding of an answer that must be searched; by default none is known. */
+  /**
+   * Opens the decoding of an answer that must be searched and has an unwanted coding. By default no coding is
+   * known.
+   */
   readonly openDecoding?: OpenDecoding | undefined;
-  /** The call failed and no head was sent: the entrance answers. Possibly before `forward` returns. */
+  /**
+   * Hears that the call failed before a head was sent: the entrance answers. It may be called before
+   * `forward` returns.
+   */
   onError(error: GatewayError): void;
-  /** The answer will be cut off, for this reason: its head was sent. `onEnd` follows. */
+  /** Hears why the answer is about to be cut off, after its head was sent. `onEnd` follows. */
   onCut?(error: GatewayError): void;
-  /** The answer ended, whole or cut by either side. `status` is 0 if the client left before it. */
+  /**
+   * Hears that the answer ended, whole or cut by either side. `status` is 0 where the client left before
+   * the head.
+   */
   readonly onEnd?: ((outcome: RelayOutcome) => void) | undefined;
   /**
-   * The upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is called. The connection belongs
-   * to whoever is told, and keeps its place among those to its origin until it closes.
+   * Takes over the connection when the upstream goes on in WebSocket. Then neither `onError` nor `onEnd` is
+   * called. The connection keeps its place among those to its origin until it closes.
    */
   readonly onSwitch?: ((head: ResponseHead, connection: Duplex) => void) | undefined;
-  /** Is asked at every tick while the answer comes; a reason cuts it off, after `onCut`. */
+  /**
+   * Returns a reason to cut the answer off, of which `onCut` is told. It is asked at every tick while the
+   * answer comes.
+   */
   whyEnded?(): GatewayError | undefined;
-  /** Each chunk of the body, after it was handed on. Never held back; whoever keeps them sets the bound. */
+  /**
+   * Hears each chunk of the body after it was handed on. No chunk is held back for it, and whoever keeps
+   * chunks sets the bound.
+   */
   onData?(chunk: Buffer): void;
 }
 
@@ -47,15 +64,24 @@ export interface RelayOutcome {
   readonly aborted: boolean;
 }
 
-/** Exactly one of `onError` and `onEnd` is called, once, whatever happens. */
+/**
+ * A request that is being forwarded. Exactly one of `onError`, `onEnd` and `onSwitch` is called, once,
+ * whatever happens.
+ */
 export interface Forwarding {
-  /** Ends the request, and after a head the client's connection, too. It does nothing at the end. */
+  /**
+   * Ends the request, and after a head the client's connection, too. It does nothing once the exchange has
+   * ended.
+   */
   abort(): void;
 }
 
-/** Told of every request that was sent, once. Must not throw. */
+/**
+ * Hears once of each request that was sent, but for one that the client gives up before its answer. Must not
+ * throw.
+ */
 export interface UpstreamWatch {
-  /** The head of its answer is there, so long after it was sent. */
+  /** Notes that the head of the answer has come, and the milliseconds since the request was forwarded. */
   answered(status: number, ms: number): void;
   failed(error: GatewayError): void;
 }
@@ -70,20 +96,21 @@ export interface RelayContext {
   readonly watch: UpstreamWatch | undefined;
 }
 
-/** RFC 9110, 9.2.2. Sent twice they mean what they mean sent once. */
+/** Methods of requests that mean the same when they are sent twice (RFC 9110, 9.2.2). */
 const idempotentMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 const noFields: string[] = [];
 
-/** Bytes of a scrubbed body that wait for the end of a turn; above this no more is read. */
+/** Bytes of a scrubbed body that wait for the end of a turn. Beyond them no more is read. */
 const collectedBytesMax = 65_536;
 /** Decoded bytes above which the ratio to the received ones is bounded. */
 const expandedBytesMax = 16 * 1024 * 1024;
 const expansionMax = 200;
 
 /**
- * One exchange: gives the answer of its carrier to the client. The head waits for the first chunk of the same
- * turn. So a small answer is one write and one TLS record, and server-sent events are never held back.
+ * Gives the answer to one request, which a carrier brings, to the client. The head waits for the first chunk
+ * of the same turn. So a small answer is one write and one TLS record, and server-sent events are never held
+ * back.
  */
 export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnEndListener {
   slot = 0;
@@ -92,7 +119,10 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   readonly #context: RelayContext;
   readonly #origin: Origin;
   readonly #response: Answer;
-  /** Until the answer begins: a stream may go on for hours, and the entrance may keep us for longer. */
+  /**
+   * Request, until its answer begins. A stream may go on for hours, and the entrance may keep the relay for
+   * longer.
+   */
   #outgoing: Outgoing | undefined;
   readonly #messages: StreamedBody | undefined;
   readonly #isGrpcAsked: boolean;
@@ -110,13 +140,13 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   #receivedBytes = 0;
   #decoding: Decoding | undefined;
   #decodedBytes = 0;
-  /** Wait for the end of what is decoded. */
+  /** Trailers that wait for the end of what is decoded. */
   #trailers: readonly string[] = noFields;
   #isHeadSent = false;
   #isWaiting = false;
   #isEnded = false;
   #isSettled = false;
-  /** When something moved last. */
+  /** Tick at which something moved last. */
   #activeTick: number;
   readonly #sentMs = performance.now();
 
@@ -130,7 +160,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     this.#response = options.response;
     this.#activeTick = context.deadlines.tick;
     this.#response.once('close', () => {
-      // It may be over while we still write its end.
+      // The exchange may be over while its end is still being written.
       if (!this.#isEnded) this.abort();
     });
     context.deadlines.add(this);
@@ -154,7 +184,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     this.#head = toClientHeaders(head, this.#options.extraHeaders, this.#context.ownPrefix);
     this.#activeTick = this.#context.deadlines.tick;
     this.#contentLength = head.contentLength;
-    // RFC 9110, 8.6: a 204 has none; a client that believed it would wait for a body.
+    // A 204 has no length: a client that believed it would wait for a body (RFC 9110, 8.6).
     if (status === 204 && head.contentLength >= 0) this.#head = withoutField(this.#head, 'content-length');
     if (this.#options.scrub && !this.#beginScrub(this.#options.scrub, isBodiless)) return;
     // Decoding a part of the body shows whether it has the coding that it claims.
@@ -178,7 +208,10 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     this.#context.turnEnd.wait(this);
   }
 
-  /** The length is not known before the end. False where the answer cannot be read. */
+  /**
+   * Prepares the search of the answer, whose length is not known before its end. Returns false where the
+   * answer cannot be read.
+   */
   #beginScrub(scrub: Scrub, isBodiless: boolean): boolean {
     const { mayBeStored } = this.#options;
     let isEnveloped = false;
@@ -197,7 +230,8 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     }
     if (isBodiless) return true;
     const type = fieldOf(this.#head, 'content-type');
-    // An agent could have its guess of where a credential stands taken for the end of a message.
+    // The type of the answer does not suffice. An agent could have its guess of where a credential stands
+    // taken for the end of a message.
     const isGrpc = this.#isGrpcAsked && isGrpcType(type);
     const body = isGrpc ? new MessageScrub(scrub.message()) : scrub.body(isLinewise(this.#head));
     this.#scrubbed = isEnveloped ? new EnvelopeCheck(body, { isText: isEnvelopedText(type) }) : body;
@@ -233,7 +267,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     else this.#carrier?.resume();
   }
 
-  /** Pauses the source; a decoder waits by itself. */
+  /** Pauses the source. A decoder waits by itself. */
   #pauseSource(): void {
     if (!this.#decoding) this.#carrier?.pause();
   }
@@ -248,8 +282,8 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   }
 
   /**
-   * Searches once a turn, however small the pieces are; and however fast they come, others have their turn in
-   * between.
+   * Keeps bytes until the end of the turn. They are searched once a turn, however small the pieces are.
+   * However fast pieces come, others have their turn in between.
    */
   #collect(received: Buffer): void {
     this.#collected.push(received);
@@ -273,7 +307,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
 
   #send(chunk: Buffer): void {
     const response = this.#response;
-    // All of it may be held back. The head goes out at the end of the turn.
+    // All of a chunk may be held back. Its head then goes out at the end of the turn.
     if (chunk.length === 0) return;
     if (!this.#isHeadSent) this.#sendHead();
     if (this.#receivedBytes === this.#contentLength) {
@@ -293,7 +327,8 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
 
   #finishSafely(trailers: readonly string[]): void {
     if (this.#isSettled) return;
-    // The carrier has let go of us: nobody else would hear of what an answer does not take.
+    // The carrier has let go of us, so nobody else would hear of an error, such as that of a trailer with
+    // forbidden characters.
     try {
       this.#finish(trailers);
     } catch (error) {
@@ -352,7 +387,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     }
   }
 
-  /** Lets go of a head that no body followed in the same turn, and of what was collected. */
+  /** Sends a head that no body followed in the same turn, and what was collected. */
   onTurnEnd(): void {
     this.#isWaiting = false;
     if (this.#isSettled) return;
@@ -398,8 +433,8 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     this.#needsDrain = true;
     this.#pauseSource();
     if (this.#onDrain) return;
-    // Apart from the assignment: V8 puts a function that is assigned to a property into the old generation at
-    // once. The whole exchange would stay with it until the next full collection.
+    // The function is made apart from the assignment: V8 puts a function that is assigned to a property into
+    // the old generation at once. The whole exchange would stay with it until the next full collection.
     const onDrain = (): void => {
       this.#needsDrain = false;
       this.#activeTick = this.#context.deadlines.tick;
@@ -415,7 +450,10 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     this.#options.onEnd?.(outcome);
   }
 
-  /** A carrier that is still ours has not brought the whole answer, and can carry no other. */
+  /**
+   * Lets go of all that the exchange holds. A carrier that is still ours has not brought the whole answer,
+   * and can carry no other.
+   */
   #settle(): void {
     this.#isSettled = true;
     this.#outgoing = undefined;

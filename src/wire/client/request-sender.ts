@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net';
 import { withHead } from '../http1/head-room.ts';
 
-/** Above this, copying head and body into one piece costs more than a second write. */
+/**
+ * Bytes of the longest body that is copied behind its head. For a longer one, copying costs more than a
+ * second write.
+ */
 const onePieceBytesMax = 16_384;
 
-/** To encrypt more at one go holds up other calls. */
+/** Bytes that are written at one go. To encrypt more would hold up other calls. */
 const pieceBytesMax = 1024 * 1024;
 
 function joined(head: string, body: Buffer): Buffer {
@@ -51,7 +54,7 @@ export class RequestSender {
     this.#isStopped = true;
   }
 
-  /** Each piece is written once the one before it has left. */
+  /** Writes bytes from `from` on, each piece once the one before it has left. */
   #sendFrom(bytes: Buffer, from: number): void {
     const to = from + pieceBytesMax;
     this.#isSending = to < bytes.length;

@@ -7,7 +7,7 @@ import { keptMs } from './keep-alive.ts';
 
 /** Reads the answers of one connection, one after the other: each its head, then its body. */
 export class ResponseReader {
-  /** For how long the connection may wait for its next request, as the last head says. */
+  /** Milliseconds that the connection may wait for its next request, as the last head says. */
   keptMs: number;
   /** Tells whether another answer may follow this one. */
   isPersistent = true;
@@ -24,7 +24,7 @@ export class ResponseReader {
     this.#unhintedKeptMs = unhintedKeptMs;
   }
 
-  /** Says which request the next answer is to. */
+  /** Notes which request the next answer is to. */
   expect({ method, isWebSocket, isAlone, isAuthenticating }: Outgoing): void {
     this.#isHeadRequest = method === 'HEAD';
     this.#maySwitch = isWebSocket;
@@ -60,7 +60,7 @@ export class ResponseReader {
 
   takeRest(): Buffer {
     const { rest } = this.#headReader;
-    // For the next answer; this one holds on to the bytes that it read.
+    // The next answer has a new reader; this one holds on to the bytes that it read.
     this.#headReader = new ResponseHeadReader();
     return rest;
   }
@@ -78,7 +78,7 @@ export class ResponseReader {
   }
 }
 
-/** RFC 9112, 6.3. */
+/** Returns the length of the body in bytes, or by what it ends (RFC 9112, 6.3). */
 function bodyLength(head: ResponseHead, isHeadRequest: boolean): number {
   if (isHeadRequest || head.status === 204 || head.status === 304) return 0;
   if (head.isChunked) return chunked;

@@ -7,15 +7,15 @@ import type { TlsSessionStore } from './connect.ts';
 import { ConnectionEnded, toExchangeFailure } from './failures.ts';
 import { StreamCarrier } from './stream-carrier.ts';
 
-/** Streams of one session, whatever the upstream would take. */
+/** Streams that one session has at most, whatever the upstream would take. */
 const streamsMax = 100;
 const sessionMegabytesMax = 16;
-/** The window of each stream: an answer is read ahead by no more. */
+/** Bytes of each stream's window: no more of an answer is read ahead. */
 const windowBytes = 1024 * 1024;
 
 /**
- * The HTTP/2 sessions with one scheme, host and port (RFC 9113). All requests share one; while it is full or
- * says goodbye, another one is opened beside it, up to the limit.
+ * Sends requests over HTTP/2 sessions with one scheme, host and port (RFC 9113). All requests share one
+ * session. While it is full or says goodbye, another one is opened beside it, up to the limit.
  */
 export class SessionOrigin implements Origin {
   running = 0;
@@ -68,7 +68,10 @@ export class SessionOrigin implements Origin {
     }
   }
 
-  /** Opens one at a time: it may carry all that wait, and another one would get no streams either. */
+  /**
+   * Opens a session where requests wait. One is opened at a time, since it may carry all of them. None is
+   * opened while the upstream takes no streams, since another one would get none either.
+   */
   #openAsNeeded(): void {
     if (this.#waiting.length === 0 || this.#opening > 0) return;
     if (this.#sessions.size >= this.#context.connectionsMax) return;
@@ -82,7 +85,7 @@ export class SessionOrigin implements Origin {
 
   #opened(socket: Socket): void {
     this.#opening--;
-    // TLS without the protocol is HTTP/1.1; what it would make of our first bytes nobody knows.
+    // TLS without the protocol is HTTP/1.1, and nobody knows what that would make of our first bytes.
     if ('alpnProtocol' in socket && socket.alpnProtocol !== 'h2') {
       socket.destroy();
       this.#fail(new GatewayError('UPSTREAM_PROTOCOL', 'The upstream does not speak HTTP/2.'));
@@ -117,7 +120,7 @@ export class SessionOrigin implements Origin {
     this.#fail(error);
   }
 
-  /** All that wait would have gone the same way. */
+  /** Fails all requests that wait: they would have gone the same way. */
   #fail(error: GatewayError): void {
     for (const request of this.#waiting.splice(0)) request.fail(error);
   }
@@ -125,7 +128,7 @@ export class SessionOrigin implements Origin {
 
 interface SessionEvents {
   onRoom(): void;
-  /** Called once, for whatever reason. */
+  /** Notes that the session is gone. It is called once, for whatever reason. */
   onGone(error: unknown): void;
 }
 
@@ -137,11 +140,11 @@ const sessionOptions = {
   settings: { enablePush: false, initialWindowSize: windowBytes },
 };
 
-/** One session and its streams. */
+/** Keeps one session and counts its streams. */
 class Session {
-  /** It has heard from the upstream in HTTP/2. */
+  /** Tells whether the session has heard from the upstream in HTTP/2. */
   wasReady = false;
-  /** Since when it carries nothing, in ticks; infinite while it carries something. */
+  /** Tick since which the session carries nothing; infinite while it carries something. */
   idleTick: number;
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
@@ -156,7 +159,7 @@ class Session {
     this.#events = events;
     this.idleTick = context.deadlines.tick;
     const options = { ...sessionOptions, createConnection: () => socket };
-    // The authority is said by each request itself.
+    // Each request says its authority itself.
     this.#session = connect('https://upstream', options);
     this.#session.on('remoteSettings', () => {
       this.wasReady = true;
@@ -173,7 +176,10 @@ class Session {
     return this.#isOpen && isKnown && this.#streams < Math.min(streamsMax, this.#streamsTaken);
   }
 
-  /** It stands, and the upstream has said that it takes no streams for now (RFC 9113, 5.1.2). */
+  /**
+   * Tells whether the session stands, and the upstream has said that it takes no streams for now (RFC 9113,
+   * 5.1.2).
+   */
   get takesNone(): boolean {
     return this.#isOpen && this.#streamsTaken === 0;
   }
@@ -192,7 +198,7 @@ class Session {
     return new StreamCarrier(this.#session, () => this.#streamEnded());
   }
 
-  /** With its last stream. */
+  /** Closes the session when its last stream has ended. */
   close(): void {
     this.#session.close();
     this.#leaveIfDone();
@@ -205,7 +211,10 @@ class Session {
     if (this.hasRoom) this.#events.onRoom();
   }
 
-  /** Node would wait for the upstream to close its side, without end. */
+  /**
+   * Closes the connection once the session is closed and has no stream. Node would wait without end for the
+   * upstream to close its side.
+   */
   #leaveIfDone(): void {
     if (this.#streams > 0 || !this.#session.closed) return;
     this.#session.destroy();

@@ -5,7 +5,7 @@ import { interimMax } from '../http1/response-head-reader.ts';
 import type { Carrier, Outgoing, ResponseHandler, StreamedBody } from './carrier.ts';
 import { ConnectionEnded, MalformedStream } from './failures.ts';
 
-/** It does not say that it takes WebSocket over HTTP/2 (RFC 8441, 3). */
+/** Says that the upstream does not take WebSocket over HTTP/2 (RFC 8441, 3). */
 export class NoWebSocket extends MalformedStream {
   constructor() {
     super('It does not take WebSocket over HTTP/2.');
@@ -20,7 +20,7 @@ export class StreamCarrier implements Carrier {
   #exchange: ResponseHandler | undefined;
   #hasBegun = false;
   #interimHeads = 0;
-  /** The upstream has said that nothing follows. */
+  /** Tells whether the upstream has said that nothing follows. */
   #isWhole = false;
   #trailers: readonly string[] = [];
   #maySwitch = false;
@@ -79,8 +79,9 @@ export class StreamCarrier implements Carrier {
   }
 
   /**
-   * A reset without an error ends the reading just as END_STREAM does, and no event tells the two apart. They
-   * differ in one thing: a reset closes the stream before it ends it.
+   * Notes when the upstream says that nothing follows. A reset without an error ends the reading just as
+   * END_STREAM does, and no event tells the two apart. They differ in one thing: a reset closes the stream
+   * before it ends it.
    */
   #watchEnd(stream: ClientHttp2Stream): void {
     const push = stream.push.bind(stream);
@@ -106,14 +107,14 @@ export class StreamCarrier implements Carrier {
       else fields.push(name, value);
       if (name === 'content-length') contentLength = Number(value);
     }
-    // Nobody asks for another protocol here; HTTP/2 has no such answer (RFC 9113, 8.6).
+    // Nobody asks for another protocol by 101 here; HTTP/2 has no such answer (RFC 9113, 8.6).
     if (status < 200 || status > 999) throw new MalformedStream('Its answer has no status.');
     const head = { status, fields, contentLength, isHttp10: false, isChunked: false, connection: '' };
     if (this.#maySwitch && status < 300) this.#handOver(head);
     else this.#exchange?.onHead(head);
   }
 
-  /** RFC 8441, 4: a status of 2xx says what 101 says in HTTP/1.1. */
+  /** Hands the stream over. A status of 2xx says what 101 says in HTTP/1.1 (RFC 8441, 4). */
   #handOver(head: ResponseHead): void {
     const exchange = this.#exchange;
     const stream = this.#stream;
@@ -126,7 +127,7 @@ export class StreamCarrier implements Carrier {
 
   #end(): void {
     const exchange = this.#exchange;
-    // A stream that was reset ends too; its `close` tells.
+    // A stream that was reset ends too, and its `close` tells the exchange.
     if (!exchange || !this.#isWhole || this.#stream?.rstCode !== constants.NGHTTP2_NO_ERROR) return;
     if (!this.#hasBegun) throw new MalformedStream('It ended without an answer.');
     this.#exchange = undefined;
@@ -168,12 +169,13 @@ function sendMessages(stream: ClientHttp2Stream, messages: StreamedBody): void {
   });
 }
 
-/** RFC 8441, 5. */
+/** Fields by which HTTP/1.1 asks for an upgrade, and HTTP/2 does not (RFC 8441, 5). */
 const ofUpgrade: ReadonlySet<string> = new Set(['connection', 'upgrade', 'sec-websocket-key']);
 
 /**
- * RFC 9113, 8.2 and 8.3.1. What `toRequestHead` has taken has no other characters than may stand here, and of
- * what is about a connection `toUpstreamHeaders` has left nothing.
+ * Returns the head of a request on a stream, flat (RFC 9113, 8.2 and 8.3.1). It has no forbidden characters,
+ * since `toRequestHead` has taken it. It has nothing about a connection, since `toUpstreamHeaders` has left
+ * nothing of that.
  */
 function toStreamFields({ method, target, headers, body, isWebSocket }: Outgoing): string[] {
   const { scheme, host, port, path } = target;

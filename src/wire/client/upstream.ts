@@ -17,40 +17,45 @@ import { type Forwarding, Relay, type RelayContext, type RelayOptions, type Upst
 import { NoWebSocket } from './stream-carrier.ts';
 
 /*
- * Sends requests that may go and relays the answers, over HTTP/1.1 connections of our own. Together with the
+ * Sends requests that may go and relays the answers, over HTTP/1.1 connections of our own. Together with our
  * own server side in tunnels that took a third off the CPU time of a call, measured against undici's
- * `Pool.dispatch`; HTTP/2 would double it.
+ * `Pool.dispatch`. HTTP/2 would double that time.
  */
 
 export interface UpstreamOptions extends DialerOptions {
-  /** From `forward` to the head of the answer. */
+  /** Time from `forward` to the head of the answer. */
   readonly responseTimeoutMs: number;
-  /** Between bytes after that, in either direction. */
+  /** Time between bytes after that, in either direction. */
   readonly idleTimeoutMs: number;
   /** Beginning, in lower case, of the header names in which the gateway speaks (`x-service-`). */
   readonly ownPrefix: string;
-  /** `auto`: HTTP/2 for gRPC, which needs it, and for origins that speak nothing else. */
+  /** When HTTP/2 is spoken. `auto`: for gRPC, which needs it, and with origins that speak nothing else. */
   readonly h2?: 'auto' | 'always' | 'never';
   readonly poolsMax?: number;
   readonly connectionsMax?: number;
   readonly waitingMax?: number;
   readonly poolIdleMs?: number;
-  /** How long a connection is kept for its next request where the upstream does not say. */
+  /** Time for which a connection is kept for its next request where the upstream does not say. */
   readonly keptMs?: number;
   readonly watch?: UpstreamWatch | undefined;
 }
 
 export interface UpstreamRequest {
-  /** Whose call it is: what it finds or leaves on a connection is never met by another one's. */
+  /**
+   * Tenant whose call it is. What a call finds or leaves on a connection is never met by another tenant's.
+   */
   readonly tenantId: string;
   readonly target: Target;
   readonly method: string;
-  /** Flat and ready to send: made by `toUpstreamHeaders`. */
+  /** Flat fields that are ready to send: made by `toUpstreamHeaders`. */
   readonly headers: string[];
   readonly body: Buffer | undefined;
-  /** In place of `body`: needs HTTP/2, and is never sent twice. */
+  /** Body that is sent as it comes, in place of `body`. It needs HTTP/2, and is never sent twice. */
   readonly messages?: StreamedBody | undefined;
-  /** Asks to go on in WebSocket, with the fields that HTTP/1.1 wants for it. */
+  /**
+   * Tells whether the request asks to go on in WebSocket. Its headers have the fields that HTTP/1.1 wants for
+   * that.
+   */
   readonly isWebSocket?: boolean;
 }
 
@@ -109,7 +114,7 @@ export class Upstream {
       : this.#forwardBy(protocol, request, relayOptions);
   }
 
-  /** Opens a connection for any protocol, which the caller closes. Throws as `Dialer.dial`. */
+  /** Opens a connection for any protocol, which the caller closes. Throws as `Dialer.dial` does. */
   async connect({ host, port }: Pick<Endpoint, 'host' | 'port'>): Promise<Socket> {
     if (this.#isClosing) throw shuttingDown();
     return this.#dialer.dial({ scheme: 'tcp', host, port }, 'http/1.1');
@@ -166,7 +171,10 @@ export class Upstream {
     return relay;
   }
 
-  /** Most servers that speak HTTP/2 take WebSocket over HTTP/1.1 alone. */
+  /**
+   * Asks for WebSocket over HTTP/2, and over HTTP/1.1 where that is refused. Most servers that speak HTTP/2
+   * take WebSocket over HTTP/1.1 alone.
+   */
   #forwardByEither(request: UpstreamRequest, relayOptions: RelayOptions): Forwarding {
     let second: Forwarding | undefined;
     const onError = (error: GatewayError): void => {

@@ -9,9 +9,9 @@ import { embeddedIpv4Addresses, isMetadataAddress, isMetadataName, specialRangeO
 
 /*
  * The guard against server-side request forgery. It judges twice: the host as it is asked for, before
- * anything is resolved, and each address that is about to be dialled, after DNS. Only the second is what an
- * attacker cannot spell around. The first spares us the question to a name server, and holds the rules about
- * names.
+ * anything is resolved, and each address that is about to be dialled, after DNS. Only the second judgement
+ * cannot be got round by another spelling. The first spares us the question to a name server, and holds the
+ * rules about names.
  */
 
 export interface AddressGuardOptions {
@@ -19,9 +19,9 @@ export interface AddressGuardOptions {
   readonly allowPrivate: readonly string[];
   /** Host globs (`*` at any depth), addresses and CIDRs. Denial wins over `allowPrivate`. */
   readonly deny: readonly string[];
-  /** Empty: all. */
+  /** Ports that may be dialled; empty for all. */
   readonly allowedPorts: readonly number[];
-  /** The daemon's own listeners; asked anew each time. */
+  /** Returns the addresses of the daemon's own listeners; it is called anew each time. */
   readonly ownListeners: () => readonly ListenerAddress[];
   /** Tells whether a threat feed lists an address that is to be dialled. */
   readonly isThreat?: (address: string) => boolean;
@@ -34,18 +34,21 @@ export interface ListenerAddress {
 
 export type Guard = ReturnType<typeof createGuard>;
 
-/** The verdict of the ranges on an address. */
+/** The judgement of the ranges on an address. */
 interface Place {
   readonly isMetadata: boolean;
   readonly isDenied: boolean;
-  /** Undefined for public addresses, and for those that may be dialled all the same. */
+  /**
+   * Name of the special range. Undefined for public addresses, and for those that may be dialled all the
+   * same.
+   */
   readonly privateRange: string | undefined;
   readonly embedded: readonly string[];
 }
 
 const placesMax = 4096;
 
-/** Says why nobody may go there, if that can be told without resolving; undefined where one may. */
+/** Returns why nobody may go to a host, if that can be told without resolving it; undefined where one may. */
 export function whyBlocked(
   guard: Guard,
   { host, port }: { readonly host: string; readonly port: number },
@@ -60,7 +63,7 @@ export function whyBlocked(
 
 const isRange = (text: string): boolean => isIP(text.split('/')[0] ?? '') !== 0;
 
-/** Throws a RangeError for a CIDR that is none. */
+/** Creates the guard. Throws a RangeError for a CIDR that is malformed. */
 export function createGuard(options: AddressGuardOptions) {
   const allowed = new RangeList(options.allowPrivate);
   const denied = new RangeList(options.deny.filter(isRange));
@@ -70,7 +73,10 @@ export function createGuard(options: AddressGuardOptions) {
   const ports = new Set(options.allowedPorts);
   const knownPlaces = new RecentMap<string, Place>(placesMax);
 
-  /** The verdict on an address does not change, and the calls of a route ask for the same one each time. */
+  /**
+   * Returns the judgement of the ranges on an address. That does not change, so it is kept: the calls of a
+   * route ask for the same address each time.
+   */
   function placeOf(address: string): Place {
     return kept(knownPlaces, address, () => ({
       isMetadata: isMetadataAddress(address),
@@ -123,7 +129,10 @@ function block(detail: string): never {
   throw new GatewayError('EGRESS_BLOCKED', detail);
 }
 
-/** A listener on all addresses has each of this machine's, and an unspecified one reaches all of them. */
+/**
+ * Tells whether an address is that of a listener. A listener on all addresses has each of this machine's, and
+ * an unspecified address reaches every listener.
+ */
 function isOwnListener(address: string, port: number, listeners: readonly ListenerAddress[]): boolean {
   return listeners.some((listener) => {
     if (listener.port !== port) return false;

@@ -6,7 +6,10 @@ export type HostMatcher = (host: string) => boolean;
 const wildcard = /[*?[]/;
 const unprintable = /[^ -~]/;
 
-/** Hosts are compared in normal form, so a label becomes punycode. A number alone would become an address. */
+/**
+ * Returns a label in the normal form in which hosts are compared: one beyond ASCII becomes punycode. Others
+ * stay, since a number alone would become an address.
+ */
 const toLabel = (label: string): string =>
   unprintable.test(label) && !wildcard.test(label) ? domainToASCII(label) || label : label;
 

@@ -14,20 +14,20 @@ type Answers = readonly { readonly address: string }[];
 
 export type Lookup = (host: string) => Promise<Answers>;
 
-/** Limits the lookups at a time: libuv gives half of its threads to them, which `bin/postern` sets to 64. */
+/** Lookups that run at a time. libuv gives half of its threads to them, which `bin/postern` sets to 64. */
 const runningMax = 28;
-/** Limits the lookups for domains that have not answered lately, or were slow. */
+/** Lookups at a time for domains that have not answered lately, or were slow. */
 const unprovenMax = 20;
-/** Limits the lookups for one domain. */
+/** Lookups at a time for one domain, beside those of names that have answered. */
 const perDomainMax = 4;
-/** Limits the names that wait; of domains that have answered, twice as many may. */
+/** Names that may wait; of domains that have answered, twice as many may. */
 export const waitingNamesMax = 4_096;
-/** Whoever has waited for longer has given up, as a rule. */
+/** Time that a name may wait. Whoever asked for it has given up by then, as a rule. */
 const waitMsMax = 15_000;
 
-/** Name servers take a fraction of it. */
+/** Time above which an answer is slow. Name servers take a fraction of it. */
 const slowMs = 2_000;
-/** For so long a slow domain has not answered, whatever it does: else it could be slow again at once. */
+/** Time for which a slow domain counts as slow, whatever it does: else it could be slow again at once. */
 const slowKeptMs = 600_000;
 export const domainsMax = 16_384;
 
@@ -43,7 +43,7 @@ interface Domain {
   running: number;
 }
 
-/** Returns a lookup that shares the threads fairly. It throws GATEWAY_BUSY where too many names wait. */
+/** Returns a lookup that shares the threads fairly. That throws GATEWAY_BUSY where too many names wait. */
 export function createLookups(lookup: Lookup, nowMs: () => number = () => performance.now()): Lookup {
   const lookups = new Lookups(lookup, nowMs);
   return (host) => lookups.ask(host);
@@ -53,11 +53,11 @@ class Lookups {
   readonly #lookup: Lookup;
   readonly #nowMs: () => number;
   readonly #underWay = new Map<string, Promise<Answers>>();
-  /** Are in the order of their turns. */
+  /** Domains with names that run or wait, in the order of their turns. */
   readonly #domains = new Map<string, Domain>();
-  /** Domains that have answered, or until when they count as slow. */
+  /** Domains that have answered, or the time in milliseconds until which they count as slow. */
   readonly #standing = new RecentMap<string, 'answers' | number>(domainsMax);
-  /** Names that have answered. */
+  /** Names that have answered, and not slowly. */
   readonly #known = new RecentMap<string, true>(domainsMax);
   #running = 0;
   #unproven = 0;
@@ -151,7 +151,7 @@ class Lookups {
 }
 
 /**
- * Returns the domain that was registered, whose name servers answer for all below it. Domains that are shared by
- * strangers (`github.io`) are not divided: whoever runs them answers for all of them.
+ * Returns the domain that was registered, whose name servers answer for all below it. Domains that are shared
+ * by strangers (`github.io`) are not divided: whoever runs them answers for all of them.
  */
 const domainOf = (host: string): string => getDomain(host) ?? host;

@@ -13,14 +13,17 @@ import { toHostMatcher } from './host-glob.ts';
 interface NoProxyEntry {
   /** A host glob, a domain (which may begin with a dot), an address or a CIDR. */
   readonly place: string;
-  /** Undefined: all. */
+  /** Port that the entry is for; undefined for all. */
   readonly port: number | undefined;
 }
 
 /** Tells whether a host at a port, with its resolved addresses, goes past the parent. */
 type PassesBy = (host: string, port: number, addresses: readonly string[]) => boolean;
 
-/** Takes the port off. Undefined for a port that is none. `[::1]:443` and `[::1]` lose their brackets. */
+/**
+ * Takes the port off an entry. Returns undefined for a port that is none. `[::1]:443` and `[::1]` lose their
+ * brackets.
+ */
 export function parseNoProxyEntry(text: string): NoProxyEntry | undefined {
   const [, inner, afterInner] = /^\[([^\]]*)\](?::(\d{1,5}))?$/.exec(text) ?? [];
   const [, outer, afterOuter] = /^([^:]*)(?::(\d{1,5}))?$/.exec(text) ?? [];
@@ -31,7 +34,7 @@ export function parseNoProxyEntry(text: string): NoProxyEntry | undefined {
   return port !== undefined && (port < 1 || port > 65_535) ? undefined : { place, port };
 }
 
-/** Takes entries that the configuration has checked. */
+/** Returns the test that entries make, which the configuration has checked. */
 export function createPassesBy(entries: readonly string[]): PassesBy {
   const rules = entries.flatMap((text) => {
     const entry = parseNoProxyEntry(text);

@@ -8,16 +8,22 @@ import { toExchangeFailure } from '../failures.ts';
 /*
  * A parent proxy. All calls leave as tunnels (CONNECT) through it, whatever they carry. So there is one way,
  * and no parent reads a call because its scheme happens to be plain http. The tunnel names the address that
- * was resolved and judged here. A name would be resolved a second time, and nobody would judge that answer.
- * TLS with the upstream goes on inside, under the upstream's name.
+ * was resolved and judged here, unless the parent is set to resolve names. A name would be resolved a second
+ * time, and nobody would judge that answer. TLS with the upstream goes on inside, under the upstream's name.
  */
 
 export interface ParentOptions {
-  /** `http://` or `https://`, with its user and password where it wants them: see `parseParentUrl`. */
+  /**
+   * URL of the parent (`http://` or `https://`), with user and password where it wants them: see
+   * `parseParentUrl`.
+   */
   readonly url: string;
-  /** Hosts that are dialled past the parent. */
+  /** Hosts that are dialled past the parent, in the form of `no-proxy.ts`. */
   readonly noProxy: readonly string[];
-  /** It is asked for names, resolves them, and must itself refuse those that lead inside. */
+  /**
+   * Tells whether the parent is asked for names. It then resolves them, and must itself refuse those that
+   * lead inside.
+   */
   readonly resolves: boolean;
 }
 
@@ -26,13 +32,13 @@ export interface ParentAddress {
   readonly scheme: 'http' | 'https';
   readonly host: string;
   readonly port: number;
-  /** The whole field; undefined where the URL has no user. */
+  /** Value of `Proxy-Authorization`; undefined where the URL has no user. */
   readonly authorization: string | undefined;
 }
 
 /**
- * Returns undefined for no proxy's URL: another scheme, a path, a query, control characters, or a
- * colon in the user name (RFC 7617, 2).
+ * Parses the URL of a proxy. Returns undefined where it is none: for another scheme, a path, a query, control
+ * characters, or a colon in the user name (RFC 7617, 2).
  */
 export function parseParentUrl(text: string): ParentAddress | undefined {
   const url = /[\s\0]/.test(text) ? null : URL.parse(text);
@@ -62,9 +68,9 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The parent answered, and did not open the tunnel. */
+/** Says that the parent answered, and did not open the tunnel. */
 export class TunnelRefused extends GatewayError {
-  /** It could not reach this address; another one of the same host may do. */
+  /** Tells whether the parent could not reach this address. It may reach another one of the same host. */
   readonly isOfAddress: boolean;
 
   constructor(status: number) {
@@ -82,9 +88,9 @@ function whyRefused(status: number): string {
 }
 
 /**
- * Asks a parent, on a connection to it that stands, for a tunnel. Resolves once it is open; bytes that came
- * behind the answer stand in the socket to be read. Rejects, with the socket closed, where the answer is
- * another one, is none, or does not come in time.
+ * Asks a parent for a tunnel, on a connection to it that stands. Resolves once the tunnel is open; bytes that
+ * came behind the answer stand in the socket to be read. Rejects, with the socket closed, where the parent
+ * refuses, sends no HTTP, or does not answer in time.
  */
 export function openTunnel(
   socket: Socket,
@@ -92,7 +98,7 @@ export function openTunnel(
   { authorization }: Pick<ParentAddress, 'authorization'>,
   timeoutMs: number,
 ): Promise<Socket> {
-  // With its port, whichever that is.
+  // The authority names the port, even where it is the default one.
   const authority = toAuthority('', host, port);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const reader = new ResponseHeadReader();

@@ -6,7 +6,10 @@ import { RangeList } from '../../../util/ranges.ts';
  * the cloud metadata services. Data only; guard.ts says what follows from it.
  */
 
-/** Ranges that need `upstream.allow_private`, by the name in a refusal. The first that contains it counts. */
+/**
+ * Ranges that need `upstream.allow_private`, by the name that a refusal gives them. The first range that
+ * contains an address counts.
+ */
 const specialRanges: Readonly<Record<string, readonly string[]>> = {
   unspecified: ['0.0.0.0/8', '::/128'],
   loopback: ['127.0.0.0/8', '::1/128'],
@@ -31,7 +34,7 @@ const specialRanges: Readonly<Record<string, readonly string[]>> = {
   reserved: ['240.0.0.0/4', '::/3', '4000::/2', '8000::/1'],
 };
 
-/** Credentials of the machine are served here, to whoever asks. Nothing exempts these. */
+/** Addresses where the credentials of the machine are served to whoever asks. Nothing exempts them. */
 const metadataAddresses = [
   '169.254.169.254', // nearly all clouds
   '169.254.169.253',
@@ -65,7 +68,7 @@ export const specialRangeOf = (address: string): string | undefined =>
 
 export const isMetadataAddress = (address: string): boolean => metadata.has(address);
 
-/** Names under which metadata services are found. `host` is normalised. */
+/** Tells whether metadata services are found under a name. `host` is normalised. */
 export const isMetadataName = (host: string): boolean => metadataName.test(host);
 
 /**

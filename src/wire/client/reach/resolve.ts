@@ -4,24 +4,24 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
 import { createLookups, type Lookup } from './lookups.ts';
 
-/** Is an `upstream.resolve` entry: matching hosts are dialled at `address`, and at `port` if given. */
+/** An entry of `upstream.resolve`: hosts that match are dialled at `address`, and at `port` if given. */
 export interface ResolveEntry {
-  /** A glob; `*` at any depth. */
+  /** Glob of hosts; `*` stands for labels at any depth. */
   readonly host: string;
   readonly address: string;
   readonly port?: number | undefined;
 }
 
 export interface ResolverOptions {
-  /** The first that matches counts. */
+  /** Entries of which the first one that matches a host counts. */
   readonly resolve: readonly ResolveEntry[];
-  /** All addresses of a name; the system's resolver unless told. */
+  /** Returns all addresses of a name; by default the system's resolver does. */
   readonly lookup?: Lookup;
 }
 
 export type Resolver = ReturnType<typeof createResolver>;
 
-/** One for the process, as its threads are. */
+/** The lookup of the system's resolver. There is one for the process, as its threads are. */
 const systemLookup = createLookups((host) => dns.lookup(host, { all: true }));
 
 export function createResolver({ resolve, lookup = systemLookup }: ResolverOptions) {
@@ -39,7 +39,7 @@ export function createResolver({ resolve, lookup = systemLookup }: ResolverOptio
     /**
      * Returns the addresses behind a normalised host, at least one, in the order of preference, before they
      * are judged. Address literals stand for themselves. Throws UPSTREAM_UNREACHABLE where there are none.
-     * Neither cached nor bounded in time: who dials has the deadline.
+     * The answer is not cached, and its time is not bounded: whoever dials has the deadline.
      */
     async resolve(host: string, port: number) {
       if (isIP(host) !== 0) return { addresses: [host], port };

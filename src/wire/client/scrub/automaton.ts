@@ -13,13 +13,13 @@ export interface Needle {
 
 export type Automaton = ReturnType<typeof createAutomaton>;
 
-/** Bounds the characters of a needle that make states. Behind them, the rest is compared one by one. */
+/** Characters of a needle that make states. The characters behind them are compared one by one. */
 const depthMax = 256;
 
-/** While the automaton is built. */
+/** Keeps a state while the automaton is built. */
 class Node {
   readonly children = new Map<number, Node>();
-  /** The state of the longest shorter suffix that needles may go on with. */
+  /** State of the longest shorter suffix with which needles may go on. */
   fallback: Node | undefined;
   needles: Needle[] = [];
   state = 0;
@@ -28,7 +28,7 @@ class Node {
 export function createAutomaton(views: readonly ScrubView[]) {
   const tries = views.map(toTrie);
   const { columns, samples } = toColumns(views);
-  // Those that find are the last ones: one comparison tells them.
+  // States in which needles are found are the last ones, so that one comparison tells them.
   const nodes = tries.flat().sort((a, b) => Number(a.needles.length > 0) - Number(b.needles.length > 0));
   nodes.forEach((node, i) => {
     node.state = i * samples.length;
@@ -42,20 +42,20 @@ export function createAutomaton(views: readonly ScrubView[]) {
     );
   const firstFound = nodes.findIndex((node) => node.needles.length > 0);
   return {
-    /** For each byte its column. Bytes that no view tells apart share one. */
+    /** Column of each byte. Bytes that no view tells apart share one. */
     columns,
-    /** The state behind a state and a column is `next[state + column]`. */
+    /** Next states: the one behind a state and a column is `next[state + column]`. */
     next,
     /** The first state of each view. */
     roots: tries.map(([root]) => (root as Node).state),
-    /** From this state on each says that needles begin. */
+    /** First of the states which say that needles begin. All behind it say so, too. */
     firstFound: firstFound < 0 ? next.length : firstFound * samples.length,
-    /** Returns those whose first `depthMax` characters stand here. */
+    /** Returns the needles whose first `depthMax` characters stand here. */
     needlesAt: (state: number): readonly Needle[] => (nodes[state / samples.length] as Node).needles,
   };
 }
 
-/** Returns the nodes of a view, the root first and then by their depth. */
+/** Returns the states of a view: the root first, and then the others by their depth. */
 function toTrie(view: ScrubView): Node[] {
   const root = new Node();
   for (const characters of view.needles) {
@@ -86,7 +86,10 @@ function stepFrom(start: Node, code: number, root: Node): Node {
   return node?.children.get(code) ?? root;
 }
 
-/** Returns which bytes mean the same in all views, and one of each kind. */
+/**
+ * Returns the column of each byte, and one byte of each column. Bytes that mean the same in all views share a
+ * column.
+ */
 function toColumns(views: readonly ScrubView[]): { columns: Uint8Array; samples: number[] } {
   const alphabets = views.map((view) => new Set(view.needles.flatMap((it) => [...it])));
   const kinds = new Map<string, number>();
@@ -102,7 +105,10 @@ function toColumns(views: readonly ScrubView[]): { columns: Uint8Array; samples:
   return { columns, samples };
 }
 
-/** Takes each column's `meanings`. A row is that of its fallback, filled before, but for its children. */
+/**
+ * Fills the rows of a view's states; `meanings` are those of the columns. A row is that of the state's
+ * fallback, which was filled before, but for the state's children and for characters that do not count.
+ */
 function fillRows(next: Int32Array, nodes: readonly Node[], meanings: readonly number[]): void {
   const columnsOf = Map.groupBy(meanings.keys(), (column) => meanings[column] as number);
   const [root] = nodes as [Node];

@@ -2,12 +2,12 @@ import { MessageFrames } from '../../grpc/message-frames.ts';
 import type { ScrubbedBody } from './scrub.ts';
 import { stillCoded } from './scrubbable.ts';
 
-/** Hands a body on to be looked through, and throws at a message in it that says that it is compressed. */
+/** Hands a body on to be looked through. It throws where a message in the body says that it is compressed. */
 export class EnvelopeCheck implements ScrubbedBody {
   readonly #body: ScrubbedBody;
   readonly #isText: boolean;
   readonly #frames = new MessageFrames();
-  /** The unfinished group of base64. */
+  /** Characters of a group of base64 that is not finished. */
   #group = '';
 
   constructor(body: ScrubbedBody, { isText }: { readonly isText: boolean }) {
@@ -28,7 +28,10 @@ export class EnvelopeCheck implements ScrubbedBody {
     return this.#body.end();
   }
 
-  /** Returns each piece that the server has written may be padded by itself. */
+  /**
+   * Returns the bytes that whole groups of base64 stand for. Each piece that the server has written may be
+   * padded by itself.
+   */
   #fromBase64(chunk: Buffer): Buffer {
     const text = this.#group + chunk.toString('latin1').replace(/\s+/g, '');
     const end = text.length - (text.length % 4);

@@ -6,13 +6,16 @@ import { hexDigit } from '../../../util/hex-digit.ts';
  * `&amp;amp;` and `\u0026amp;` are read to their end.
  */
 
-/** Nested escapes are undone while the next one begins within so many bytes: `%252525252F` is read. */
+/**
+ * Bytes within which nested escapes are undone: as long as the next one begins within them, `%252525252F` is
+ * read.
+ */
 const nestedBytesMax = 16;
 /** Backslashes in a row that are read as one: text in JSON in JSON in JSON has seven. */
 const backslashesMax = 8;
 const digitsMax = 7;
 
-/** No character takes more bytes: the longest escape is `\\\\\\\\u002f`. */
+/** Bytes that no character exceeds. The longest escape is `\\\\\\\\u002f`. */
 export const characterBytesMax = nestedBytesMax + backslashesMax + 5;
 
 const percent = 0x25;
@@ -23,14 +26,20 @@ const semicolon = 0x3b;
 export const beginsEscape = (byte: number): boolean =>
   byte === percent || byte === ampersand || byte === backslash;
 
-/** Packs a character and its byte length into a number, without allocating. A code's low byte counts. */
+/**
+ * Packs a character and its byte length into a number, without allocating. Only the low byte of a code
+ * counts.
+ */
 const pack = (code: number, byteLength: number): number => (byteLength << 8) | (code & 0xff);
 export const codeOf = (read: number): number => read & 0xff;
 export const byteLengthOf = (read: number): number => read >> 8;
-/** No character has this number: each takes a byte at least. */
+/** Stands for no character. No character has this number, since each takes a byte at least. */
 const none = 0;
 
-/** Reads a character; `codeOf` and `byteLengthOf` take the number apart. A cut escape is none. */
+/**
+ * Reads a character; `codeOf` and `byteLengthOf` take the number apart. A cut escape is read as the character
+ * that it begins with.
+ */
 export function readCharacter(bytes: Buffer, start: number): number {
   let code = bytes[start] as number;
   let at = start + 1;
@@ -43,24 +52,27 @@ export function readCharacter(bytes: Buffer, start: number): number {
   return pack(code, at - start);
 }
 
-/** Reads the rest of an escape behind its first character. */
+/** Reads the rest of an escape behind its first character. Returns `none` where it is not one. */
 function readEscaped(first: number, bytes: Buffer, at: number): number {
   if (first === percent) return readHex(bytes, at, 2);
   return first === backslash ? readBehindBackslash(bytes, at) : readEntity(bytes, at);
 }
 
-/** The byte that a backslash makes of another: `n`, `r` and `t` stand for controls, any other for itself. */
+/** Bytes that a backslash makes of others: `n`, `r` and `t` stand for controls, any other byte for itself. */
 const behindBackslash = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 behindBackslash.set([0x0a], 0x6e);
 behindBackslash.set([0x0d], 0x72);
 behindBackslash.set([0x09], 0x74);
 
-/** JSON in JSON has more backslashes in a row, all of which are about the character behind them. */
+/**
+ * Reads what stands behind a backslash. JSON in JSON has more backslashes in a row, all of which are about
+ * the character behind them.
+ */
 function readBehindBackslash(bytes: Buffer, start: number): number {
   let at = start;
   while (bytes[at] === backslash) if (++at - start === backslashesMax) return none;
   const kind = bytes[at] ?? 0;
-  // A control character, a line break say, is never escaped so.
+  // A control character, such as a line break, is never escaped so.
   if (kind < 0x20) return none;
   const hex = kind === 0x75 ? readHex(bytes, at + 1, 4) : kind === 0x78 ? readHex(bytes, at + 1, 2) : none;
   const code = hex === none ? (behindBackslash[kind] as number) : codeOf(hex);
@@ -93,7 +105,7 @@ function readEntity(bytes: Buffer, start: number): number {
 }
 
 const nameLengthMax = 4;
-/** Returns a name as a number, five bits a letter, which are the same in both cases. */
+/** Adds a letter to a name that is kept as a number, five bits a letter, which are the same in both cases. */
 const toNameKey = (key: number, letter: number): number => (key << 5) | (letter & 31);
 const entities: ReadonlyMap<number, number> = new Map(
   Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }).map(([name, character]) => [

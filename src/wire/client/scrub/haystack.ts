@@ -11,7 +11,7 @@ export interface SecretPlace {
 const lineFeed = 0x0a;
 const none = -1;
 
-/** Which bytes need more than a look into the table. */
+/** Tells by a byte whether it needs more than a look into the table. */
 const special = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(beginsEscape(byte) || byte === lineFeed),
 );
@@ -22,9 +22,12 @@ const special = Uint8Array.from({ length: 256 }, (_, byte) =>
  * however much of a secret stands there. Else the time of an answer would tell how much of a guess is right.
  */
 export class Haystack {
-  /** Holds three states a place. All share it, because a search ends before the next one begins. */
+  /**
+   * States of the search, three for each place. All haystacks share them, because a search ends before the
+   * next one begins.
+   */
   static #states = new Int32Array(0);
-  /** No form of a secret takes more bytes, with what must be seen to read its last character. */
+  /** Bytes of the longest form of a secret, with what must be seen to read its last character. */
   readonly bytesMax: number;
   readonly #automaton: Automaton;
 
@@ -37,7 +40,7 @@ export class Haystack {
     this.bytesMax = Math.max(0, ...lengths) + characterBytesMax;
   }
 
-  /** Returns the places that begin before `to`, in order. `isByLine`: none goes beyond a line feed. */
+  /** Returns the places that begin before `to`, in order. With `isByLine` none goes beyond a line feed. */
   find(bytes: Buffer, to: number, isByLine: boolean): SecretPlace[] {
     const { columns, next, firstFound, roots } = this.#automaton;
     const places: SecretPlace[] = [];
@@ -75,7 +78,7 @@ export class Haystack {
     return places.reverse();
   }
 
-  /** The furthest end of the needles that begin here by one view. */
+  /** Returns the furthest end of the needles that begin at `start` by one view; -1 where none does. */
   #endAt(state: number, bytes: Buffer, start: number, isByLine: boolean): number {
     let furthest = none;
     if (state < this.#automaton.firstFound) return furthest;
@@ -87,7 +90,10 @@ export class Haystack {
   }
 }
 
-/** Returns a character that does not count may stand between two, but is not where a needle begins. */
+/**
+ * Returns where a needle ends that begins at `start`, or -1 where it does not stand there. A character that
+ * does not count may stand between two, but a needle does not begin with one.
+ */
 function endOf({ view, characters }: Needle, bytes: Buffer, start: number, isByLine: boolean): number {
   const { meanings } = view;
   let at = start;

@@ -2,14 +2,14 @@ import { MessageFrames } from '../../grpc/message-frames.ts';
 import type { ScrubbedBody } from './scrub.ts';
 
 /**
- * A body of gRPC as it streams. Each message is looked through by itself, and must not wait for the next one:
- * that may come only when the client has answered.
+ * Scrubs a body of gRPC as it streams. Each message is looked through by itself, and must not wait for the
+ * next one: that may come only when the client has answered.
  */
 export class MessageScrub implements ScrubbedBody {
   readonly #message: ScrubbedBody;
   readonly #frames = new MessageFrames();
 
-  /** `message` begins anew at each of its ends. */
+  /** `message` begins anew after each `end`. */
   constructor(message: ScrubbedBody) {
     this.#message = message;
   }

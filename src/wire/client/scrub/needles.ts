@@ -6,47 +6,62 @@ import { byteLengthOf, codeOf, readCharacter } from './escapes.ts';
  * of the answer.
  */
 
-/** In place of a character that does not count. */
+/** Meaning of a character that does not count. */
 export const dropped = -1;
 
-/** How an answer is read, and the texts to look for in it. */
+/** A way to read an answer, and the texts to look for in it. */
 export interface ScrubView {
-  /** The meaning of each character: itself, another one that it stands for, or `dropped`. */
+  /** Meaning of each character: itself, another one that it stands for, or `dropped`. */
   readonly meanings: Int16Array;
-  /** In characters by their meanings. */
+  /** Texts to look for, written in the meanings of their characters. */
   readonly needles: readonly Buffer[];
-  /** A character of a needle is looked for within so many bytes, on average. */
+  /** Bytes within which a character of a needle is looked for, on average. */
   readonly bytesPerCharacterMax: number;
 }
 
-/** Shorter secrets are too common to be searched for: three letters stand in every other text. */
+/**
+ * Characters of the shortest secret that is searched for. Shorter ones are too common: three letters stand in
+ * every other text.
+ */
 const secretLengthMin = 4;
-/** The minimum of an encoded form, which a common text contains by chance more easily. */
+/** Characters of the shortest encoded form. A common text contains one by chance more easily. */
 const encodedLengthMin = 6;
 
-/** UTF-16 puts a zero beside each character; a backslash is about the character behind it. */
+/**
+ * Characters that do not count in a text. UTF-16 puts a zero beside each character; a backslash is about the
+ * character behind it.
+ */
 const textBreaks: ReadonlySet<number> = new Set([0, 0x5c]);
-/** `+` is a space in forms (application/x-www-form-urlencoded). */
+/**
+ * Returns the meaning of a character of plain text. `+` is a space in forms
+ * (application/x-www-form-urlencoded).
+ */
 const foldText = (code: number): number => (textBreaks.has(code) ? dropped : code === 0x2b ? 0x20 : code);
 
-/** Separators as in `de:ad:be:ef` and `DE AD`. */
+/** Characters that separate hex, as in `de:ad:be:ef` and `DE AD`, and the zero of UTF-16. */
 const hexSeparators: ReadonlySet<number> = new Set([0, 0x20, 0x2d, 0x3a]);
 const foldHex = (code: number): number =>
   hexSeparators.has(code) ? dropped : code >= 0x41 && code <= 0x46 ? code | 0x20 : code;
 
-/** Base64 is often broken into lines (RFC 2045, 6.8), and these indented. */
+/**
+ * Characters that do not count in base64. It is often broken into lines (RFC 2045, 6.8), and these are
+ * indented.
+ */
 const base64Breaks: ReadonlySet<number> = new Set([0, 0x09, 0x0a, 0x0d, 0x20]);
-/** RFC 4648, 4 and 5: the two alphabets differ in two characters. */
+/**
+ * Returns the meaning of a character of base64. The two alphabets differ in two characters (RFC 4648, 4 and
+ * 5).
+ */
 const foldBase64 = (code: number): number =>
   base64Breaks.has(code) ? dropped : code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
 
 /** Returns the views of plain text, of hex and of base64, in this order. */
 export function toViews(secrets: readonly string[]): readonly ScrubView[] {
   const encodings = secrets.flatMap((secret) => [Buffer.from(secret, 'latin1'), Buffer.from(secret)]);
-  // A page's cursor, say, is the base64 of a URL.
+  // The cursor of a page, for example, is the base64 of a URL.
   const inBase64 = [...encodings, ...secrets.map((it) => Buffer.from(encodeURIComponent(it.toWellFormed())))];
   return [
-    // Each character escaped twice over: `\\u0041`.
+    // A character escaped twice over takes this many bytes: `\\u0041`.
     toView(foldText, [...encodings, ...encodings.map(unescaped)], secretLengthMin, 8),
     toView(
       foldHex,
@@ -84,7 +99,10 @@ function unescaped(text: Buffer): Buffer {
   return Buffer.from(codes);
 }
 
-/** Gives the characters free of a neighbour's bits, for each place of the first byte in a group. */
+/**
+ * Returns the base64 of the bytes for each place that the first byte may have in a group. Characters with
+ * bits of a neighbour are left out.
+ */
 function base64Forms(bytes: Buffer): Buffer[] {
   return [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

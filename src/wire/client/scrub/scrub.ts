@@ -2,9 +2,9 @@ import { Haystack, type SecretPlace } from './haystack.ts';
 
 /*
  * Takes injected credentials out of what an upstream answers, before the agent sees it. The end of a body is
- * held back until more of it is there. Its length depends on places alone, never on the bytes that stand at
- * them. For the agent may have had its guesses stored in that body. It would learn from what is sent at once
- * how much of a guess is right.
+ * held back until more of it is there. How much is held back depends on places alone, never on the bytes that
+ * stand there. The agent may have had guesses stored in that body, and would learn from what is sent at
+ * once how much of a guess is right.
  */
 
 const label = '[REDACTED:credential]';
@@ -12,22 +12,22 @@ const labelBytes = Buffer.from(label);
 const noBytes = Buffer.alloc(0);
 const lineFeed = 0x0a;
 
-/** Looks for the secrets of one credential. */
+/** A search for the secrets of one credential. */
 export type Scrub = ReturnType<typeof createScrub>;
 
 export interface ScrubbedBody {
   /**
-   * Gives the bytes that may be sent on, perhaps none. Held bytes are searched again, so bytes that come
+   * Returns the bytes that may be sent on, perhaps none. Held bytes are searched again, so bytes that come
    * together should be given together.
    */
   push(chunk: Buffer): Buffer;
-  /** Gives the held bytes. */
+  /** Returns the held bytes, redacted. */
   end(): Buffer;
 }
 
 export function createScrub(secrets: readonly string[]) {
   let built: Haystack | undefined;
-  /** When it is needed first: of many credentials few may be used. */
+  /** Returns the haystack, which is built when it is needed first: of many credentials few may be used. */
   const haystack = (): Haystack => {
     built ??= new Haystack(secrets);
     return built;
@@ -44,14 +44,14 @@ export function createScrub(secrets: readonly string[]) {
       return scrubbed;
     },
     /**
-     * Returns a body as it streams. `isByLine` says that each line is a message, which must not wait for the
-     * next one. Nothing is looked for that goes over the end of a line. Else the last bytes wait, as many as
-     * the longest form of a secret takes.
+     * Returns the scrub of a body that streams. With `isByLine` each line is a message, which must not wait
+     * for the next one. Nothing is looked for that goes over the end of a line. Else the last bytes wait, as
+     * many as the longest form of a secret takes.
      */
     body: (isByLine: boolean) => new BodyScrub(haystack(), isByLine, toLabel),
     /**
-     * Scrubs a message with a length before it. A secret becomes as many asterisks as it had bytes, since its
-     * field in protobuf has a length, too.
+     * Returns the scrub of messages that have a length before them. A secret becomes as many asterisks as it
+     * had bytes, since its field in protobuf has a length, too.
      */
     message: () => new BodyScrub(haystack(), false, toAsterisks),
   };
@@ -79,7 +79,7 @@ class BodyScrub implements ScrubbedBody {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const lineEnd = this.#isByLine ? bytes.lastIndexOf(lineFeed) + 1 : 0;
     const { sent, held } = this.#take(bytes, Math.max(lineEnd, bytes.length - this.#haystack.bytesMax));
-    // A copy, so that a few bytes do not keep a whole chunk.
+    // This is a copy, so that a few bytes do not keep a whole chunk.
     this.#held = Buffer.from(held);
     return sent;
   }
@@ -96,12 +96,18 @@ class BodyScrub implements ScrubbedBody {
   }
 }
 
-/** The replacement of so many bytes. Bytes that overlap those before are fewer. */
+/**
+ * Returns what replaces so many bytes. `isRest` says that they are the rest of a place which overlaps the one
+ * before.
+ */
 type ToFiller = (length: number, isRest: boolean) => Buffer;
 const toLabel: ToFiller = (_, isRest) => (isRest ? noBytes : labelBytes);
 const toAsterisks: ToFiller = (length) => Buffer.alloc(length, '*');
 
-/** Redacts the bytes up to `to`, or to the end of a place that begins before; returns the others, too. */
+/**
+ * Redacts the bytes up to `to`, or to the end of a place that begins before. Returns the bytes behind them,
+ * too.
+ */
 function redact(
   bytes: Buffer,
   places: readonly SecretPlace[],

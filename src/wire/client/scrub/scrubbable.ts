@@ -3,30 +3,30 @@ import { isEnvelopedType, messageCodingFields } from '../../grpc/grpc-type.ts';
 import { fieldOf, withoutField } from '../../http1/headers.ts';
 import { withoutAnswerBodyFields } from './body-fields.ts';
 
-/* Decides by its head whether and how a credential can be found in an answer. */
+/* Decides by the head of an answer whether and how a credential can be found in it. */
 
-/** Formats in which each line is a message of its own. */
+/** Matches the formats in which each line is a message of its own. */
 const linewise =
   /^(?:text\/event-stream|application\/(?:x-)?(?:ndjson|jsonl|jsonlines)|application\/json-seq|application\/stream\+json)[\t ]*(?:;|$)/i;
 
 export const isLinewise = (head: readonly string[]): boolean => linewise.test(fieldOf(head, 'content-type'));
 
-/** An answer as it can be looked through. */
+/** The head of an answer, and how its body is looked through. */
 interface Scrubbable {
   readonly status: number;
-  /** Flat. */
+  /** Flat [name, value, …]. */
   readonly head: string[];
-  /** Has to be taken off the body; '' where there is none. */
+  /** Content coding that has to be taken off the body; '' where there is none. */
   readonly coding: string;
-  /** Its messages must be seen not to be compressed. */
+  /** Tells whether the body has messages in envelopes, none of which may be compressed. */
   readonly isEnveloped: boolean;
 }
 
 const isPlain = (coding: string): boolean => /^(?:identity)?$/i.test(coding);
 
 /**
- * Returns how an answer is to be looked through, by its head, which is flat. Nothing is expected in a success
- * that `mayBeStored`, nor where there is no body. Throws where the credential cannot be looked for.
+ * Returns how an answer is to be looked through, by its head, which is flat. Nothing is demanded of a success
+ * that `mayBeStored`, nor of an answer without a body. Throws where the credential cannot be looked for.
  */
 export function toScrubbable(
   status: number,
@@ -51,14 +51,17 @@ export function toScrubbable(
     : { ...whole, head: withoutAnswerBodyFields(whole.head), coding, isEnveloped };
 }
 
-/** A part that is all there is (RFC 9110, 14.4), as some servers answer whoever asks. */
+/** Tells whether a part is all there is (RFC 9110, 14.4). Some servers answer so whoever asks. */
 function isWholePart(status: number, head: readonly string[]): boolean {
   const [, from, to, length] =
     /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i.exec(fieldOf(head, 'content-range')) ?? [];
   return status === 206 && from === '0' && Number(to) + 1 === Number(length);
 }
 
-/** Tells partial content (RFC 9110, 15.3.7) or a delta (RFC 3229, 10.4.1); some clients go by one field. */
+/**
+ * Tells whether an answer is partial content (RFC 9110, 15.3.7) or a delta (RFC 3229, 10.4.1). Some clients
+ * go by one field.
+ */
 export const isPartial = (status: number, head: readonly string[]): boolean =>
   status === 206 ||
   status === 226 ||
@@ -66,8 +69,8 @@ export const isPartial = (status: number, head: readonly string[]): boolean =>
   /^multipart\/byteranges/i.test(fieldOf(head, 'content-type'));
 
 /**
- * Whoever chooses the pieces would get the credential in pieces, none of which is one. To cut what may be one
- * at the edges would tell how much of a guess is right.
+ * Returns the error for a part of an answer. Whoever chooses the pieces would get the credential in pieces,
+ * none of which is one. To cut what may be one at the edges would tell how much of a guess is right.
  */
 const inPart = (): GatewayError =>
   new GatewayError(
@@ -75,7 +78,10 @@ const inPart = (): GatewayError =>
     'The upstream sent a part of its answer though it was asked for all of it, so it cannot be looked through for the credential.',
   );
 
-/** The upstream was asked for an answer as it is, and sent one in which nothing can be found. */
+/**
+ * Returns the error for an answer in which nothing can be found, although the upstream was asked for it as it
+ * is.
+ */
 export const stillCoded = (): GatewayError =>
   new GatewayError(
     'UPSTREAM_PROTOCOL',
